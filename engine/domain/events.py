@@ -1,0 +1,199 @@
+"""What happens in a run, as a closed union of small values.
+
+Events are stored before they are shown and replay from any `seq`; `run_finished` is always last.
+Large texts go to artifacts and the event carries their hash.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, TypeAdapter
+
+from engine.domain.base import Value
+from engine.domain.plan import TaskDag
+from engine.domain.results import Artifact, Route, RunStatus, Usage, Verdict
+
+
+class _Event(Value):
+    """What every event carries. `seq` is 0 until the log has given it its number (from 1, gapless)."""
+
+    run_id: str
+    seq: int = 0
+    at: str = ""
+    """UTC time, ISO 8601."""
+
+
+class RunQueued(_Event):
+    kind: Literal["run_queued"] = "run_queued"
+    question: str
+    position: int = 0
+
+
+class RouteChosen(_Event):
+    kind: Literal["route_chosen"] = "route_chosen"
+    route: Route
+
+
+class ToolsRetrieved(_Event):
+    kind: Literal["tools_retrieved"] = "tools_retrieved"
+    tools: list[str]
+    seconds: float
+
+
+class PlanProposed(_Event):
+    kind: Literal["plan_proposed"] = "plan_proposed"
+    plan: TaskDag
+
+
+class PlanEdited(_Event):
+    kind: Literal["plan_edited"] = "plan_edited"
+    plan: TaskDag
+    changes: list[str] = []
+
+
+class PlanApproved(_Event):
+    kind: Literal["plan_approved"] = "plan_approved"
+    version: int
+    by: str
+
+
+class RunStarted(_Event):
+    kind: Literal["run_started"] = "run_started"
+    nodes: int
+
+
+class NodeStarted(_Event):
+    kind: Literal["node_started"] = "node_started"
+    node: str
+    attempt: int = 1
+
+
+class NodeOutput(_Event):
+    kind: Literal["node_output"] = "node_output"
+    node: str
+    stream: Literal["stdout", "stderr"]
+    text: str
+
+
+class NodeProgress(_Event):
+    kind: Literal["node_progress"] = "node_progress"
+    node: str
+    message: str
+
+
+class ArtifactSaved(_Event):
+    kind: Literal["artifact_saved"] = "artifact_saved"
+    node: str
+    artifact: Artifact
+
+
+class NodeVerdict(_Event):
+    kind: Literal["node_verdict"] = "node_verdict"
+    node: str
+    verdict: Verdict
+
+
+class NodeRetried(_Event):
+    kind: Literal["node_retried"] = "node_retried"
+    node: str
+    attempt: int
+    why: str
+    changed: dict[str, Any] = {}
+
+
+class NodeFinished(_Event):
+    kind: Literal["node_finished"] = "node_finished"
+    node: str
+    status: Literal["succeeded", "cached"]
+    seconds: float
+
+
+class NodeFailed(_Event):
+    kind: Literal["node_failed"] = "node_failed"
+    node: str
+    error: str
+    seconds: float = 0.0
+
+
+class NodeSkipped(_Event):
+    kind: Literal["node_skipped"] = "node_skipped"
+    node: str
+    because: str
+
+
+class TextMessage(_Event):
+    kind: Literal["text_message"] = "text_message"
+    text: str
+
+
+class ReportReady(_Event):
+    kind: Literal["report_ready"] = "report_ready"
+    sha256: str
+    title: str
+
+
+class WarningRaised(_Event):
+    kind: Literal["warning"] = "warning"
+    message: str
+    node: str = ""
+
+
+class ErrorRaised(_Event):
+    kind: Literal["error"] = "error"
+    code: str
+    message: str
+    advice: str = ""
+
+
+class RunCancelled(_Event):
+    kind: Literal["run_cancelled"] = "run_cancelled"
+    by: str
+
+
+class RunInterrupted(_Event):
+    kind: Literal["run_interrupted"] = "run_interrupted"
+    message: str
+
+
+class RunResumed(_Event):
+    kind: Literal["run_resumed"] = "run_resumed"
+    kept: list[str] = []
+
+
+class RunFinished(_Event):
+    kind: Literal["run_finished"] = "run_finished"
+    status: RunStatus
+    usage: Usage
+
+
+EngineEvent = Annotated[
+    RunQueued
+    | RouteChosen
+    | ToolsRetrieved
+    | PlanProposed
+    | PlanEdited
+    | PlanApproved
+    | RunStarted
+    | NodeStarted
+    | NodeOutput
+    | NodeProgress
+    | ArtifactSaved
+    | NodeVerdict
+    | NodeRetried
+    | NodeFinished
+    | NodeFailed
+    | NodeSkipped
+    | TextMessage
+    | ReportReady
+    | WarningRaised
+    | ErrorRaised
+    | RunCancelled
+    | RunInterrupted
+    | RunResumed
+    | RunFinished,
+    Field(discriminator="kind"),
+]
+
+EVENT: TypeAdapter[EngineEvent] = TypeAdapter(EngineEvent)
+"""Parses and prints any event."""

@@ -1,0 +1,36 @@
+"""What an analysis found: sentences whose numbers are data and point to where they can be checked."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from engine.domain.base import Scalar, Value
+
+Grounding = Literal["grounded", "inferred", "ungrounded", "contradicted"]
+
+
+class FindingValue(Value):
+    """One number of a finding."""
+
+    name: str
+    value: Scalar
+    unit: str = ""
+    low: float | None = None
+    high: float | None = None
+    """Interval limits, 95 % unless the name says otherwise."""
+    n: int | None = None
+
+
+class Finding(Value):
+    """One sentence a step found, with its numbers and the artifact that shows them."""
+
+    id: str
+    node: str
+    text: str
+    values: list[FindingValue] = []
+    artifact: str = ""
+    """Name of the artifact that shows it."""
+    row: dict[str, Scalar] = {}
+    """Column -> value that selects the artifact's row; empty when the whole artifact shows it."""
+    grounding: Grounding = "grounded"
+    evidence: list[str] = []

@@ -1,0 +1,122 @@
+"""A plan: which tools run on which data with which parameters, and what is still to be asked.
+
+A plan is a JSON file a person can read and change. An edit makes a new version; the graph must stay
+acyclic and every reference must lead somewhere. Whether types and parameters fit the tools is checked
+by `engine.toolbox.typecheck`, which knows the catalogue.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from engine.domain.base import Value
+from engine.domain.datatypes import DataType
+
+DATA_PREFIX = "data:"
+
+
+class Dataset(Value):
+    """A file the plan uses, pinned by its hash."""
+
+    name: str
+    """How nodes refer to it: `data:NAME`. Unique in a plan."""
+    path: str
+    sha256: str
+    bytes: int = 0
+    type: DataType
+    read: dict[str, Any] = {}
+    summary: str = ""
+
+
+class TaskNode(Value):
+    """One step of a plan."""
+
+    id: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")
+    name: str
+    tool: str
+    description: str = ""
+    task_type: str = "analysis"
+    domain: str = ""
+    tools_needed: list[str] = []
+    depends_on: list[str] = []
+    inputs: dict[str, str] = {}
+    """Input name -> `data:NAME` or `NODE.OUTPUT`."""
+    params: dict[str, Any] = {}
+    language: Literal["python"] = "python"
+    priority: int = 0
+    reasons: list[str] = []
+    """Why this step is here and why its parameters are what they are, one sentence each."""
+
+    def upstream(self) -> list[str]:
+        """Return the ids of the nodes this one waits for: those it reads from and those it names."""
+        read = [ref.split(".", 1)[0] for ref in self.inputs.values() if not ref.startswith(DATA_PREFIX)]
+        return list(dict.fromkeys([*read, *self.depends_on]))
+
+
+class OpenQuestion(Value):
+    """Something the planner cannot know. `proposed` is what it will use unless told otherwise."""
+
+    id: str
+    text: str
+    why: str
+    node: str = ""
+    param: str = ""
+    choices: list[str] = []
+    proposed: Any = None
+    blocking: bool = False
+    """True when no default is honest: the plan cannot run before this is answered."""
+
+
+class TaskDag(Value):
+    """A version of a plan."""
+
+    format: Literal["biodesk-plan"] = "biodesk-plan"
+    version: int = 1
+    question: str
+    datasets: list[Dataset] = []
+    nodes: list[TaskNode] = []
+    open_questions: list[OpenQuestion] = []
+    warnings: list[str] = []
+    """What the user must know of the data or design before believing a result."""
+    notes: list[str] = []
+    """How the planner understood the question."""
+
+    def node(self, node_id: str) -> TaskNode | None:
+        """Return the node with this id, or None."""
+        return next((node for node in self.nodes if node.id == node_id), None)
+
+    def dataset(self, name: str) -> Dataset | None:
+        """Return the dataset with this name, or None."""
+        return next((dataset for dataset in self.datasets if dataset.name == name), None)
+
+    def descendants(self, node_id: str) -> set[str]:
+        """Return the ids of every node that needs `node_id`, directly or not."""
+        found: set[str] = set()
+        frontier = {node_id}
+        while frontier:
+            frontier = {n.id for n in self.nodes if frontier.intersection(n.upstream())} - found
+            found |= frontier
+        return found
+
+    def order(self) -> list[TaskNode]:
+        """Return the nodes so that each stands after those it waits for; plan order breaks ties.
+
+        Raises:
+            ValueError: when the nodes wait for each other in a circle.
+        """
+        done: set[str] = set()
+        ordered: list[TaskNode] = []
+        waiting = list(self.nodes)
+        known = {node.id for node in self.nodes}
+        while waiting:
+            ready = [n for n in waiting if all(u in done or u not in known for u in n.upstream())]
+            if not ready:
+                circle = ", ".join(node.id for node in waiting)
+                message = f"Steps {circle} wait for each other in a circle; remove one of the links between them."
+                raise ValueError(message)
+            ordered.extend(ready)
+            done.update(node.id for node in ready)
+            waiting = [node for node in waiting if node.id not in done]
+        return ordered

@@ -1,0 +1,42 @@
+"""The report: sections made of findings, with everything a reader needs to doubt it properly."""
+
+from __future__ import annotations
+
+from engine.domain.base import Value
+from engine.domain.findings import Finding
+from engine.domain.results import Artifact
+from engine.domain.toolspec import Citation
+
+
+class MethodStep(Value):
+    """How one step was done, in words, with the parameters that decide it."""
+
+    node: str
+    name: str
+    tool: str
+    text: str
+    citations: list[int] = []
+
+
+class ReportFigure(Value):
+    """A figure with its caption and the table that holds the same numbers."""
+
+    artifact: Artifact
+    caption: str
+    table: str = ""
+
+
+class Report(Value):
+    """A report on one run."""
+
+    title: str
+    question: str
+    summary: list[str]
+    findings: list[Finding]
+    methods: list[MethodStep]
+    figures: list[ReportFigure]
+    tables: list[Artifact]
+    limitations: list[str]
+    next_steps: list[str]
+    citations: list[Citation]
+    assumptions: list[str] = []

@@ -1,0 +1,144 @@
+"""What running and judging a step gives: values, also when the step failed."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from engine.domain.base import Value
+from engine.domain.findings import Finding
+
+NodeStatus = Literal["pending", "running", "succeeded", "failed", "skipped", "cached", "cancelled"]
+RunStatus = Literal[
+    "queued", "planning", "awaiting_approval", "running", "succeeded", "partial", "failed", "cancelled", "interrupted"
+]
+FINAL: frozenset[str] = frozenset({"succeeded", "partial", "failed", "cancelled"})
+ExecStatus = Literal["ok", "error", "timeout", "memory", "killed", "cancelled"]
+
+
+class Artifact(Value):
+    """A file a step made, named readably and stored by its hash."""
+
+    name: str
+    output: str
+    """The tool output it holds, or `log`."""
+    type: str
+    sha256: str
+    bytes: int
+    node: str = ""
+    rows: int | None = None
+    columns: list[str] = []
+
+
+class ExecResult(Value):
+    """What came out of a sandbox. User code that fails is a status here, never an exception."""
+
+    status: ExecStatus
+    exit_code: int | None = None
+    stdout: str = ""
+    stderr: str = ""
+    """Both are bounded by the sandbox; `truncated` says when something was cut."""
+    truncated: bool = False
+    error: str = ""
+    """One line: the exception's type and message, or the limit that was hit."""
+    seconds: float = 0.0
+    overhead_seconds: float = 0.0
+    """Time spent on starting and ending the job, not in its code."""
+    peak_memory_mb: float | None = None
+
+    @property
+    def ok(self) -> bool:
+        """True when the code ran to its end."""
+        return self.status == "ok"
+
+
+class Issue(Value):
+    """Something a check found."""
+
+    code: str
+    severity: Literal["info", "warning", "error"]
+    message: str
+    where: str = ""
+
+
+class Verdict(Value):
+    """The critic's word on a step: an `error` issue means it did not pass."""
+
+    passed: bool
+    quality: float
+    """0 to 1: 1 minus what each issue costs."""
+    issues: list[Issue] = []
+    checks: list[str] = []
+    """The checks that were made, passed or not."""
+    retry_guidance: str = ""
+
+
+class NodeResult(Value):
+    """All that is kept of one finished step: enough to show, verify, reuse and reproduce it."""
+
+    node: str
+    tool: str
+    status: NodeStatus
+    attempts: int = 1
+    cache_key: str = ""
+    from_run: str = ""
+    """The run whose result this is, when it was taken from the cache."""
+    seconds: float = 0.0
+    overhead_seconds: float = 0.0
+    started_at: str = ""
+    finished_at: str = ""
+    verdict: Verdict | None = None
+    findings: list[Finding] = []
+    warnings: list[str] = []
+    artifacts: list[Artifact] = []
+    error: str = ""
+    code_sha256: str = ""
+    params: dict[str, Any] = {}
+    inputs: dict[str, str] = {}
+    """Input name -> SHA-256 of the data it was given."""
+    stdout_sha256: str = ""
+    stderr_sha256: str = ""
+    versions: dict[str, str] = {}
+    peak_memory_mb: float | None = None
+
+
+class Usage(Value):
+    """What a run used."""
+
+    model_calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    usd: float = 0.0
+    seconds: float = 0.0
+
+
+class Route(Value):
+    """Which strategy answers a question, and why."""
+
+    strategy: Literal["react", "dag", "mcts", "panel", "tournament"]
+    confidence: float
+    method: Literal["heuristic", "model", "forced"]
+    reasons: list[str] = []
+    complexity: float = 0.0
+    estimated_steps: int = 1
+    domains: list[str] = []
+
+
+class RunRecord(Value):
+    """A run: one question, one conversation turn, its plan versions and its results."""
+
+    run_id: str
+    user: str
+    question: str
+    status: RunStatus
+    created_at: str
+    finished_at: str = ""
+    name: str = ""
+    parent: str = ""
+    """The run this one was duplicated, edited or rerun from."""
+    auto_approve: bool = False
+    data: list[str] = []
+    """Paths of the files the question came with."""
+    error: str = ""
+    error_code: str = ""
+    environment: dict[str, str] = {}
+    usage: Usage = Usage()

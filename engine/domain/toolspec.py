@@ -1,0 +1,104 @@
+"""What a tool says of itself: typed inputs, parameters and outputs, checks and its method."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from engine.domain.base import Value
+from engine.domain.datatypes import DataType
+
+ParamKind = Literal["integer", "number", "boolean", "text", "choice", "column", "columns", "level", "texts"]
+TaskType = Literal[
+    "analysis", "retrieval", "reasoning", "validation", "synthesis", "visualization", "preprocessing", "annotation"
+]
+
+
+class InputSpec(Value):
+    """A named input of a tool."""
+
+    name: str
+    type: DataType
+    description: str = ""
+    optional: bool = False
+
+
+class OutputSpec(Value):
+    """A named output of a tool."""
+
+    name: str
+    type: DataType
+    description: str = ""
+
+
+class ParamSpec(Value):
+    """A parameter: enough to draw a form, to bind it from words and to refuse a wrong value."""
+
+    name: str
+    kind: ParamKind
+    description: str
+    required: bool = False
+    default: Any = None
+    minimum: float | None = None
+    maximum: float | None = None
+    choices: list[str] = []
+    unit: str = ""
+    of: str = ""
+    """For `column` and `columns`: the input whose columns these are. For `level`: the column parameter."""
+    role: str = ""
+    """For `column` and `columns`: the role (see `engine.domain.profile.Role`) such a column has."""
+
+
+class Citation(Value):
+    """Where a method is described. Only published works, never an invented one."""
+
+    title: str
+    authors: str = ""
+    year: int | None = None
+    doi: str = ""
+    url: str = ""
+
+
+class ToolSpec(Value):
+    """A tool of the catalogue."""
+
+    name: str
+    title: str
+    description: str
+    domain: str
+    task_type: TaskType
+    inputs: list[InputSpec]
+    params: list[ParamSpec]
+    outputs: list[OutputSpec]
+    requires_tool: list[str] = []
+    """Tools that good practice runs before this one on the same data."""
+    produces_for: list[str] = []
+    """Tools that commonly take this one's output."""
+    checks: list[str] = []
+    """Names of postconditions (see `engine.toolbox.checks`)."""
+    keywords: list[str] = []
+    """Words a biologist would use for this, beyond those of the description."""
+    citations: list[Citation] = []
+    packages: list[str] = []
+    """Distribution names whose versions decide the result."""
+    seconds: float = 5.0
+    """A rough duration on ordinary data, for progress and time limits."""
+    example: str = ""
+    """A question this tool answers."""
+    source: str
+    """The source of the function: what runs, what is hashed and what the notebook shows."""
+    helper_sources: list[str] = []
+    function: str
+    """The function's name in `source`."""
+    runnable: bool = True
+
+    def input(self, name: str) -> InputSpec | None:
+        """Return the input called `name`, or None."""
+        return next((port for port in self.inputs if port.name == name), None)
+
+    def output(self, name: str) -> OutputSpec | None:
+        """Return the output called `name`, or None."""
+        return next((port for port in self.outputs if port.name == name), None)
+
+    def param(self, name: str) -> ParamSpec | None:
+        """Return the parameter called `name`, or None."""
+        return next((param for param in self.params if param.name == name), None)

@@ -1,0 +1,122 @@
+"""How data goes into a step and comes out of it.
+
+The source of every function here is part of the code that runs in the sandbox and of the exported
+notebook, so each imports what it needs inside, calls public libraries only, and none refers to Biodesk.
+"""
+
+from __future__ import annotations
+
+
+def read_table(path, sep=",", encoding="utf-8", decimal=".", index_col=None, sheet=None, drop=(), comment=None):
+    """Read a delimited or Excel file into a DataFrame; `index_col` (a name or position) becomes the row names."""
+    import pandas as pd
+
+    if str(path).lower().endswith((".xlsx", ".xls")):
+        frame = pd.read_excel(path, sheet_name=sheet or 0, index_col=None)
+    else:
+        frame = pd.read_csv(path, sep=sep, encoding=encoding, decimal=decimal, comment=comment, low_memory=False)
+    frame.columns = [str(column).strip() for column in frame.columns]
+    if index_col is not None:
+        name = frame.columns[index_col] if isinstance(index_col, int) else index_col
+        frame = frame.set_index(name)
+        frame.index = frame.index.astype(str).str.strip()
+    return frame.drop(columns=[column for column in drop if column in frame.columns])
+
+
+def read_matrix(path, transpose=False, **options):
+    """Read a matrix as features x samples; `transpose` when the file has one sample a row."""
+    import pandas as pd
+
+    frame = read_table(path, **options)
+    if transpose:
+        frame = frame.T
+    frame = frame.apply(pd.to_numeric, errors="raise")
+    frame.columns = frame.columns.astype(str)
+    frame.index.name = "feature"
+    return frame
+
+
+def read_gene_sets(path):
+    """Read a GMT file into a dict: gene set name -> list of genes."""
+    sets = {}
+    with open(path, encoding="utf-8", errors="replace") as handle:
+        for line in handle:
+            fields = line.rstrip("\n\r").split("\t")
+            if len(fields) > 2 and fields[0]:
+                sets[fields[0]] = list(dict.fromkeys(gene.strip() for gene in fields[2:] if gene.strip()))
+    return sets
+
+
+def read_gene_list(path):
+    """Read one gene a line, or the first column of a table with a header `gene`, `feature` or `symbol`."""
+    with open(path, encoding="utf-8-sig", errors="replace") as handle:
+        rows = [line.strip().replace("\t", ",").split(",")[0].strip('"') for line in handle if line.strip()]
+    if rows and rows[0].lower() in {"gene", "genes", "feature", "symbol", "gene_symbol", "gene_id", "id"}:
+        rows = rows[1:]
+    return list(dict.fromkeys(row for row in rows if row))
+
+
+def read_anndata(path):
+    """Read an h5ad file into an AnnData object with unique observation and variable names."""
+    import anndata
+
+    adata = anndata.read_h5ad(path)
+    adata.obs_names_make_unique()
+    adata.var_names_make_unique()
+    return adata
+
+
+def read_data(path, kind, **options):
+    """Read a file as the given kind of data."""
+    if kind in ("count_matrix", "expression_matrix"):
+        return read_matrix(path, **options)
+    if kind == "gene_set_library":
+        return read_gene_sets(path)
+    if kind == "gene_list":
+        return read_gene_list(path)
+    if kind == "anndata":
+        return read_anndata(path)
+    if kind == "text":
+        with open(path, encoding="utf-8") as handle:
+            return handle.read()
+    if kind in ("table", "sample_sheet", "survival_table", "de_table", "ranked_genes", "enrichment_table"):
+        return read_table(path, **options)
+    return str(path)
+
+
+def write_data(value, stem, kind):
+    """Write an output; return the file's name. Tables become CSV, figures PNG, single-cell data h5ad."""
+    import json
+
+    if kind == "figure":
+        name = f"{stem}.png"
+        value.savefig(name, dpi=150, bbox_inches="tight")
+        import matplotlib.pyplot as plt
+
+        plt.close(value)
+    elif kind == "anndata":
+        name = f"{stem}.h5ad"
+        value.write_h5ad(name, compression="lzf")
+    elif kind == "gene_set_library":
+        name = f"{stem}.gmt"
+        with open(name, "w", encoding="utf-8") as handle:
+            for term, genes in value.items():
+                handle.write("\t".join([term, "", *genes]) + "\n")
+    elif kind == "gene_list":
+        name = f"{stem}.csv"
+        with open(name, "w", encoding="utf-8") as handle:
+            handle.write("gene\n" + "".join(f"{gene}\n" for gene in value))
+    elif kind == "text":
+        name = f"{stem}.txt"
+        with open(name, "w", encoding="utf-8") as handle:
+            handle.write(value)
+    elif hasattr(value, "to_csv"):
+        name = f"{stem}.csv"
+        # A meaningful row index (features, samples) is a column of the file; a bare 0..n-1 is not.
+        named = value.index.name is not None or kind in ("count_matrix", "expression_matrix", "sample_sheet")
+        value.to_csv(name, index=named)
+    else:
+        name = f"{stem}.json"
+        with open(name, "w", encoding="utf-8") as handle:
+            json.dump(value, handle, indent=2, default=str)
+    return name

@@ -1,0 +1,217 @@
+"""The decorator that turns a typed Python function into a tool, and the catalogue that holds tools.
+
+The function is returned unchanged and its source is what runs and what the notebook shows. So it takes
+data already read (see `engine.toolbox.io`), calls public libraries directly, imports them inside, and
+returns a dict: output name -> value, plus optionally
+
+- `findings`: list of {"text", "values": [{"name", "value", "unit", "low", "high", "n"}], "output", "row"}
+- `warnings`: list of sentences the report must carry as limitations.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from engine.domain.datatypes import DataType
+from engine.domain.toolspec import Citation, InputSpec, OutputSpec, ParamKind, ParamSpec, TaskType, ToolSpec
+from engine.errors import NotFoundError
+
+DOMAIN_MODULES = ("bulk_rna", "enrichment", "single_cell", "survival", "statistics", "tables", "figures")
+"""The modules of `engine.toolbox.domains` that make up the built-in catalogue, in the order shown."""
+
+_KINDS: dict[str, ParamKind] = {"int": "integer", "float": "number", "bool": "boolean", "str": "text",
+                                "list[str]": "texts"}  # fmt: skip
+
+
+def param(
+    description: str,
+    *,
+    kind: ParamKind | None = None,
+    minimum: float | None = None,
+    maximum: float | None = None,
+    choices: Sequence[str] = (),
+    unit: str = "",
+    of: str = "",
+    role: str = "",
+    required: bool | None = None,
+) -> dict[str, Any]:
+    """Describe a parameter; its name, default and plain type come from the function's signature."""
+    return {
+        "description": description,
+        "kind": "choice" if choices and kind is None else kind,
+        "minimum": minimum,
+        "maximum": maximum,
+        "choices": list(choices),
+        "unit": unit,
+        "of": of,
+        "role": role,
+        "required": required,
+    }
+
+
+def tool(
+    *,
+    name: str,
+    title: str,
+    description: str,
+    domain: str,
+    task_type: TaskType,
+    inputs: dict[str, str],
+    outputs: dict[str, str],
+    params: dict[str, dict[str, Any]] | None = None,
+    optional_inputs: Sequence[str] = (),
+    requires_tool: Sequence[str] = (),
+    produces_for: Sequence[str] = (),
+    checks: Sequence[str] = (),
+    keywords: Sequence[str] = (),
+    citations: Sequence[Citation] = (),
+    packages: Sequence[str] = (),
+    seconds: float = 5.0,
+    example: str = "",
+    helpers: Sequence[Callable[..., Any]] = (),
+) -> Callable[[Callable[..., dict[str, Any]]], Callable[..., dict[str, Any]]]:
+    """Describe the decorated function as a tool.
+
+    Args:
+        inputs: function argument -> DataType value, optionally followed by `: what it is`.
+        outputs: key of the returned dict -> DataType value, optionally followed by `: what it is`.
+        params: keyword-only argument -> `param(...)`; every keyword-only argument must be described.
+        helpers: functions this one calls; their source is shipped with it.
+
+    Raises:
+        ValueError: when the description and the signature disagree.
+    """
+
+    def describe(function: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
+        spec = ToolSpec(
+            name=name,
+            title=title,
+            description=description,
+            domain=domain,
+            task_type=task_type,
+            inputs=[
+                InputSpec(name=key, optional=key in optional_inputs, **_port(text)) for key, text in inputs.items()
+            ],
+            params=_params(function, set(inputs), params or {}),
+            outputs=[OutputSpec(name=key, **_port(text)) for key, text in outputs.items()],
+            requires_tool=list(requires_tool),
+            produces_for=list(produces_for),
+            checks=list(checks),
+            keywords=list(keywords),
+            citations=list(citations),
+            packages=list(packages),
+            seconds=seconds,
+            example=example,
+            source=function_source(function),
+            helper_sources=[function_source(helper) for helper in helpers],
+            function=function.__name__,
+        )
+        function.tool_spec = spec  # type: ignore[attr-defined]
+        return function
+
+    return describe
+
+
+def _port(text: str) -> dict[str, Any]:
+    kind, _, description = text.partition(":")
+    return {"type": DataType(kind.strip()), "description": description.strip()}
+
+
+def _params(
+    function: Callable[..., Any], inputs: set[str], described: dict[str, dict[str, Any]]
+) -> list[ParamSpec]:
+    signature = inspect.signature(function).parameters
+    keyword_only = {key for key, value in signature.items() if value.kind is inspect.Parameter.KEYWORD_ONLY}
+    positional = set(signature) - keyword_only
+    if keyword_only != set(described) or positional != inputs:
+        message = (
+            f"Tool function {function.__name__!r}: inputs {sorted(inputs)} and params {sorted(described)} do not match "
+            f"its signature (positional {sorted(positional)}, keyword-only {sorted(keyword_only)})"
+        )
+        raise ValueError(message)
+    specs: list[ParamSpec] = []
+    for key in (name for name in signature if name in keyword_only):
+        argument = signature[key]
+        facts = {k: v for k, v in described[key].items() if v is not None}
+        annotation = str(argument.annotation).replace(" | None", "").strip("'\"")
+        has_default = argument.default is not inspect.Parameter.empty
+        facts.setdefault("kind", _KINDS.get(annotation, "text"))
+        facts.setdefault("required", not has_default)
+        specs.append(ParamSpec(name=key, default=argument.default if has_default else None, **facts))
+    return specs
+
+
+def function_source(function: Callable[..., Any]) -> str:
+    """Return a function's source without its decorators, dedented."""
+    text = textwrap.dedent(inspect.getsource(function))
+    node = ast.parse(text).body[0]
+    assert isinstance(node, ast.FunctionDef)
+    return "\n".join(text.splitlines()[node.lineno - 1 :]) + "\n"
+
+
+class ToolRegistry:
+    """The catalogue: tools by name. An object that is handed around, so that tests and users can have their own."""
+
+    def __init__(self, specs: Iterable[ToolSpec] = ()) -> None:
+        self._specs: dict[str, ToolSpec] = {}
+        for spec in specs:
+            self.add(spec)
+
+    def add(self, spec: ToolSpec) -> None:
+        """Add a tool.
+
+        Raises:
+            ValueError: when the name is taken.
+        """
+        if spec.name in self._specs:
+            message = f"Two tools are called {spec.name!r}: {self._specs[spec.name].title!r} and {spec.title!r}"
+            raise ValueError(message)
+        self._specs[spec.name] = spec
+
+    def get(self, name: str) -> ToolSpec:
+        """Return the tool called `name`.
+
+        Raises:
+            NotFoundError: naming the closest tools.
+        """
+        if name in self._specs:
+            return self._specs[name]
+        import difflib
+
+        close = difflib.get_close_matches(name, self._specs, n=3, cutoff=0.4)
+        message = f"There is no tool called {name!r}."
+        advice = f"Did you mean {', '.join(close)}?" if close else "See `biodesk tools list`."
+        raise NotFoundError(message, advice=advice)
+
+    def __contains__(self, name: str) -> bool:
+        """Say whether a tool has this name."""
+        return name in self._specs
+
+    def __iter__(self) -> Iterator[ToolSpec]:
+        """Iterate over the tools in the order they were added."""
+        return iter(self._specs.values())
+
+    def __len__(self) -> int:
+        """Return the number of tools."""
+        return len(self._specs)
+
+    def producers(self, wanted: DataType) -> list[ToolSpec]:
+        """Return the runnable tools with an output of exactly this type."""
+        return [spec for spec in self if spec.runnable and any(port.type == wanted for port in spec.outputs)]
+
+
+def builtin_tools() -> ToolRegistry:
+    """Return the built-in catalogue. Importing the tools' modules is cheap: libraries are imported when called."""
+    registry = ToolRegistry()
+    for module_name in DOMAIN_MODULES:
+        module = importlib.import_module(f"engine.toolbox.domains.{module_name}")
+        for value in vars(module).values():
+            spec = getattr(value, "tool_spec", None)
+            if spec is not None and getattr(value, "__module__", "") == module.__name__:
+                registry.add(spec)
+    return registry
