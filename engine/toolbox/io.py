@@ -120,3 +120,44 @@ def write_data(value, stem, kind):
         with open(name, "w", encoding="utf-8") as handle:
             json.dump(value, handle, indent=2, default=str)
     return name
+
+
+def save_result(result, kinds, folder):
+    """Write a step's outputs, and its findings and warnings to `result.json`; return what was written.
+
+    `kinds` maps each output to its kind of data. An output the step did not give is left out.
+    """
+    import json
+    import math
+    import os
+
+    def plain(value):
+        """Turn NumPy scalars, NaN and nested values into what JSON can hold."""
+        if isinstance(value, dict):
+            return {str(key): plain(item) for key, item in value.items()}
+        if isinstance(value, (list, tuple, set)):
+            return [plain(item) for item in value]
+        if hasattr(value, "item") and getattr(value, "ndim", 0) == 0:
+            value = value.item()
+        if isinstance(value, float) and not math.isfinite(value):
+            return None
+        return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
+
+    os.makedirs(folder, exist_ok=True)
+    written = {}
+    for output, kind in kinds.items():
+        value = result.get(output)
+        if value is None:
+            continue
+        name = os.path.basename(write_data(value, os.path.join(folder, output), kind))
+        rows = len(value) if hasattr(value, "columns") or isinstance(value, (list, dict)) else None
+        columns = [str(column) for column in list(getattr(value, "columns", []))[:200]]
+        written[output] = {"file": name, "type": kind, "rows": rows, "columns": columns}
+    record = {
+        "outputs": written,
+        "findings": plain(result.get("findings", [])),
+        "warnings": plain(result.get("warnings", [])),
+    }
+    with open(os.path.join(folder, "result.json"), "w", encoding="utf-8") as handle:
+        json.dump(record, handle, ensure_ascii=False)
+    return record
