@@ -59,14 +59,14 @@ class NotFoundError(UserError):
     code = "not_found"
 
 
-class SandboxUnavailable(EngineError):  # noqa: N818 - the port's vocabulary: the state, not the error
+class SandboxUnavailable(EngineError):
     """The machinery that runs code is broken; the code itself was not judged."""
 
     code = "sandbox_unavailable"
     retryable = True
 
 
-class LimitExceeded(EngineError):  # noqa: N818
+class LimitExceeded(EngineError):
     """A limit was reached; `details` has kind, value and limit."""
 
     code = "limit_exceeded"
@@ -79,14 +79,14 @@ class StorageError(EngineError):
     code = "storage_error"
 
 
-class WorkspaceInUse(StorageError):  # noqa: N818
+class WorkspaceInUse(StorageError):
     """Another process holds the workspace."""
 
     code = "workspace_in_use"
     exit_code = 3
 
 
-class SchemaTooNew(StorageError):  # noqa: N818
+class SchemaTooNew(StorageError):
     """The workspace was written by a newer Biodesk."""
 
     code = "schema_too_new"

@@ -9,7 +9,15 @@ from engine.domain.findings import Finding
 
 NodeStatus = Literal["pending", "running", "succeeded", "failed", "skipped", "cached", "cancelled"]
 RunStatus = Literal[
-    "queued", "planning", "awaiting_approval", "running", "succeeded", "partial", "failed", "cancelled", "interrupted"
+    "queued",
+    "planning",
+    "awaiting_approval",
+    "running",
+    "succeeded",
+    "partial",
+    "failed",
+    "cancelled",
+    "interrupted",
 ]
 FINAL: frozenset[str] = frozenset({"succeeded", "partial", "failed", "cancelled"})
 ExecStatus = Literal["ok", "error", "timeout", "memory", "killed", "cancelled"]
@@ -140,5 +148,17 @@ class RunRecord(Value):
     """Paths of the files the question came with."""
     error: str = ""
     error_code: str = ""
+    advice: str = ""
+    """What to do about the error."""
     environment: dict[str, str] = {}
+    sandbox: dict[str, str] = {}
+    """What isolated the steps: `kind`, and `missing_1`... for each thing it did not isolate."""
     usage: Usage = Usage()
+    route: Route | None = None
+    approved_version: int = 0
+    """The plan version that was approved to run; 0 while none was."""
+    fresh_nodes: list[str] = []
+    """Steps that must run even if an earlier result could be reused."""
+    profiles_sha256: str = ""
+    report_sha256: str = ""
+    """Artifacts that hold the profiles of the data and the report, as JSON."""

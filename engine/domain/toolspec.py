@@ -9,7 +9,14 @@ from engine.domain.datatypes import DataType
 
 ParamKind = Literal["integer", "number", "boolean", "text", "choice", "column", "columns", "level", "texts"]
 TaskType = Literal[
-    "analysis", "retrieval", "reasoning", "validation", "synthesis", "visualization", "preprocessing", "annotation"
+    "analysis",
+    "retrieval",
+    "reasoning",
+    "validation",
+    "synthesis",
+    "visualization",
+    "preprocessing",
+    "annotation",
 ]
 
 

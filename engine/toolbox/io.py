@@ -7,15 +7,48 @@ notebook, so each imports what it needs inside, calls public libraries only, and
 from __future__ import annotations
 
 
-def read_table(path, sep=",", encoding="utf-8", decimal=".", index_col=None, sheet=None, drop=(), comment=None):
-    """Read a delimited or Excel file into a DataFrame; `index_col` (a name or position) becomes the row names."""
+def read_table(
+    path, sep=",", encoding="utf-8", decimal=".", index_col=None, sheet=None, drop=(), comment=None,
+    skip=0, names=None, na=(), thousands=None, row_names=None, quoted=True,
+):  # fmt: skip
+    """Read a delimited, Excel or JSON-records file, gzipped or not, into a DataFrame.
+
+    `index_col` (a name or position) becomes the row names; `skip` lines stand above the header; `names` are
+    the columns of a file without a header; `na` are further marks of a missing value; `row_names` is the name
+    given to a first column that has none; with `quoted` False a quote is a character like any other.
+    """
     import pandas as pd
 
-    if str(path).lower().endswith((".xlsx", ".xls")):
-        frame = pd.read_excel(path, sheet_name=sheet or 0, index_col=None)
+    with open(path, "rb") as handle:
+        magic = handle.read(4)
+    compression = "gzip" if magic[:2] == b"\x1f\x8b" else None
+    missing = na if isinstance(na, dict) else list(na)
+    header = 0 if names is None else None
+    if magic == b"PK\x03\x04":
+        frame = pd.read_excel(path, sheet_name=sheet or 0, skiprows=skip, header=header, names=names, na_values=missing)
+    elif str(path).lower().removesuffix(".gz").endswith((".json", ".jsonl", ".ndjson")):
+        lines = not str(path).lower().removesuffix(".gz").endswith(".json")
+        frame = pd.read_json(path, lines=lines, compression=compression, dtype=False, convert_dates=False)
     else:
-        frame = pd.read_csv(path, sep=sep, encoding=encoding, decimal=decimal, comment=comment, low_memory=False)
+        # Row names stay text as written: 001 read as the number 1 would no longer match a sample called 001.
+        key = "Unnamed: 0" if row_names is not None and index_col == row_names else index_col
+        frame = pd.read_csv(
+            path, sep=sep, encoding=encoding, decimal=decimal, comment=comment, skiprows=skip, header=header,
+            names=names, na_values=missing, thousands=thousands, compression=compression, low_memory=False,
+            dtype=None if key is None else {key: str}, quoting=0 if quoted else 3,
+        )  # fmt: skip
     frame.columns = [str(column).strip() for column in frame.columns]
+    if not isinstance(frame.index, pd.RangeIndex):  # a header one name short, as R's write.table leaves it
+        frame.index = frame.index.astype(str).str.strip()
+        frame = frame if row_names is None else frame.rename_axis(row_names).reset_index()
+    else:
+        frame = frame if row_names is None else frame.rename(columns={frame.columns[0]: row_names})
+        blank = frame.isna().all(axis=1)
+        if blank.any():  # rows of separators only, as spreadsheets leave them: they turn integers into floats
+            frame = frame[~blank].reset_index(drop=True)
+            for column in frame.select_dtypes("float").columns:
+                if frame[column].notna().all() and (frame[column] % 1 == 0).all():
+                    frame[column] = frame[column].astype("int64")
     if index_col is not None:
         name = frame.columns[index_col] if isinstance(index_col, int) else index_col
         frame = frame.set_index(name)
@@ -38,8 +71,12 @@ def read_matrix(path, transpose=False, **options):
 
 def read_gene_sets(path):
     """Read a GMT file into a dict: gene set name -> list of genes."""
+    import gzip
+
     sets = {}
-    with open(path, encoding="utf-8", errors="replace") as handle:
+    with open(path, "rb") as handle:
+        opener = gzip.open if handle.read(2) == b"\x1f\x8b" else open
+    with opener(path, "rt", encoding="utf-8-sig", errors="replace") as handle:
         for line in handle:
             fields = line.rstrip("\n\r").split("\t")
             if len(fields) > 2 and fields[0]:
@@ -47,11 +84,25 @@ def read_gene_sets(path):
     return sets
 
 
-def read_gene_list(path):
-    """Read one gene a line, or the first column of a table with a header `gene`, `feature` or `symbol`."""
-    with open(path, encoding="utf-8-sig", errors="replace") as handle:
-        rows = [line.strip().replace("\t", ",").split(",")[0].strip('"') for line in handle if line.strip()]
-    if rows and rows[0].lower() in {"gene", "genes", "feature", "symbol", "gene_symbol", "gene_id", "id"}:
+def read_gene_list(path, header=None, sheet=None, skip=0):
+    """Read one gene a line, or the first column of a table; `header` None looks for names such as `gene`, `symbol`."""
+    import gzip
+
+    with open(path, "rb") as handle:
+        magic = handle.read(2)
+    if magic == b"PK":
+        import pandas as pd
+
+        cells = pd.read_excel(path, sheet_name=sheet or 0, header=None, skiprows=skip).iloc[:, 0].dropna()
+        rows = [str(cell).strip() for cell in cells]
+    else:
+        opener = gzip.open if magic == b"\x1f\x8b" else open
+        encoding = "utf-16" if magic in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+        with opener(path, "rt", encoding=encoding, errors="replace") as handle:
+            lines = [line.strip() for line in handle if line.strip() and not line.startswith("#")]
+        rows = [line.replace("\t", ",").split(",")[0].strip('"').strip() for line in lines]
+    usual = {"gene", "genes", "feature", "symbol", "gene_symbol", "gene_id", "id"}
+    if rows and (rows[0].lower() in usual if header is None else header):
         rows = rows[1:]
     return list(dict.fromkeys(row for row in rows if row))
 
@@ -73,7 +124,7 @@ def read_data(path, kind, **options):
     if kind == "gene_set_library":
         return read_gene_sets(path)
     if kind == "gene_list":
-        return read_gene_list(path)
+        return read_gene_list(path, **options)
     if kind == "anndata":
         return read_anndata(path)
     if kind == "text":

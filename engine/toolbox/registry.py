@@ -21,7 +21,21 @@ from engine.domain.datatypes import DataType
 from engine.domain.toolspec import Citation, InputSpec, OutputSpec, ParamKind, ParamSpec, TaskType, ToolSpec
 from engine.errors import NotFoundError
 
-DOMAIN_MODULES = ("bulk_rna", "enrichment", "single_cell", "survival", "statistics", "tables", "figures")
+DOMAIN_MODULES = (
+    "bulk_rna",
+    "enrichment",
+    "single_cell",
+    "single_cell_clusters",
+    "single_cell_markers",
+    "single_cell_annotation",
+    "single_cell_pseudobulk",
+    "single_cell_composition",
+    "survival",
+    "survival_regression",
+    "statistics",
+    "tables",
+    "figures",
+)
 """The modules of `engine.toolbox.domains` that make up the built-in catalogue, in the order shown."""
 
 _KINDS: dict[str, ParamKind] = {"int": "integer", "float": "number", "bool": "boolean", "str": "text",
@@ -122,9 +136,7 @@ def _port(text: str) -> dict[str, Any]:
     return {"type": DataType(kind.strip()), "description": description.strip()}
 
 
-def _params(
-    function: Callable[..., Any], inputs: set[str], described: dict[str, dict[str, Any]]
-) -> list[ParamSpec]:
+def _params(function: Callable[..., Any], inputs: set[str], described: dict[str, dict[str, Any]]) -> list[ParamSpec]:
     signature = inspect.signature(function).parameters
     keyword_only = {key for key, value in signature.items() if value.kind is inspect.Parameter.KEYWORD_ONLY}
     positional = set(signature) - keyword_only

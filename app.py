@@ -1,0 +1,26 @@
+"""The app's frame: navigation and what stands at the foot of the sidebar.
+
+It runs before every page, so it imports nothing but Streamlit; the engine is opened by the page, after its
+title is on the screen.
+"""
+
+import streamlit as st
+
+st.set_page_config(page_title="Biodesk", page_icon=":material/biotech:", layout="wide")
+
+page = st.navigation(
+    {
+        "Work": [
+            st.Page("pages/ask.py", title="Ask", icon=":material/forum:", default=True),
+            st.Page("pages/plan_run.py", title="Plan & Run", icon=":material/account_tree:", url_path="plan_run"),
+        ],
+        "Trust": [
+            st.Page("pages/provenance.py", title="Provenance", icon=":material/fact_check:", url_path="provenance"),
+        ],
+    }
+)
+page.run()
+
+from pages._sidebar import draw_foot  # noqa: E402 - after the page: the page must be on the screen first
+
+draw_foot()

@@ -1,0 +1,1 @@
+"""The parts of the process sandbox: walls, limits, output, the worker's engine side and the self-test."""

@@ -1,0 +1,168 @@
+"""What a job gets to see: the paths, the environment and the folder that is its own.
+
+Both are lists of what is allowed: a key in the engine's environment or a file in the user's home is not removed from the
+job's view, it was never put there.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from engine.ports import Job
+
+SYSTEM_PATHS = (
+    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32",
+    "/etc/alternatives", "/etc/fonts", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime",
+    "/etc/mime.types", "/etc/nsswitch.conf", "/etc/R", "/etc/timezone",
+    "/System", "/Library/Fonts", "/Library/Frameworks", "/opt/homebrew",
+)  # fmt: skip
+THREAD_VARIABLES = (
+    "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "NUMEXPR_NUM_THREADS",
+    "NUMBA_NUM_THREADS", "LOKY_MAX_CPU_COUNT", "POLARS_MAX_THREADS", "RAYON_NUM_THREADS",
+)  # fmt: skip
+
+
+def python_paths() -> list[str]:
+    """Return the folders the interpreter and its packages lie in."""
+    places = [sys.prefix, sys.base_prefix, sys.exec_prefix, str(Path(sys.executable).resolve().parent.parent)]
+    return list(dict.fromkeys([*places, *package_paths()]))
+
+
+def package_paths() -> list[str]:
+    """Return package folders outside the interpreter's own, e.g. those installed for one user only."""
+    prefixes = (sys.prefix + os.sep, sys.base_prefix + os.sep)
+    return [p for p in sys.path if p.endswith(("site-packages", "dist-packages")) and not p.startswith(prefixes)]
+
+
+def base_environment(threads: int) -> dict[str, str]:
+    """Return the variables every process of the sandbox gets. None is taken over from the engine but the language."""
+    environment = {
+        "PATH": os.pathsep.join([str(Path(sys.executable).parent), "/usr/local/bin", "/usr/bin", "/bin"]),
+        "LANG": "C.UTF-8",
+        "LC_ALL": "C.UTF-8",
+        "TZ": "UTC",
+        "USER": "biodesk",
+        "LOGNAME": "biodesk",
+        "MPLBACKEND": "Agg",
+        "PYTHONHASHSEED": "0",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONUNBUFFERED": "1",
+        # pyarrow's default allocator starts a thread at import, and the nursery must have one thread only.
+        "JE_ARROW_MALLOC_CONF": "background_thread:false",
+        "KMP_INIT_AT_FORK": "FALSE",
+        "KMP_WARNINGS": "0",
+    }
+    if package_paths():
+        environment["PYTHONPATH"] = os.pathsep.join(package_paths())
+    return environment | dict.fromkeys(THREAD_VARIABLES, str(threads))
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where a sandbox keeps its things, under the scratch folder."""
+
+    scratch: Path
+    shown: tuple[str, ...] = ()
+    """Further paths every job may read."""
+
+    @property
+    def base(self) -> Path:
+        """The sandbox's own folder."""
+        return self.scratch / ".sandbox"
+
+    @property
+    def staging(self) -> Path:
+        """An empty folder on which a job's file tree is put together."""
+        return self.base / "root"
+
+    def make(self) -> None:
+        """Make the folders; only this user may enter them."""
+        for folder in (self.base, self.staging, self.base / "jobs", self.base / "matplotlib", self.base / "numba"):
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+
+    def read_paths(self) -> list[str]:
+        """Return what every job may read: the system's programs and libraries, Python and its packages."""
+        return [path for path in (*SYSTEM_PATHS, *python_paths(), *self.shown) if Path(path).exists()]
+
+    def probe_view(self) -> dict[str, Any]:
+        """Return the smallest view, to see whether one can be made."""
+        return {"read": self.read_paths(), "hide": [str(self.scratch)], "show": [], "write": [str(self.base / "jobs")],
+                "tmp": str(self.base / "jobs")}  # fmt: skip
+
+    def worker_environment(self, threads: int) -> dict[str, str]:
+        """Return the environment of a worker. Its caches are never writable for a job: they are code others will run."""
+        return base_environment(1) | {
+            "HOME": str(self.staging),
+            "MPLCONFIGDIR": str(self.base / "matplotlib"),
+            "NUMBA_CACHE_DIR": str(self.base / "numba"),
+            "NUMBA_NUM_THREADS": str(threads),
+            # Large pages: a fork copies a 512th of the entries, which makes starting and ending a job a third faster.
+            "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
+        }
+
+
+@dataclass(slots=True)
+class JobFolder:
+    """A job's private folder: its home, its temporary files, its caches and the script's text."""
+
+    places: Places
+    job: Job
+    path: Path = field(init=False)
+
+    def make(self, token: str) -> None:
+        """Make it."""
+        self.path = self.places.base / "jobs" / token
+        for name in ("home", "tmp", "cache/numba"):
+            (self.path / name).mkdir(parents=True, mode=0o700)
+        shutil.copytree(self.places.base / "matplotlib", self.path / "matplotlib")
+        self.script.write_text(self.job.code, encoding="utf-8")
+
+    @property
+    def script(self) -> Path:
+        """The job's code as a file, for tracebacks and for libraries that start Python again."""
+        return self.path / "step.py"
+
+    def remove(self) -> None:
+        """Delete it, whatever rights the job left on its files."""
+
+        def unlock(function: Any, path: str, _: Any) -> None:
+            for place in (os.path.dirname(path), path):  # noqa: PTH120
+                try:
+                    if stat.S_ISDIR(os.lstat(place).st_mode):
+                        os.chmod(place, stat.S_IRWXU)  # noqa: PTH101
+                except OSError:
+                    return
+            try:
+                shutil.rmtree(path) if os.path.isdir(path) else function(path)  # noqa: PTH112
+            except OSError:
+                return
+
+        shutil.rmtree(self.path, onerror=unlock)
+
+    def environment(self) -> dict[str, str]:
+        """Return the job's whole environment."""
+        return base_environment(self.job.threads) | {
+            "HOME": str(self.path / "home"),
+            "TMPDIR": str(self.path / "tmp"),
+            "XDG_CACHE_HOME": str(self.path / "cache"),
+            "MPLCONFIGDIR": str(self.path / "matplotlib"),
+            "NUMBA_CACHE_DIR": str(self.path / "cache" / "numba"),
+        }
+
+    def view(self) -> dict[str, Any]:
+        """Return what the job sees, in the terms of `confine`."""
+        shown = [str(path.absolute()) for path in self.job.readable]
+        return {
+            "read": self.places.read_paths(),
+            "hide": [str(self.places.scratch)],
+            "show": [*shown, str(self.places.base / "numba")],
+            "write": [str(self.path), str(self.job.workdir)],
+            "tmp": str(self.path / "tmp"),
+            "env": self.environment(),
+        }

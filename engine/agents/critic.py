@@ -1,0 +1,66 @@
+"""Judges a step by rule: the tool's postconditions and what the step said of itself.
+
+A model, when there is one, is asked after these rules and can only add doubts; it can never pass what a
+rule failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from engine.domain.results import Issue, Verdict
+from engine.domain.toolspec import ToolSpec
+from engine.toolbox.checks import CHECKS, StepOutputs
+
+COST = {"error": 0.5, "warning": 0.1, "info": 0.02}
+"""What an issue takes from a quality of 1."""
+
+
+def judge(
+    spec: ToolSpec,
+    *,
+    params: Mapping[str, Any],
+    files: Mapping[str, Path],
+    findings: list[dict[str, Any]],
+    warnings: list[str],
+) -> Verdict:
+    """Judge a step that ran to its end.
+
+    Args:
+        files: output name -> stored file.
+        findings: as the step wrote them.
+        warnings: caveats the step stated; each lowers the quality a little and none fails the step.
+    """
+    issues: list[Issue] = []
+    for output in spec.outputs:
+        if output.name not in files and output.type.value not in ("figure",) and not _may_be_absent(output.description):
+            message = f"The step gave no {output.name}."
+            issues.append(Issue(code="missing_output", severity="error", message=message, where=output.name))
+    step = StepOutputs(
+        params=params,
+        files=files,
+        types={output.name: output.type.value for output in spec.outputs},
+        findings=findings,
+    )
+    for name in spec.checks:
+        try:
+            issues.extend(CHECKS[name](step))
+        except (ValueError, KeyError, OSError, TypeError) as err:
+            message = f"The check {name} could not read the result: {err}"
+            issues.append(Issue(code="unreadable_result", severity="error", message=message))
+    if not findings:
+        message = "The step stated no finding; its tables and figures must be read by eye."
+        issues.append(Issue(code="no_finding", severity="info", message=message))
+    issues.extend(Issue(code="caveat", severity="warning", message=text) for text in warnings)
+    passed = not any(issue.severity == "error" for issue in issues)
+    quality = max(0.0, 1.0 - sum(COST[issue.severity] for issue in issues))
+    guidance = "; ".join(issue.message for issue in issues if issue.severity == "error")
+    checks = [(CHECKS[name].__doc__ or name).strip().splitlines()[0] for name in spec.checks]
+    return Verdict(passed=passed, quality=round(quality, 3), issues=issues, checks=checks, retry_guidance=guidance)
+
+
+def _may_be_absent(description: str) -> bool:
+    # A tool marks an output it gives only sometimes by saying so in its description.
+    return "optional" in description.lower() or "only when" in description.lower()

@@ -1,0 +1,367 @@
+"""Runs one step: inputs to the sandbox, outputs to the store, the critic's word, and again when a rule can repair it.
+
+What a sandboxed step leaves behind is not trusted: names are checked, JSON is validated, sizes are those
+of the files found.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.metadata
+import re
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from engine.agents.critic import judge
+from engine.agents.repairs import Repair, repair
+from engine.domain.events import (
+    ArtifactSaved,
+    NodeFailed,
+    NodeFinished,
+    NodeOutput,
+    NodeProgress,
+    NodeRetried,
+    NodeStarted,
+    NodeVerdict,
+    WarningRaised,
+)
+from engine.domain.findings import Finding, FindingValue
+from engine.domain.plan import DATA_PREFIX, TaskDag, TaskNode
+from engine.domain.results import Artifact, ExecResult, NodeResult
+from engine.domain.toolspec import ToolSpec
+from engine.errors import DataError, SandboxUnavailable, StorageError
+from engine.ports import ArtifactStore, CancelToken, Clock, Job, Limits, RunStore, Sandbox
+from engine.runtime.event_log import EventLog
+from engine.toolbox.registry import ToolRegistry
+from engine.toolbox.script import STORED_READ, StepInput, cache_key, step_script
+
+OUTPUT_CHUNK = 8_000
+"""Characters of stdout or stderr that one event may carry."""
+
+
+class _Written(BaseModel):
+    """`result.json` as a step writes it. It comes from inside the sandbox, so every field is checked."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    class Output(BaseModel):
+        file: str
+        type: str
+        rows: int | None = None
+        columns: list[str] = []
+
+    class Found(BaseModel):
+        model_config = ConfigDict(extra="ignore")
+        text: str
+        values: list[FindingValue] = []
+        output: str = ""
+        row: dict[str, str | int | float | bool | None] = {}
+
+    outputs: dict[str, Output] = {}
+    findings: list[Found] = []
+    warnings: list[str] = []
+
+
+@dataclass(slots=True)
+class _Input:
+    name: str
+    sha256: str
+    source: Path
+    step: StepInput
+
+
+@dataclass(slots=True)
+class Executor:
+    """Runs steps of one run after the other or side by side; holds no state of its own."""
+
+    registry: ToolRegistry
+    sandbox: Sandbox
+    artifacts: ArtifactStore
+    store: RunStore
+    log: EventLog
+    clock: Clock
+    scratch: Path
+    limits: Limits = field(default_factory=Limits)
+    threads: int = 1
+    reuse: bool = True
+
+    def run(
+        self,
+        run_id: str,
+        plan: TaskDag,
+        node: TaskNode,
+        results: Mapping[str, NodeResult],
+        cancel: CancelToken,
+        *,
+        fresh: bool = False,
+    ) -> NodeResult:
+        """Run a step (or take its result from the cache), store what it gave and say what happened.
+
+        Raises:
+            SandboxUnavailable: when this machine could not run code, twice.
+            StorageError: when results could not be written; the run can be resumed.
+        """
+        spec = self.registry.get(node.tool)
+        inputs = self._inputs(plan, node, spec, results)
+        versions = package_versions(spec.packages)
+        params = dict(node.params)
+        spent: list[Repair] = []
+        attempt = 1
+        while True:
+            started = self.clock.now()
+            key = cache_key(spec, params, {i.name: (i.sha256, i.step) for i in inputs}, versions)
+            cached = None if fresh else self._cached(run_id, node, key, spent)
+            if cached is not None:
+                return cached
+            self.log.emit(NodeStarted(run_id=run_id, node=node.id, attempt=attempt))
+            base = NodeResult(
+                node=node.id,
+                tool=node.tool,
+                status="running",
+                attempts=attempt,
+                cache_key=key,
+                started_at=started,
+                params=params,
+                inputs={item.name: item.sha256 for item in inputs},
+                versions=versions,
+            )
+            result = self._attempt(run_id, plan, node, spec, inputs, base, cancel)
+            fix = None
+            if result.status == "failed" and not cancel.cancelled:
+                fix = repair(node.tool, result.error, params, spent)
+            if fix is None:
+                return self._finish(run_id, result, spent)
+            spent.append(fix)
+            params.update(fix.changed)
+            attempt += 1
+            why = f"{result.error} So {fix.why}."
+            self.log.emit(NodeRetried(run_id=run_id, node=node.id, attempt=attempt, why=why, changed=fix.changed))
+
+    def _inputs(self, plan: TaskDag, node: TaskNode, spec: ToolSpec, results: Mapping[str, NodeResult]) -> list[_Input]:
+        found: list[_Input] = []
+        for port in spec.inputs:
+            ref = node.inputs.get(port.name)
+            if ref is None:
+                continue
+            if ref.startswith(DATA_PREFIX):
+                dataset = plan.dataset(ref.removeprefix(DATA_PREFIX))
+                assert dataset is not None
+                source = self.artifacts.path(dataset.sha256)
+                step = StepInput(path=f"inputs/{_safe_name(dataset.path)}", type=dataset.type, read=dataset.read)
+                found.append(_Input(port.name, dataset.sha256, source, step))
+            else:
+                upstream, _, output = ref.partition(".")
+                artifact = next((a for a in results[upstream].artifacts if a.output == output), None)
+                if artifact is None:
+                    if port.optional:
+                        continue
+                    message = f"Step {upstream} gave no {output}, which step {node.id} needs."
+                    raise DataError(message)
+                kind = next(o.type for o in self.registry.get(results[upstream].tool).outputs if o.name == output)
+                step = StepInput(path=f"inputs/{artifact.name}", type=kind, read=STORED_READ.get(kind, {}))
+                found.append(_Input(port.name, artifact.sha256, self.artifacts.path(artifact.sha256), step))
+        return found
+
+    def _cached(self, run_id: str, node: TaskNode, key: str, spent: list[Repair]) -> NodeResult | None:
+        if not self.reuse:
+            return None
+        hit = self.store.cached_result(key)
+        if hit is None or not all(self.artifacts.has(item.sha256) for item in hit[1].artifacts):
+            return None
+        origin, old = hit
+        artifacts = [a.model_copy(update={"name": _artifact_name(node.id, a), "node": node.id}) for a in old.artifacts]
+        names = {a.name: b.name for a, b in zip(old.artifacts, artifacts, strict=True)}
+        findings = [
+            f.model_copy(
+                update={
+                    "id": f"{node.id}_f{number}",
+                    "node": node.id,
+                    "artifact": names.get(f.artifact, f.artifact),
+                }
+            )
+            for number, f in enumerate(old.findings, start=1)
+        ]
+        result = old.model_copy(
+            update={
+                "node": node.id,
+                "status": "cached",
+                "from_run": old.from_run or origin,
+                "artifacts": artifacts,
+                "findings": findings,
+                "attempts": 1 + len(spent),
+            }
+        )
+        self.store.save_result(run_id, result)
+        for artifact in artifacts:
+            self.log.emit(ArtifactSaved(run_id=run_id, node=node.id, artifact=artifact))
+        if result.verdict is not None:
+            self.log.emit(NodeVerdict(run_id=run_id, node=node.id, verdict=result.verdict))
+        self.log.emit(NodeFinished(run_id=run_id, node=node.id, status="cached", seconds=0.0))
+        return result
+
+    def _attempt(
+        self,
+        run_id: str,
+        plan: TaskDag,
+        node: TaskNode,
+        spec: ToolSpec,
+        inputs: list[_Input],
+        base: NodeResult,
+        cancel: CancelToken,
+    ) -> NodeResult:
+        code = step_script(spec, {item.name: item.step for item in inputs}, base.params)
+        workdir = self.scratch / run_id / f"{node.id}_{base.attempts}"
+        shutil.rmtree(workdir, ignore_errors=True)
+        try:
+            try:
+                (workdir / "inputs").mkdir(parents=True)
+                for item in inputs:
+                    # A copy, not a link: code in the sandbox must not be able to change what is stored.
+                    shutil.copyfile(item.source, workdir / item.step.path)
+            except OSError as err:
+                message = f"Inputs of step {node.id} could not be copied: {err.strerror or err}."
+                raise StorageError(message, advice="Free some disk space, then resume the run.") from err
+            outcome = self._sandboxed(run_id, node, code, workdir, cancel)
+            base = base.model_copy(
+                update={
+                    "seconds": outcome.seconds,
+                    "overhead_seconds": outcome.overhead_seconds,
+                    "peak_memory_mb": outcome.peak_memory_mb,
+                    "code_sha256": self.artifacts.put_bytes(code.encode()),
+                    "stdout_sha256": self.artifacts.put_bytes(outcome.stdout.encode()) if outcome.stdout else "",
+                    "stderr_sha256": self.artifacts.put_bytes(outcome.stderr.encode()) if outcome.stderr else "",
+                }
+            )
+            if not outcome.ok:
+                status = "cancelled" if outcome.status == "cancelled" else "failed"
+                return base.model_copy(update={"status": status, "error": explain_failure(outcome, self.limits)})
+            return self._collect(run_id, node, spec, base, workdir / "outputs")
+        finally:
+            shutil.rmtree(workdir, ignore_errors=True)
+            with contextlib.suppress(OSError):
+                workdir.parent.rmdir()
+
+    def _sandboxed(self, run_id: str, node: TaskNode, code: str, workdir: Path, cancel: CancelToken) -> ExecResult:
+        def show(stream: Literal["stdout", "stderr"], text: str) -> None:
+            for start in range(0, len(text), OUTPUT_CHUNK):
+                chunk = text[start : start + OUTPUT_CHUNK]
+                self.log.emit(NodeOutput(run_id=run_id, node=node.id, stream=stream, text=chunk))
+
+        job = Job(id=f"{run_id}-{node.id}", code=code, workdir=workdir, limits=self.limits, threads=self.threads)
+        try:
+            return self.sandbox.run(job, on_output=show, cancel=cancel)
+        except SandboxUnavailable as err:
+            if cancel.cancelled:
+                return ExecResult(status="cancelled", error="Stopped.")
+            message = f"The sandbox failed ({err.message}); trying once more."
+            self.log.emit(NodeProgress(run_id=run_id, node=node.id, message=message))
+            return self.sandbox.run(job, on_output=show, cancel=cancel)
+
+    def _collect(self, run_id: str, node: TaskNode, spec: ToolSpec, base: NodeResult, folder: Path) -> NodeResult:
+        try:
+            written = _Written.model_validate_json((folder / "result.json").read_bytes())
+        except (OSError, ValidationError, ValueError) as err:
+            return base.model_copy(update={"status": "failed", "error": f"The step's result cannot be read: {err}"})
+        artifacts: list[Artifact] = []
+        for output, facts in written.outputs.items():
+            port, path = spec.output(output), folder / facts.file
+            if port is None or _safe_name(facts.file) != facts.file or path.is_symlink() or not path.is_file():
+                error = f"The step's output {output!r} is not the file it says ({facts.file!r})."
+                return base.model_copy(update={"status": "failed", "error": error})
+            artifact = Artifact(
+                name=f"{node.id}_{facts.file}",
+                output=output,
+                type=port.type.value,
+                sha256=self.artifacts.put_file(path),
+                bytes=path.stat().st_size,
+                node=node.id,
+                rows=facts.rows,
+                columns=facts.columns,
+            )
+            artifacts.append(artifact)
+            self.log.emit(ArtifactSaved(run_id=run_id, node=node.id, artifact=artifact))
+        names = {artifact.output: artifact.name for artifact in artifacts}
+        findings = [
+            Finding(
+                id=f"{node.id}_f{number}",
+                node=node.id,
+                text=found.text,
+                values=found.values,
+                artifact=names.get(found.output, ""),
+                row=found.row,
+                evidence=[names[found.output]] if found.output in names else [],
+            )
+            for number, found in enumerate(written.findings, start=1)
+        ]
+        verdict = judge(
+            spec,
+            params=base.params,
+            files={a.output: self._named_copy(folder, a) for a in artifacts},
+            findings=[found.model_dump() for found in written.findings],
+            warnings=written.warnings,
+        )
+        self.log.emit(NodeVerdict(run_id=run_id, node=node.id, verdict=verdict))
+        return base.model_copy(
+            update={
+                "status": "succeeded" if verdict.passed else "failed",
+                "error": "" if verdict.passed else f"The result did not pass its checks: {verdict.retry_guidance}",
+                "artifacts": artifacts,
+                "findings": findings if verdict.passed else [],
+                "warnings": written.warnings,
+                "verdict": verdict,
+            }
+        )
+
+    @staticmethod
+    def _named_copy(folder: Path, artifact: Artifact) -> Path:
+        # Checks read the scratch file: it has the suffix that says how, and the store has the same bytes.
+        return folder / artifact.name.removeprefix(f"{artifact.node}_")
+
+    def _finish(self, run_id: str, result: NodeResult, spent: list[Repair]) -> NodeResult:
+        repaired = [f"Step {result.node} was repaired: {fix.why}." for fix in spent]
+        result = result.model_copy(update={"finished_at": self.clock.now(), "warnings": [*repaired, *result.warnings]})
+        self.store.save_result(run_id, result)
+        for message in result.warnings:
+            self.log.emit(WarningRaised(run_id=run_id, node=result.node, message=message))
+        if result.status == "succeeded":
+            self.log.emit(NodeFinished(run_id=run_id, node=result.node, status="succeeded", seconds=result.seconds))
+        else:
+            self.log.emit(NodeFailed(run_id=run_id, node=result.node, error=result.error, seconds=result.seconds))
+        return result
+
+
+def explain_failure(outcome: ExecResult, limits: Limits) -> str:
+    """Return one sentence on why code did not run to its end, for a biologist."""
+    if outcome.status == "timeout":
+        return f"It took longer than the limit of {limits.seconds:g} s (setting step_seconds)."
+    if outcome.status == "memory":
+        return f"It needed more memory than the limit of {limits.memory_mb} MB (setting step_memory_mb)."
+    if outcome.status == "cancelled":
+        return "Stopped before it finished."
+    if outcome.status == "killed":
+        return f"The process that ran it ended unexpectedly ({outcome.error or 'killed'})."
+    message = re.sub(r"^(ValueError|KeyError|TypeError|RuntimeError): ", "", outcome.error.strip())
+    return message or "It failed without saying why."
+
+
+def package_versions(packages: list[str]) -> dict[str, str]:
+    """Return distribution -> installed version; a package that is not installed is left out."""
+    versions: dict[str, str] = {}
+    for package in packages:
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            versions[package] = importlib.metadata.version(package)
+    return versions
+
+
+def _artifact_name(node_id: str, artifact: Artifact) -> str:
+    return f"{node_id}_{artifact.name.removeprefix(artifact.node + '_')}"
+
+
+def _safe_name(path: str) -> str:
+    """Return a file name that stays in its folder and suits every platform, keeping the suffix."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "_", Path(path).name).lstrip(".") or "file"

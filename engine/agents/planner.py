@@ -1,0 +1,179 @@
+"""Makes a plan from a question and the profiles of the data, without a model.
+
+The order of thought: which data are there; which goals do the words name (`planning.goals`); which field
+do data and goals belong to; what does that field expect around the goals (`planning.fields`). The fields
+add steps to a `PlanBuilder`, which chains tools over data types. What cannot be known becomes an open
+question; what cannot be planned becomes an error that says what is missing, never a guess.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from engine.agents.planning.builder import PlanBuilder, why_not
+from engine.agents.planning.context import Context
+from engine.agents.planning.fields.bulk import plan_bulk, plan_gene_results
+from engine.agents.planning.fields.generic import plan_generic
+from engine.agents.planning.fields.single_cell import plan_single_cell
+from engine.agents.planning.fields.survival import plan_survival
+from engine.agents.planning.fields.tables import plan_tables
+from engine.agents.planning.goals import PHRASES, Retriever, phrase_goals
+from engine.domain.datatypes import DataType
+from engine.domain.plan import TaskDag
+from engine.domain.profile import Profile
+from engine.errors import DataError, PlanError
+from engine.profiling.matching import cross_check
+from engine.toolbox.registry import ToolRegistry
+from engine.toolbox.typecheck import check_plan
+
+_SURVIVAL_GOALS = ("kaplan_meier", "log_rank", "cox_regression")
+_GENE_RESULTS = (DataType.DE_TABLE, DataType.GENE_LIST, DataType.RANKED_GENES, DataType.GENE_SET_LIBRARY)
+_TABLES = (DataType.TABLE, DataType.SAMPLE_SHEET, DataType.SURVIVAL_TABLE, DataType.ENRICHMENT_TABLE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """A plan and the tools that were considered for it, best first."""
+
+    plan: TaskDag
+    retrieved: list[str]
+
+
+class Planner:
+    """The rule-based planner."""
+
+    def __init__(self, registry: ToolRegistry) -> None:
+        self._registry = registry
+        self._retriever = Retriever(registry)
+
+    def plan(self, question: str, profiles: list[Profile]) -> Proposal:
+        """Return a plan that type-checks.
+
+        Raises:
+            PlanError: when the question cannot be planned on these data; the message says what is missing.
+            DataError: when none of the files can be used.
+        """
+        question = " ".join(question.split())
+        usable = [profile for profile in profiles if profile.types]
+        self._require_data(profiles, usable)
+        goals = {tool: goal for tool, goal in phrase_goals(question).items() if tool in self._registry}
+        ranked = self._retriever.rank(question)
+        builder = PlanBuilder(self._registry, usable)
+        ctx = Context(
+            question=question, profiles=usable, builder=builder, goals=goals, ranked=[name for name, _ in ranked]
+        )
+        self._field(ctx, ranked)(ctx)
+        if not builder.nodes:
+            raise PlanError("No step of the catalogue answers this question on these data.")
+        return Proposal(plan=self._finished(ctx, profiles), retrieved=self._retrieved(ctx))
+
+    def _require_data(self, profiles: list[Profile], usable: list[Profile]) -> None:
+        if not profiles:
+            message = "No data file came with the question."
+            raise PlanError(
+                message, advice="Add the file (CSV, TSV, Excel, h5ad, GMT...) that holds the data to analyse."
+            )
+        if not usable:
+            message = " ".join(f"{profile.name}: {why_not(profile)}" for profile in profiles)
+            raise DataError(message, advice="Give a file that holds data, for example a CSV table or an h5ad file.")
+
+    def _field(self, ctx: Context, ranked: list[tuple[str, float]]) -> Callable[[Context], None]:
+        """Choose who plans: a tool the fields do not know when its own words fit clearly best, else the data's field."""
+        kinds = {profile.best.type for profile in ctx.profiles if profile.best}
+        unknown = self._unknown_tool(ctx, ranked)
+        if unknown:
+            return lambda c: plan_generic(c, unknown)
+        if DataType.ANNDATA in kinds:
+            return plan_single_cell
+        if kinds & {DataType.COUNT_MATRIX, DataType.EXPRESSION_MATRIX}:
+            return plan_bulk
+        survival = ctx.profile_as(DataType.SURVIVAL_TABLE)
+        if survival is not None and self._about_survival(ctx, survival[0]):
+            return plan_survival
+        if ctx.wants(*_SURVIVAL_GOALS[:2]) and not survival and not ctx.wants("compare_groups", "correlation"):
+            return self._refuse_survival
+        if kinds & set(_TABLES) and not (kinds & set(_GENE_RESULTS) and ctx.wants("over_representation")):
+            return plan_tables
+        if kinds & set(_GENE_RESULTS):
+            return plan_gene_results
+        return self._refuse_type
+
+    def _unknown_tool(self, ctx: Context, ranked: list[tuple[str, float]]) -> str:
+        if not ranked or ranked[0][0] in PHRASES:
+            return ""
+        name, score = ranked[0]
+        second = next((s for n, s in ranked[1:] if n in PHRASES), 0.0)
+        spec = self._registry.get(name)
+        makable = all(port.optional or ctx.builder.can_make(port.type) for port in spec.inputs)
+        known_companion = name in _COMPANIONS
+        return name if makable and not known_companion and spec.runnable and score > 1.3 * second else ""
+
+    @staticmethod
+    def _about_survival(ctx: Context, profile: Profile) -> bool:
+        """Say whether the words are about time to an event; a table can serve as both."""
+        from engine.agents.planning.columns import find_columns, with_role
+
+        if ctx.wants(*_SURVIVAL_GOALS[:2]):
+            return True
+        best = profile.best
+        only = best is not None and best.type == DataType.SURVIVAL_TABLE
+        others = ("compare_groups", "correlation", "contingency", "linear_regression", "anova", "summarize_table")
+        if only and (ctx.wants("cox_regression") or not ctx.wants(*others)):
+            times = {c.name for role in ("time", "event") for c in with_role(profile.column_profiles, role)}
+            named = [m.name for m in find_columns(ctx.question, profile.column_profiles) if m.strength >= 0.6]
+            return ctx.wants("cox_regression") or bool(times & set(named)) or bool(named)
+        return False
+
+    @staticmethod
+    def _refuse_survival(ctx: Context) -> None:
+        names = ", ".join(profile.name for profile in ctx.profiles)
+        message = f"The question is about time to an event, but {names} has no time column with an event column."
+        raise PlanError(message, advice="Add how long each subject was followed and whether the event happened (0/1).")
+
+    @staticmethod
+    def _refuse_type(ctx: Context) -> None:
+        files = " ".join(f"{profile.name}: {why_not(profile)}" for profile in ctx.profiles)
+        message = "No tool of this version analyses these kinds of files."
+        raise PlanError(message, advice=files)
+
+    def _finished(self, ctx: Context, profiles: list[Profile]) -> TaskDag:
+        plan = TaskDag(
+            question=ctx.question,
+            datasets=ctx.builder.used_datasets(),
+            nodes=ctx.builder.nodes,
+            open_questions=ctx.questions,
+            warnings=list(dict.fromkeys([*ctx.warnings, *self._data_warnings(ctx, profiles)])),
+            notes=ctx.notes,
+        )
+        blocked = [q for q in plan.open_questions if q.blocking]
+        problems = [i for i in check_plan(plan, self._registry) if i.severity == "error" and i.code != "open_question"]
+        wanted = {(q.node, q.param) for q in blocked}
+        problems = [
+            p for p in problems if not (p.code == "missing_param" and any(p.where == node for node, _ in wanted))
+        ]
+        if problems:
+            message = f"The plan does not fit together: {problems[0].message}"
+            raise PlanError(message, details={"issues": [p.model_dump() for p in problems]})
+        return plan
+
+    @staticmethod
+    def _data_warnings(ctx: Context, profiles: list[Profile]) -> list[str]:
+        used = {dataset.path for dataset in ctx.builder.used_datasets()}
+        own = [warning for profile in profiles if profile.path in used for warning in profile.warnings]
+        unused = [
+            f"{profile.name} was not used: {why_not(profile)}" for profile in profiles if profile.path not in used
+        ]
+        between = cross_check([profile for profile in profiles if profile.path in used])
+        return [*between, *own, *unused]
+
+    @staticmethod
+    def _retrieved(ctx: Context) -> list[str]:
+        by_phrase = sorted(ctx.goals.values(), key=lambda goal: -goal.score)
+        return list(dict.fromkeys([*(goal.tool for goal in by_phrase), *ctx.ranked]))[:15]
+
+
+_COMPANIONS = frozenset(
+    ["select_genes", "rank_genes", "gsea_preranked", "gene_expression", "sc_normalize", "sc_highly_variable", "sc_pseudobulk_de", "sc_gene_expression"]
+)
+"""Tools the fields add around their goals; their names are not phrases of their own."""

@@ -1,0 +1,431 @@
+"""The facade: all that pages, the command line and scripts import.
+
+    engine = open_engine(workspace="analysis")
+    run_id = engine.ask("Which genes change with treatment?", ["counts.csv", "samples.csv"], auto_approve=True)
+    engine.wait(run_id)
+    engine.export(run_id, "html", "report.html")
+
+Values it returns are those of `engine.domain`; errors are those of `engine.errors`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from engine.agents.edits import set_params
+from engine.bootstrap import Parts, build, make_sandbox, workspace_holder
+from engine.domain.datatypes import accepts
+from engine.domain.events import EngineEvent
+from engine.domain.plan import DATA_PREFIX, TaskDag, TaskNode
+from engine.domain.profile import Profile
+from engine.domain.results import FINAL, Issue, RunRecord
+from engine.domain.run_view import RunView
+from engine.domain.toolspec import ToolSpec
+from engine.errors import (
+    DataError,
+    EngineError,
+    LimitExceeded,
+    NotFoundError,
+    PlanError,
+    SandboxUnavailable,
+    StorageError,
+    UserError,
+    WorkspaceInUse,
+)
+from engine.examples import Example, example_files, examples
+from engine.profiling.matching import cross_check
+from engine.profiling.profiler import profile_files
+from engine.ports import Sandbox
+from engine.provenance.verify import Verification, verify_path, verify_run
+from engine.reporting import bundle, html, markdown
+from engine.reporting import run_json as run_json_module
+from engine.runtime.requests import request_cancel
+from engine.settings import Settings, load_settings
+from engine.toolbox.typecheck import check_plan, offered_type
+
+__all__ = [
+    "DataError",
+    "Engine",
+    "EngineError",
+    "Example",
+    "LimitExceeded",
+    "NotFoundError",
+    "PlanError",
+    "Profile",
+    "RunRecord",
+    "RunView",
+    "SandboxUnavailable",
+    "StorageError",
+    "TaskDag",
+    "UserError",
+    "WorkspaceInUse",
+    "Verification",
+    "builtin_tool_specs",
+    "event_json",
+    "examples",
+    "open_engine",
+    "profile_paths",
+    "read_plan",
+    "request_cancel",
+    "sandbox_self_test",
+    "set_params",
+    "verify_path",
+    "workspace_state",
+]
+
+
+class Engine:
+    """Biodesk, opened on a workspace. Methods may be called from any thread."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._orchestrator = parts.orchestrator
+
+    def __enter__(self) -> Engine:
+        """Return the engine itself, to be closed at the end of the block."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the engine."""
+        self.close()
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in force."""
+        return self._parts.settings
+
+    @property
+    def user(self) -> str:
+        """Who runs are attributed to unless told otherwise."""
+        return self._parts.settings.user
+
+    # ==== data and tools ====
+
+    def profile(self, paths: Sequence[Path | str]) -> list[Profile]:
+        """Look at files and say what each can serve as.
+
+        Raises:
+            DataError: when a path leads to nothing that can be read.
+        """
+        return profile_paths(paths)
+
+    def cross_check(self, profiles: Sequence[Profile]) -> list[str]:
+        """Return what does not fit between files, e.g. sample names that do not match."""
+        return cross_check(list(profiles))
+
+    def tools(self) -> list[ToolSpec]:
+        """Return the catalogue."""
+        return list(self._parts.registry)
+
+    def tool(self, name: str) -> ToolSpec:
+        """Return one tool.
+
+        Raises:
+            NotFoundError: when there is none of this name.
+        """
+        return self._parts.registry.get(name)
+
+    def example_files(self, example_id: str) -> list[Path]:
+        """Write an example's data (it ships inside dependencies) into the workspace and return the files."""
+        return example_files(example_id, self._parts.workspace.folder / "examples")
+
+    # ==== plans ====
+
+    def plan(self, question: str, data: Sequence[Path | str] = (), changes: Mapping[str, str] | None = None) -> TaskDag:
+        """Return the plan for a question, without making a run.
+
+        Raises:
+            PlanError: when it cannot be planned; the message says what is missing.
+        """
+        return self._orchestrator.draft(question, [Path(path) for path in data], changes)
+
+    def check_plan(self, plan: TaskDag) -> list[Issue]:
+        """Return what does not fit in a plan."""
+        return check_plan(plan, self._parts.registry)
+
+    def sources(self, plan: TaskDag, node_id: str, input_name: str) -> list[str]:
+        """Return the references that fit a step's input without making a circle: the newest steps first, then files."""
+        node = plan.node(node_id)
+        port = self.tool(node.tool).input(input_name) if node else None
+        if port is None:
+            return []
+        later = plan.descendants(node_id) | {node_id}
+        steps = [step for step in reversed(plan.nodes) if step.id not in later and step.tool in self._parts.registry]
+        refs = [f"{step.id}.{output.name}" for step in steps for output in self.tool(step.tool).outputs]
+        refs += [f"{DATA_PREFIX}{dataset.name}" for dataset in plan.datasets]
+        types = {ref: offered_type(plan, ref, self._parts.registry) for ref in refs}
+        return [ref for ref, kind in types.items() if kind is not None and accepts(port.type, kind)]
+
+    def add_step(self, plan: TaskDag, tool: str) -> TaskDag:
+        """Return the plan with a step at its end, its needed inputs connected to the newest data that fits."""
+        spec = self.tool(tool)
+        taken = {node.id for node in plan.nodes}
+        node_id = next(f"n{k}" for k in range(len(taken) + 1, 2 * len(taken) + 2) if f"n{k}" not in taken)
+        node = TaskNode(id=node_id, name=spec.title, tool=tool, domain=spec.domain, task_type=spec.task_type)
+        grown = plan.model_copy(update={"nodes": [*plan.nodes, node]})
+        found = {p.name: self.sources(grown, node_id, p.name) for p in spec.inputs if not p.optional}
+        wired = {name: refs[0] for name, refs in found.items() if refs}
+        node = node.model_copy(update={"inputs": wired, "reasons": ["Added by hand."]})
+        return plan.model_copy(update={"nodes": [*plan.nodes, node]})
+
+    def edit_plan(self, run_id: str, plan: TaskDag) -> tuple[str, list[Issue]]:
+        """Store an edited plan; see `Orchestrator.edit_plan`."""
+        return self._orchestrator.edit_plan(run_id, plan, user=self.user)
+
+    # ==== runs ====
+
+    def ask(
+        self,
+        question: str,
+        data: Sequence[Path | str] = (),
+        *,
+        auto_approve: bool = False,
+        strategy: str = "auto",
+        changes: Mapping[str, str] | None = None,
+        user: str | None = None,
+    ) -> str:
+        """Start a run in the background and return its id.
+
+        Without `auto_approve` it stops at `awaiting_approval`, and `approve` lets it go on.
+
+        Raises:
+            UserError: for an empty question or a strategy this version lacks.
+            LimitExceeded: when the queue is full.
+        """
+        if not question.strip():
+            raise UserError("The question is empty.", advice="Ask in a sentence what you want to know of the data.")
+        return self._orchestrator.ask(
+            question,
+            [Path(path) for path in data],
+            user=user or self.user,
+            auto_approve=auto_approve,
+            strategy=strategy,
+            changes=changes,
+        )
+
+    def run_plan(self, plan: TaskDag, data: Sequence[Path | str] = (), *, user: str | None = None) -> str:
+        """Run a plan as it stands; `data` replaces the plan's files of the same name.
+
+        Raises:
+            PlanError: when it does not fit.
+        """
+        return self._orchestrator.start_plan(with_data(plan, data), user=user or self.user)
+
+    def approve(self, run_id: str) -> None:
+        """Let a run that waits for approval go on."""
+        self._orchestrator.approve(run_id, user=self.user)
+
+    def cancel(self, run_id: str) -> None:
+        """Stop a run; what finished is kept."""
+        self._orchestrator.cancel(run_id, user=self.user)
+
+    def resume(self, run_id: str) -> None:
+        """Go on with a run that was interrupted, cancelled or failed."""
+        self._orchestrator.resume(run_id, user=self.user)
+
+    def rerun(self, run_id: str, *, from_node: str = "") -> str:
+        """Run the same plan again as a new run and return its id."""
+        return self._orchestrator.rerun(run_id, user=self.user, from_node=from_node)
+
+    def wait(self, run_id: str, timeout: float | None = None) -> RunRecord:
+        """Wait until a run is no longer worked on (done or awaiting approval) and return its record."""
+        self._parts.queue.wait(run_id, timeout)
+        return self.record(run_id)
+
+    def active(self) -> list[str]:
+        """Return the ids of the runs that wait in the queue or are at work."""
+        return self._parts.queue.active()
+
+    def runs(self, *, user: str | None = None, limit: int = 200) -> list[RunRecord]:
+        """Return runs, newest first."""
+        return self._parts.store.runs(user=user, limit=limit)
+
+    def record(self, run_id: str) -> RunRecord:
+        """Return a run's record.
+
+        Raises:
+            NotFoundError: when there is no such run.
+        """
+        record = self._parts.store.run(run_id)
+        if record is None:
+            raise NotFoundError(f"There is no run {run_id!r}.", advice="`biodesk runs` lists them.")
+        return record
+
+    def view(self, run_id: str) -> RunView:
+        """Return everything known of a run: record, plan, results, profiles, report."""
+        return self._orchestrator.view(run_id)
+
+    def events(self, run_id: str, *, after: int = 0, limit: int = 10_000) -> list[EngineEvent]:
+        """Return a run's events with `seq` greater than `after`."""
+        self.record(run_id)
+        return self._parts.store.events(run_id, after=after, limit=limit)
+
+    def artifact(self, sha256: str) -> Path:
+        """Return the file that holds an artifact's bytes. Read only."""
+        return self._parts.artifacts.path(sha256)
+
+    def is_over(self, run_id: str) -> bool:
+        """Say whether a run has ended for good."""
+        return self.record(run_id).status in FINAL
+
+    # ==== reports and proof ====
+
+    def report_markdown(self, run_id: str) -> str:
+        """Return the report as Markdown."""
+        return markdown.render(self.view(run_id), self._parts.registry)
+
+    def report_html(self, run_id: str) -> str:
+        """Return the report as one self-contained HTML page."""
+        return html.render(self.view(run_id), self._parts.artifacts, self._parts.registry)
+
+    def run_json(self, run_id: str) -> dict[str, Any]:
+        """Return the run as the JSON document of `biodesk ask --json`."""
+        return run_json_module.render(self.view(run_id), self._parts.registry)
+
+    def export(self, run_id: str, fmt: str, out: Path | str) -> Path:
+        """Write a run as md, html, pdf, notebook or json (provenance) and return the file."""
+        return bundle.export(self.view(run_id), self._parts.artifacts, self._parts.registry, fmt, Path(out))
+
+    def bundle(self, run_id: str, out: Path | str) -> list[Path]:
+        """Write everything of a run into a folder: reports, notebook, plan, artifacts, provenance, data."""
+        return bundle.write_bundle(self.view(run_id), self._parts.artifacts, self._parts.registry, Path(out))
+
+    def verify(self, target: str) -> Verification:
+        """Re-hash all of a run (by id) or of an exported folder (by path) and name every difference."""
+        if Path(target).exists():
+            return verify_path(Path(target))
+        return verify_run(self.view(target), self._parts.artifacts, self._parts.registry)
+
+    # ==== the engine itself ====
+
+    def warm(self) -> None:
+        """Start what makes the first step fast; returns when it is ready."""
+        if self.settings.warm_workers:
+            self._parts.sandbox.warm()
+
+    def warm_in_background(self) -> None:
+        """Start warming and return at once; a step that comes earlier waits for it or starts cold."""
+        threading.Thread(target=self._warm_quietly, name="warm-up", daemon=True).start()
+
+    def _warm_quietly(self) -> None:
+        # A sandbox that cannot start says so when the first step needs it; here nobody is listening.
+        with contextlib.suppress(SandboxUnavailable):
+            self.warm()
+
+    @property
+    def registry(self) -> ToolRegistry:
+        """The catalogue, for functions that take one."""
+        return self._parts.registry
+
+    def sandbox_report(self) -> dict[str, Any]:
+        """Return what isolates steps on this machine, tested."""
+        return _sandbox_facts(self._parts.sandbox)
+
+    def close(self) -> None:
+        """Stop the runs (they can be resumed) and release the workspace."""
+        self._parts.close()
+
+
+def open_engine(**settings: Any) -> Engine:
+    """Open Biodesk on a workspace; keyword arguments are settings (see `engine.settings.Settings`).
+
+    Raises:
+        WorkspaceInUse: when another process holds the workspace.
+        UserError: for a bad setting.
+    """
+    loaded, _ = load_settings(**settings)
+    return Engine(build(loaded))
+
+
+def profile_paths(paths: Sequence[Path | str]) -> list[Profile]:
+    """Look at files without opening a workspace."""
+    return profile_files([Path(path) for path in paths])
+
+
+def builtin_tool_specs() -> list[ToolSpec]:
+    """Return the built-in catalogue without opening a workspace."""
+    from engine.toolbox.registry import builtin_tools
+
+    return list(builtin_tools())
+
+
+def read_plan(path: Path | str) -> TaskDag:
+    """Read a plan file.
+
+    Raises:
+        PlanError: when it is not a plan this version understands; the message says where.
+    """
+    from pydantic import ValidationError
+
+    try:
+        return TaskDag.model_validate(json.loads(Path(path).read_text(encoding="utf-8")))
+    except OSError as err:
+        raise PlanError(f"The plan {path} cannot be read: {err.strerror}.") from err
+    except (ValueError, ValidationError) as err:
+        reason = str(err).splitlines()[0]
+        if isinstance(err, ValidationError):
+            first = err.errors()[0]
+            reason = f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
+        message = f"{path} is not a Biodesk plan: {reason}."
+        raise PlanError(message, advice="`biodesk plan QUESTION --data ... --out PLAN.json` makes one.") from err
+
+
+def with_data(plan: TaskDag, data: Sequence[Path | str]) -> TaskDag:
+    """Return the plan with its files replaced by those given that have the same name.
+
+    Raises:
+        DataError: for a file the plan has no dataset for, or one that cannot serve as what the plan needs.
+    """
+    replaced = {dataset.name: dataset for dataset in plan.datasets}
+    for profile in profile_paths(data):
+        old = replaced.get(profile.name)
+        if old is None:
+            known = ", ".join(replaced) or "none"
+            raise DataError(f"The plan uses no file called {profile.name!r}.", advice=f"Its files are: {known}.")
+        guess = profile.serves_as(old.type)
+        if guess is None:
+            reason = profile.warnings[0] if profile.warnings else profile.summary
+            raise DataError(f"{profile.name} cannot serve as {old.type.value}: {reason}")
+        update = {"path": profile.path, "sha256": profile.sha256, "bytes": profile.bytes, "read": guess.read}
+        replaced[old.name] = old.model_copy(update=update)
+    return plan.model_copy(update={"datasets": list(replaced.values())})
+
+
+def event_json(event: EngineEvent) -> str:
+    """Return an event as one line of JSON."""
+    return event.model_dump_json()
+
+
+def sandbox_self_test(settings: Settings, scratch: Path) -> dict[str, Any]:
+    """Try out what would isolate steps with these settings, without opening a workspace."""
+    try:
+        sandbox = make_sandbox(settings, scratch)
+    except SandboxUnavailable as err:
+        return {"kind": "none", "available": False, "warm": False, "isolation": {}, "missing": [err.message]}
+    try:
+        return _sandbox_facts(sandbox)
+    finally:
+        sandbox.close()
+
+
+def _sandbox_facts(sandbox: Sandbox) -> dict[str, Any]:
+    report = sandbox.report()
+    return {
+        "kind": report.kind,
+        "available": report.available,
+        "warm": report.warm,
+        "isolation": dict(report.isolation),
+        "missing": list(report.missing),
+    }
+
+
+def workspace_state(folder: Path) -> str:
+    """Return `free`, `new` or who holds the workspace."""
+    if not folder.exists():
+        return "new"
+    return workspace_holder(folder) or "free"

@@ -1,0 +1,335 @@
+"""What each command does, through `engine.api`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from engine.cli import show
+from engine.errors import EngineError, NotFoundError, PlanError, UserError, WorkspaceInUse
+
+EXIT_BY_STATUS = {"succeeded": 0, "partial": 1, "failed": 1, "cancelled": 4, "interrupted": 4}
+
+
+def _engine(options: argparse.Namespace) -> Any:
+    from engine.api import open_engine
+
+    return open_engine(workspace=options.workspace, user=options.user, model=options.model)
+
+
+def _emit(options: argparse.Namespace, document: Any, text: Callable[[], str]) -> None:
+    print(json.dumps(document, ensure_ascii=False, default=str) if options.json else text())
+
+
+def _data(options: argparse.Namespace) -> list[Path]:
+    return [Path(path) for group in options.data for path in group]
+
+
+def _changes(options: argparse.Namespace) -> dict[str, str]:
+    changes: dict[str, str] = {}
+    for text in options.changes:
+        key, equals, value = text.partition("=")
+        if not equals or "." not in key:
+            message = f"--set {text!r} is not of the form NODE.PARAM=VALUE."
+            raise UserError(message, advice="For example: --set n4.alpha=0.01")
+        changes[key.strip()] = value
+    return changes
+
+
+# ==== question, plan, run ====
+
+
+def ask(options: argparse.Namespace) -> int:
+    """Plan, show the plan, run it, write the report."""
+    _check_out(options.out)
+    if options.strategy not in ("auto", "dag"):
+        from engine.routing.router import route
+
+        route(options.question, [], forced=options.strategy)
+    with _engine(options) as engine:
+        engine.warm_in_background()
+        run_id = engine.ask(
+            options.question, _data(options), strategy=options.strategy, changes=_changes(options)
+        )
+        record = engine.wait(run_id)
+        if record.status == "awaiting_approval":
+            view = engine.view(run_id)
+            if not options.quiet:
+                print(show.plan_text(view.plan), file=sys.stderr)
+            if not options.yes and not options.json and sys.stdin.isatty() and not _confirmed():
+                engine.cancel(run_id)
+                print(f"Not run. `biodesk show {run_id}` shows the plan.", file=sys.stderr)
+                return 4
+            engine.approve(run_id)
+        return _follow(engine, run_id, options)
+
+
+def _confirmed() -> bool:
+    print("Run this plan? [Y/n] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("", "y", "yes")
+
+
+def plan(options: argparse.Namespace) -> int:
+    """Make a plan and print or write it."""
+    with _engine(options) as engine:
+        made = engine.plan(options.question, _data(options), _changes(options))
+    document = made.model_dump(mode="json")
+    if options.out:
+        _write(Path(options.out), json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+        print(f"Plan written to {options.out}; `biodesk run {options.out}` runs it.", file=sys.stderr)
+    _emit(options, document, lambda: show.plan_text(made))
+    return 0
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run a plan file."""
+    from engine.api import read_plan, set_params
+
+    _check_out(options.out)
+    with _engine(options) as engine:
+        edited = read_plan(options.plan)
+        changes = _changes(options)
+        if changes:
+            edited = set_params(edited, changes, engine.registry)
+        engine.warm_in_background()
+        return _follow(engine, engine.run_plan(edited, _data(options)), options)
+
+
+def resume(options: argparse.Namespace) -> int:
+    """Go on with a run."""
+    _check_out(options.out)
+    with _engine(options) as engine:
+        engine.resume(options.run_id)
+        record = engine.wait(options.run_id)
+        if record.status == "awaiting_approval":
+            engine.approve(options.run_id)
+        return _follow(engine, options.run_id, options)
+
+
+def _follow(engine: Any, run_id: str, options: argparse.Namespace) -> int:
+    """Show progress until the run is over, write its folder and print the result."""
+    after = 0
+    try:
+        while True:
+            over = run_id not in engine.active()
+            for event in engine.events(run_id, after=after):
+                after = event.seq
+                if not options.quiet and (line := show.event_line(event)):
+                    print(line, file=sys.stderr, flush=True)
+            if over:
+                break
+            engine.wait(run_id, 0.1)
+    except KeyboardInterrupt:
+        engine.cancel(run_id)
+        engine.wait(run_id, 5)
+        print(f"Stopped. `biodesk resume {run_id}` goes on where it was.", file=sys.stderr)
+        return 4
+    view = engine.view(run_id)
+    if view.plan is None or view.record.status == "interrupted":
+        return _failed_before_running(view.record)
+    if options.out:
+        engine.bundle(run_id, options.out)
+    _emit(options, engine.run_json(run_id), lambda: show.outcome_text(view, options.out))
+    return EXIT_BY_STATUS.get(view.record.status, 1)
+
+
+def _failed_before_running(record: Any) -> int:
+    class Failed(EngineError):
+        code = record.error_code or "failed"
+        exit_code = 4 if record.status in ("interrupted", "cancelled") else 2
+
+    advice = f"`biodesk resume {record.run_id}` goes on." if record.status == "interrupted" else record.advice
+    raise Failed(record.error or f"The run is {record.status}.", advice=advice, details={"run_id": record.run_id})
+
+
+def _check_out(out: str | None) -> None:
+    """Find out before an hour of work that the result has no place to go."""
+    if out is None:
+        return
+    path = Path(out)
+    if path.exists() and not path.is_dir():
+        raise UserError(f"--out {out!r} is a file.", advice="Give the name of a folder.")
+
+
+def cancel(options: argparse.Namespace) -> int:
+    """Stop a run, also one that another process works on."""
+    from engine.api import request_cancel
+
+    try:
+        with _engine(options) as engine:
+            engine.cancel(options.run_id)
+            document = {"run_id": options.run_id, "status": engine.record(options.run_id).status}
+    except WorkspaceInUse:
+        request_cancel(options.workspace, options.run_id)
+        document = {"run_id": options.run_id, "status": "cancel requested"}
+    _emit(options, document, lambda: f"{options.run_id}: {document['status']}")
+    return 0
+
+
+def runs(options: argparse.Namespace) -> int:
+    """List runs."""
+    with _engine(options) as engine:
+        records = engine.runs(limit=options.limit)
+    _emit(options, [record.model_dump(mode="json") for record in records], lambda: show.runs_text(records))
+    return 0
+
+
+def show_run(options: argparse.Namespace) -> int:
+    """Show a run."""
+    with _engine(options) as engine:
+        view = engine.view(options.run_id)
+        document = engine.run_json(options.run_id)
+    _emit(options, document, lambda: show.run_text(view))
+    return 0
+
+
+def events(options: argparse.Namespace) -> int:
+    """Print events, one JSON object a line (with --json: one array)."""
+    from engine.api import event_json
+
+    with _engine(options) as engine:
+        found = engine.events(options.run_id, after=options.after)
+        if options.json and not options.follow:
+            print(json.dumps([json.loads(event_json(event)) for event in found], ensure_ascii=False))
+            return 0
+        after = options.after
+        while True:
+            for event in found:
+                after = event.seq
+                print(event_json(event), flush=True)
+            if not options.follow or options.run_id not in engine.active():
+                return 0
+            time.sleep(0.2)
+            found = engine.events(options.run_id, after=after)
+
+
+def export(options: argparse.Namespace) -> int:
+    """Write one export."""
+    with _engine(options) as engine:
+        path = engine.export(options.run_id, options.format, options.out)
+    _emit(options, {"run_id": options.run_id, "format": options.format, "path": str(path)}, lambda: str(path))
+    return 0
+
+
+def verify(options: argparse.Namespace) -> int:
+    """Verify a run or an exported folder; exit 1 when something differs."""
+    if Path(options.target).exists():
+        from engine.api import verify_path
+
+        result = verify_path(Path(options.target))
+    else:
+        with _engine(options) as engine:
+            result = engine.verify(options.target)
+    _emit(options, result.to_json(), lambda: show.verification_text(result))
+    return 0 if result.ok else 1
+
+
+# ==== data, tools, machine ====
+
+
+def profile(options: argparse.Namespace) -> int:
+    """Profile files."""
+    from engine.api import profile_paths
+
+    profiles = profile_paths(options.paths)
+    _emit(options, [p.model_dump(mode="json") for p in profiles], lambda: show.profiles_text(profiles))
+    return 0
+
+
+def tools(options: argparse.Namespace) -> int:
+    """List tools or show one."""
+    from engine.api import builtin_tool_specs
+
+    specs = builtin_tool_specs()
+    if options.action == "list":
+        listed = [
+            {"name": s.name, "title": s.title, "domain": s.domain, "description": s.description, "runnable": s.runnable}
+            for s in specs
+        ]
+        _emit(options, listed, lambda: show.tools_text(specs))
+        return 0
+    spec = next((s for s in specs if s.name == options.name), None)
+    if spec is None:
+        import difflib
+
+        close = ", ".join(difflib.get_close_matches(options.name, [s.name for s in specs], n=3, cutoff=0.4))
+        advice = f"Did you mean {close}?" if close else "See `biodesk tools list`."
+        raise NotFoundError(f"There is no tool called {options.name!r}.", advice=advice)
+    _emit(options, spec.model_dump(mode="json"), lambda: show.tool_text(spec))
+    return 0
+
+
+def doctor(options: argparse.Namespace) -> int:
+    """Say what works here."""
+    from engine.cli.doctor import examine
+
+    report = examine(workspace=options.workspace, user=options.user, model=options.model)
+    _emit(options, report, lambda: show.doctor_text(report))
+    return 0
+
+
+def serve(options: argparse.Namespace) -> int:
+    """Start the app; the process becomes Streamlit's."""
+    import os
+    import subprocess
+
+    root = Path(__file__).resolve().parents[2]
+    if not (root / "app.py").is_file():
+        raise UserError("The app's files are not beside the engine.", advice="Start it with `make run` from the project's folder.")
+    environment = dict(os.environ)
+    if options.workspace:
+        environment["BIODESK_WORKSPACE"] = str(Path(options.workspace).absolute())
+    if options.user:
+        environment["BIODESK_USER"] = options.user
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(options.port)]
+    try:
+        return subprocess.call(command, cwd=root, env=environment)
+    except KeyboardInterrupt:
+        return 0
+
+
+def demo(options: argparse.Namespace) -> int:
+    """Answer a built-in question end to end."""
+    from engine.api import examples
+
+    example = examples()[0]
+    with _engine(options) as engine:
+        engine.warm_in_background()
+        files = engine.example_files(example.id)
+        print(f"{example.question}\nData: {example.source}", file=sys.stderr)
+        code = _follow(engine, engine.ask(example.question, files, auto_approve=True), options)
+    out = Path(options.out)
+    if not options.json:
+        print(f"Report:   {out / 'report.html'}\nNotebook: {out / 'notebook.ipynb'}")
+    return code
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as err:
+        raise PlanError(f"{path} cannot be written: {err.strerror}.") from err
+
+
+COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
+    "ask": ask,
+    "plan": plan,
+    "run": run,
+    "resume": resume,
+    "cancel": cancel,
+    "runs": runs,
+    "show": show_run,
+    "events": events,
+    "export": export,
+    "verify": verify,
+    "profile": profile,
+    "tools": tools,
+    "doctor": doctor,
+    "serve": serve,
+    "demo": demo,
+}

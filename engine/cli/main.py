@@ -1,0 +1,142 @@
+"""Parses the command line and turns every outcome into an exit code.
+
+0 done; 1 the analysis failed; 2 bad usage or input; 3 workspace in use; 4 interrupted and resumable.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from engine.errors import EngineError, UserError
+
+FORMATS = ("md", "html", "pdf", "notebook", "json")
+
+
+class _Parser(argparse.ArgumentParser):
+    """An argument parser whose errors are Biodesk's: a sentence, or JSON when asked."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UserError(f"{message[:1].upper()}{message[1:]}.", advice=f"See `{self.prog} --help`.")
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands."""
+    common = argparse.ArgumentParser(add_help=False)
+    group = common.add_argument_group("everywhere")
+    group.add_argument("--workspace", metavar="DIR", default=argparse.SUPPRESS, help="folder that holds runs and results")
+    group.add_argument("--user", metavar="NAME", default=argparse.SUPPRESS, help="who the run is attributed to")
+    group.add_argument("--model", default=argparse.SUPPRESS, help="offline (the built-in planner)")
+    group.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="one JSON document on stdout")
+    group.add_argument("--quiet", action="store_true", default=argparse.SUPPRESS, help="no progress on stderr")
+    parser = _Parser(prog="biodesk", description="Ask questions about biological data.", parents=[common])
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_Parser)
+
+    def add(name: str, text: str) -> argparse.ArgumentParser:
+        return commands.add_parser(name, help=text, description=text, parents=[common])
+
+    def data(command: argparse.ArgumentParser) -> None:
+        command.add_argument("--data", metavar="PATH", action="append", nargs="+", default=[], help="a data file (repeatable)")
+
+    def changes(command: argparse.ArgumentParser) -> None:
+        command.add_argument("--set", metavar="NODE.PARAM=VALUE", action="append", default=[], dest="changes", help="change a parameter")
+
+    ask = add("ask", "Answer a question about data: plan, run, report.")
+    ask.add_argument("question")
+    data(ask)
+    strategies = ("auto", "react", "dag", "mcts", "panel", "tournament")
+    ask.add_argument("--strategy", choices=strategies, default="auto")
+    ask.add_argument("--out", metavar="DIR", help="write reports, notebook, tables and provenance here")
+    ask.add_argument("--yes", action="store_true", help="run the plan without asking")
+    changes(ask)
+    plan = add("plan", "Make the plan only, with its open questions.")
+    plan.add_argument("question")
+    data(plan)
+    plan.add_argument("--out", metavar="PLAN.json")
+    changes(plan)
+    run = add("run", "Run a plan as edited.")
+    run.add_argument("plan", metavar="PLAN.json")
+    data(run)
+    run.add_argument("--out", metavar="DIR")
+    changes(run)
+    resume = add("resume", "Go on with an interrupted, cancelled or failed run.")
+    resume.add_argument("run_id", metavar="RUN_ID")
+    resume.add_argument("--out", metavar="DIR")
+    for name, text in (("cancel", "Stop a run."), ("show", "Show a run.")):
+        add(name, text).add_argument("run_id", metavar="RUN_ID")
+    runs = add("runs", "List runs, newest first.")
+    runs.add_argument("--limit", type=int, default=50)
+    events = add("events", "Print a run's events, one JSON object a line.")
+    events.add_argument("run_id", metavar="RUN_ID")
+    events.add_argument("--after", type=int, default=0, metavar="SEQ")
+    events.add_argument("--follow", action="store_true", help="keep printing until the run is over")
+    export = add("export", "Write a run as a report, notebook or provenance record.")
+    export.add_argument("run_id", metavar="RUN_ID")
+    export.add_argument("--format", required=True, choices=(*FORMATS, "ro-crate", "prov"))
+    export.add_argument("--out", required=True, metavar="PATH")
+    add("verify", "Re-hash every artifact and record and say what differs.").add_argument("target", metavar="RUN_ID|PATH")
+    profile = add("profile", "Say what files can serve as.")
+    profile.add_argument("paths", metavar="PATH", nargs="+")
+    tools = add("tools", "The catalogue of tools.")
+    which = tools.add_subparsers(dest="action", metavar="list|show", required=True, parser_class=_Parser)
+    which.add_parser("list", parents=[common], help="list all tools")
+    which.add_parser("show", parents=[common], help="describe one tool").add_argument("name")
+    add("doctor", "Say what works on this machine.")
+    serve = add("serve", "Start the app.")
+    serve.add_argument("--port", type=int, default=8501)
+    add("demo", "Answer a built-in question on data that ships inside a dependency.").add_argument(
+        "--out", metavar="DIR", default="demo-output"
+    )
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    as_json = "--json" in arguments
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        options = build_parser().parse_args(arguments)
+        options.workspace = getattr(options, "workspace", None)
+        options.user = getattr(options, "user", None)
+        options.model = getattr(options, "model", None)
+        options.json = getattr(options, "json", False)
+        options.quiet = getattr(options, "quiet", False)
+        from engine.cli.commands import COMMANDS
+
+        return COMMANDS[options.command](options)
+    except EngineError as err:
+        return _report(err, as_json=as_json)
+    except KeyboardInterrupt:
+        return _report(_Interrupted(), as_json=as_json)
+    except BrokenPipeError:
+        # The reader of our output went away (`biodesk runs | head`): nothing is wrong.
+        sys.stderr.close()
+        return 0
+
+
+class _Interrupted(EngineError):
+    code = "interrupted"
+    exit_code = 4
+
+    def __init__(self) -> None:
+        super().__init__("Interrupted. Steps that finished are kept.", advice="`biodesk resume RUN_ID` goes on.")
+
+
+def _interrupt(*_: Any) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def _report(err: EngineError, *, as_json: bool) -> int:
+    if as_json:
+        error = {"code": err.code, "message": err.message, "advice": err.advice, "details": err.details}
+        print(json.dumps({"error": error}, ensure_ascii=False, default=str))
+    else:
+        print(" ".join(part for part in (err.message, err.advice) if part), file=sys.stderr)
+        for issue in err.details.get("issues", [])[1:]:
+            print(f"- {issue['message']}", file=sys.stderr)
+    return err.exit_code

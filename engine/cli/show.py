@@ -1,0 +1,155 @@
+"""What the command line prints for people: short, aligned, no decoration that a screen reader would spell out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.domain.events import EngineEvent
+
+
+def plan_text(plan: Any) -> str:
+    """Return a plan as numbered steps with parameters, reasons, warnings and open questions."""
+    lines = [f"Plan {plan.version} for: {plan.question}", ""]
+    for dataset in plan.datasets:
+        lines.append(f"  data {dataset.name}: {dataset.summary or dataset.type.value}")
+    for node in plan.nodes:
+        source = ", ".join(f"{name}={ref}" for name, ref in node.inputs.items())
+        lines += ["", f"  {node.id}  {node.name}  [{node.tool}]", f"      from   {source}"]
+        if node.params:
+            lines.append("      with   " + ", ".join(f"{name}={value!r}" for name, value in node.params.items()))
+        lines += [f"      why    {reason}" for reason in node.reasons]
+    if plan.warnings:
+        lines += ["", "Know before you believe the result:"] + [f"  - {warning}" for warning in plan.warnings]
+    if plan.open_questions:
+        lines += ["", "Open questions (change with --set):"]
+        for question in plan.open_questions:
+            need = "needs an answer" if question.blocking else f"default {question.proposed!r}"
+            target = f"{question.node}.{question.param}" if question.param else question.id
+            lines.append(f"  - {question.text} [{target}; {need}] {question.why}")
+    return "\n".join(lines)
+
+
+_LINES = {
+    "run_started": lambda e: f"running {e.nodes} steps",
+    "node_started": lambda e: f"  {e.node} started" + (f" (attempt {e.attempt})" if e.attempt > 1 else ""),
+    "node_retried": lambda e: f"  {e.node} again: {e.why}",
+    "node_finished": lambda e: f"  {e.node} {'reused an earlier result' if e.status == 'cached' else f'done in {e.seconds:.1f} s'}",
+    "node_failed": lambda e: f"  {e.node} FAILED: {e.error}",
+    "node_skipped": lambda e: f"  {e.node} skipped, it needs {e.because}",
+    "node_progress": lambda e: f"  {e.node} {e.message}",
+    "warning": lambda e: f"  {e.node} note: {e.message}",
+    "error": lambda e: f"  error: {e.message} {e.advice}".rstrip(),
+    "run_cancelled": lambda e: "stopping",
+    "run_interrupted": lambda e: f"interrupted: {e.message}",
+    "run_resumed": lambda e: f"resuming; kept {', '.join(e.kept) or 'nothing'}",
+}
+
+
+def event_line(event: EngineEvent) -> str:
+    """Return a line of progress for an event, or "" for one that people need not see."""
+    make = _LINES.get(event.kind)
+    return make(event) if make else ""
+
+
+def outcome_text(view: Any, out: str | None) -> str:
+    """Return the report's summary and where its files are."""
+    report = view.report
+    lines = [f"{view.record.run_id}: {view.record.status}", ""]
+    if report is not None:
+        lines += [*report.summary, ""]
+        if report.limitations:
+            lines += ["Limitations:"] + [f"  - {text}" for text in report.limitations] + [""]
+    if out:
+        lines.append(f"Report, notebook, tables and provenance are in {out}")
+    else:
+        lines.append(f"`biodesk export {view.record.run_id} --format html --out report.html` writes the report.")
+    return "\n".join(lines)
+
+
+def runs_text(records: list[Any]) -> str:
+    """Return one line a run."""
+    if not records:
+        return "No runs yet. `biodesk ask QUESTION --data FILE` starts one."
+    return "\n".join(f"{r.run_id}  {r.status:<18} {r.created_at[:16]}  {r.question[:80]}" for r in records)
+
+
+def run_text(view: Any) -> str:
+    """Return a run: status, plan, steps and findings."""
+    record = view.record
+    lines = [f"{record.run_id}  {record.status}  {record.created_at}", record.question, ""]
+    if record.error:
+        lines += [f"Error: {record.error}", ""]
+    for node in view.plan.nodes if view.plan else []:
+        result = view.results.get(node.id)
+        state = f"{result.status} in {result.seconds:.1f} s" if result else "not run"
+        lines.append(f"  {node.id}  {node.name}: {state}")
+        if result and result.error:
+            lines.append(f"      {result.error}")
+        for finding in result.findings if result else []:
+            lines.append(f"      - {finding.text}")
+    lines += ["", *[f"Note: {warning}" for warning in view.warnings]]
+    return "\n".join(lines).rstrip()
+
+
+def profiles_text(profiles: list[Any]) -> str:
+    """Return what each file can serve as."""
+    blocks = []
+    for profile in profiles:
+        types = ", ".join(f"{guess.type.value} ({guess.confidence:.2f})" for guess in profile.types) or "nothing usable"
+        lines = [f"{profile.path}", f"  {profile.summary}", f"  serves as: {types}"]
+        for column in profile.column_profiles[:40]:
+            roles = ", ".join(guess.role for guess in column.roles)
+            levels = f" levels {', '.join(list(column.levels)[:6])}" if column.levels else ""
+            missing = f" {column.missing} missing" if column.missing else ""
+            lines.append(f"  - {column.name}: {column.kind}{levels}{missing}" + (f" [{roles}]" if roles else ""))
+        lines += [f"  note: {warning}" for warning in profile.warnings]
+        blocks.append("\n".join(lines))
+    return "\n\n".join(blocks)
+
+
+def tools_text(specs: list[Any]) -> str:
+    """Return the catalogue by domain."""
+    lines: list[str] = []
+    for domain in dict.fromkeys(spec.domain for spec in specs):
+        lines.append(domain)
+        lines += [f"  {spec.name:<26} {spec.title}" for spec in specs if spec.domain == domain]
+    return "\n".join(lines)
+
+
+def tool_text(spec: Any) -> str:
+    """Return everything a tool says of itself."""
+    lines = [f"{spec.name}: {spec.title}", "", spec.description, "", "Inputs"]
+    lines += [f"  {p.name}: {p.type.value}{' (optional)' if p.optional else ''} {p.description}" for p in spec.inputs]
+    lines += ["Parameters"]
+    for param in spec.params:
+        need = "required" if param.required else f"default {param.default!r}"
+        bounds = "".join(
+            f", {word} {bound:g}" for word, bound in (("at least", param.minimum), ("at most", param.maximum)) if bound is not None
+        )
+        choices = f", one of {', '.join(param.choices)}" if param.choices else ""
+        unit = f" [{param.unit}]" if param.unit else ""
+        lines.append(f"  {param.name}{unit}: {param.kind}, {need}{bounds}{choices}. {param.description}")
+    lines += ["Outputs"] + [f"  {p.name}: {p.type.value} {p.description}" for p in spec.outputs]
+    lines += ["Method"] + [f"  {c.authors} ({c.year}). {c.title}. {c.doi}" for c in spec.citations]
+    return "\n".join(lines)
+
+
+def verification_text(result: Any) -> str:
+    """Return what was checked and every difference."""
+    document = result.to_json()
+    head = "Verified: nothing differs." if document["ok"] else "NOT verified:"
+    lines = [head, *[f"  - {text}" for text in document["differences"]]]
+    return "\n".join([*lines, f"{document['checked']} files and records were checked."])
+
+
+def doctor_text(report: dict[str, Any]) -> str:
+    """Return what works on this machine."""
+    lines = [f"Biodesk {report['version']}, Python {report['python']}, {report['platform']}", ""]
+    sandbox = report["sandbox"]
+    lines.append(f"Sandbox: {sandbox['kind']}")
+    lines += [f"  {name}: {'isolated' if yes else 'NOT isolated'}" for name, yes in sandbox["isolation"].items()]
+    lines += [f"  {text}" for text in sandbox["missing"]]
+    lines += ["", "Packages"] + [f"  {name} {version or 'MISSING'}" for name, version in report["packages"].items()]
+    lines += ["", f"Model: {report['model']}", f"Workspace: {report['workspace']['path']} ({report['workspace']['state']})", "", "Settings"]
+    lines += [f"  {name} = {item['value']}  ({item['from']})" for name, item in report["settings"].items()]
+    return "\n".join(lines)

@@ -1,0 +1,414 @@
+"""The way from question to report. Read this first.
+
+    ask      a question and files become a run, which waits for its turn in the queue
+    propose  profile the files -> choose the strategy -> make a plan -> show it
+    approve  the user has read (and perhaps changed) the plan
+    execute  run its steps in the sandbox -> judge each -> write the report
+    resume   after a kill or a cancel: what succeeded is kept, the rest runs
+
+Every stage writes events (`engine.domain.events`) and stores its result before the next begins, so a run
+can be watched from anywhere and picked up after any interruption. `_work` is the one border where errors
+of a run are turned into its status.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from engine.agents.edits import changes_between, set_params
+from engine.agents.executor import Executor
+from engine.agents.planner import Planner
+from engine.agents.synthesizer import synthesize
+from engine.domain.events import (
+    ErrorRaised,
+    PlanApproved,
+    PlanEdited,
+    PlanProposed,
+    ReportReady,
+    RouteChosen,
+    RunCancelled,
+    RunFinished,
+    RunInterrupted,
+    RunQueued,
+    RunResumed,
+    RunStarted,
+    ToolsRetrieved,
+)
+from engine.domain.hashing import canonical_json
+from engine.domain.plan import TaskDag
+from engine.domain.profile import Profile
+from engine.domain.report import Report
+from engine.domain.results import FINAL, Issue, NodeResult, RunRecord, RunStatus, Usage
+from engine.domain.run_view import RunView
+from engine.errors import DataError, EngineError, NotFoundError, PlanError, SandboxUnavailable, StorageError
+from engine.ports import ArtifactStore, CancelToken, Clock, IdSource, RunStore
+from engine.profiling.profiler import profile_files
+from engine.routing.router import route
+from engine.runtime.event_log import EventLog
+from engine.runtime.queue import RunQueue
+from engine.strategies.dag import DONE, run_dag
+from engine.toolbox.registry import ToolRegistry
+from engine.toolbox.typecheck import check_plan
+
+
+@dataclass(slots=True)
+class Orchestrator:
+    """Leads runs from question to report."""
+
+    registry: ToolRegistry
+    planner: Planner
+    executor: Executor
+    store: RunStore
+    artifacts: ArtifactStore
+    log: EventLog
+    queue: RunQueue
+    clock: Clock
+    ids: IdSource
+    environment: Mapping[str, str]
+    parallel_steps: int
+
+    # ==== from question to plan ====
+
+    def ask(
+        self,
+        question: str,
+        data: Sequence[Path],
+        *,
+        user: str,
+        auto_approve: bool = False,
+        strategy: str = "auto",
+        changes: Mapping[str, str] | None = None,
+    ) -> str:
+        """Start a run and return its id; the plan appears as an event."""
+        route(question, [], forced=strategy)
+        record = self._new_run(question, data, user=user, auto_approve=auto_approve)
+
+        def work(cancel: CancelToken) -> None:
+            self._work(record.run_id, cancel, lambda: self._propose(record.run_id, cancel, strategy, changes or {}))
+
+        self._enqueue(record, work)
+        return record.run_id
+
+    def start_plan(
+        self, plan: TaskDag, *, user: str, parent: str = "", fresh_nodes: Sequence[str] = (), run_now: bool = True
+    ) -> str:
+        """Make a run of a plan as it stands; it runs at once, or waits for approval when not `run_now`.
+
+        Raises:
+            PlanError: when the plan does not fit.
+        """
+        plan = plan.model_copy(update={"version": 1})
+        if run_now:
+            self._require_runnable(plan)
+        record = self._new_run(plan.question, [Path(d.path) for d in plan.datasets], user=user, parent=parent)
+        record = self._update(
+            record, fresh_nodes=list(fresh_nodes), approved_version=1 if run_now else 0,
+            route=route(plan.question, [], forced="dag"), profiles_sha256=self._profiles_of(parent),
+        )  # fmt: skip
+        self._save_inputs(plan)
+        self.store.save_plan(record.run_id, plan)
+        self.log.emit(PlanProposed(run_id=record.run_id, plan=plan))
+        if not run_now:
+            self._update(record, status="awaiting_approval")
+            self.log.flush()
+            return record.run_id
+        self.log.emit(PlanApproved(run_id=record.run_id, version=1, by=user))
+        self._enqueue(record, lambda cancel: self._work(record.run_id, cancel, lambda: self._execute(record, cancel)))
+        return record.run_id
+
+    def draft(self, question: str, data: Sequence[Path], changes: Mapping[str, str] | None = None) -> TaskDag:
+        """Return the plan for a question without making a run."""
+        profiles = profile_files(list(data))
+        plan = self.planner.plan(question, profiles).plan
+        return set_params(plan, changes or {}, self.registry)
+
+    def edit_plan(self, run_id: str, plan: TaskDag, *, user: str) -> tuple[str, list[Issue]]:
+        """Store an edited plan; a run that already started gets a successor waiting for approval.
+
+        Returns:
+            The id of the run that holds the edited plan, and what does not fit yet.
+        """
+        record, old = self._record(run_id), self.store.plan(run_id)
+        assert old is not None
+        if record.status != "awaiting_approval":
+            return self.start_plan(plan, user=user, parent=run_id, run_now=False), check_plan(plan, self.registry)
+        edited = plan.model_copy(update={"version": old.version + 1})
+        changes = changes_between(old, edited)
+        if changes or edited.open_questions != old.open_questions:
+            self.store.save_plan(run_id, edited)
+            self.log.emit(PlanEdited(run_id=run_id, plan=edited, changes=changes))
+            self.log.flush()
+        return run_id, check_plan(edited, self.registry)
+
+    def approve(self, run_id: str, *, user: str) -> None:
+        """Run the newest version of a plan that waits for approval.
+
+        Raises:
+            PlanError: when it does not fit or a question that has no honest default is open.
+        """
+        record, plan = self._record(run_id), self.store.plan(run_id)
+        if record.status != "awaiting_approval" or plan is None:
+            raise PlanError(f"Run {run_id} has no plan waiting for approval; its status is {record.status}.")
+        self._require_runnable(plan)
+        record = self._update(record, status="queued", approved_version=plan.version)
+        self.log.emit(PlanApproved(run_id=run_id, version=plan.version, by=user))
+        self._enqueue(record, lambda cancel: self._work(run_id, cancel, lambda: self._execute(record, cancel)))
+
+    def _propose(self, run_id: str, cancel: CancelToken, strategy: str, changes: Mapping[str, str]) -> None:
+        record = self._update(self._record(run_id), status="planning")
+        profiles = profile_files([Path(path) for path in record.data])
+        chosen = route(record.question, profiles, forced=strategy)
+        payload = canonical_json([profile.model_dump(mode="json") for profile in profiles]).encode()
+        record = self._update(record, route=chosen, profiles_sha256=self.artifacts.put_bytes(payload))
+        self.log.emit(RouteChosen(run_id=run_id, route=chosen))
+        started = self.clock.monotonic()
+        proposal = self.planner.plan(record.question, profiles)
+        seconds = round(self.clock.monotonic() - started, 4)
+        self.log.emit(ToolsRetrieved(run_id=run_id, tools=proposal.retrieved, seconds=seconds))
+        plan = set_params(proposal.plan, changes, self.registry).model_copy(update={"version": 1})
+        self._save_inputs(plan)
+        self.store.save_plan(run_id, plan)
+        self.log.emit(PlanProposed(run_id=run_id, plan=plan))
+        if cancel.cancelled:
+            self._finish(record, "cancelled")
+        elif record.auto_approve:
+            self._require_runnable(plan)
+            record = self._update(record, approved_version=1)
+            self.log.emit(PlanApproved(run_id=run_id, version=1, by=record.user))
+            self._execute(record, cancel)
+        else:
+            self._update(record, status="awaiting_approval")
+
+    # ==== from plan to report ====
+
+    def cancel(self, run_id: str, *, user: str) -> None:
+        """Stop a run: its processes end within two seconds and what finished is kept."""
+        record = self._record(run_id)
+        if record.status in FINAL:
+            raise PlanError(f"Run {run_id} is already over ({record.status}).")
+        self.log.emit(RunCancelled(run_id=run_id, by=user))
+        if not self.queue.cancel(run_id):
+            self._finish(record, "cancelled")
+        self.log.flush()
+
+    def resume(self, run_id: str, *, user: str) -> None:
+        """Go on with a run that was interrupted, cancelled or failed; steps that succeeded are not repeated."""
+        record = self._record(run_id)
+        if record.status in ("queued", "planning", "running") and run_id in self.queue.active():
+            raise PlanError(f"Run {run_id} is being worked on; there is nothing to resume.")
+        if record.status == "succeeded":
+            raise PlanError(f"Run {run_id} succeeded; there is nothing to resume.")
+        kept = [node for node, result in self.store.results(run_id).items() if result.status in DONE]
+        self.log.emit(RunResumed(run_id=run_id, kept=kept))
+        record = self._update(record, status="queued", error="", error_code="", advice="", finished_at="")
+        if record.approved_version:
+            stage = lambda cancel: lambda: self._execute(record, cancel)  # noqa: E731 - two stages, one shape
+        elif self.store.plan(run_id) is not None:
+            self._update(record, status="awaiting_approval")
+            self.log.flush()
+            return
+        else:
+            stage = lambda cancel: lambda: self._propose(run_id, cancel, "auto", {})  # noqa: E731
+        self._enqueue(record, lambda cancel: self._work(run_id, cancel, stage(cancel)))
+
+    def rerun(self, run_id: str, *, user: str, from_node: str = "") -> str:
+        """Run a plan again as a new run; from a step on nothing is reused, before it everything that can be."""
+        plan = self.store.plan(run_id)
+        if plan is None:
+            raise NotFoundError(f"Run {run_id} has no plan to run again.")
+        fresh: list[str] = []
+        if from_node:
+            if plan.node(from_node) is None:
+                raise NotFoundError(f"Run {run_id} has no step {from_node!r}.")
+            fresh = sorted({from_node, *plan.descendants(from_node)})
+        return self.start_plan(plan, user=user, parent=run_id, fresh_nodes=fresh)
+
+    def mark_interrupted(self) -> list[str]:
+        """Mark the runs a killed process left unfinished; called once, when the workspace is opened."""
+        left = [r for r in self.store.runs(limit=1_000_000) if r.status in ("queued", "planning", "running")]
+        for record in left:
+            message = "Biodesk stopped while this run was at work. Steps that finished are kept."
+            self.log.emit(RunInterrupted(run_id=record.run_id, message=message))
+            self._update(record, status="interrupted", error=message, error_code="interrupted")
+        if left:
+            self.log.flush()
+        return [record.run_id for record in left]
+
+    def _execute(self, record: RunRecord, cancel: CancelToken) -> None:
+        run_id = record.run_id
+        plan = self.store.plan(run_id, record.approved_version)
+        assert plan is not None
+        self._save_inputs(plan)
+        isolation = self.executor.sandbox.report()
+        missing = {f"missing_{number}": text for number, text in enumerate(isolation.missing, start=1)}
+        record = self._update(self._record(run_id), status="running", sandbox={"kind": isolation.kind, **missing})
+        self.log.emit(RunStarted(run_id=run_id, nodes=len(plan.nodes)))
+        results = run_dag(
+            run_id,
+            plan,
+            self.executor,
+            earlier=self.store.results(run_id),
+            workers=self.parallel_steps,
+            cancel=cancel,
+            fresh=frozenset(record.fresh_nodes),
+        )
+        status = "cancelled" if cancel.cancelled else overall_status(plan, results)
+        self._finish(record, status)
+
+    def _finish(self, record: RunRecord, status: RunStatus) -> None:
+        seconds = sum(result.seconds for result in self.store.results(record.run_id).values())
+        record = self._update(
+            record, status=status, finished_at=self.clock.now(), usage=Usage(seconds=round(seconds, 3))
+        )
+        if self.store.plan(record.run_id) is not None:
+            report = synthesize(self.view(record.run_id), self.registry)
+            sha256 = self.artifacts.put_bytes(report.model_dump_json().encode())
+            record = self._update(record, report_sha256=sha256)
+            self.log.emit(ReportReady(run_id=record.run_id, sha256=sha256, title=report.title))
+        self.log.emit(RunFinished(run_id=record.run_id, status=status, usage=record.usage))
+        self.log.flush()
+
+    def _work(self, run_id: str, cancel: CancelToken, stage: Any) -> None:
+        try:
+            if cancel.cancelled:
+                self._finish(self._record(run_id), "cancelled")
+                return
+            stage()
+            self.log.flush()
+        except (StorageError, SandboxUnavailable) as err:
+            # The machine's fault: nothing is wrong with the analysis, so it can go on later.
+            self._give_up(run_id, err, "interrupted")
+        except EngineError as err:
+            self._give_up(run_id, err, "failed")
+        except Exception as err:  # noqa: BLE001 - a border: a defect of ours must end the run visibly, not hang it
+            detail = traceback.format_exc(limit=-6)
+            wrapped = EngineError(
+                f"Biodesk itself failed ({type(err).__name__}: {err}).",
+                advice="This is a defect of the program; the run's files are kept.",
+                details={"traceback": detail},
+            )
+            self._give_up(run_id, wrapped, "failed")
+
+    def _give_up(self, run_id: str, err: EngineError, status: RunStatus) -> None:
+        # When even this cannot be written (a full disk), the next start finds the run unfinished and
+        # marks it interrupted, so swallowing the second error loses nothing.
+        try:
+            record = self._update(self._record(run_id), error=err.message, error_code=err.code, advice=err.advice)
+            self.log.emit(ErrorRaised(run_id=run_id, code=err.code, message=err.message, advice=err.advice))
+            if status == "interrupted":
+                self.log.emit(RunInterrupted(run_id=run_id, message=err.message))
+                self._update(record, status=status)
+                self.log.flush()
+            else:
+                self._finish(record, status)
+        except StorageError:
+            return
+
+    # ==== what is known of a run ====
+
+    def view(self, run_id: str) -> RunView:
+        """Return everything known of a run."""
+        record = self._record(run_id)
+        plan = self.store.plan(run_id, record.approved_version or None)
+        results = self.store.results(run_id)
+        profiles = self._load_profiles(record)
+        warnings = [*(plan.warnings if plan else []), *(w for profile in profiles for w in profile.warnings)]
+        warnings += [warning for result in results.values() for warning in result.warnings]
+        report = None
+        if record.report_sha256 and self.artifacts.has(record.report_sha256):
+            report = Report.model_validate_json(self.artifacts.path(record.report_sha256).read_bytes())
+        return RunView(
+            record=record,
+            route=record.route,
+            plan=plan,
+            plan_versions=self.store.plan_versions(run_id),
+            results=results,
+            profiles=profiles,
+            report=report,
+            warnings=list(dict.fromkeys(warnings)),
+            sandbox=record.sandbox,
+        )
+
+    def _load_profiles(self, record: RunRecord) -> list[Profile]:
+        if not record.profiles_sha256 or not self.artifacts.has(record.profiles_sha256):
+            return []
+        import json
+
+        stored = json.loads(self.artifacts.path(record.profiles_sha256).read_bytes())
+        return [Profile.model_validate(item) for item in stored]
+
+    def _record(self, run_id: str) -> RunRecord:
+        record = self.store.run(run_id)
+        if record is None:
+            raise NotFoundError(f"There is no run {run_id!r}.", advice="`biodesk runs` lists them.")
+        return record
+
+    def _profiles_of(self, run_id: str) -> str:
+        record = self.store.run(run_id) if run_id else None
+        return record.profiles_sha256 if record else ""
+
+    def _new_run(
+        self, question: str, data: Sequence[Path], *, user: str, auto_approve: bool = False, parent: str = ""
+    ) -> RunRecord:
+        record = RunRecord(
+            run_id=self.ids.new("run"),
+            user=user,
+            question=question.strip(),
+            status="queued",
+            created_at=self.clock.now(),
+            parent=parent,
+            auto_approve=auto_approve,
+            data=[str(Path(path).expanduser().absolute()) for path in data],
+            environment=dict(self.environment),
+        )
+        self.store.create_run(record)
+        return record
+
+    def _enqueue(self, record: RunRecord, work: Any) -> None:
+        self.log.emit(RunQueued(run_id=record.run_id, question=record.question, position=len(self.queue.active())))
+        self.log.flush()
+        try:
+            self.queue.submit(record.run_id, work)
+        except EngineError as err:
+            self._update(self._record(record.run_id), status="interrupted", error=err.message, error_code=err.code)
+            raise
+
+    def _update(self, record: RunRecord, **changes: Any) -> RunRecord:
+        record = record.model_copy(update=changes)
+        self.store.update_run(record)
+        return record
+
+    def _require_runnable(self, plan: TaskDag) -> None:
+        problems = [issue for issue in check_plan(plan, self.registry) if issue.severity == "error"]
+        if not plan.nodes:
+            raise PlanError("The plan has no steps.")
+        if problems:
+            details = {"issues": [issue.model_dump() for issue in problems]}
+            more = f" ({len(problems) - 1} more)" if len(problems) > 1 else ""
+            advice = "Answer the plan's open questions or change the step, then run it again."
+            raise PlanError(problems[0].message + more, advice=advice, details=details)
+
+    def _save_inputs(self, plan: TaskDag) -> None:
+        """Keep a copy of every input under its hash, so that a run can be repeated when the file has changed."""
+        for dataset in plan.datasets:
+            if self.artifacts.has(dataset.sha256):
+                continue
+            path = Path(dataset.path).expanduser()
+            if not path.is_file():
+                message = f"The data file {dataset.path} is not there any more."
+                raise DataError(message, advice="Put it back or give it with --data.")
+            if self.artifacts.put_file(path) != dataset.sha256:
+                message = f"The data file {dataset.name} has changed since the plan was made."
+                raise DataError(message, advice="Make the plan again from the file as it is now.")
+
+
+def overall_status(plan: TaskDag, results: Mapping[str, NodeResult]) -> RunStatus:
+    """Return `succeeded` when every step did, `partial` when some did, else `failed`."""
+    done = [node.id for node in plan.nodes if node.id in results and results[node.id].status in DONE]
+    if len(done) == len(plan.nodes):
+        return "succeeded"
+    return "partial" if done else "failed"

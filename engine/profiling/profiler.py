@@ -1,0 +1,162 @@
+"""Looks at a file the way a colleague would before promising anything: what is it, and can it be used?
+
+A file that cannot be used still gets a profile, with no types and one sentence that says why and what
+to do; only a path that cannot be read at all is an error. Whatever is inside a file, nothing here may
+end in a traceback, and never more is loaded than is needed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import warnings as python_warnings
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from engine.domain.profile import Profile
+from engine.errors import DataError
+from engine.profiling import formats
+from engine.profiling.delimited import read_delimited
+from engine.profiling.excel import read_excel
+from engine.profiling.single_cell import read_h5ad
+from engine.profiling.source import TableSource, UnusableFile
+from engine.profiling.tables import examine
+from engine.profiling.textfile import read_bytes, read_text
+
+_HDF5 = b"\x89HDF\r\n\x1a\n"
+_WHOLE_TEXT = 64 * 1024 * 1024
+"""Formats that are no tables are recognised from this much of a text."""
+
+
+def profile_files(paths: Iterable[Path | str]) -> list[Profile]:
+    """Profile files, in the order given.
+
+    Raises:
+        DataError: for the first path that cannot be read.
+    """
+    return [profile_file(Path(path)) for path in paths]
+
+
+def profile_file(path: Path | str) -> Profile:
+    """Say what a file can serve as, how it is read, and what is wrong with it.
+
+    Raises:
+        DataError: when the path is missing, a folder, or may not be read.
+    """
+    path = Path(path)
+    digest, size = _hash(path)
+    base: dict[str, Any] = {"path": str(path), "name": path.name, "bytes": size, "sha256": digest}
+    try:
+        return Profile(**base, **_look(path, size))
+    except UnusableFile as reason:
+        kind = path.suffix.lower().lstrip(".") or "unknown"
+        return Profile(**base, format=kind, types=[], summary="Cannot be used as it is", warnings=[str(reason)])
+    except MemoryError:
+        message = f"{path.name} is too large for this machine's memory; take a part of it or use a larger machine."
+        return Profile(**base, format="unknown", types=[], summary="Too large to look at", warnings=[message])
+    except Exception as error:  # noqa: BLE001 - the border to files of any content: a user gets a sentence, not a traceback
+        message = (
+            f"{path.name} could not be understood ({type(error).__name__}: {str(error)[:160]}); "
+            "open it, export it again as CSV and add that."
+        )
+        return Profile(**base, format="unknown", types=[], summary="Cannot be used as it is", warnings=[message])
+
+
+def _hash(path: Path) -> tuple[str, int]:
+    if path.is_dir():
+        if any((path / name).exists() for name in ("matrix.mtx", "matrix.mtx.gz")):
+            message = f"{str(path)!r} is a 10x folder, which is not read directly yet."
+            raise DataError(
+                message, advice="Save it as .h5ad (scanpy.read_10x_mtx, then write_h5ad) and add that file."
+            )
+        message = f"{str(path)!r} is a folder; a file was expected."
+        raise DataError(message, advice="Name the files in it that you want to use.")
+    try:
+        if path.exists() and not path.is_file():
+            message = f"{str(path)!r} is no ordinary file."
+            raise DataError(message, advice="Copy its content into a file and add that.")
+        size = 0
+        digest = hashlib.sha256()
+        with path.open("rb") as handle:
+            while chunk := handle.read(1 << 20):
+                digest.update(chunk)
+                size += len(chunk)
+    except FileNotFoundError as error:
+        message = f"There is no file {str(path)!r}."
+        raise DataError(message, advice="Check the name and the folder.") from error
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        message = f"{str(path)!r} cannot be read ({reason})."
+        raise DataError(message, advice="Check that you may read the file.") from error
+    return digest.hexdigest(), size
+
+
+def _look(path: Path, size: int) -> dict[str, Any]:
+    if size == 0:
+        message = f"{path.name} is empty; export or download it again."
+        raise UnusableFile(message)
+    head, compressed, _ = read_bytes(path, 4096)
+    if head.startswith(_HDF5):
+        if compressed:
+            message = f"{path.name} is a gzipped HDF5 file; unpack it and add the .h5ad file."
+            raise UnusableFile(message)
+        return _single_cell(path)
+    if head.startswith(b"PK\x03\x04"):
+        if compressed:
+            message = f"{path.name} is a gzipped zip or Excel file; unpack it and add what is inside."
+            raise UnusableFile(message)
+        kind = formats.zip_kind(path.name, path)
+        return _table(path, read_excel(path)) if kind == "xlsx" else _recognised(formats.zip_profile(path.name, kind))
+    binary = formats.by_magic(path.name, head if not compressed else b"", head if compressed else b"")
+    if binary is not None:
+        return _recognised(binary)
+    if path.suffix.lower() == ".h5ad":
+        message = f"{path.name} ends in .h5ad but is no HDF5 file; copy or download it again."
+        raise UnusableFile(message)
+    return _text(path)
+
+
+def _text(path: Path) -> dict[str, Any]:
+    text = read_text(path)
+    if not text.text.strip():
+        message = f"{path.name} holds nothing but blank lines; export or download it again."
+        raise UnusableFile(message)
+    start = text if len(text.text) <= _WHOLE_TEXT else text._replace(text=text.text[:_WHOLE_TEXT])
+    found = formats.by_text(path.name, start)
+    if found is not None:
+        return _recognised(found)
+    if text.text.lstrip().startswith(("[", "{")) and path.name.lower().removesuffix(".gz").endswith(
+        (".json", ".jsonl", ".ndjson")
+    ):
+        return _table(path, formats.json_table(path, text))
+    with python_warnings.catch_warnings():
+        python_warnings.simplefilter("ignore")
+        return _table(path, read_delimited(path, text))
+
+
+def _recognised(found: formats.Recognised) -> dict[str, Any]:
+    return {
+        "format": found.format, "types": found.types, "rows": found.rows, "summary": found.summary,
+        "warnings": found.warnings, "feature_ids": found.feature_ids, "feature_kind": found.genes.kind,
+        "organism": found.genes.organism, "details": found.details,
+    }  # fmt: skip
+
+
+def _table(path: Path, source: TableSource) -> dict[str, Any]:
+    facts = examine(path.name, source)
+    return {
+        "format": source.format, "types": facts.types, "rows": facts.shape[0], "columns": facts.shape[1],
+        "summary": facts.summary, "warnings": list(dict.fromkeys(facts.warnings)), "column_profiles": facts.columns,
+        "sample_ids": facts.sample_ids, "feature_ids": facts.feature_ids, "feature_kind": facts.genes.kind,
+        "organism": facts.genes.organism, "details": facts.details,
+    }  # fmt: skip
+
+
+def _single_cell(path: Path) -> dict[str, Any]:
+    found = read_h5ad(path)
+    return {
+        "format": "h5ad", "types": found.types, "rows": found.cells, "columns": found.genes, "summary": found.summary,
+        "warnings": found.warnings, "column_profiles": found.columns, "sample_ids": found.cell_ids,
+        "feature_ids": found.gene_ids, "feature_kind": found.identified.kind, "organism": found.identified.organism,
+        "details": found.details,
+    }  # fmt: skip

@@ -1,0 +1,217 @@
+"""Looks into an .h5ad file without loading its matrix: cells, genes, annotations and what kind of values X holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from engine.domain.datatypes import DataType
+from engine.domain.profile import ColumnProfile, TypeGuess
+from engine.profiling.columns import MAX_COLUMNS, profile_column
+from engine.profiling.genes import GeneIds, describe, identify
+from engine.profiling.matrices import id_warnings, judge_values
+from engine.profiling.roles import assign_roles
+from engine.profiling.source import UnusableFile, plural, some
+
+_SAMPLE_VALUES = 20_000
+_MAX_CELLS = 300_000
+
+
+class SingleCell(NamedTuple):
+    """What an .h5ad file holds."""
+
+    types: list[TypeGuess]
+    summary: str
+    warnings: list[str]
+    cells: int
+    genes: int
+    columns: list[ColumnProfile]
+    cell_ids: list[str]
+    gene_ids: list[str]
+    identified: GeneIds
+    details: dict[str, Any]
+
+
+def read_h5ad(path: Path) -> SingleCell:
+    """Describe an .h5ad file.
+
+    Raises:
+        UnusableFile: when it is damaged or is HDF5 of another kind.
+    """
+    import h5py
+
+    try:
+        with h5py.File(path, "r") as file:
+            return _describe(path.name, file, h5py)
+    except (OSError, KeyError, ValueError, RuntimeError, TypeError, IndexError, AttributeError) as error:
+        message = f"{path.name} is a damaged or cut-off HDF5 file ({_first_line(error)}); copy or download it again."
+        raise UnusableFile(message) from error
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip("'\"").split("\n")[0][:120] or type(error).__name__
+
+
+def _describe(name: str, file: Any, h5py: Any) -> SingleCell:
+    if "obs" not in file or "var" not in file:
+        what = (
+            "a 10x .h5 matrix"
+            if "matrix" in file or any("barcodes" in file[k] for k in file if hasattr(file[k], "keys"))
+            else "HDF5"
+        )
+        message = (
+            f"{name} is {what}, not single-cell data in AnnData form (.h5ad); read it with scanpy and save "
+            f"it with write_h5ad."
+        )
+        raise UnusableFile(message)
+    cells, genes = _names(file["obs"]), _names(file["var"])
+    shape = (len(cells), len(genes))
+    if "X" in file and _shape(file["X"]) != shape:
+        message = (
+            f"{name}: its matrix is {_shape(file['X'])} but it names {shape[0]:,} cells and {shape[1]:,} "
+            f"genes; write the file again."
+        )
+        raise UnusableFile(message)
+    if 0 in shape:
+        message = (
+            f"{name} has {shape[0]:,} cells and {shape[1]:,} genes, so there is nothing to analyse; check "
+            f"the filter that made it."
+        )
+        raise UnusableFile(message)
+    columns = _columns(file["obs"], shape[0])
+    identified = identify(genes)
+    natures = {"X": _nature(file["X"])} if "X" in file else {}
+    layers = {key: _nature(file["layers"][key]) for key in file.get("layers", {})}
+    raw = _nature(file["raw"]["X"]) if "raw" in file and "X" in file["raw"] else None
+    details = {
+        "x": natures.get("X"), "layers": layers, "raw": raw, "obsm": sorted(file.get("obsm", {})),
+        "uns": sorted(file.get("uns", {}))[:50], "var_columns": [c for c in _column_names(file["var"])][:50],
+    }  # fmt: skip
+    warnings = _warnings(name, cells, genes, details)
+    what = {"counts": "raw counts", "log": ("log-normalised " "values"), "negative": "scaled values", "normalised": "normalised values",
+            "per_million": "values per million", "estimated": "estimated counts", "binary": "zeros and ones"}  # fmt: skip
+    note = describe(identified)
+    summary = f"{shape[0]:,} cells x {shape[1]:,} genes" + (f" ({note})" if note else "")
+    summary += f"; X holds {what.get(details['x'] or '', 'no values')}"
+    return SingleCell(
+        [TypeGuess(type=DataType.ANNDATA, confidence=0.99)], summary, warnings, *shape, columns, cells[:5000], genes[:200],
+        identified, details,
+    )  # fmt: skip
+
+
+def _text(value: Any) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+def _shape(node: Any) -> tuple[int, ...]:
+    if hasattr(node, "shape"):
+        return tuple(int(n) for n in node.shape)
+    return tuple(int(n) for n in node.attrs.get("shape", node.attrs.get("h5sparse_shape", ())))
+
+
+def _names(node: Any) -> list[str]:
+    """Return the names of the cells or genes."""
+    if hasattr(node, "dtype"):  # files of anndata before 0.7 store one compound array
+        field = next((f for f in ("index", "_index") if f in node.dtype.names), node.dtype.names[0])
+        return [_text(v) for v in node[field]]
+    key = _text(node.attrs.get("_index", "_index"))
+    index = node[key]
+    values = index["values"][()] if hasattr(index, "keys") and "values" in index else index[()]
+    return [_text(v) for v in values]
+
+
+def _column_names(node: Any) -> list[str]:
+    if hasattr(node, "dtype"):
+        return [f for f in node.dtype.names if f not in ("index", "_index")]
+    order = [_text(c) for c in node.attrs.get("column-order", [])]
+    index = _text(node.attrs.get("_index", "_index"))
+    return order or [k for k in node if k not in (index, "__categories")]
+
+
+def _columns(node: Any, cells: int) -> list[ColumnProfile]:
+    import pandas as pd
+
+    rows = min(cells, _MAX_CELLS)
+    series: dict[str, Any] = {}
+    for name in _column_names(node)[:MAX_COLUMNS]:
+        values = _values(node, name, rows)
+        if values is not None and len(values) == rows:
+            series[name] = values
+    frame = pd.DataFrame(series)
+    return assign_roles([profile_column(name, frame[name]) for name in frame.columns], frame)
+
+
+def _values(node: Any, name: str, rows: int) -> Any:
+    import numpy as np
+    import pandas as pd
+
+    if hasattr(node, "dtype"):
+        data = node[name][:rows]
+        return [_text(v) for v in data] if data.dtype.kind in "SO" else data
+    column = node[name]
+    if hasattr(column, "keys"):
+        if "categories" in column:
+            return _decode(column["codes"][:rows], column["categories"][()], np)
+        if "values" in column:
+            data = column["values"][:rows]
+            data = [_text(v) for v in data] if data.dtype.kind in "SO" else data
+            mask = column["mask"][:rows] if "mask" in column else np.zeros(rows, dtype=bool)
+            return pd.Series(data).mask(pd.Series(mask))
+        return None
+    if "categories" in column.attrs:
+        return _decode(column[:rows], column.file[column.attrs["categories"]][()], np)
+    data = column[:rows]
+    return [_text(v) for v in data] if data.dtype.kind in "SO" else data
+
+
+def _decode(codes: Any, categories: Any, np: Any) -> Any:
+    labels = [_text(c) for c in categories] if categories.dtype.kind in "SO" else list(categories)
+    return np.array([*labels, None], dtype=object)[np.where(codes < 0, len(labels), codes)]
+
+
+def _nature(node: Any) -> str | None:
+    """Say what kind of values a matrix holds from a sample of it."""
+    import numpy as np
+
+    if hasattr(node, "keys"):
+        if "data" not in node:
+            return None
+        data = node["data"]
+        size = int(data.shape[0])
+        starts = sorted({0, max(0, size // 2 - _SAMPLE_VALUES), max(0, size - _SAMPLE_VALUES)})
+        parts = [data[start : start + _SAMPLE_VALUES] for start in starts]
+        values = np.concatenate(parts) if parts else np.empty(0)
+    else:
+        rows = max(1, min(node.shape[0], _SAMPLE_VALUES * 3 // max(1, node.shape[1])))
+        middle = max(0, node.shape[0] // 2 - rows // 2)
+        values = np.concatenate([node[:rows].ravel(), node[middle : middle + rows].ravel()])
+    if values.size == 0 or values.dtype.kind not in "biuf":
+        return None
+    return judge_values(values.astype(float).reshape(-1, 1), whole_columns=False).kind
+
+
+def _warnings(name: str, cells: list[str], genes: list[str], details: dict[str, Any]) -> list[str]:
+    warnings: list[str] = []
+    repeated = len(cells) - len(set(cells))
+    if repeated:
+        warnings.append(f"{name}: {plural(repeated, 'cell name')} repeated; numbers are added to tell them apart.")
+    warnings += [w for w in id_warnings(name, genes) if "Ensembl" not in w]
+    counts = [
+        where
+        for where, kind in (("X", details["x"]), ("raw", details["raw"]), *details["layers"].items())
+        if kind == "counts"
+    ]
+    if details["x"] is None:
+        warnings.append(f"{name} has no values in X; put the matrix to analyse there.")
+    elif not counts:
+        state = (
+            "scaled (it has negative values)"
+            if details["x"] == "negative"
+            else "already normalised (not whole numbers)"
+        )
+        warnings.append(
+            f"{name}: X is {state} and there are no raw counts in the file; steps that need counts cannot be run."
+        )
+    elif "X" not in counts:
+        warnings.append(f"{name}: X is already transformed; the raw counts are in {some(counts)}.")
+    return warnings

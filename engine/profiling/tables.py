@@ -1,0 +1,486 @@
+"""Decides what a table can serve as: matrix, sample sheet, survival data, results of a test, or just a table."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from engine.domain.datatypes import DataType
+from engine.domain.profile import ColumnProfile, TypeGuess
+from engine.profiling.columns import MAX_COLUMNS, Cleaned, clean, is_numeric, profile_column
+from engine.profiling.genes import GENE_HEADER, GeneIds, describe, identify
+from engine.profiling.matrices import Matrix, find_matrix, id_warnings
+from engine.profiling.roles import assign_roles, words
+from engine.profiling.source import Frame, TableSource, UnusableFile, plural, some
+
+_FOLD = re.compile(r"(avg|mean|mle|shrunken)?(log2?|ln)(2)?(fc|foldchanges?|foldchange|ratio)(mle|shrunk)?$|lfc$")
+_P = re.compile(r"(p|pval|pvals|pvalue|pvalues|nominalp|nompval|nompvalue|rawp)$")
+_ADJUSTED = re.compile(
+    r"(padj|fdr|qval|qvalue|qvalues|q|adjp|adjpval|adjpvalue|adjustedpvalue|adjustedp|pvaladj|pvalsadj|padjusted|padjust|"
+    r"pvalueadj|bh|fdrqval|fdrqvalue|fwerpval)$"
+)
+_TERM = re.compile(
+    r"(term|terms|pathway|pathways|geneset|genesets|gs|termname|goterm|description|name|genesetname|id|goid|termid|set)$"
+)
+_TERM_EVIDENCE = re.compile(
+    r"(overlap|nes|es|combinedscore|oddsratio|generatio|bgratio|genes|leadingedge|leadedgegenes|intersection|geneset|hits|"
+    r"setsize|matchedsize|tagpercent|geneid|enrichmentratio|foldenrichment|kresult)$"
+)
+
+
+_SAMPLE_NAME = {"sample", "samples", "sampleid", "samplename", "library"}
+_SUBJECT = {"id", "patient", "patientid", "subject", "subjectid", "participant", "participantid"}
+
+
+class TableFacts:
+    """Everything a table's profile needs, filled step by step."""
+
+    def __init__(self, name: str, source: TableSource) -> None:
+        self.name = name
+        self.source = source
+        self.read = dict(source.read)
+        self.warnings = list(source.warnings)
+        self.types: list[TypeGuess] = []
+        self.columns: list[ColumnProfile] = []
+        self.details: dict[str, Any] = dict(source.details)
+        self.sample_ids: list[str] = []
+        self.feature_ids: list[str] = []
+        self.genes = GeneIds(None)
+        self.summary = ""
+        self.shape: tuple[int, int] = (source.rows, 0)
+
+
+def plain(name: str) -> str:
+    """Return a column name as lower-case letters and digits only: `adj.P.Val` and `adj_p_val` are one."""
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def examine(name: str, source: TableSource) -> TableFacts:
+    """Decide what the table is.
+
+    Raises:
+        UnusableFile: when nothing in it can be used.
+    """
+    facts = TableFacts(name, source)
+    frame = _named_rows(facts, source.frame)
+    cleaned = clean(frame, name)
+    frame = cleaned.frame
+    _keep_marks(facts, cleaned, frame)
+    facts.warnings += cleaned.warnings
+    _header_warnings(facts)
+    if frame.shape[1] == 0 or len(frame) == 0:
+        message = f"{name} has a header but no rows; export it again with its data."
+        raise UnusableFile(message)
+    matrix = None if _result_columns(frame) else find_matrix(name, frame, source.rows, facts.read, _first(facts, frame))
+    if matrix is not None:
+        _use_matrix(facts, matrix, frame, cleaned.mixed)
+    else:
+        _use_records(facts, frame)
+    if source.sampled:
+        facts.warnings.append(
+            f"{name} is large: values were checked in the first {len(frame):,} of about {source.rows:,} rows."
+        )
+    return facts
+
+
+def _first(facts: TableFacts, frame: Frame) -> list[str] | None:
+    text = facts.source.first_column
+    return text if text is not None and len(text) == len(frame) else None
+
+
+def _named_rows(facts: TableFacts, frame: Frame) -> Frame:
+    """Give unnamed row names a name, leave out what a spreadsheet or a plain row number added."""
+    import pandas as pd
+
+    short_header = not isinstance(frame.index, pd.RangeIndex)
+    if isinstance(frame.index, pd.MultiIndex):
+        message = f"{facts.name}: the header has fewer names than the rows have fields; give every column a name."
+        raise UnusableFile(message)
+    frame = frame.copy(deep=False)
+    frame.columns = [str(column).strip() for column in frame.columns]
+    texts = facts.source.first_column
+    if not short_header:
+        blank = frame.isna().all(axis=1)
+        if blank.any():
+            frame = frame[~blank].reset_index(drop=True)
+            facts.source.rows -= int(blank.sum())
+            texts = (
+                [t for t, skip in zip(texts, blank, strict=True) if not skip]
+                if texts and len(texts) == len(blank)
+                else None
+            )
+            facts.source.first_column = texts
+            frame = _whole_again(frame)
+    empty = [c for c in frame.columns if (c.startswith("Unnamed: ") or c == "empty") and frame[c].isna().all()]
+    if empty:
+        facts.read["drop"] = list(dict.fromkeys([*facts.read.get("drop", []), *empty]))
+        if frame.columns[0] in empty:
+            facts.source.first_column = texts = None
+        frame = frame.drop(columns=empty)
+    if texts and len(texts) == len(frame) and any(re.match(r"0\d+$", text) for text in texts[:1000]):
+        frame.isetitem(0, texts)  # 001 is a name, not the number 1
+    if short_header or (len(frame.columns) and frame.columns[0] == "Unnamed: 0"):
+        ids = frame.index.astype(str).str.strip() if short_header else frame.iloc[:, 0]
+        if _row_numbers(ids):
+            if not short_header:
+                frame = frame.iloc[:, 1:]
+                facts.read["drop"] = [*facts.read.get("drop", []), "Unnamed: 0"]
+                facts.source.first_column = None
+            else:
+                frame = frame.reset_index(drop=True)
+                facts.source.first_column = None
+            return frame
+        label = "gene" if identify([str(i) for i in ids]).feature_like else "row"
+        while label in frame.columns:
+            label += "_name"
+        facts.read["row_names"] = label
+        if short_header:
+            frame = frame.reset_index(drop=True)
+            frame.insert(0, label, list(ids))
+        else:
+            frame = frame.rename(columns={"Unnamed: 0": label})
+    return frame
+
+
+def _whole_again(frame: Frame) -> Frame:
+    for column in frame.select_dtypes("float").columns:
+        if frame[column].notna().all() and (frame[column] % 1 == 0).all():
+            frame[column] = frame[column].astype("int64")
+    return frame
+
+
+def _row_numbers(ids: Any) -> bool:
+    import pandas as pd
+
+    numbers = pd.to_numeric(pd.Series(list(ids)), errors="coerce")
+    if numbers.isna().any() or len(numbers) == 0:
+        return False
+    return bool((numbers.diff().dropna() == 1).all()) and numbers.iloc[0] in (0, 1)
+
+
+def _keep_marks(facts: TableFacts, cleaned: Cleaned, frame: Frame) -> None:
+    """Put the marks of missing values into the read options, for their columns only where others use them."""
+    if not cleaned.marks:
+        return
+    every = sorted({mark for marks in cleaned.marks.values() for mark in marks})
+    elsewhere = [c for c in frame.columns if frame[c].dtype == object]
+    shared = any(frame[c].astype(str).str.strip().isin(every).any() for c in elsewhere)
+    raw = {str(c).strip(): str(c) for c in facts.source.frame.columns}
+    facts.read["na"] = {raw.get(c, c): marks for c, marks in cleaned.marks.items()} if shared else every
+
+
+def _header_warnings(facts: TableFacts) -> None:
+    headers = [h for h in facts.source.headers if h and not h.startswith("Unnamed: ")]
+    twice = sorted({h for h in headers if headers.count(h) > 1}) if len(headers) < 5000 else []
+    if twice:
+        facts.warnings.append(
+            f"{facts.name}: {plural(len(twice), 'column name')} used more than once ({some(twice)}); the "
+            f"later ones are read as "
+            f"{twice[0] + '.1'!r}: give each column its own name."
+        )
+
+
+def _use_matrix(facts: TableFacts, matrix: Matrix, frame: Frame, mixed: list[str]) -> None:
+    facts.types = matrix.guesses
+    table = TypeGuess(type=DataType.TABLE, confidence=0.3, read=facts.read)
+    facts.sample_ids, facts.feature_ids, facts.genes = matrix.sample_ids, matrix.feature_ids, matrix.genes
+    facts.summary = matrix.summary
+    facts.warnings += matrix.warnings
+    lost = [column for column in matrix.annotation if column in mixed]
+    if lost:
+        # A sample that vanishes unseen changes every result; the file is doubtful until it is repaired.
+        facts.types = [g.model_copy(update={"confidence": min(g.confidence, 0.5)}) for g in facts.types]
+        facts.warnings.append(
+            f"{facts.name}: {plural(len(lost), 'column')} ({some(lost)}) left out of the matrix because of "
+            f"cells that are no "
+            "numbers; repair the cells if these are samples."
+        )
+    facts.details |= matrix.details
+    facts.shape = (facts.source.rows, len(frame.columns))
+    other = frame[matrix.annotation[:MAX_COLUMNS]]
+    facts.columns = assign_roles([profile_column(c, other[c]) for c in other.columns], other)
+    if matrix.guesses[0].read.get("transpose"):
+        sheet = _sample_sheet(
+            facts, frame[[c for c in frame.columns[:1] if c not in matrix.annotation] + matrix.annotation]
+        )
+        facts.types = [*facts.types, *sheet]
+    facts.types.append(table)
+
+
+def _result_columns(frame: Frame) -> dict[str, str]:
+    """Return the columns of a differential expression result: log2 fold change, p and adjusted p."""
+    found: dict[str, str] = {}
+    for column in frame.columns:
+        if not is_numeric(frame[column]):
+            continue
+        name = plain(column)
+        for role, pattern in (("log2_fold_change", _FOLD), ("p_value", _P), ("p_adj", _ADJUSTED)):
+            if pattern.match(name):
+                found.setdefault(role, str(column))
+    return found if "log2_fold_change" in found and len(found) > 1 else {}
+
+
+def _use_records(facts: TableFacts, frame: Frame) -> None:
+    shown = frame.iloc[:, :MAX_COLUMNS]
+    facts.columns = assign_roles(
+        [profile_column(c, shown[c]) for c in _unique(shown)], shown.loc[:, ~shown.columns.duplicated()]
+    )
+    facts.shape = (facts.source.rows, frame.shape[1])
+    _remember_ids(facts, frame)
+    facts.types = [
+        *_gene_list(facts, frame), *_results(facts, frame), *_enrichment(frame, facts.read), *_ranked(facts, frame),
+        *_survival(facts), *_sample_sheet(facts, frame), TypeGuess(type=DataType.TABLE, confidence=0.7, read=facts.read),
+    ]  # fmt: skip
+    facts.types.sort(key=lambda guess: -guess.confidence)
+    _column_warnings(facts, frame)
+    facts.summary = _summary(facts, frame)
+
+
+def _unique(frame: Frame) -> list[str]:
+    return list(dict.fromkeys(frame.columns[~frame.columns.duplicated(keep=False)]))
+
+
+def _remember_ids(facts: TableFacts, frame: Frame) -> None:
+    """Keep the values of the columns that could name samples, to be matched with a matrix."""
+    ids: dict[str, list[str]] = {}
+    first = _first(facts, frame)
+    for column in facts.columns:
+        if column.role("id") and len(ids) < 6:
+            texts = (
+                first
+                if column.name == frame.columns[0] and first
+                else frame[column.name].astype(str).str.strip().tolist()
+            )
+            ids[column.name] = texts[:5000]
+    if ids:
+        facts.details["ids"] = ids
+
+
+def _gene_list(facts: TableFacts, frame: Frame) -> list[TypeGuess]:
+    readable = facts.read.get("encoding", "utf-8-sig") in ("utf-8-sig", "utf-16") and facts.source.format != "json"
+    if frame.shape[1] != 1 or is_numeric(frame.iloc[:, 0]) or not readable:
+        return []
+    values = frame.iloc[:, 0].dropna().astype(str).tolist()
+    genes = identify(values, header=str(frame.columns[0]))
+    read = {"header": not facts.source.headerless} | {k: facts.read[k] for k in ("sheet",) if k in facts.read}
+    if "sheet" in read and facts.read.get("skip"):
+        read["skip"] = facts.read["skip"]
+    facts.genes, facts.feature_ids = genes, values[:200]
+    facts.warnings += id_warnings(facts.name, values)
+    return [TypeGuess(type=DataType.GENE_LIST, confidence=0.95 if genes.feature_like else 0.5, read=read)]
+
+
+def _results(facts: TableFacts, frame: Frame) -> list[TypeGuess]:
+    found = _result_columns(frame)
+    if not found:
+        return []
+    gene = next((str(c) for c in frame.columns if GENE_HEADER.match(str(c).strip()) and frame[c].dtype == object), None)
+    gene = gene or next((str(c) for c in frame.columns[:3] if frame[c].dtype == object), None)
+    if gene is None:
+        facts.warnings.append(f"{facts.name} has fold changes and p-values but no column of gene names.")
+    else:
+        values = frame[gene].dropna().astype(str).tolist()
+        facts.genes, facts.feature_ids = identify(values, header=gene), values[:200]
+        facts.warnings += id_warnings(facts.name, values)
+        found = {"gene": gene} | found
+    facts.details["result_columns"] = found
+    return [TypeGuess(type=DataType.DE_TABLE, confidence=0.95 if gene else 0.6, read=facts.read)]
+
+
+def _enrichment(frame: Frame, read: dict[str, Any]) -> list[TypeGuess]:
+    names = {plain(c) for c in frame.columns}
+    term = any(_TERM.match(plain(c)) and frame[c].dtype == object for c in frame.columns)
+    tested = any(_P.match(n) or _ADJUSTED.match(n) for n in names)
+    evidence = any(_TERM_EVIDENCE.match(n) for n in names)
+    if not (term and tested and evidence) or _result_columns(frame):
+        return []
+    return [TypeGuess(type=DataType.ENRICHMENT_TABLE, confidence=0.9, read=read)]
+
+
+def _ranked(facts: TableFacts, frame: Frame) -> list[TypeGuess]:
+    if frame.shape[1] != 2 or frame.iloc[:, 0].dtype != object or not is_numeric(frame.iloc[:, 1]):
+        return []
+    genes = identify(frame.iloc[:, 0].astype(str).tolist(), header=str(frame.columns[0]))
+    is_rank_file = facts.name.lower().endswith((".rnk", ".rnk.gz"))
+    if not genes.feature_like and not is_rank_file:
+        return []
+    facts.genes, facts.feature_ids = genes, frame.iloc[:, 0].astype(str).head(200).tolist()
+    scores = frame.iloc[:, 1].dropna()
+    counts = bool(len(scores)) and bool((scores % 1 == 0).all()) and bool((scores >= 0).all())
+    facts.warnings += id_warnings(facts.name, frame.iloc[:, 0].astype(str).str.strip().tolist())
+    if counts and not is_rank_file:
+        facts.warnings.append(
+            f"{facts.name} has counts of one sample only; a comparison needs a file with all samples."
+        )
+    return [
+        TypeGuess(type=DataType.RANKED_GENES, confidence=0.4 if counts and not is_rank_file else 0.92, read=facts.read)
+    ]
+
+
+def _best(columns: list[ColumnProfile], role: Any) -> ColumnProfile | None:
+    found = [c for c in columns if c.role(role) > 0]
+    return max(found, key=lambda c: c.role(role)) if found else None
+
+
+def _survival(facts: TableFacts) -> list[TypeGuess]:
+    time, event = _best(facts.columns, "time"), _best(facts.columns, "event")
+    if time is None or event is None or facts.source.rows < 5:
+        return []
+    facts.details["survival"] = {"time": time.name, "event": event.name}
+    times = [c.name for c in facts.columns if c.role("time")]
+    if len(times) > 1:
+        facts.warnings.append(
+            f"{facts.name}: {len(times)} columns could be the time ({some(times)}); say which one to use."
+        )
+    events = [c.name for c in facts.columns if c.role("event")]
+    if len(events) > 1:
+        facts.warnings.append(
+            f"{facts.name}: {len(events)} columns could be the event ({some(events)}); say which one to use."
+        )
+    subject = next((c for c in facts.columns if plain(c.name) in _SUBJECT), None)
+    if subject is not None and subject.distinct < len(facts.source.frame) - subject.missing:
+        facts.warnings.append(
+            f"{facts.name}: {subject.name!r} has {subject.distinct:,} values in "
+            f"{plural(facts.source.rows, 'row')}, so subjects have "
+            "several rows each; most survival methods need one row a subject."
+        )
+    if event.distinct == 3:
+        facts.warnings.append(
+            f"{facts.name}: {event.name!r} has three codes ({', '.join(sorted(event.levels))}), so there are "
+            f"two kinds of end; say "
+            "which code is the event."
+        )
+    elif event.name.lower().startswith("cens") and event.kind in ("integer", "boolean"):
+        facts.warnings.append(
+            f"{facts.name}: {event.name!r} may mean `censored` or `the event was seen` by its 1 "
+            f"({event.levels.get('1', 0):,} rows); "
+            "say which before believing a result."
+        )
+    return [
+        TypeGuess(type=DataType.SURVIVAL_TABLE, confidence=0.95 if event.role("event") > 0.8 else 0.8, read=facts.read)
+    ]
+
+
+def _sample_sheet(facts: TableFacts, frame: Frame) -> list[TypeGuess]:
+    """Offer the table as a sample sheet: a column that names the rows and one that groups them."""
+    columns = facts.columns
+    first = str(frame.columns[0]) if len(frame.columns) else ""
+    if columns and first not in {c.name for c in columns} and first:
+        columns = assign_roles([profile_column(first, frame[first]), *columns], frame)
+    group, identity = _best(columns, "group"), _best(columns, "id")
+    if group is None or identity is None or len(frame) < 2 or len(frame) > 20_000 or len(columns) > 80:
+        return []
+    leading = [c for c in columns if c.role("id") >= 0.8]
+    identity = leading[0] if leading else identity
+    if (identity.kind == "integer" or _row_numbers(frame[identity.name])) and not words(identity.name) & _SAMPLE_NAME:
+        confidence = 0.35
+    else:
+        measures = sum(c.kind == "number" for c in columns)
+        confidence = 0.5 + 0.45 * group.role("group") - 0.05 * max(0, measures - 3)
+    if any(c.role("gene") > 0.8 for c in columns) or facts.genes.kind:
+        confidence = min(confidence, 0.3)
+    if confidence < 0.2:
+        return []
+    if not facts.sample_ids:
+        first_texts = _first(facts, frame) if identity.name == frame.columns[0] else None
+        facts.sample_ids = (first_texts or frame[identity.name].astype(str).str.strip().tolist())[:5000]
+    read = facts.read | {"index_col": identity.name}
+    return [TypeGuess(type=DataType.SAMPLE_SHEET, confidence=round(confidence, 2), read=read)]
+
+
+def _column_warnings(facts: TableFacts, frame: Frame) -> None:
+    rows = max(1, len(frame))
+    gaps = sorted((c for c in facts.columns if c.missing), key=lambda c: -c.missing)
+    notable = [c for c in gaps if c.missing >= max(1, 0.01 * rows)]
+    if notable:
+        shown = ", ".join(f"{c.name} ({c.missing:,} of {rows:,})" for c in notable[:4])
+        more = f" and {len(notable) - 4} more" if len(notable) > 4 else ""
+        facts.warnings.append(f"{facts.name}: {plural(len(notable), 'column')} with missing values: {shown}{more}.")
+    constant = [c.name for c in facts.columns if c.distinct == 1 and not c.missing and rows > 2]
+    if constant:
+        facts.warnings.append(
+            f"{facts.name}: {plural(len(constant), 'column')} with the same value in every row ({some(constant)})."
+        )
+    void = [c.name for c in facts.columns if c.distinct == 0]
+    if void:
+        facts.warnings.append(f"{facts.name}: {plural(len(void), 'column')} without any value ({some(void)}).")
+    _none_levels(facts)
+    _case_levels(facts)
+    if rows <= 100_000 and frame.shape[1] > 1:
+        head = frame.iloc[:, :MAX_COLUMNS]
+        try:
+            copies = int(head.duplicated().sum())
+        except TypeError:  # lists in the cells
+            copies = int(head.astype(str).duplicated().sum())
+        # Coarse codes repeat by chance; measurements and names do not.
+        if copies and any(c.kind in ("number", "identifier", "text") for c in facts.columns):
+            facts.warnings.append(f"{facts.name}: {plural(copies, 'row')} the same as an earlier row in every column.")
+    _repeated_ids(facts, frame)
+
+
+def _none_levels(facts: TableFacts) -> None:
+    """Say when the word `None`, which may be a group of untreated samples, was read as missing."""
+    for column, count in facts.details.pop("none_words", {}).items():
+        facts.warnings.append(
+            f"{facts.name}: {plural(count, 'cell')} of {column!r} hold the word 'None' and are read as "
+            f"missing; if that is a "
+            "group, call it 'untreated' or the like."
+        )
+
+
+def _case_levels(facts: TableFacts) -> None:
+    """Say when two levels differ only in case or spaces: they would be two groups."""
+    for column in facts.columns:
+        if column.kind not in ("category", "identifier", "text") or len(column.levels) < 2:
+            continue
+        folded: dict[str, list[str]] = {}
+        for level in column.levels:
+            folded.setdefault(re.sub(r"[\s_-]+", "", level.lower()), []).append(level)
+        twins = next((levels for levels in folded.values() if len(levels) > 1), None)
+        if twins:
+            facts.warnings.append(
+                f"{facts.name}: column {column.name!r} spells the same level differently ({some(twins)}); they "
+                f"count as different groups."
+            )
+
+
+def _repeated_ids(facts: TableFacts, frame: Frame) -> None:
+    first = facts.columns[0] if facts.columns else None
+    named = first is not None and words(first.name) & {"id", "ids", "sample", "sampleid", "samplename", "samples"}
+    if first is None or not named or first.distinct >= len(frame) - first.missing or first.distinct < 0.7 * len(frame):
+        return
+    counts = frame[first.name].value_counts()
+    twice = [str(value) for value in counts[counts > 1].index]
+    facts.warnings.append(
+        f"{facts.name}: {plural(len(twice), 'value')} of {first.name!r} used more than once "
+        f"({some(twice)}), so it cannot name "
+        "the rows."
+    )
+
+
+def _summary(facts: TableFacts, frame: Frame) -> str:
+    rows, columns = facts.shape
+    best = facts.types[0].type
+    note = describe(facts.genes)
+    size = f"{plural(rows, 'row')} x {plural(columns, 'column')}"
+    if best is DataType.GENE_LIST:
+        return f"A list of {plural(rows, 'gene')}" + (f" ({note})" if note else "")
+    if best is DataType.DE_TABLE:
+        return f"Differential expression results for {plural(rows, 'gene')}" + (f" ({note})" if note else "")
+    if best is DataType.RANKED_GENES:
+        return f"{plural(rows, 'gene')} with a score" + (f" ({note})" if note else "")
+    if best is DataType.ENRICHMENT_TABLE:
+        return f"Enrichment results for {plural(rows, 'gene set')}"
+    if best is DataType.SURVIVAL_TABLE:
+        parts = facts.details["survival"]
+        return (
+            f"Survival data of {plural(rows, 'subject')} (time {parts['time']!r}, event {parts['event']!r}), "
+            f"{columns} columns"
+        )
+    if best is DataType.SAMPLE_SHEET:
+        group = _best(facts.columns, "group")
+        levels = ", ".join(f"{level} {count}" for level, count in list(group.levels.items())[:6]) if group else ""
+        return f"A sample sheet of {plural(rows, 'sample')}" + (
+            f", grouped by {group.name!r} ({levels})" if group else ""
+        )
+    return f"A table of {size}"

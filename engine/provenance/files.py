@@ -1,0 +1,65 @@
+"""What the files of an exported folder are called, so that the notebook, the report and the record agree.
+
+Names come from plans and file systems; none of them may lead out of the folder or hide another file.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from engine.domain.plan import TaskDag
+from engine.domain.results import Artifact
+from engine.domain.run_view import RunView
+
+ARTIFACTS = "artifacts"
+DATA = "data"
+CODE = "code"
+PROVENANCE = "provenance.json"
+FORMAT = "biodesk-provenance"
+
+
+def safe_name(name: str) -> str:
+    """Return a file name that stays in its folder on every platform."""
+    base = re.split(r"[\\/]", name)[-1]
+    return re.sub(r"[^\w.+ ()-]", "_", base).strip(" .") or "file"
+
+
+def artifact_files(view: RunView) -> list[tuple[str, Artifact]]:
+    """Return (path in an exported folder, artifact) for every artifact, each path once."""
+    taken: set[str] = set()
+    files: list[tuple[str, Artifact]] = []
+    for result in view.results.values():
+        for artifact in result.artifacts:
+            name = safe_name(artifact.name)
+            if name.lower() in taken:
+                name = f"{artifact.sha256[:8]}_{name}"
+            taken.add(name.lower())
+            files.append((f"{ARTIFACTS}/{name}", artifact))
+    return files
+
+
+def code_file(node_id: str) -> str:
+    """Return where a step's code lies in an exported folder."""
+    return f"{CODE}/{safe_name(node_id)}.py"
+
+
+def data_files(plan: TaskDag | None) -> dict[str, str]:
+    """Return dataset name -> file name in the `data` folder; different files never share a name."""
+    names: dict[str, str] = {}
+    owner: dict[str, str] = {}
+    for dataset in plan.datasets if plan else []:
+        name = safe_name(dataset.path)
+        if owner.setdefault(name.lower(), dataset.sha256) != dataset.sha256:
+            name = f"{dataset.sha256[:8]}_{name}"
+            owner[name.lower()] = dataset.sha256
+        names[dataset.name] = name
+    return names
+
+
+def shown_path(path: str) -> str:
+    """Return a path for others to read: below the home folder it starts with `~`."""
+    try:
+        return f"~/{Path(path).relative_to(Path.home()).as_posix()}"
+    except (ValueError, RuntimeError):
+        return path

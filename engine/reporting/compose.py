@@ -1,0 +1,184 @@
+"""Writes the report by rule: which findings lead, what limits them, what was assumed.
+
+Nothing here computes or rephrases a number. A finding is repeated as the step wrote it, and everything that
+speaks against a result (warnings, failed checks, missing steps) is carried over without choosing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from engine.domain.findings import Finding
+from engine.domain.plan import OpenQuestion, TaskNode
+from engine.domain.report import Report, ReportFigure
+from engine.domain.results import Artifact, NodeResult
+from engine.domain.run_view import RunView
+from engine.reporting.methods import Bibliography, method_steps, spec_of, value_text
+from engine.reporting.next_steps import next_steps
+from engine.reporting.status import done_nodes, is_complete, planned, status_lines, unfinished
+from engine.toolbox.registry import ToolRegistry
+
+SUMMARY_SENTENCES = 6
+OVERALL_SENTENCES = 4
+"""At most this many steps lead the summary; what remains is filled with details of the first of them."""
+TITLE_LENGTH = 120
+NOT_TABLES = frozenset({"figure", "anndata", "text", "model", "graph"})
+
+_WEIGHT = {
+    "analysis": 0,
+    "reasoning": 0,
+    "synthesis": 0,
+    "annotation": 1,
+    "retrieval": 2,
+    "validation": 3,
+    "preprocessing": 4,
+    "visualization": 5,
+}
+"""How close a kind of step is to an answer: what was asked for first, what only prepares or draws it last."""
+
+
+def compose(view: RunView, registry: ToolRegistry) -> Report:
+    """Return the report of a run as far as it got."""
+    bibliography = Bibliography()
+    methods = method_steps(view, registry, bibliography)
+    done = done_nodes(view)
+    artifacts = [artifact for _, result in done for artifact in result.artifacts]
+    return Report(
+        title=title_of(view.record.question),
+        question=view.record.question,
+        summary=_summary(view, registry),
+        findings=[finding for _, result in done for finding in result.findings],
+        methods=methods,
+        figures=[_figure(node, result, a, registry) for node, result in done for a in _figures(result)],
+        tables=[artifact for artifact in artifacts if is_table(artifact)],
+        limitations=limitations(view),
+        next_steps=next_steps(view),
+        citations=bibliography.entries,
+        assumptions=_assumptions(view),
+    )
+
+
+def report_of(view: RunView, registry: ToolRegistry) -> Report:
+    """Return the run's stored report when it has ended, else one of how far it got."""
+    return view.report if view.report is not None else compose(view, registry)
+
+
+def title_of(question: str) -> str:
+    """Return the question as a title: one line, capitalised, cut at a word when long."""
+    text = " ".join(question.split()).rstrip("?!.: ")
+    if not text:
+        return "Analysis"
+    if len(text) > TITLE_LENGTH:
+        text = text[:TITLE_LENGTH].rsplit(" ", 1)[0].rstrip(",;:- ") + "..."
+    # Only a plain lower-case first word is capitalised: names such as miR-21 or p53 keep their spelling.
+    first = text.split(" ", 1)[0]
+    return text[0].upper() + text[1:] if re.fullmatch(r"[a-z]+['’]?[a-z]*,?", first) else text
+
+
+def is_table(artifact: Artifact) -> bool:
+    """Say whether an artifact is a CSV table that can be shown row by row."""
+    return artifact.type not in NOT_TABLES and artifact.name.lower().endswith(".csv")
+
+
+def _summary(view: RunView, registry: ToolRegistry) -> list[str]:
+    opening = [] if is_complete(view) else status_lines(view)[:3]
+    ranked = _ranked(view, registry)
+    overall = [finding.text for result in ranked if (finding := overall_finding(result))][:OVERALL_SENTENCES]
+    sentences = list(dict.fromkeys(opening + overall))
+    for result in ranked:
+        for finding in result.findings:
+            if len(sentences) >= SUMMARY_SENTENCES:
+                return sentences
+            if finding.row and finding.text not in sentences:
+                sentences.append(finding.text)
+    return sentences or ["No step finished, so there is nothing to report."]
+
+
+def overall_finding(result: NodeResult) -> Finding | None:
+    """Return the finding that sums a step up: the first that is not about a single row, else the first."""
+    return next((f for f in result.findings if not f.row), result.findings[0] if result.findings else None)
+
+
+def _ranked(view: RunView, registry: ToolRegistry) -> list[NodeResult]:
+    """Return results with findings, those that answer the question first."""
+    position_of = {node.id: position for position, (node, _) in enumerate(planned(view))}
+
+    def weight(node: TaskNode) -> int:
+        spec = spec_of(registry, node.tool)
+        return _WEIGHT.get(spec.task_type if spec else node.task_type, 2)
+
+    def key(pair: tuple[TaskNode, NodeResult]) -> tuple[int, int]:
+        return weight(pair[0]), position_of[pair[0].id]
+
+    return [result for _, result in sorted(done_nodes(view), key=key) if result.findings]
+
+
+def _figures(result: NodeResult) -> list[Artifact]:
+    return [artifact for artifact in result.artifacts if artifact.type == "figure"]
+
+
+def _figure(node: TaskNode, result: NodeResult, artifact: Artifact, registry: ToolRegistry) -> ReportFigure:
+    spec = spec_of(registry, node.tool)
+    port = spec.output(artifact.output) if spec else None
+    described = port.description.strip().rstrip(".") if port and port.description else ""
+    described = described or artifact.output.replace("_", " ")
+    caption = f"{node.name}: {described[0].lower() + described[1:] if described[:2].istitle() else described}."
+    tables = [a.name for a in result.artifacts if is_table(a)]
+    stem = artifact.output.removesuffix("_plot")
+    twin = next((a.name for a in result.artifacts if is_table(a) and a.output.startswith(stem)), "")
+    return ReportFigure(artifact=artifact, caption=caption, table=twin or (tables[0] if tables else ""))
+
+
+def limitations(view: RunView) -> list[str]:
+    """Return everything that speaks against the result, once each: what failed first, then data, then steps."""
+    sentences = [*unfinished(view), *(view.plan.warnings if view.plan else []), *view.warnings]
+    for profile in view.profiles:
+        sentences += [w if profile.name in w else f"{profile.name}: {w}" for w in profile.warnings]
+    for node, result in planned(view):
+        if result is not None:
+            sentences += [f"{node.name}: {text}" for text in _step_caveats(result)]
+    return deduplicate(sentences)
+
+
+def _step_caveats(result: NodeResult) -> Iterator[str]:
+    yield from result.warnings
+    for issue in result.verdict.issues if result.verdict else []:
+        where = f" ({issue.where})" if issue.where and issue.where not in issue.message else ""
+        yield issue.message + where
+
+
+def deduplicate(sentences: list[str]) -> list[str]:
+    """Return the sentences without repeats; one that only puts `where: ` before a known one is a repeat."""
+    kept: list[str] = []
+    seen: set[str] = set()
+    for sentence in sentences:
+        text = " ".join(sentence.split())
+        bare = _comparable(text.partition(": ")[2]) if ": " in text else _comparable(text)
+        whole = _comparable(text)
+        if not text or whole in seen or bare in seen:
+            continue
+        seen.add(whole)
+        kept.append(text)
+    return kept
+
+
+def _comparable(text: str) -> str:
+    return text.strip().rstrip(".").lower()
+
+
+def _assumptions(view: RunView) -> list[str]:
+    if view.plan is None:
+        return []
+    return deduplicate([*view.plan.notes, *(_answered(view, question) for question in view.plan.open_questions)])
+
+
+def _answered(view: RunView, question: OpenQuestion) -> str:
+    node = view.plan.node(question.node) if view.plan else None
+    used = node.params.get(question.param, question.proposed) if node and question.param else question.proposed
+    asked = question.text.strip()
+    if used is None or used == "" or used == []:
+        return f"{asked} Left open; {question.why}" if question.why else f"{asked} Left open."
+    why = f" ({question.why.strip().rstrip('.')})" if question.why else ""
+    origin = "by default" if used == question.proposed else "as chosen"
+    return f"{asked} Taken {origin}: {value_text(used)}{why}."

@@ -1,0 +1,162 @@
+"""How each step was done, in the words and units of the field, with numbered references.
+
+A reader must be able to repeat the analysis from this section, so every parameter is named with the value
+it really had: the one recorded with the result, and the tool's default where nothing was given.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from engine.domain.plan import DATA_PREFIX, TaskNode
+from engine.domain.report import MethodStep
+from engine.domain.results import NodeResult
+from engine.domain.run_view import RunView
+from engine.domain.toolspec import Citation, ParamSpec, ToolSpec
+from engine.reporting.numbers import format_number
+from engine.reporting.software import PAPERS
+from engine.reporting.status import DONE, planned
+from engine.toolbox.registry import ToolRegistry
+
+DESCRIPTION_LENGTH = 420
+"""A tool's description longer than this is cut after a whole sentence."""
+
+
+@dataclass(slots=True)
+class Bibliography:
+    """References numbered in the order in which they are first cited."""
+
+    entries: list[Citation] = field(default_factory=list)
+
+    def number(self, citation: Citation) -> int:
+        """Return the number of a reference, adding it when it is new; the same DOI or title is the same work."""
+        for position, known in enumerate(self.entries, start=1):
+            same_doi = bool(citation.doi) and citation.doi.lower() == known.doi.lower()
+            if same_doi or citation.title.strip().lower() == known.title.strip().lower():
+                return position
+        self.entries.append(citation)
+        return len(self.entries)
+
+
+def spec_of(registry: ToolRegistry, tool: str) -> ToolSpec | None:
+    """Return a tool's description, or None when this installation no longer has it."""
+    return registry.get(tool) if tool in registry else None
+
+
+def method_steps(view: RunView, registry: ToolRegistry, bibliography: Bibliography) -> list[MethodStep]:
+    """Return the data, every step that gave a result, and the software, one paragraph each."""
+    steps = [_data_step(view)] if view.plan and view.plan.datasets else []
+    for node, result in planned(view):
+        if result is not None and result.status in DONE:
+            steps.append(_tool_step(view, node, result, registry, bibliography))
+    software = _software_step(view, bibliography)
+    return [*steps, software] if software else steps
+
+
+def _data_step(view: RunView) -> MethodStep:
+    assert view.plan is not None
+    sentences = []
+    for dataset in view.plan.datasets:
+        kind = dataset.type.value.replace("_", " ")
+        summary = f": {dataset.summary.rstrip('.')}" if dataset.summary else ""
+        sentences.append(f"{dataset.name} was read as {kind}{summary} (SHA-256 {dataset.sha256[:12]}...).")
+    return MethodStep(node="", name="Data", tool="", text=" ".join(sentences))
+
+
+def _tool_step(
+    view: RunView, node: TaskNode, result: NodeResult, registry: ToolRegistry, bibliography: Bibliography
+) -> MethodStep:
+    spec = spec_of(registry, node.tool)
+    parts = [shorten(spec.description)] if spec else [f"Tool {node.tool} (not in this installation's catalogue)."]
+    if node.inputs:
+        parts.append(f"Input: {'; '.join(_input_text(view, *item) for item in node.inputs.items())}.")
+    settings = settings_text(spec, node, result)
+    if settings:
+        parts.append(f"Settings: {settings}.")
+    if result.status == "cached" and result.from_run:
+        parts.append(f"The result was reused from run {result.from_run}: same code, data, settings and versions.")
+    numbers = [bibliography.number(citation) for citation in (spec.citations if spec else [])]
+    return MethodStep(
+        node=node.id, name=node.name, tool=node.tool, text=" ".join(parts), citations=list(dict.fromkeys(numbers))
+    )
+
+
+def _input_text(view: RunView, name: str, ref: str) -> str:
+    label = name.replace("_", " ")
+    if ref.startswith(DATA_PREFIX):
+        return f"{label} from {ref.removeprefix(DATA_PREFIX)}"
+    upstream, _, output = ref.partition(".")
+    node = view.plan.node(upstream) if view.plan else None
+    return f"{label} from {node.name if node else upstream!r} ({output.replace('_', ' ')})"
+
+
+def effective_params(spec: ToolSpec | None, node: TaskNode, result: NodeResult | None) -> dict[str, Any]:
+    """Return every parameter with the value it had: recorded, else planned, else the tool's default."""
+    given = dict(result.params) if result is not None and result.params else dict(node.params)
+    defaults = {param.name: param.default for param in spec.params if not param.required} if spec else {}
+    return {**given, **{name: value for name, value in defaults.items() if name not in given}}
+
+
+def settings_text(spec: ToolSpec | None, node: TaskNode, result: NodeResult | None) -> str:
+    """Return the parameters as `condition dex; alpha 0.05 (default)`, with units, empty ones left out."""
+    given = set(result.params if result is not None and result.params else node.params)
+    texts = []
+    for name, value in effective_params(spec, node, result).items():
+        if value is None or value == "" or value == []:
+            continue
+        param = spec.param(name) if spec else None
+        unit = f" {param.unit}" if param and param.unit else ""
+        default = "" if name in given else " (default)"
+        texts.append(f"{name.replace('_', ' ')} {value_text(value, param)}{unit}{default}")
+    return "; ".join(texts)
+
+
+def value_text(value: Any, param: ParamSpec | None = None) -> str:
+    """Return a parameter's value as a reader expects it; given numbers keep the digits they were given with."""
+    if isinstance(value, list | tuple):
+        return ", ".join(value_text(item) for item in value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:g}" if abs(value) < 1e6 else format_number(value)
+    kind = param.kind if param else ""
+    return f"'{value}'" if kind in ("column", "level", "text") and " " in str(value) else str(value)
+
+
+def _software_step(view: RunView, bibliography: Bibliography) -> MethodStep | None:
+    versions: dict[str, str] = {}
+    for _, result in planned(view):
+        if result is not None and result.status in DONE:
+            versions.update(result.versions)
+    if not versions:
+        return None
+    texts, numbers = [], []
+    for package in sorted(versions, key=str.lower):
+        paper = PAPERS.get(package.lower())
+        text = f"{package} {versions[package]}"
+        if paper is not None:
+            number = bibliography.number(paper)
+            numbers.append(number)
+            text += f" [{number}]"
+        texts.append(text)
+    python = view.record.environment.get("python", "")
+    system = view.record.environment.get("platform", "")
+    base = f"Python {python}" if python else "Python"
+    where = f" on {system}" if system else ""
+    text = f"Computed with {base}{where} and {', '.join(texts)}."
+    return MethodStep(node="", name="Software", tool="", text=text, citations=sorted(set(numbers)))
+
+
+def shorten(text: str, limit: int = DESCRIPTION_LENGTH) -> str:
+    """Return `text`, or its leading whole sentences when it is longer than `limit` characters."""
+    text = " ".join(text.split())
+    if len(text) <= limit:
+        return text
+    kept = ""
+    for sentence in re.split(r"(?<=[.!?])\s+(?=[A-Z])", text):
+        if kept and len(kept) + 1 + len(sentence) > limit:
+            break
+        kept = f"{kept} {sentence}".strip()
+    return kept

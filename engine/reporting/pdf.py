@@ -1,0 +1,267 @@
+"""The report on paper: the same content as the HTML file, with page numbers and fonts that have every letter.
+
+The fonts are the DejaVu family that ships inside matplotlib, so Greek letters and accents print anywhere.
+"""
+
+from __future__ import annotations
+
+import html as escaping
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from engine.domain.findings import Finding
+from engine.domain.report import ReportFigure
+from engine.domain.run_view import RunView
+from engine.ports import ArtifactStore
+from engine.provenance.files import shown_path
+from engine.provenance.recorder import maker
+from engine.reporting.compose import TITLE_LENGTH
+from engine.reporting.contents import Contents, anchor, gather, image_bytes, row_anchor
+from engine.reporting.numbers import format_cell
+from engine.reporting.tables import Excerpt
+from engine.toolbox.registry import ToolRegistry
+
+if TYPE_CHECKING:
+    from reportlab.platypus import Flowable
+
+SANS, BOLD, MONO = "BiodeskSans", "BiodeskSans-Bold", "BiodeskMono"
+PAPER_COLUMNS = 8
+"""More columns than this are not readable on a page; the caption says how many are left to the file."""
+CELL_LENGTH = 34
+_INK, _SOFT, _LINE, _ACCENT, _PANEL = "#1d2733", "#5b6878", "#cfd6dd", "#0b6e75", "#f5f7f9"
+
+
+def render(view: RunView, artifacts: ArtifactStore, registry: ToolRegistry) -> bytes:
+    """Return the report of a run as a PDF file."""
+    from reportlab.lib.pagesizes import A4
+    from reportlab.lib.units import mm
+    from reportlab.platypus import SimpleDocTemplate
+
+    _register_fonts()
+    contents = gather(view, artifacts, registry)
+    buffer = io.BytesIO()
+    document = SimpleDocTemplate(
+        buffer, pagesize=A4, leftMargin=20 * mm, rightMargin=20 * mm, topMargin=18 * mm, bottomMargin=20 * mm,
+        title=contents.report.title, author="Biodesk", subject=view.record.question, invariant=1,
+    )  # fmt: skip
+    page = _Page(contents, artifacts, document.width)
+    document.build(page.story(), canvasmaker=_numbered_canvas(f"Biodesk · run {view.record.run_id}", A4[0]))
+    return buffer.getvalue()
+
+
+def _register_fonts() -> None:
+    import matplotlib
+    from reportlab.pdfbase import pdfmetrics
+    from reportlab.pdfbase.ttfonts import TTFont
+
+    folder = Path(matplotlib.get_data_path(), "fonts", "ttf")
+    files = {SANS: "DejaVuSans.ttf", BOLD: "DejaVuSans-Bold.ttf", MONO: "DejaVuSansMono.ttf"}
+    for name, file in files.items():
+        if name not in pdfmetrics.getRegisteredFontNames():
+            pdfmetrics.registerFont(TTFont(name, str(folder / file)))
+    pdfmetrics.registerFontFamily(SANS, normal=SANS, bold=BOLD, italic=SANS, boldItalic=BOLD)
+
+
+def _numbered_canvas(footer: str, width: float) -> Any:
+    """Return a canvas class that writes `page i of n`, known only after the last page."""
+    from reportlab.pdfgen.canvas import Canvas
+
+    class NumberedCanvas(Canvas):
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            super().__init__(*args, **kwargs)
+            self._pages: list[dict[str, Any]] = []
+
+        def showPage(self) -> None:
+            self._pages.append(dict(self.__dict__))
+            self._startPage()  # pyright: ignore[reportAttributeAccessIssue] - the library's own recipe
+
+        def save(self) -> None:
+            for number, page in enumerate(self._pages, start=1):
+                self.__dict__.update(page)
+                self.setFont(SANS, 7.5)
+                self.setFillColor(_SOFT)
+                self.drawString(56.7, 30, footer)
+                self.drawRightString(width - 56.7, 30, f"Page {number} of {len(self._pages)}")
+                super().showPage()
+            super().save()
+
+    return NumberedCanvas
+
+
+class _Page:
+    """Turns a report's contents into flowing paragraphs, images and tables."""
+
+    def __init__(self, contents: Contents, artifacts: ArtifactStore, width: float) -> None:
+        from reportlab.lib.colors import HexColor
+        from reportlab.lib.styles import ParagraphStyle
+
+        self.contents, self.artifacts, self.width = contents, artifacts, width
+        ink, soft, panel = HexColor(_INK), HexColor(_SOFT), HexColor(_PANEL)
+        padding: Any = (5, 6, 5, 8)  # each side its own, which the type of the library does not say
+        base = ParagraphStyle("base", fontName=SANS, fontSize=9, leading=13, textColor=ink, spaceAfter=4)
+        self.styles = {
+            "text": base,
+            "title": ParagraphStyle("title", base, fontName=BOLD, fontSize=17, leading=22, spaceAfter=8),
+            "h2": ParagraphStyle("h2", base, fontName=BOLD, fontSize=12, leading=16, spaceBefore=14, spaceAfter=5,
+                                 keepWithNext=1),
+            "h3": ParagraphStyle("h3", base, fontName=BOLD, fontSize=9.5, spaceBefore=7, spaceAfter=2, keepWithNext=1),
+            "soft": ParagraphStyle("soft", base, fontSize=7.5, leading=10.5, textColor=soft),
+            "item": ParagraphStyle("item", base, leftIndent=11, bulletIndent=1, bulletFontName=SANS, spaceAfter=3),
+            "status": ParagraphStyle("status", base, leftIndent=8, borderPadding=padding, backColor=panel),
+            "cell": ParagraphStyle("cell", base, fontSize=6.5, leading=8.5, spaceAfter=0, splitLongWords=1),
+            "number": ParagraphStyle("number", base, fontSize=6.5, leading=8.5, spaceAfter=0, alignment=2),
+            "head": ParagraphStyle("head", base, fontName=BOLD, fontSize=6.5, leading=8.5, spaceAfter=0),
+        }  # fmt: skip
+
+    def story(self) -> list[Flowable]:
+        """Return the whole report."""
+        report, view = self.contents.report, self.contents.view
+        when = (view.record.finished_at or view.record.created_at)[:16].replace("T", " ")
+        flow = [self._text(_e(report.title), "title")]
+        if len(report.title) > TITLE_LENGTH - 20:  # a title that may be cut is followed by the whole question
+            flow.append(self._text(_e(view.record.question), "soft"))
+        made = f"{maker()} · run {view.record.run_id} · {when} UTC"
+        flow += [self._text(_e(made), "soft"), self._text("<br/>".join(_e(s) for s in self.contents.status), "status")]
+        flow += self._section("Summary", [self._item(self._summary(s)) for s in self.contents.summary()])
+        flow += self._section("Findings", self._findings())
+        for title, lines in (
+            ("Limitations", report.limitations), ("Assumptions", report.assumptions), ("Next steps", report.next_steps)
+        ):  # fmt: skip
+            flow += self._section(title, [self._item(_e(line)) for line in lines])
+        flow += self._section("Methods", self._methods())
+        flow += self._section(
+            "Tables", [part for table in self.contents.excerpts.values() for part in self._table(table)]
+        )
+        flow += self._section("References", self._references())
+        flow += self._section("Data", self._data())
+        return flow
+
+    def _text(self, markup: str, style: str = "text") -> Flowable:
+        from reportlab.platypus import Paragraph
+
+        return Paragraph(markup, self.styles[style])
+
+    def _item(self, markup: str, bullet: str = "•") -> Flowable:
+        from reportlab.platypus import Paragraph
+
+        return Paragraph(markup, self.styles["item"], bulletText=bullet)
+
+    def _section(self, title: str, content: list[Flowable]) -> list[Flowable]:
+        return [self._text(_e(title), "h2"), *content] if content else []
+
+    def _summary(self, sentence: str) -> str:
+        finding = self.contents.finding_of(sentence)
+        return self._sentence(finding) if finding else _e(sentence)
+
+    def _sentence(self, finding: Finding) -> str:
+        targets = self._targets()
+        return "".join(
+            f'<a href="#{_e(p.target)}" color="{_ACCENT}">{_e(p.text)}</a>' if p.target in targets else _e(p.text)
+            for p in self.contents.pieces(finding)
+        )
+
+    def _targets(self) -> set[str]:
+        """Return the anchors that exist on paper; a link to a missing one would stop the file being made."""
+        found = {anchor("step", step.node) for step in self.contents.report.methods if step.node}
+        found |= {anchor("figure", figure.artifact.name) for figure in self.contents.report.figures}
+        for name, table in self.contents.excerpts.items():
+            found.add(anchor("table", name))
+            found |= {row_anchor(name, number) for number in table.rows}
+        return found
+
+    def _findings(self) -> list[Flowable]:
+        figures = {figure.artifact.name: figure for figure in self.contents.report.figures}
+        flow: list[Flowable] = []
+        for _node, name, findings, drawn in self.contents.sections():
+            flow.append(self._text(_e(name), "h3"))
+            for finding in findings:
+                tag = "" if finding.grounding == "grounded" else f" ({_e(finding.grounding)})"
+                flow.append(self._item(self._sentence(finding) + tag))
+            for artifact in drawn:
+                flow += self._figure(figures[artifact.name])
+        return flow
+
+    def _figure(self, figure: ReportFigure) -> list[Flowable]:
+        from reportlab.lib.utils import ImageReader
+        from reportlab.platypus import Image, KeepTogether
+
+        mark = f'<a name="{_e(anchor("figure", figure.artifact.name))}"/>'
+        caption = self._text(
+            mark + _e(figure.caption) + (f" Numbers: {_e(figure.table)}." if figure.table else ""), "soft"
+        )
+        data = image_bytes(figure.artifact, self.artifacts)
+        if data is None:
+            return [self._text(_e(f"{figure.artifact.name} is missing from the workspace.")), caption]
+        wide, high = ImageReader(io.BytesIO(data)).getSize()
+        scale = min(self.width * 0.85 / wide, 300 / high)
+        return [KeepTogether([Image(io.BytesIO(data), wide * scale, high * scale, hAlign="LEFT"), caption])]
+
+    def _methods(self) -> list[Flowable]:
+        flow: list[Flowable] = []
+        for step in self.contents.report.methods:
+            mark = f'<a name="{_e(anchor("step", step.node))}"/>' if step.node else ""
+            cited = f" [{', '.join(str(n) for n in step.citations)}]" if step.citations and step.node else ""
+            flow.append(self._text(f"{mark}<b>{_e(step.name)}.</b> {_e(step.text)}{cited}"))
+        return flow
+
+    def _table(self, table: Excerpt) -> list[Flowable]:
+        from reportlab.platypus import Spacer, Table
+
+        name = table.artifact.name
+        mark = f'<a name="{_e(anchor("table", name))}"/>'
+        foot = self._text(f"{_e(name)} · SHA-256 {table.artifact.sha256}", "soft")
+        if table.problem:
+            return [self._text(mark + _e(table.problem)), foot]
+        columns = table.columns[:PAPER_COLUMNS]
+        hidden = len(table.columns) - len(columns) + table.more_columns
+        extent = (
+            f"{len(table.rows):,} of {table.total:,} rows" if len(table.rows) < table.total else f"{table.total:,} rows"
+        )
+        extent += f", {hidden:,} more columns in the file" if hidden else ""
+        body = [[self._text("row", "head"), *(self._text(_e(column), "head") for column in columns)]]
+        for number, cells in table.rows.items():
+            key = f'<a name="{_e(row_anchor(name, number))}"/>{number}'
+            shown = zip(columns, table.numeric, cells, strict=False)
+            body.append([self._text(key, "number"), *(self._cell(c, text, numeric) for c, numeric, text in shown)])
+        widths = [26.0, *([(self.width - 26.0) / max(1, len(columns))] * len(columns))]
+        drawn = Table(body, colWidths=widths, repeatRows=1, style=_TABLE_STYLE)
+        return [self._text(f"{mark}{_e(name)}: {extent}", "h3"), drawn, foot, Spacer(1, 6)]
+
+    def _cell(self, column: str, text: str, numeric: bool) -> Flowable:  # noqa: FBT001
+        shown = format_cell(text, column) if numeric else text
+        shown = shown if len(shown) <= CELL_LENGTH else shown[: CELL_LENGTH - 1] + "…"
+        return self._text(_e(shown), "number" if numeric else "cell")
+
+    def _references(self) -> list[Flowable]:
+        flow: list[Flowable] = []
+        for number, citation in enumerate(self.contents.report.citations, start=1):
+            link = f"https://doi.org/{citation.doi}" if citation.doi else citation.url
+            where = f' <a href="{_e(link)}" color="{_ACCENT}">{_e(citation.doi or link)}</a>' if link else ""
+            year = f" ({citation.year})" if citation.year else ""
+            author = f"{citation.authors}{year}. " if citation.authors else ""
+            flow.append(self._item(f"{_e(author)}{_e(citation.title)}.{where}", f"{number}."))
+        return flow
+
+    def _data(self) -> list[Flowable]:
+        plan = self.contents.view.plan
+        return [
+            self._item(f"{_e(d.name)}: {_e(shown_path(d.path))}<br/>SHA-256 {d.sha256}")
+            for d in (plan.datasets if plan else [])
+        ]
+
+
+_TABLE_STYLE = [
+    ("LINEBELOW", (0, 0), (-1, 0), 0.6, _SOFT),
+    ("LINEBELOW", (0, 1), (-1, -1), 0.25, _LINE),
+    ("VALIGN", (0, 0), (-1, -1), "TOP"),
+    ("LEFTPADDING", (0, 0), (-1, -1), 3),
+    ("RIGHTPADDING", (0, 0), (-1, -1), 3),
+    ("TOPPADDING", (0, 0), (-1, -1), 1.5),
+    ("BOTTOMPADDING", (0, 0), (-1, -1), 1.5),
+]
+
+
+def _e(text: object) -> str:
+    """Return text as paragraph markup shows it literally."""
+    return escaping.escape("".join(c if c.isprintable() else " " for c in str(text)), quote=True)

@@ -1,0 +1,104 @@
+"""How far a run got, in plain words: the first thing every report says.
+
+A reader who sees only findings would take a half-finished analysis for a whole one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from engine.domain.plan import TaskNode
+from engine.domain.results import NodeResult
+from engine.domain.run_view import RunView
+
+DONE = frozenset({"succeeded", "cached"})
+
+
+def done_nodes(view: RunView) -> list[tuple[TaskNode, NodeResult]]:
+    """Return the steps that have a result to report, in plan order."""
+    return [(node, result) for node, result in planned(view) if result is not None and result.status in DONE]
+
+
+def planned(view: RunView) -> Iterable[tuple[TaskNode, NodeResult | None]]:
+    """Return every step of the plan with its result, in the order in which they run."""
+    if view.plan is None:
+        return []
+    try:
+        nodes = view.plan.order()
+    except ValueError:  # a plan that never could run still gets a report that says so
+        nodes = view.plan.nodes
+    return [(node, view.results.get(node.id)) for node in nodes]
+
+
+def is_complete(view: RunView) -> bool:
+    """Say whether the run succeeded and every planned step has a result."""
+    steps = list(planned(view))
+    return view.record.status == "succeeded" and bool(steps) and len(done_nodes(view)) == len(steps)
+
+
+def headline(view: RunView) -> str:
+    """Return one sentence: how many steps finished, and how the run ended."""
+    total, done = len(list(planned(view))), done_nodes(view)
+    reused = sum(result.status == "cached" for _, result in done)
+    progress = f"{len(done)} of {total} steps finished" if total else "no step was planned"
+    if reused:
+        progress += f" ({reused} reused from earlier identical work)"
+    status = view.record.status
+    if is_complete(view):
+        text = "The only step finished" if total == 1 else f"All {total} steps finished"
+        return text + (f" ({reused} reused from earlier identical work)." if reused else ".")
+    openings = {
+        "succeeded": "Incomplete result",
+        "partial": "Partial result",
+        "failed": "The analysis failed",
+        "cancelled": "The run was cancelled before its end",
+        "interrupted": "The run was interrupted and can be resumed",
+        "awaiting_approval": "The plan waits for approval",
+    }
+    return f"{openings.get(status, f'The run has not ended (it is {status})')}: {progress}."
+
+
+def unfinished(view: RunView) -> list[str]:
+    """Return one sentence for each step that gave no result, saying why, and for the run's own error."""
+    lines: list[str] = []
+    failed: dict[str, str] = {}
+    for node, result in planned(view):
+        if result is not None and result.status in DONE:
+            continue
+        status = result.status if result else "pending"
+        reason = (result.error if result else "").strip()
+        if status in ("failed", "skipped", "cancelled"):
+            failed[node.id] = node.name
+        lines.append(_unfinished_line(view, node, status, reason, failed))
+    error = view.record.error.strip()
+    if error and not any(error.rstrip(".") in line for line in lines):
+        lines.append(error if error.endswith((".", "!", "?")) else f"{error}.")
+    return lines
+
+
+def _unfinished_line(view: RunView, node: TaskNode, status: str, reason: str, failed: dict[str, str]) -> str:
+    label = f"Step {node.name!r} ({node.id})"
+    if status == "failed":
+        return _sentence(f"{label} failed: {reason or 'no reason was recorded'}")
+    if status == "skipped":
+        if not reason:
+            blocked = [failed[up] for up in node.upstream() if up in failed]
+            reason = (
+                f"it needs {' and '.join(repr(name) for name in blocked)}" if blocked else "a step before it failed"
+            )
+        return _sentence(f"{label} was not run: {reason}")
+    if status == "cancelled" or view.record.status == "cancelled":
+        return _sentence(f"{label} was cancelled" + (f": {reason}" if reason else ""))
+    if status == "running" and view.record.status == "running":
+        return f"{label} is still running."
+    return _sentence(f"{label} has not been run" + (f": {reason}" if reason else ""))
+
+
+def status_lines(view: RunView) -> list[str]:
+    """Return the headline followed by every step without a result and why."""
+    return [headline(view), *unfinished(view)]
+
+
+def _sentence(text: str) -> str:
+    text = " ".join(text.split())
+    return text if text.endswith((".", "!", "?")) else f"{text}."

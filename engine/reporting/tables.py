@@ -1,0 +1,93 @@
+"""Shows a stored table without loading it: its first rows, and every row a finding points to.
+
+Read as a stream, because a result table may have tens of thousands of rows and a report needs fifty.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from engine.domain.base import Scalar
+from engine.domain.findings import Finding
+from engine.domain.results import Artifact
+from engine.errors import EngineError
+from engine.ports import ArtifactStore
+from engine.provenance.table_rows import RowSelector, iterate_rows
+from engine.reporting.numbers import parse_number
+
+FIRST_ROWS = 20
+MATRIX_ROWS = 8
+MOST_COLUMNS = 24
+MATRICES = frozenset({"count_matrix", "expression_matrix"})
+
+
+@dataclass(slots=True)
+class Excerpt:
+    """What is shown of a table."""
+
+    artifact: Artifact
+    columns: list[str] = field(default_factory=list)
+    rows: dict[int, list[str]] = field(default_factory=dict)
+    """Row number (from 1, header not counted) -> cells, in row order."""
+    total: int = 0
+    more_columns: int = 0
+    numeric: list[bool] = field(default_factory=list)
+    located: dict[str, int] = field(default_factory=dict)
+    """Finding id -> number of the row that shows it."""
+    problem: str = ""
+    """Why the table cannot be shown, when it cannot."""
+
+    def cells(self, finding_id: str) -> dict[str, str]:
+        """Return column -> cell of the row a finding points to; empty when it points to none."""
+        row = self.rows.get(self.located.get(finding_id, 0))
+        return dict(zip(self.columns, row, strict=False)) if row else {}
+
+
+def excerpts(
+    tables: Sequence[Artifact], findings: Sequence[Finding], artifacts: ArtifactStore, *, first: int = FIRST_ROWS
+) -> dict[str, Excerpt]:
+    """Return artifact name -> what is shown of it, for every table of a report."""
+    shown: dict[str, Excerpt] = {}
+    for table in tables:
+        pointing = {f.id: f.row for f in findings if f.artifact == table.name and f.row}
+        count = min(first, MATRIX_ROWS) if table.type in MATRICES else first
+        shown[table.name] = excerpt(table, pointing, artifacts, first=count)
+    return shown
+
+
+def excerpt(
+    table: Artifact, pointing: Mapping[str, Mapping[str, Scalar]], artifacts: ArtifactStore, *, first: int
+) -> Excerpt:
+    """Read the first rows of a table and the rows that `pointing` (finding id -> row) selects."""
+    result = Excerpt(artifact=table)
+    selectors = {finding: RowSelector(row) for finding, row in pointing.items()}
+    try:
+        for number, (header, cells) in enumerate(iterate_rows(artifacts.path(table.sha256))):
+            if number == 0:
+                result.columns = header
+                continue
+            hits = [finding for finding, selector in selectors.items() if selector.matches(header, cells)]
+            for finding in hits:
+                result.located.setdefault(finding, number)
+            if number <= first or hits:
+                result.rows[number] = cells
+            result.total = number
+    except (OSError, EngineError, UnicodeDecodeError, csv.Error) as err:
+        result.problem = f"{table.name} cannot be read from the workspace ({err})."
+        return result
+    _narrow(result)
+    return result
+
+
+def _narrow(table: Excerpt) -> None:
+    table.more_columns = max(0, len(table.columns) - MOST_COLUMNS)
+    table.columns = table.columns[:MOST_COLUMNS]
+    table.rows = {number: cells[:MOST_COLUMNS] for number, cells in table.rows.items()}
+    for position in range(len(table.columns)):
+        filled = [c[position] for c in table.rows.values() if position < len(c) and c[position].strip() not in _MISSING]
+        table.numeric.append(bool(filled) and all(parse_number(text) is not None for text in filled))
+
+
+_MISSING = {"", "NA", "NaN", "nan", "None", "inf", "-inf"}

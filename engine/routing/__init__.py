@@ -1,0 +1,1 @@
+"""Decides how a question is answered."""

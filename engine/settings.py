@@ -1,0 +1,117 @@
+"""Every setting, with its default, where it may be set and what it does.
+
+Order, weakest first: the defaults here, the workspace's `settings.toml`, `BIODESK_*` in the environment,
+the command line. `biodesk doctor` prints each value and where it came from.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from pathlib import Path
+from typing import Any, Literal
+
+from platformdirs import user_data_path
+from pydantic import Field, ValidationError
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from engine.errors import UserError
+
+
+class Settings(BaseSettings):
+    """The settings tree. Unknown keys in `settings.toml` are refused, so a typing error is noticed."""
+
+    model_config = SettingsConfigDict(env_prefix="BIODESK_", extra="forbid", frozen=True)
+
+    workspace: Path = Field(default_factory=lambda: user_data_path("biodesk", appauthor=False))
+    """Folder that holds everything Biodesk keeps."""
+    user: str = Field(default_factory=lambda: _local_account())
+    """Who runs are attributed to."""
+    model: str = "offline"
+    """`offline` (the built-in planner). Language models come with a later version."""
+    parallel_steps: int = Field(default_factory=lambda: os.cpu_count() or 1, ge=1, le=64)
+    """Steps that run at the same time, over all runs."""
+    parallel_runs: int = Field(default=2, ge=1, le=32)
+    """Runs worked on at the same time; others wait in the queue."""
+    queue_size: int = Field(default=20, ge=1, le=1000)
+    """Runs that may wait; one more is refused with a sentence."""
+    step_seconds: float = Field(default=1800.0, gt=0)
+    """Longest time for one step, in seconds."""
+    step_memory_mb: int = Field(default=8192, ge=256)
+    """Most memory for one step, in MB."""
+    step_file_mb: int = Field(default=4096, ge=1)
+    """Largest file a step may write, in MB."""
+    sandbox: Literal["auto", "bubblewrap", "plain"] = "auto"
+    """What isolates steps: the strongest there is, only bubblewrap, or a plain process."""
+    warm_workers: bool = True
+    """Keep a process with the scientific libraries loaded, so that a small step costs milliseconds."""
+    reuse_results: bool = True
+    """Take a step's result from an earlier run when code, parameters, data and versions are the same."""
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Leave out .env files: a file in the current folder must not change where data goes."""
+        return init_settings, env_settings
+
+
+def _local_account() -> str:
+    import getpass
+
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "local"
+
+
+def load_settings(**command_line: Any) -> tuple[Settings, dict[str, str]]:
+    """Read the settings; keyword arguments that are None are ignored.
+
+    Returns:
+        The settings and, for each, where its value came from: `default`, the file's name, `environment`
+        or `command line`.
+
+    Raises:
+        UserError: for a value of the wrong kind or a key that does not exist.
+    """
+    given = {key: value for key, value in command_line.items() if value is not None}
+    environment = {key for key in Settings.model_fields if f"BIODESK_{key.upper()}" in os.environ}
+    try:
+        workspace = Path(given.get("workspace") or os.environ.get("BIODESK_WORKSPACE") or Settings().workspace)
+        from_file = _read_toml(workspace.expanduser() / "settings.toml")
+        merged = {key: value for key, value in from_file.items() if key not in environment} | given
+        merged["workspace"] = workspace.expanduser().absolute()
+        settings = Settings(**merged)
+    except ValidationError as err:
+        first = err.errors()[0]
+        name = ".".join(str(part) for part in first["loc"]) or "settings"
+        message = f"Setting {name!r} cannot be {first.get('input')!r}: {first['msg'].lower()}."
+        advice = "`biodesk doctor` lists every setting and where its value comes from."
+        raise UserError(message, advice=advice) from err
+    origins = {
+        key: "command line"
+        if key in given
+        else "environment"
+        if key in environment
+        else "settings.toml"
+        if key in from_file
+        else "default"
+        for key in Settings.model_fields
+    }
+    return settings, origins
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        return {}
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as err:
+        message = f"The settings file {path} cannot be read: {err}."
+        raise UserError(message, advice="Correct the file or delete it to use the defaults.") from err

@@ -1,0 +1,382 @@
+"""Why apart: a designed experiment with several factors needs its whole model, not one test a factor.
+
+The model, the sums of squares and the contrasts of adjusted means come from one fit, so that the table,
+the post hoc comparisons and the figure cannot tell different stories.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from engine.domain.results import Issue
+from engine.domain.toolspec import Citation
+from engine.toolbox.checks import StepOutputs, check
+from engine.toolbox.domains.columns import (
+    complete_rows,
+    finding_values,
+    format_number,
+    format_p,
+    label_groups,
+    level_labels,
+    new_axes,
+    numeric_values,
+    order_levels,
+    palette,
+    plain_table,
+    require_columns,
+)
+from engine.toolbox.domains.group_tests import range_adjusted
+from engine.toolbox.registry import param, tool
+
+
+@check("anova_table_consistent")
+def anova_table_consistent(step: StepOutputs) -> Iterator[Issue]:
+    """Sums of squares are not negative and every F is the term's mean square over the residual's."""
+    table = step.table("anova_table") if "anova_table" in step.files else None
+    if table is None or not {"term", "sum_sq", "df", "f"} <= set(table.columns):
+        return
+    residual = table[table["term"] == "Residual"]
+    if len(residual) != 1:
+        message = f"The ANOVA table has {len(residual)} residual rows; expected one."
+        yield Issue(code="anova_residual", severity="error", message=message, where="anova_table")
+        return
+    mean_square = residual["sum_sq"].iloc[0] / residual["df"].iloc[0]
+    for _, row in table[table["term"] != "Residual"].iterrows():
+        if row["sum_sq"] < -1e-8 * abs(table["sum_sq"]).max():
+            message = f"The sum of squares of {row['term']} is negative: {row['sum_sq']}."
+            yield Issue(code="negative_sum_of_squares", severity="error", message=message, where="anova_table")
+        expected = row["sum_sq"] / row["df"] / mean_square
+        if abs(row["f"] - expected) > 1e-6 * max(1.0, abs(expected)):
+            message = f"F of {row['term']} is {row['f']}, but its mean squares give {expected}."
+            yield Issue(code="f_differs", severity="error", message=message, where="anova_table")
+
+
+def design_frame(table, value, factors, categorical, continuous):
+    """Return the model's columns (y, f0, f1, ...), the levels of each factor (None: a number), and warnings."""
+    import pandas as pd
+
+    table, warnings = complete_rows(table, [value, *factors])
+    frame = pd.DataFrame({"y": numeric_values(table, value)})
+    levels = []
+    for i, name in enumerate(factors):
+        numeric = pd.api.types.is_numeric_dtype(table[name]) and not pd.api.types.is_bool_dtype(table[name])
+        labels = level_labels(table[name])
+        found = order_levels(labels)
+        if name in continuous or (numeric and name not in categorical and len(found) > 6):
+            frame[f"f{i}"] = numeric_values(table, name)
+            levels.append(None)
+            warnings.append(f"{name} was used as a number (a slope), not as groups.")
+            continue
+        if numeric and name not in categorical:
+            warnings.append(
+                f"{name} holds numbers; its {len(found)} values ({', '.join(found)}) were taken as separate groups."
+            )
+        if len(found) < 2:
+            raise ValueError(f"Factor {name!r} has the single level {found[0]!r}; expected at least two. Leave it out.")
+        if len(found) > 40:
+            raise ValueError(f"Factor {name!r} has {len(found)} levels; expected at most 40. Is it an identifier?")
+        frame[f"f{i}"] = pd.Categorical(labels, categories=found)
+        levels.append(found)
+    if len({*frame["y"]}) == 1:
+        raise ValueError(f"Every value of {value!r} is the same; there is nothing to explain. Choose another column.")
+    return frame, levels, warnings
+
+
+def estimable(design):
+    """Say whether a design matrix has full rank and leaves observations to judge the fit by."""
+    import numpy as np
+
+    return len(design) > design.shape[1] and np.linalg.matrix_rank(design) == design.shape[1]
+
+
+def fit_design(frame, factors, levels, interaction, ss_type):
+    """Fit the linear model; return the fit, the names of its terms, whether it has interactions, and warnings."""
+    import itertools
+
+    import numpy as np
+    from statsmodels.formula.api import ols
+
+    coding = {i: f"C(f{i}, Sum)" if found else f"f{i}" for i, found in enumerate(levels)}
+    warnings = []
+    if interaction and len(factors) > 1:
+        grouped = [i for i, found in enumerate(levels) if found]
+        cells = frame.groupby([f"f{i}" for i in grouped], observed=False).size() if grouped else None
+        if cells is not None and (cells == 0).any():
+            where = cells[cells == 0].index[0]
+            where = where if isinstance(where, tuple) else (where,)
+            named = ", ".join(f"{factors[i]} = {level}" for i, level in zip(grouped, where, strict=True))
+            warnings.append(f"No interaction was fitted: there is no observation with {named}.")
+            interaction = False
+        elif not estimable(ols("y ~ " + " * ".join(coding.values()), frame).exog):
+            warnings.append("No interaction was fitted: there are too few observations a combination of levels.")
+            interaction = False
+    joint = " * " if interaction else " + "
+    model = ols("y ~ " + joint.join(coding.values()), frame)
+    if np.linalg.matrix_rank(model.exog) < model.exog.shape[1]:
+        raise ValueError(
+            f"The effects of {' and '.join(factors)} cannot be told apart: one is fixed by the others. Leave one out."
+        )
+    fit = model.fit()
+    if fit.df_resid < 1 or fit.ssr <= 1e-12 * fit.centered_tss:
+        raise ValueError(
+            f"The model leaves nothing unexplained ({len(frame)} rows, {len(fit.params)} parameters); "
+            "expected repeated observations a group. Use fewer factors."
+        )
+    names = {}
+    for size in range(1, len(factors) + 1):
+        for chosen in itertools.combinations(range(len(factors)), size):
+            names[":".join(coding[i] for i in chosen)] = ":".join(factors[i] for i in chosen)
+    if interaction and ss_type == 3:
+        warnings.append(
+            "Type III sums of squares with sum-to-zero contrasts: main effects are averages over the others."
+        )
+    return fit, names, interaction and len(factors) > 1, warnings
+
+
+def adjusted_means(fit, frame, levels, which):
+    """Return the design rows whose products with the coefficients are the adjusted means of one factor's levels.
+
+    Other factors count their levels equally, numbers stand at their mean (estimated marginal means).
+    """
+    import itertools
+
+    import numpy as np
+    import pandas as pd
+    import patsy
+
+    info = patsy.dmatrix(fit.model.formula.split("~")[1], frame).design_info
+    rows = []
+    for level in levels[which]:
+        options = [
+            [level] if i == which else found if found else [frame[f"f{i}"].mean()] for i, found in enumerate(levels)
+        ]
+        grid = pd.DataFrame(list(itertools.product(*options)), columns=[f"f{i}" for i in range(len(levels))])
+        for i, found in enumerate(levels):
+            if found:
+                grid[f"f{i}"] = pd.Categorical(grid[f"f{i}"], categories=found)
+        (design,) = patsy.build_design_matrices([info], grid)
+        rows.append(np.asarray(design).mean(axis=0))
+    return np.array(rows)
+
+
+def post_hoc_rows(fit, frame, factors, levels):
+    """Compare all levels of every factor on adjusted means with Tukey's (Kramer's) studentized range."""
+    import numpy as np
+    from scipy import stats
+
+    rows = []
+    for i, found in enumerate(levels):
+        if not found or len(found) > 15:
+            continue
+        design = adjusted_means(fit, frame, levels, i)
+        means, sizes = design @ fit.params.to_numpy(), frame[f"f{i}"].value_counts()
+        critical = stats.studentized_range.ppf(0.95, len(found), fit.df_resid) / np.sqrt(2)
+        for a in range(len(found)):
+            for b in range(a):
+                contrast = design[a] - design[b]
+                difference = float(contrast @ fit.params.to_numpy())
+                se = float(np.sqrt(contrast @ fit.cov_params().to_numpy() @ contrast))
+                t = difference / se
+                p = float(2 * stats.t.sf(abs(t), fit.df_resid))
+                rows.append(
+                    {"factor": factors[i], "comparison": f"{factors[i]}: {found[a]} vs {found[b]}",
+                     "group_1": found[a], "group_2": found[b], "n_1": int(sizes[found[a]]),
+                     "n_2": int(sizes[found[b]]), "mean_1": float(means[a]), "mean_2": float(means[b]),
+                     "difference": difference, "lower_95": difference - critical * se,
+                     "upper_95": difference + critical * se, "statistic": t, "df": float(fit.df_resid), "p_value": p,
+                     "p_adj": range_adjusted(t, fit.df_resid, len(found), p, len(found) * (len(found) - 1) // 2)}
+                )  # fmt: skip
+    return rows
+
+
+def anova_figure(frame, value, factors, levels, unit):
+    """Draw the means of the cells with their 95 % intervals: one factor along the axis, the next as lines."""
+    import numpy as np
+    from scipy import stats
+
+    grouped = sorted((i for i, found in enumerate(levels) if found), key=lambda i: -len(levels[i]))[:2]
+    figure, axis = new_axes(width=6.4)
+    if not grouped:
+        axis.scatter(frame["f0"], frame["y"], s=16, color=palette(1)[0])
+        axis.set_xlabel(factors[0])
+    else:
+        across, lines = grouped[0], grouped[1] if len(grouped) > 1 else None
+        series = levels[lines] if lines is not None else [None]
+        for k, (level, colour) in enumerate(zip(series, palette(len(series)), strict=True)):
+            part = frame if level is None else frame[frame[f"f{lines}"] == level]
+            cells = [part.loc[part[f"f{across}"] == name, "y"].to_numpy() for name in levels[across]]
+            x = np.arange(len(cells)) + 0.06 * (k - (len(series) - 1) / 2)
+            half = [
+                stats.t.ppf(0.975, len(c) - 1) * c.std(ddof=1) / np.sqrt(len(c)) if len(c) > 1 else 0 for c in cells
+            ]
+            means = [c.mean() if len(c) else np.nan for c in cells]
+            axis.errorbar(x, means, yerr=half, color=colour, marker="o", capsize=3, label=level)
+        label_groups(axis, levels[across], list(range(len(levels[across]))))
+        axis.set_xlabel(factors[across])
+        if lines is not None:
+            axis.legend(title=factors[lines], frameon=False)
+    axis.set_ylabel(f"mean {value}{f' ({unit})' if unit else ''}, 95 % CI")
+    return figure
+
+
+def residual_checks(fit, frame, levels):
+    """Return the assumptions table of the model, and warnings."""
+    import numpy as np
+    from scipy import stats
+
+    rows, warnings = [], []
+    residuals = fit.resid.to_numpy()
+    if 3 <= len(residuals) <= 5000:
+        result = stats.shapiro(residuals)
+        normal = result.pvalue >= 0.05
+        rows.append({"check": "normal residuals (Shapiro-Wilk)", "n": len(residuals),
+                     "statistic": float(result.statistic), "p_value": float(result.pvalue),
+                     "result": "no clear departure" if normal else "departs from normal"})  # fmt: skip
+        if not normal:
+            warnings.append(
+                f"The residuals depart from a normal distribution (Shapiro-Wilk {format_p(result.pvalue)})."
+            )
+    grouped = [f"f{i}" for i, found in enumerate(levels) if found]
+    cells = [part["y"].to_numpy() for _, part in frame.groupby(grouped, observed=True)] if grouped else []
+    if len(cells) > 1 and all(len(cell) > 1 for cell in cells) and any(np.ptp(cell) > 0 for cell in cells):
+        result = stats.levene(*cells, center="median")
+        equal = not result.pvalue < 0.05
+        rows.append({"check": "equal spread in the cells (Brown-Forsythe)", "n": len(frame),
+                     "statistic": float(result.statistic), "p_value": float(result.pvalue),
+                     "result": "no clear difference in spread" if equal else "spreads differ"})  # fmt: skip
+        if not equal:
+            warnings.append(f"The spread differs between the groups (Brown-Forsythe {format_p(result.pvalue)}).")
+    if cells and len({len(cell) for cell in cells}) > 1:
+        sizes = sorted(len(cell) for cell in cells)
+        warnings.append(f"The design is not balanced ({sizes[0]} to {sizes[-1]} observations a combination of levels).")
+    return rows, warnings
+
+
+@tool(
+    name="anova",
+    title="Analysis of variance with one or more factors",
+    description=(
+        "Fit a linear model of a measured value on one or more factors and test each term: main effects and, when "
+        "asked, every interaction. Type II sums of squares by default (I and III on request; III uses sum-to-zero "
+        "contrasts). A numeric factor with at most six values is taken as groups unless named continuous; with more "
+        "it is a covariate. Gives partial eta squared, Tukey-adjusted comparisons of the adjusted means of each "
+        "factor's levels (with simultaneous 95 % intervals), and checks of the residuals. Observations are taken as "
+        "independent: for the same animal measured repeatedly use compare_groups with a pair column."
+    ),
+    domain="statistics",
+    task_type="analysis",
+    inputs={"table": "table: one row an observation"},
+    outputs={
+        "anova_table": "table: a row a term: sum of squares, F, p-value, partial eta squared",
+        "post_hoc": "table: every pair of levels of every factor, Tukey-adjusted",
+        "assumptions": "table: checks of the residuals",
+        "anova_plot": "figure: means of the combinations of levels with 95 % intervals",
+    },
+    params={
+        "value": param("The measured quantity", kind="column", of="table", role="measure"),
+        "factors": param("The factors (groups, doses, genotypes...)", kind="columns", of="table", role="group"),
+        "interaction": param("Whether to test interactions of the factors"),
+        "ss_type": param("Type of the sums of squares: 1 sequential, 2, or 3", minimum=1, maximum=3),
+        "categorical": param("Numeric factors to take as groups whatever their number of values", kind="columns",
+                             of="table"),
+        "continuous": param("Numeric factors to take as numbers (slopes)", kind="columns", of="table"),
+        "unit": param("Unit of the value, for the figure"),
+    },
+    checks=("tables_not_empty", "p_values_valid", "findings_match_tables", "anova_table_consistent"),
+    keywords=("ANOVA", "analysis of variance", "two-way", "factorial", "interaction", "main effect", "dose and sex",
+              "Tukey", "post hoc", "F test", "treatment by genotype", "ANCOVA", "covariate", "eta squared",
+              "several factors", "experiment design"),
+    citations=(
+        Citation(title="ANOVA for unbalanced data: use Type II instead of Type III sums of squares",
+                 authors="Langsrud O", year=2003, doi="10.1023/A:1023260610025"),
+        Citation(title="Comparing individual means in the analysis of variance", authors="Tukey JW", year=1949,
+                 doi="10.2307/3001913"),
+        Citation(title="Population marginal means in the linear model: an alternative to least squares means",
+                 authors="Searle SR, Speed FM, Milliken GA", year=1980, doi="10.1080/00031305.1980.10483031"),
+        Citation(title="statsmodels: econometric and statistical modeling with Python",
+                 authors="Seabold S, Perktold J", year=2010, doi="10.25080/Majora-92bf1922-011"),
+    ),
+    packages=("statsmodels", "patsy", "scipy", "numpy", "pandas"),
+    seconds=4.0,
+    example="Do supplement and dose affect tooth growth, and does the effect of one depend on the other?",
+    helpers=(plain_table, require_columns, numeric_values, level_labels, order_levels, complete_rows, format_p,
+             format_number, finding_values, palette, new_axes, label_groups, range_adjusted, design_frame, estimable,
+             fit_design, adjusted_means, post_hoc_rows, anova_figure, residual_checks),
+)  # fmt: skip
+def anova(
+    table,
+    *,
+    value: str,
+    factors: list[str],
+    interaction: bool = True,
+    ss_type: int = 2,
+    categorical: list[str] = [],  # noqa: B006 - a plain default, never changed
+    continuous: list[str] = [],  # noqa: B006
+    unit: str = "",
+):
+    """Test the effects of one or more factors on a measured value."""
+    import pandas as pd
+    from statsmodels.stats.anova import anova_lm
+
+    factors = list(dict.fromkeys([factors] if isinstance(factors, str) else factors))
+    if not factors:
+        raise ValueError("No factor was named; expected at least one column of groups.")
+    if value in factors:
+        raise ValueError(f"{value!r} is both the value and a factor; expected different columns.")
+    if len(factors) > 4:
+        raise ValueError(f"{len(factors)} factors were named; expected at most 4. Leave out those of least interest.")
+    table = plain_table(table)
+    require_columns(table, [value, *factors])
+    frame, levels, warnings = design_frame(table, value, factors, categorical, continuous)
+    fit, names, with_interaction, notes = fit_design(frame, factors, levels, interaction, ss_type)
+    warnings += notes
+    result = anova_lm(fit, typ=ss_type)
+    result = result.drop(index=[name for name in result.index if name == "Intercept"])
+    residual = float(result.loc["Residual", "sum_sq"])
+    rows = [
+        {"term": names.get(term, term), "sum_sq": float(row["sum_sq"]), "df": int(row["df"]), "f": float(row["F"]),
+         "p_value": float(row["PR(>F)"]),
+         "partial_eta_sq": float(row["sum_sq"] / (row["sum_sq"] + residual)) if term != "Residual" else float("nan")}
+        for term, row in result.iterrows()
+    ]  # fmt: skip
+    tests = [row for row in rows if row["term"] != "Residual"]
+    pairs = post_hoc_rows(fit, frame, factors, levels)
+    checks, notes = residual_checks(fit, frame, levels)
+    warnings += notes
+    crossed = [row for row in tests if ":" in row["term"] and row["p_value"] < 0.05] if with_interaction else []
+    for row in crossed[:1]:
+        warnings.append(
+            f"The interaction {row['term']} is significant, so the effect of one factor depends on the other: the main "
+            "effects and post hoc differences are averages and may mislead."
+        )
+    findings = [
+        {"text": f"{'Interaction' if ':' in row['term'] else 'Effect'} of {row['term'].replace(':', ' and ')} on "
+                 f"{value}: {'significant' if row['p_value'] < 0.05 else 'not shown'}, "
+                 f"F({row['df']}, {fit.df_resid:.0f}) = {format_number(row['f'], 4)}, {format_p(row['p_value'])}, "
+                 f"partial eta squared {format_number(row['partial_eta_sq'])} (type {ss_type}, n = {len(frame)}).",
+         "values": finding_values(f=row["f"], p_value=row["p_value"], partial_eta_sq=row["partial_eta_sq"],
+                                  df=row["df"], n=len(frame)),
+         "output": "anova_table", "row": {"term": row["term"]}}
+        for row in sorted(tests, key=lambda row: row["p_value"])[:6]
+    ]  # fmt: skip
+    for row in sorted(pairs, key=lambda row: row["p_adj"])[:3]:
+        size = f"{format_number(abs(row['difference']))} {'higher' if row['difference'] > 0 else 'lower'}"
+        relation = f"is {size}" if row["p_adj"] < 0.05 else f"was {size}, which is not significant,"
+        findings.append(
+            {"text": f"Adjusted mean {value} {relation} in {row['factor']} "
+                     f"{row['group_1']} (n = {row['n_1']}) than in {row['factor']} {row['group_2']} "
+                     f"(n = {row['n_2']}): difference {format_number(row['difference'])}, 95 % CI "
+                     f"{format_number(row['lower_95'])} to {format_number(row['upper_95'])}, Tukey-adjusted "
+                     f"{format_p(row['p_adj'])}.",
+             "values": finding_values(difference=(row["difference"], row["lower_95"], row["upper_95"]),
+                                      p_adj=row["p_adj"]),
+             "output": "post_hoc", "row": {"comparison": row["comparison"]}}
+        )  # fmt: skip
+    return {
+        "anova_table": pd.DataFrame(rows),
+        "post_hoc": pd.DataFrame(pairs) if pairs else None,
+        "assumptions": pd.DataFrame(checks) if checks else None,
+        "anova_plot": anova_figure(frame, value, factors, levels, unit),
+        "findings": findings,
+        "warnings": warnings,
+    }

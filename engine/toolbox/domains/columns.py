@@ -1,0 +1,218 @@
+"""Why one file: every table tool must read a column the same honest way.
+
+Text in a column of numbers is an error and never a silent gap, missing rows are counted and named, and
+levels written 1, 1.0 or "1" are the same level. The functions travel with the tools that list them as
+helpers, so each stands alone.
+"""
+
+from __future__ import annotations
+
+
+def plain_table(table):
+    """Return the table with its row names, if they have a name, as an ordinary column."""
+    return table.reset_index() if table.index.name is not None else table.reset_index(drop=True)
+
+
+def require_columns(table, names):
+    """Raise ValueError when a column is absent or not unique, naming the closest and those there are."""
+    import difflib
+
+    columns = [str(column) for column in table.columns]
+    for name in names:
+        found = columns.count(str(name))
+        if found > 1:
+            raise ValueError(f"The table has {found} columns called {name!r}; expected one. Rename them first.")
+        if found == 0:
+            folded = {column.casefold(): column for column in reversed(columns)}
+            close = difflib.get_close_matches(str(name).casefold(), list(folded), n=1, cutoff=0.6)
+            hint = f"; did you mean {folded[close[0]]!r}?" if close else "."
+            shown = ", ".join(columns[:15]) + (", ..." if len(columns) > 15 else "")
+            raise ValueError(f"The table has no column {name!r}{hint} Its columns are: {shown}.")
+
+
+def numeric_values(table, name):
+    """Return a column as floats with NaN where it is empty; text that is no number raises ValueError."""
+    import re
+
+    import numpy as np
+    import pandas as pd
+
+    column = table[name]
+    if pd.api.types.is_datetime64_any_dtype(column):
+        raise ValueError(f"Column {name!r} holds dates; expected numbers. Choose a numeric column.")
+    if not pd.api.types.is_numeric_dtype(column):
+        column = pd.Series([str(v).strip() if pd.notna(v) else None for v in column], index=column.index, dtype=object)
+        column = column.where(column != "", None)
+    numbers = pd.to_numeric(column, errors="coerce").astype(float)
+    odd = column[numbers.isna() & column.notna()]
+    if len(odd):
+        example = str(odd.iloc[0])
+        hint = " It looks like a decimal comma." if re.fullmatch(r"-?\d+,\d+", example) else ""
+        raise ValueError(
+            f"Column {name!r} holds {len(odd)} of {len(column)} values that are not numbers, for example "
+            f"{example!r}; expected numbers only.{hint} Correct these values in the file or choose another column."
+        )
+    infinite = int(np.isinf(numbers.to_numpy()).sum())
+    if infinite:
+        raise ValueError(
+            f"Column {name!r} holds {infinite} infinite values; expected finite numbers. Remove or replace them first."
+        )
+    if numbers.notna().sum() == 0:
+        raise ValueError(f"Column {name!r} has no values at all; expected numbers. Choose another column.")
+    return numbers
+
+
+def level_labels(column):
+    """Return a column as text labels, None where it is missing or blank; 1 and 1.0 both become "1"."""
+    import pandas as pd
+
+    def label(value):
+        if value is None or value is pd.NaT or value is pd.NA or (isinstance(value, float) and value != value):
+            return None
+        if isinstance(value, float) and value.is_integer():
+            return str(int(value))
+        return str(value).strip() or None
+
+    return pd.Series([label(value) for value in column.tolist()], index=column.index, dtype=object)
+
+
+def order_levels(labels):
+    """Return the distinct labels in natural order: 0.5, 1, 2 and day2 before day10."""
+    import re
+
+    levels = list(dict.fromkeys(label for label in labels if label is not None))
+    try:
+        return sorted(levels, key=float)
+    except ValueError:
+        return sorted(
+            levels,
+            key=lambda text: [
+                (0, float(part), "") if part.isdigit() else (1, 0.0, part.casefold())
+                for part in re.split(r"(\d+)", text)
+            ],
+        )
+
+
+def pick_level(wanted, levels, column):
+    """Return the level a person meant by `wanted`, or raise ValueError listing those there are."""
+    wanted = str(wanted).strip()
+    if wanted in levels:
+        return wanted
+    folded = [level for level in levels if level.casefold() == wanted.casefold()]
+    if len(folded) == 1:
+        return folded[0]
+    try:
+        equal = [level for level in levels if float(level) == float(wanted)]
+    except ValueError:
+        equal = []
+    if len(equal) == 1:
+        return equal[0]
+    shown = ", ".join(levels[:20]) + (", ..." if len(levels) > 20 else "")
+    raise ValueError(f"Column {column!r} has no level {wanted!r}; its levels are: {shown}. Choose one of them.")
+
+
+def likely_control(levels):
+    """Return the one level that reads like a control group (control, placebo, wt, 0...), or None."""
+    words = {
+        "control", "controls", "ctrl", "ctl", "con", "untreated", "vehicle", "placebo", "wt", "wildtype", "wild-type",
+        "wild type", "normal", "healthy", "baseline", "dmso", "mock", "sham", "none", "pre", "before", "no", "false",
+        "0", "negative", "unexposed", "saline", "scramble", "scrambled", "reference",
+    }  # fmt: skip
+    found = [level for level in levels if level.casefold().replace("_", " ") in words]
+    return found[0] if len(found) == 1 else None
+
+
+def complete_rows(table, columns):
+    """Return the rows in which every column has a value, and a warning that counts those left out."""
+    import pandas as pd
+
+    missing = pd.DataFrame(
+        {
+            name: table[name].isna() | (table[name].astype(str).str.strip() == "")
+            for name in dict.fromkeys(columns)
+        }
+    )  # fmt: skip
+    dropped = missing.any(axis=1)
+    kept = table.loc[~dropped].reset_index(drop=True)
+    if not dropped.any():
+        return kept, []
+    named = ", ".join(f"{name} ({int(n)})" for name, n in missing.sum().items() if n)
+    warning = f"{int(dropped.sum())} of {len(table)} rows were left out because a value is missing: {named}."
+    if len(kept) == 0:
+        raise ValueError(f"No row has a value in every column needed; missing values: {named}. Choose other columns.")
+    return kept, [warning]
+
+
+def format_p(p):
+    """Return a p-value as text: `p = 0.016`, `p = 1.2e-8`, `p < 1e-300`."""
+    if p is None or p != p:
+        return "p not available"
+    if p < 1e-300:
+        return "p < 1e-300"
+    if p >= 0.001:
+        return f"p = {p:.2g}" if p < 0.995 else "p = 1"
+    mantissa, exponent = f"{p:.1e}".split("e")
+    return f"p = {mantissa}e{int(exponent)}"
+
+
+def format_number(x, digits=3):
+    """Return a number with sensible digits and no exponent unless it is very large or small."""
+    import math
+
+    if x is None or x != x:
+        return "not available"
+    if math.isinf(x):
+        return "infinite"
+    if x == 0:
+        return "0"
+    size = math.floor(math.log10(abs(x)))
+    if size >= 7 or size < -4:
+        mantissa, exponent = f"{x:.{digits - 1}e}".split("e")
+        return f"{mantissa}e{int(exponent)}"
+    return f"{x:.{max(0, digits - 1 - size)}f}"
+
+
+def finding_values(**numbers):
+    """Return the values of a finding from name=number or name=(number, low, high), without those not available."""
+    values = []
+    for name, given in numbers.items():
+        value, low, high = given if isinstance(given, tuple) else (given, None, None)
+        if value is None or value != value:
+            continue
+        entry = {"name": name, "value": value.item() if hasattr(value, "item") else value}
+        if low is not None and low == low and abs(low) != float("inf"):
+            entry["low"] = float(low)
+        if high is not None and high == high and abs(high) != float("inf"):
+            entry["high"] = float(high)
+        values.append(entry)
+    return values
+
+
+def palette(n):
+    """Return n colours that colour-blind readers can tell apart (Okabe and Ito's, then evenly spaced viridis)."""
+    okabe_ito = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000"]
+    if n <= len(okabe_ito):
+        return okabe_ito[:n]
+    from matplotlib import colormaps
+    from matplotlib.colors import to_hex
+
+    return [to_hex(colormaps["viridis"](i / (n - 1))) for i in range(n)]
+
+
+def new_axes(width=6.0, height=4.2, panels=1):
+    """Return a figure that belongs to no window, and its axes: plain frame, readable sizes."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    axes = figure.subplots(1, panels, squeeze=False)[0]
+    for axis in axes:
+        axis.spines[["top", "right"]].set_visible(False)
+    return figure, (axes[0] if panels == 1 else axes)
+
+
+def label_groups(axis, names, positions=None):
+    """Write group names under an axis, turned when they would overlap."""
+    shown = [name if len(name) <= 24 else name[:22] + ".." for name in names]
+    crowded = sum(len(name) for name in shown) > 55 or len(shown) > 10
+    axis.set_xticks(list(range(len(shown))) if positions is None else positions)
+    axis.set_xticklabels(shown, rotation=40 if crowded else 0, ha="right" if crowded else "center")

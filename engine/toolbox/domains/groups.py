@@ -1,0 +1,440 @@
+"""Why apart: comparing groups is the question biologists ask most and get wrong most.
+
+Every row says which group minus which, what was tested, on how many values, and how large the
+difference is with its interval; the assumptions stand in a table of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from engine.domain.results import Issue
+from engine.domain.toolspec import Citation
+from engine.toolbox.checks import StepOutputs, check
+from engine.toolbox.domains.columns import (
+    complete_rows,
+    finding_values,
+    format_number,
+    format_p,
+    label_groups,
+    level_labels,
+    likely_control,
+    new_axes,
+    numeric_values,
+    order_levels,
+    palette,
+    pick_level,
+    plain_table,
+    require_columns,
+)
+from engine.toolbox.domains.group_tests import (
+    holm_adjust,
+    independent_test,
+    overall_test,
+    paired_test,
+    pooled_contrasts,
+    range_adjusted,
+    shift_estimate,
+)
+from engine.toolbox.registry import param, tool
+
+
+@check("group_differences_match_means")
+def group_differences_match_means(step: StepOutputs) -> Iterator[Issue]:
+    """A mean difference is mean_1 - mean_2 of its own row, and its interval contains it."""
+    table = step.table("comparison") if "comparison" in step.files else None
+    if table is None or not {"difference", "mean_1", "mean_2", "estimate"} <= set(table.columns):
+        return
+    means = table[table["estimate"].astype(str).str.startswith("mean")].dropna(subset=["difference"])
+    for _, row in means.iterrows():
+        expected = row["mean_1"] - row["mean_2"]
+        scale = max(1e-12, abs(row["mean_1"]), abs(row["mean_2"]))
+        if abs(row["difference"] - expected) > 1e-6 * scale:
+            message = f"{row['comparison']}: the difference {row['difference']} is not mean_1 - mean_2 = {expected}."
+            yield Issue(code="difference_swapped", severity="error", message=message, where="comparison")
+        elif row["lower_95"] > row["difference"] or row["upper_95"] < row["difference"]:
+            message = f"{row['comparison']}: the 95 % interval does not contain the difference {row['difference']}."
+            yield Issue(code="interval_without_estimate", severity="error", message=message, where="comparison")
+
+
+def group_samples(table, value, group, pair):
+    """Return label -> values of every usable group (rows aligned by pair when there is one), and warnings."""
+    import pandas as pd
+
+    table, warnings = complete_rows(table, [value, group, *([pair] if pair else [])])
+    numbers, labels = numeric_values(table, value), level_labels(table[group])
+    levels = order_levels(labels)
+    if len(levels) > 40:
+        raise ValueError(
+            f"Column {group!r} has {len(levels)} different values; expected at most 40 groups. Choose a column of "
+            "groups, or use correlation or linear_regression for a measured quantity."
+        )
+    if not pair:
+        samples = {level: numbers[labels == level].to_numpy() for level in levels}
+        small = [level for level in levels if len(samples[level]) < 2]
+        if small:
+            warnings.append(f"Left out because a single value has no spread: {', '.join(small)} of {group}.")
+        return {level: values for level, values in samples.items() if level not in small}, warnings, []
+    tidy = pd.DataFrame({"pair": level_labels(table[pair]), "group": labels, "value": numbers})
+    repeats = int(tidy.duplicated(["pair", "group"]).sum())
+    if repeats:
+        warnings.append(f"{repeats} repeated measurements of the same {pair} in the same group were averaged first.")
+    wide = tidy.pivot_table(index="pair", columns="group", values="value", aggfunc="mean", sort=False)
+    return {level: wide[level] for level in levels}, warnings, list(wide.index)
+
+
+def group_contrasts(levels, group, treated, control):
+    """Return the pairs of groups to compare as (first, second): first minus second, the control always second."""
+    treated = pick_level(treated, levels, group) if treated else ""
+    control = pick_level(control, levels, group) if control else ""
+    if treated and treated == control:
+        raise ValueError(f"Treated and control are both {treated!r}; expected two different levels of {group!r}.")
+    if treated and not control:
+        control = next(x for x in levels if x != treated) if len(levels) == 2 else likely_control(levels) or ""
+        if not control or control == treated:
+            raise ValueError(f"{group!r} has {len(levels)} levels ({', '.join(levels)}); name the control level too.")
+    if treated:
+        return [(treated, control)]
+    if control:
+        return [(level, control) for level in levels if level != control]
+    first = likely_control(levels)
+    ordered = [first, *(x for x in levels if x != first)] if first else levels
+    return [(b, a) for i, a in enumerate(ordered) for b in ordered[i + 1 :]]
+
+
+def check_assumptions(samples, value, paired_differences=None):
+    """Return rows on normality and equal spread, and whether each holds well enough for a test of means."""
+    import numpy as np
+    from scipy import stats
+
+    checked = samples if paired_differences is None else {"differences": paired_differences}
+    rows, worst, small_skewed = [], 1.0, False
+    for name, x in checked.items():
+        if 3 <= len(x) <= 5000 and np.ptp(x) > 0:
+            result = stats.shapiro(x)
+            rows.append(
+                {"check": "normality (Shapiro-Wilk)", "group": name, "n": len(x),
+                 "statistic": float(result.statistic), "p_value": float(result.pvalue),
+                 "result": "no clear departure" if result.pvalue >= 0.05 else "departs from normal"}
+            )  # fmt: skip
+            if result.pvalue * len(checked) < 0.01 and len(x) < 30:
+                small_skewed = True
+            worst = min(worst, result.pvalue * len(checked))
+    equal = True
+    if paired_differences is None and any(np.ptp(x) > 0 for x in samples.values()):
+        result = stats.levene(*samples.values(), center="median")
+        equal = not result.pvalue < 0.05
+        rows.append(
+            {"check": "equal spread (Brown-Forsythe)", "group": "all", "n": sum(len(x) for x in samples.values()),
+             "statistic": float(result.statistic), "p_value": float(result.pvalue),
+             "result": "no clear difference in spread" if equal else "spreads differ"}
+        )  # fmt: skip
+    return rows, {"normal": worst >= 0.05, "use_ranks": small_skewed, "equal_spread": equal}
+
+
+def choose_test(test, k, paired, state, samples):
+    """Return the family of tests that answers `test` for k groups: welch, pooled, rank, paired_t or wilcoxon."""
+    families = {
+        "welch_t": "welch", "welch_anova": "welch", "student_t": "pooled", "anova": "pooled", "mann_whitney": "rank",
+        "kruskal": "rank", "paired_t": "paired_t", "wilcoxon": "wilcoxon", "friedman": "wilcoxon",
+    }  # fmt: skip
+    if test != "auto":
+        if test not in families:
+            raise ValueError(f"There is no test {test!r}; expected auto or one of: {', '.join(families)}.")
+        family = families[test]
+    elif paired:
+        family = "wilcoxon" if state["use_ranks"] or k > 2 else "paired_t"
+    elif state["use_ranks"]:
+        family = "rank"
+    else:
+        family = "pooled" if k > 2 and state["equal_spread"] else "welch"
+    flat = [level for level, x in samples.items() if x.var() == 0]
+    if family in ("welch", "pooled") and (len(flat) == len(samples) or (family == "welch" and k > 2 and flat)):
+        if test == "auto":
+            return "rank"
+        raise ValueError(
+            f"The values do not vary within {', '.join(flat)}; a test of means needs spread within every group. "
+            "Use kruskal or mann_whitney, or check that the right column was chosen."
+        )
+    return family
+
+
+def comparison_figure(samples, value, group, unit, pairs):
+    """Draw every group as a box with its values; lines join paired values."""
+    import numpy as np
+
+    figure, axis = new_axes(width=max(4.2, min(14, 1.1 * len(samples) + 2.2)))
+    colours = palette(len(samples))
+    rng = np.random.default_rng(0)
+    places = {}
+    for i, (_, x) in enumerate(samples.items()):
+        axis.boxplot([x], positions=[i], widths=0.55, showfliers=False, medianprops={"color": "black"})
+        shown = np.arange(len(x)) if pairs else rng.permutation(len(x))[:400]
+        places[i] = i + (np.zeros(len(x)) if pairs else rng.uniform(-0.16, 0.16, len(x)))
+        axis.scatter(places[i][shown], x[shown], s=16, color=colours[i], edgecolor="white", linewidth=0.4, zorder=3)
+    if pairs and len(pairs) <= 100:
+        for values in zip(*samples.values(), strict=True):
+            axis.plot(range(len(samples)), values, color="0.7", linewidth=0.8, zorder=1)
+    label_groups(axis, [f"{level}\nn = {len(x)}" for level, x in samples.items()], list(range(len(samples))))
+    axis.set_xlabel(group)
+    axis.set_ylabel(f"{value} ({unit})" if unit else value)
+    return figure
+
+
+def describe_pair(row, value, group, several):
+    """Return the finding of one row of the comparison table, its direction in words."""
+    p = row["p_adj"] if several else row["p_value"]
+    level = "adjusted " if several else ""
+    first, second = (
+        f"{group} {level}" if level.replace(".", "", 1).lstrip("-").isdigit() else level
+        for level in (row["group_1"], row["group_2"])
+    )
+    on_means = row["estimate"].startswith("mean")
+    kind, a, b = ("mean", row["mean_1"], row["mean_2"]) if on_means else ("median", row["median_1"], row["median_2"])
+    clear = p < 0.05
+    relation = "is higher" if row["difference"] > 0 else "is lower" if row["difference"] < 0 else "is not shifted"
+    interval = (
+        f" (95 % CI {format_number(row['lower_95'])} to {format_number(row['upper_95'])})"
+        if row["lower_95"] == row["lower_95"] else ""
+    )  # fmt: skip
+    start = (
+        f"{value} {relation} in {first} than in {second}" if clear and row["difference"]
+        else f"{value} differs between {first} and {second}" if clear
+        else f"{value} is not shown to differ between {first} and {second}"
+    )  # fmt: skip
+    text = (
+        f"{start}: {kind} {format_number(a)} (n = {row['n_1']}) against {format_number(b)} (n = {row['n_2']}), "
+        f"{row['estimate']} {first} minus {second} {format_number(row['difference'])}{interval}, "
+        f"{level}{format_p(p)} ({row['test']})."
+    )
+    values = finding_values(
+        difference=(row["difference"], row["lower_95"], row["upper_95"]), p_value=row["p_value"], p_adj=row["p_adj"],
+        mean_1=row["mean_1"], mean_2=row["mean_2"], n_1=row["n_1"], n_2=row["n_2"], effect_size=row["effect_size"],
+    )  # fmt: skip
+    return {"text": text, "values": values, "output": "comparison", "row": {"comparison": row["comparison"]}}
+
+
+def compare_rows(samples, contrasts, family, test, all_pairs):
+    """Return the rows of the comparison table: the overall test when there is one, then each pair of groups."""
+    import numpy as np
+
+    paired = family in ("paired_t", "wilcoxon")
+    names = {"welch": "Welch's t-test", "pooled": "Student's t-test", "rank": "Mann-Whitney U test",
+             "paired_t": "paired t-test", "wilcoxon": "Wilcoxon signed-rank test"}  # fmt: skip
+    several = len(samples) > 2
+    rows = []
+    if several or test in ("anova", "kruskal", "welch_anova"):
+        rows.append(overall_test(samples, "friedman" if paired else family))
+        rows[0]["p_adj"] = rows[0]["p_value"]
+    if several and not paired:
+        pair_rows = pooled_contrasts(samples, contrasts, family, all_pairs)
+    else:
+        kind = {"welch": "welch_t", "pooled": "student_t", "rank": "mann_whitney"}.get(family, family)
+        run = paired_test if paired else independent_test
+        suffix = " (Holm)" if len(contrasts) > 1 else ""
+        pair_rows = [
+            run(samples[a], samples[b], kind) | {"group_1": a, "group_2": b, "test": names[family] + suffix}
+            for a, b in contrasts
+        ]
+    for row in holm_adjust(pair_rows):
+        for i, level in (("1", row["group_1"]), ("2", row["group_2"])):
+            x = samples[level]
+            row |= {f"n_{i}": len(x), f"mean_{i}": float(x.mean()), f"sd_{i}": float(x.std(ddof=1)),
+                    f"median_{i}": float(np.median(x))}  # fmt: skip
+        row["comparison"] = f"{row['group_1']} vs {row['group_2']}"
+        row["n"] = row["n_1"] if paired else row["n_1"] + row["n_2"]
+    return rows + sorted(pair_rows, key=lambda row: row["p_value"])
+
+
+def comparison_warnings(samples, family, state, pairs):
+    """Return the caveats of a comparison that follow from sizes and assumptions."""
+    warnings = []
+    smallest = min(len(x) for x in samples.values())
+    if smallest < 5:
+        warnings.append(
+            f"The smallest group has {smallest} {'pairs' if pairs else 'values'}: only large differences can be seen."
+        )
+    if family in ("welch", "pooled", "paired_t") and not state["normal"]:
+        warnings.append(
+            "The values depart from a normal distribution (Shapiro-Wilk, see assumptions); consider a rank test."
+        )
+    if family == "pooled" and not state["equal_spread"]:
+        warnings.append("The groups' spreads differ (Brown-Forsythe); Welch's test does not assume equal ones.")
+    return warnings
+
+
+def second_opinion(samples, contrast, family, chosen):
+    """Return the same comparison by ranks (or by means), for the assumptions table, and a warning if they disagree."""
+    paired = family in ("paired_t", "wilcoxon")
+    other = {"welch": "mann_whitney", "pooled": "mann_whitney", "rank": "welch_t", "paired_t": "wilcoxon",
+             "wilcoxon": "paired_t"}[family]  # fmt: skip
+    first, second = (samples[level] for level in contrast)
+    if other == "welch_t" and first.var() + second.var() == 0:
+        return [], []
+    if other == "paired_t" and (first - second).var() == 0:
+        return [], []
+    row = (paired_test if paired else independent_test)(first, second, other)
+    agrees = (row["p_value"] < 0.05) == (chosen["p_value"] < 0.05)
+    name = other.replace("_", " ")
+    note = {"check": f"the same question by another test ({name})", "group": chosen["comparison"], "n": chosen["n"],
+            "statistic": row["statistic"], "p_value": row["p_value"],
+            "result": "agrees at 0.05" if agrees else "disagrees at 0.05"}  # fmt: skip
+    if agrees:
+        return [note], []
+    return [note], [
+        f"The conclusion at 0.05 depends on the test: {chosen['test']} {format_p(chosen['p_value'])}, {name} "
+        f"{format_p(row['p_value'])}."
+    ]
+
+
+@tool(
+    name="compare_groups",
+    title="Compare a measurement between groups",
+    description=(
+        "Test whether a measured value differs between two or more groups, independent or paired (before/after, same "
+        "donor, litter mates). All tests are two-sided. With `auto`: Welch's t-test for two groups, one-way ANOVA "
+        "with Tukey's HSD for more (Welch's ANOVA with Games-Howell when spreads differ), the paired t-test for pairs "
+        "(Friedman and Wilcoxon for more than two conditions); rank tests (Mann-Whitney, Kruskal-Wallis with Dunn, "
+        "Wilcoxon) when a group of fewer than 30 is clearly not normal (Shapiro-Wilk, p < 0.01). "
+        "Differences are group_1 minus group_2; the "
+        "control is always group_2. Gives the difference with its 95 % interval (simultaneous for Tukey and "
+        "Games-Howell), an effect size, p-values adjusted for the number of "
+        "comparisons (other intervals are not), and the assumptions."
+    ),
+    domain="statistics",
+    task_type="analysis",
+    inputs={"table": "table: one row a measurement, with a column of values and a column of groups"},
+    outputs={
+        "comparison": "table: overall test and every pair of groups: means, difference, interval, p-values, effect",
+        "assumptions": "table: normality, equal spread and the same question by another test",
+        "comparison_plot": "figure: every group's values and box",
+    },
+    params={
+        "value": param("The measured quantity", kind="column", of="table", role="measure"),
+        "group": param("The column that says which group a row belongs to", kind="column", of="table", role="group"),
+        "pair": param("What makes rows belong together (donor, animal, subject); empty when rows are independent",
+                      kind="column", of="table", role="pair"),
+        "test": param("Which test; auto chooses by design and data and says which it took",
+                      choices=["auto", "welch_t", "student_t", "mann_whitney", "paired_t", "wilcoxon", "anova",
+                               "kruskal", "welch_anova", "friedman"]),
+        "treated": param("The group compared (group_1); empty for all", kind="level", of="group"),
+        "control": param("The group compared against (group_2); empty to recognise or take the first",
+                         kind="level", of="group"),
+        "unit": param("Unit of the value, for the figure"),
+    },
+    checks=("tables_not_empty", "p_values_valid", "findings_match_tables", "group_differences_match_means"),
+    keywords=("t-test", "t test", "significant difference", "compare two groups", "treated versus control", "mean",
+              "before and after", "paired", "ANOVA", "Tukey", "Mann-Whitney", "Wilcoxon", "rank sum", "Kruskal-Wallis",
+              "Dunn", "post hoc", "Games-Howell", "differ between", "higher in", "lower in", "effect size", "genotype",
+              "dose groups", "sex difference", "species"),
+    citations=(
+        Citation(title="The generalization of 'Student's' problem when several different population variances are "
+                       "involved", authors="Welch BL", year=1947, doi="10.1093/biomet/34.1-2.28"),
+        Citation(title="On a test of whether one of two random variables is stochastically larger than the other",
+                 authors="Mann HB, Whitney DR", year=1947, doi="10.1214/aoms/1177730491"),
+        Citation(title="Individual comparisons by ranking methods", authors="Wilcoxon F", year=1945,
+                 doi="10.2307/3001968"),
+        Citation(title="Use of ranks in one-criterion variance analysis", authors="Kruskal WH, Wallis WA", year=1952,
+                 doi="10.1080/01621459.1952.10483441"),
+        Citation(title="Multiple comparisons using rank sums", authors="Dunn OJ", year=1964,
+                 doi="10.1080/00401706.1964.10490181"),
+        Citation(title="Comparing individual means in the analysis of variance", authors="Tukey JW", year=1949,
+                 doi="10.2307/3001913"),
+    ),
+    packages=("scipy", "numpy", "pandas"),
+    seconds=3.0,
+    example="Does tooth length differ between guinea pigs given orange juice and ascorbic acid?",
+    helpers=(plain_table, require_columns, numeric_values, level_labels, order_levels, pick_level, likely_control,
+             complete_rows, format_p, format_number, finding_values, palette, new_axes, label_groups, shift_estimate,
+             independent_test, paired_test, range_adjusted, pooled_contrasts, holm_adjust, overall_test, group_samples,
+             group_contrasts, check_assumptions, choose_test, comparison_figure, describe_pair, compare_rows,
+             comparison_warnings, second_opinion),
+)  # fmt: skip
+def compare_groups(
+    table,
+    *,
+    value: str,
+    group: str,
+    pair: str = "",
+    test: str = "auto",
+    treated: str = "",
+    control: str = "",
+    unit: str = "",
+):
+    """Compare a measurement between groups."""
+    import pandas as pd
+
+    table = plain_table(table)
+    require_columns(table, [value, group, *([pair] if pair else [])])
+    warnings = []
+    if test in ("paired_t", "wilcoxon", "friedman") and not pair:
+        raise ValueError(f"The test {test!r} needs to know which rows belong together; name the pair column.")
+    if pair and test not in ("auto", "paired_t", "wilcoxon", "friedman"):
+        warnings.append(f"The pairing by {pair} is not used: the test {test} takes all rows as independent.")
+        pair = ""
+    samples, notes, pairs = group_samples(table, value, group, pair)
+    warnings += notes
+    if len(samples) < 2:
+        raise ValueError(
+            f"Column {group!r} has {len(samples)} group(s) with at least two values ({', '.join(samples) or 'none'}); "
+            "expected two or more. Choose another grouping column."
+        )
+    contrasts = group_contrasts(list(samples), group, treated, control)
+    if treated:
+        left = [level for level in samples if level not in contrasts[0]]
+        samples = {level: samples[level] for level in contrasts[0]}
+        if left:
+            warnings.append(f"Rows of other levels of {group} were left out: {', '.join(left)}.")
+    if pair:
+        wide = pd.DataFrame(samples)
+        incomplete = wide.index[wide.isna().any(axis=1)].tolist()
+        wide, pairs = wide.dropna(), [name for name in pairs if name not in set(incomplete)]
+        if incomplete:
+            named = ", ".join(incomplete[:10]) + (", ..." if len(incomplete) > 10 else "")
+            warnings.append(f"{len(incomplete)} of {pair} lack a value in a group and were left out: {named}.")
+        if len(wide) < 3:
+            raise ValueError(
+                f"Only {len(wide)} values of {pair!r} have a value in every compared group; expected at least 3. "
+                "Check that the pair column names the same subject in each group, or leave it empty."
+            )
+        samples = {level: wide[level].to_numpy() for level in samples}
+    if len({x for values in samples.values() for x in values}) == 1:
+        raise ValueError(f"Every value of {value!r} is the same; nothing can differ. Choose another column.")
+    differences = samples[contrasts[0][0]] - samples[contrasts[0][1]] if pair and len(samples) == 2 else None
+    assumptions, state = check_assumptions(samples, value, differences)
+    family = choose_test(test, len(samples), bool(pair), state, samples)
+    several = len(samples) > 2
+    all_pairs = len(contrasts) == len(samples) * (len(samples) - 1) // 2
+    rows = compare_rows(samples, contrasts, family, test, all_pairs)
+    warnings += comparison_warnings(samples, family, state, pairs)
+    pair_rows = [row for row in rows if row["group_1"]]
+    if not several:
+        extra, notes = second_opinion(samples, contrasts[0], family, pair_rows[0])
+        assumptions, warnings = assumptions + extra, warnings + notes
+    columns = ["comparison", "test", "group_1", "group_2", "n", "n_1", "n_2", "mean_1", "mean_2", "sd_1", "sd_2",
+               "median_1", "median_2", "estimate", "difference", "lower_95", "upper_95", "statistic", "df", "df_2",
+               "p_value", "p_adj", "effect_size", "effect_size_type"]  # fmt: skip
+    findings = []
+    if rows[0]["comparison"] == "all groups":
+        row = rows[0]
+        found = sum(r["p_adj"] < 0.05 for r in pair_rows)
+        verdict = "differs between" if row["p_value"] < 0.05 else "is not shown to differ between"
+        df = f"{row['df']:g}" + (f" and {row['df_2']:.4g}" if "df_2" in row else "")
+        findings.append(
+            {"text": f"{value} {verdict} the {len(samples)} groups of {group} ({row['n']} values): {row['test']}, "
+                     f"statistic {format_number(row['statistic'], 4)} on {df} degrees of freedom, "
+                     f"{format_p(row['p_value'])}; {found} of {len(pair_rows)} pairs of groups differ at an adjusted "
+                     "p below 0.05.",
+             "values": finding_values(statistic=row["statistic"], p_value=row["p_value"], n=row["n"],
+                                      effect_size=row["effect_size"], n_pairs_different=found),
+             "output": "comparison", "row": {"comparison": "all groups"}}
+        )  # fmt: skip
+    findings += [describe_pair(row, value, group, len(pair_rows) > 1) for row in pair_rows[:6]]
+    return {
+        "comparison": pd.DataFrame(rows).reindex(columns=columns),
+        "assumptions": pd.DataFrame(assumptions or [{"check": "too few values to check", "group": "all",
+                                                     "n": sum(len(x) for x in samples.values())}]),
+        "comparison_plot": comparison_figure(samples, value, group, unit, pairs),
+        "findings": findings,
+        "warnings": warnings,
+    }  # fmt: skip

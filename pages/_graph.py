@@ -1,0 +1,137 @@
+"""Draws plans and lineages as graphs whose nodes can be clicked, each beside a table that says the same."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from pages._words import shortened, state
+
+if TYPE_CHECKING:
+    from engine.api import TaskDag
+
+LIGHT = {"green": "#2f855a", "blue": "#2b6cb0", "orange": "#c05621", "red": "#c53030", "gray": "#718096"}
+DARK = {"green": "#68d391", "blue": "#63b3ed", "orange": "#f6ad55", "red": "#fc8181", "gray": "#a0aec0"}
+_NO_TEMPLATE = str.maketrans("{}|", "()/")
+"""Braces and bars are commands in the chart library's labels."""
+COLUMN_WIDTH, ROW_HEIGHT = 210, 64
+
+
+def levels_of(plan: TaskDag) -> dict[str, int]:
+    """Return how many steps stand before each step on its longest way; a circle ends at level 0."""
+    levels: dict[str, int] = {}
+
+    def level(node_id: str, above: tuple[str, ...] = ()) -> int:
+        node = plan.node(node_id)
+        if node is None or node_id in above:
+            return -1
+        if node_id not in levels:
+            levels[node_id] = 1 + max((level(up, (*above, node_id)) for up in node.upstream()), default=-1)
+        return levels[node_id]
+
+    for node in plan.nodes:
+        level(node.id)
+    return levels
+
+
+def task_graph(plan: TaskDag, statuses: dict[str, str], *, key: str, selected: str = "") -> str:
+    """Draw a plan with each step's state and return the id of the step that was clicked, or ""."""
+    columns: dict[int, list[dict[str, Any]]] = {0: [_dataset_node(d) for d in plan.datasets]}
+    for node_id, level in levels_of(plan).items():
+        node = plan.node(node_id)
+        assert node is not None
+        columns.setdefault(level + 1, []).append(_step_node(node, statuses.get(node_id, "pending"), selected))
+    links = [
+        {"source": ref if ref.startswith("data:") else ref.split(".", 1)[0], "target": node.id}
+        for node in plan.nodes
+        for ref in [*node.inputs.values(), *node.depends_on]
+    ]
+    alt = f"Graph of {len(plan.nodes)} steps and {len(plan.datasets)} files; the table below says the same"
+    return layered_graph(list(columns.values()), links, key=key, alt=alt)
+
+
+def layered_graph(columns: list[list[dict[str, Any]]], links: list[dict[str, str]], *, key: str, alt: str) -> str:
+    """Draw nodes in columns from left to right and return the id of the clicked one, or ""."""
+    tallest = max((len(column) for column in columns), default=1)
+    nodes: list[dict[str, Any]] = []
+    for x, column in enumerate(columns):
+        offset = (tallest - len(column)) / 2
+        for y, node in enumerate(column):
+            nodes.append({**node, "x": x * COLUMN_WIDTH, "y": (y + offset) * ROW_HEIGHT})
+    known = {node["id"] for node in nodes}
+    shown = list({(link["source"], link["target"]): link for link in links}.values())
+    spec = {
+        "tooltip": {"formatter": "{b}"},
+        "animation": False,
+        "series": [
+            {
+                "type": "graph",
+                "layout": "none",
+                "roam": len(columns) > 7,
+                "left": 90,
+                "right": 90,
+                "top": 30,
+                "bottom": 30,
+                "preserveAspect": False,
+                "selectedMode": "single",
+                "edgeSymbol": ["none", "arrow"],
+                "edgeSymbolSize": 7,
+                "lineStyle": {"width": 1.5, "curveness": 0, "opacity": 0.7},
+                "emphasis": {"focus": "none"},
+                "select": {"itemStyle": {"borderWidth": 3}},
+                "data": nodes,
+                "links": [link for link in shown if link["source"] in known and link["target"] in known],
+            }
+        ],
+    }
+    height = min(420, max(130, tallest * ROW_HEIGHT + 50))
+    event = st.echarts_chart(spec, height=height, key=key, on_select="rerun", renderer="svg", alt=alt)
+    for group in event.get("selection", {}).get("selected", []):
+        for index in group.get("data_indices", []):
+            if group.get("data_type", "node") == "node" and index < len(nodes):
+                return str(nodes[index]["id"])
+    return ""
+
+
+def graph_node(
+    node_id: str, name: str, label: str, color: str, *, shape: str = "roundRect", bold: bool = False
+) -> dict:
+    """Return a node of a graph: a coloured box with its label inside."""
+    label = label.translate(_NO_TEMPLATE)
+    return {
+        "id": node_id,
+        "name": name.translate(_NO_TEMPLATE),
+        "symbol": shape,
+        "symbolSize": [165, 38],
+        "itemStyle": {"color": "transparent", "borderColor": color, "borderWidth": 3 if bold else 1.5},
+        "label": {"show": True, "formatter": label, "color": _text_color(), "fontSize": 12},
+    }
+
+
+def graph_color(name: str) -> str:
+    """Return a colour of the palette that suits the theme in use."""
+    return (DARK if is_dark() else LIGHT)[name]
+
+
+def is_dark() -> bool:
+    """Say whether the dark theme is shown."""
+    return st.context.theme.type == "dark"
+
+
+def _text_color() -> str:
+    return "#e6ecee" if is_dark() else "#1b2528"
+
+
+def _dataset_node(dataset: Any) -> dict[str, Any]:
+    label = shortened(dataset.name, 22)
+    return graph_node(
+        f"data:{dataset.name}", f"{dataset.name}: {dataset.type.value}", label, graph_color("gray"), shape="rect"
+    )
+
+
+def _step_node(node: Any, status: str, selected: str) -> dict[str, Any]:
+    shown = state(status)
+    label = f"{shortened(node.name, 24)}\n{shown.label}"
+    name = f"{node.id}: {node.name} ({shown.label})"
+    return graph_node(node.id, name, label, graph_color(shown.color), bold=node.id == selected)

@@ -1,0 +1,116 @@
+"""A plan in brief: what will be done, with what, and what is still to be asked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from pages._params import field
+from pages._words import plain, setting
+
+if TYPE_CHECKING:
+    from engine.api import Engine, TaskDag
+
+
+def draw_brief(engine: Engine, plan: TaskDag, *, key: str) -> None:
+    """Draw the steps as a table, then what speaks against the data or design."""
+    import pandas as pd
+
+    rows = []
+    for number, node in enumerate(ordered(plan), start=1):
+        decided = {name: value for name, value in node.params.items() if value not in (None, "", [])}
+        rows.append(
+            {
+                "#": number,
+                "Step": node.name,
+                "Tool": node.tool,
+                "Reads": ", ".join(read_from(plan, ref) for ref in node.inputs.values()),
+                "Settings": "; ".join(f"{name} = {setting(value)}" for name, value in decided.items()),
+                "Why": " ".join(node.reasons),
+            }
+        )
+    st.dataframe(
+        pd.DataFrame(rows),
+        hide_index=True,
+        height="content" if len(rows) <= 9 else 340,
+        row_height=35,
+        column_config={
+            "#": st.column_config.NumberColumn(width=40),
+            "Step": st.column_config.TextColumn(width="medium"),
+        },
+        key=f"brief_{key}",
+        alt="Steps of the plan",
+    )
+    for warning in plan.warnings:
+        st.markdown(f":orange[:material/warning:] {plain(warning)}")
+    for note in plan.notes:
+        st.caption(plain(note))
+
+
+def ordered(plan: TaskDag) -> list[Any]:
+    """Return the steps in the order in which they run; a plan with a circle in the order it is written."""
+    try:
+        return plan.order()
+    except ValueError:
+        return list(plan.nodes)
+
+
+def read_from(plan: TaskDag, ref: str) -> str:
+    """Return where an input comes from, in words."""
+    if ref.startswith("data:"):
+        return ref.removeprefix("data:")
+    node_id, _, output = ref.partition(".")
+    node = plan.node(node_id)
+    return f"{output.replace('_', ' ')} of {node.name if node else node_id}"
+
+
+def draw_questions(engine: Engine, plan: TaskDag, *, key: str) -> TaskDag:
+    """Draw what the planner could not know, with what it proposes and why; return the plan with the answers."""
+    if not plan.open_questions:
+        return plan
+    st.markdown("**Please check before it runs**")
+    for question in plan.open_questions:
+        node = plan.node(question.node)
+        param = engine.tool(node.tool).param(question.param) if node and question.param else None
+        if node is None or param is None:
+            st.markdown(plain(question.text))
+            st.caption(plain(question.why))
+            continue
+        value = node.params.get(param.name, question.proposed)
+        answer = field(
+            param.model_copy(update={"required": question.blocking}),
+            value,
+            key=f"question_{key}_{question.id}",
+            options=question.choices,
+            label=plain(question.text),
+        )
+        st.caption(plain(question.why))
+        if answer != value and not (answer in (None, "", []) and value in (None, "", [])):
+            plan = with_param(plan, node.id, param.name, answer)
+    return plan
+
+
+def with_param(plan: TaskDag, node_id: str, name: str, value: Any) -> TaskDag:
+    """Return the plan with one parameter of one step set."""
+    nodes = [
+        node.model_copy(update={"params": {**node.params, name: value}}) if node.id == node_id else node
+        for node in plan.nodes
+    ]
+    return plan.model_copy(update={"nodes": nodes})
+
+
+def draw_problems(engine: Engine, plan: TaskDag) -> bool:
+    """Show what does not fit in a plan and say whether it can run."""
+    issues = engine.check_plan(plan)
+    for issue in issues:
+        color = "red" if issue.severity == "error" else "orange"
+        st.markdown(f":{color}[:material/error:] {plain(issue.message)}")
+    return bool(plan.nodes) and not any(issue.severity == "error" for issue in issues)
+
+
+def run_it(engine: Engine, run_id: str, stored: TaskDag, plan: TaskDag) -> None:
+    """Store a changed plan as a new version, then let it run."""
+    if plan != stored:
+        engine.edit_plan(run_id, plan)
+    engine.approve(run_id)

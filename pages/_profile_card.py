@@ -1,0 +1,99 @@
+"""Shows what Biodesk understood of a file before anything is computed from it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from pages._words import number, plain, size
+
+if TYPE_CHECKING:
+    from engine.api import Engine, Profile
+
+TYPE_WORDS = {
+    "anndata": "single-cell data",
+    "de_table": "differential expression table",
+    "gene_set_library": "gene sets",
+}
+
+
+def type_words(name: str) -> str:
+    """Return a data type as words."""
+    return TYPE_WORDS.get(name, name.replace("_", " "))
+
+
+@st.cache_data(show_spinner="Looking at the file...", max_entries=64)
+def profile_of(path: str, stamp: tuple[int, int], _engine: Engine) -> Profile:
+    """Return a file's profile; `stamp` (size and time of change) makes a changed file be looked at again."""
+    return _engine.profile([path])[0]
+
+
+def draw_card(profile: Profile, key: str, *, expanded: bool = False) -> None:
+    """Draw one file: what it can serve as, its shape, its columns and what is wrong with it."""
+    with st.container(border=True, key=f"card_{key}"):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(f":material/description: **{plain(profile.name)}**", width="content")
+            if profile.best is None:
+                st.badge("Cannot be used", icon=":material/block:", color="red")
+            for guess in profile.types[:3]:
+                first = guess is profile.types[0]
+                label = f"{type_words(guess.type.value)} {guess.confidence:.0%}"
+                st.badge(label, color="primary" if first else "gray")
+        st.caption(plain(" · ".join(part for part in (shape(profile), profile.summary) if part)))
+        for warning in profile.warnings:
+            st.markdown(f":orange[:material/warning:] {plain(warning)}")
+        if profile.column_profiles:
+            with st.expander(f"{len(profile.column_profiles)} columns", expanded=expanded, key=f"columns_{key}"):
+                draw_columns(profile, key)
+
+
+def shape(profile: Profile) -> str:
+    """Return a file's rows, columns and size as one line."""
+    parts = []
+    if profile.rows is not None and profile.columns is not None:
+        parts.append(f"{profile.rows:,} rows x {profile.columns:,} columns")
+    parts.append(size(profile.bytes))
+    if profile.organism:
+        parts.append(profile.organism)
+    if profile.feature_kind:
+        parts.append(f"{profile.feature_kind} identifiers")
+    return " · ".join(parts)
+
+
+def draw_columns(profile: Profile, key: str) -> None:
+    """Draw the columns with the part each could play and why."""
+    import pandas as pd
+
+    st.dataframe(
+        pd.DataFrame([_column_row(column) for column in profile.column_profiles]),
+        hide_index=True,
+        height="content" if len(profile.column_profiles) <= 8 else 300,
+        column_config={
+            "Missing": st.column_config.NumberColumn(format="localized", help="Rows without a value"),
+            "Distinct": st.column_config.NumberColumn(format="localized", help="Different values"),
+        },
+        key=f"column_table_{key}",
+        alt=f"Columns of {profile.name}",
+    )
+
+
+def _column_row(column: Any) -> dict[str, Any]:
+    best = column.roles[0] if column.roles else None
+    if column.levels:
+        shown = list(column.levels.items())[:6]
+        values = ", ".join(f"{level} ({count:,})" for level, count in shown)
+        values += ", ..." if len(column.levels) > len(shown) else ""
+    elif column.minimum is not None and column.maximum is not None:
+        values = f"{number(column.minimum)} to {number(column.maximum)}"
+    else:
+        values = ""
+    return {
+        "Column": column.name,
+        "Kind": column.kind,
+        "Could be": f"{best.role} ({best.confidence:.0%})" if best else "",
+        "Why": best.why if best else "",
+        "Values": values,
+        "Missing": column.missing,
+        "Distinct": column.distinct,
+    }

@@ -1,0 +1,111 @@
+"""Shows what steps made: tables with sensible digits, figures, texts; each can be taken away as a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from pages._words import plain, size
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from engine.api import Engine
+
+PREVIEW_ROWS = 2_000
+TEXT_PREVIEW = 20_000
+P_VALUES = ("p_value", "p_adj", "pvalue", "padj", "p", "fdr", "q_value")
+
+
+@st.cache_data(show_spinner=False, max_entries=32)
+def table_of(path: str, rows: int = PREVIEW_ROWS) -> pd.DataFrame:
+    """Return the first rows of a stored table. Stored files never change, so the path is the key."""
+    import pandas as pd
+
+    return pd.read_csv(path, nrows=rows, low_memory=False)
+
+
+def number_columns(frame: pd.DataFrame) -> dict[str, Any]:
+    """Return how the numbers of a table are shown: p-values as 1.2e-8, others with the digits that matter."""
+    import pandas as pd
+
+    formats: dict[str, Any] = {}
+    for name in frame.columns:
+        column = frame[name]
+        if not pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column):
+            continue
+        if str(name).lower() in P_VALUES or str(name).lower().startswith(("p_", "padj", "pval")):
+            style = "%.2g"
+        elif pd.api.types.is_integer_dtype(column):
+            style = "localized"
+        else:
+            style = "%.4g" if column.abs().max() < 1000 else "%.1f"
+        formats[str(name)] = st.column_config.NumberColumn(format=style)
+    return formats
+
+
+def show_frame(frame: pd.DataFrame, *, key: str, alt: str, height: int | None = None) -> None:
+    """Show a table read only; short ones whole, long ones in a box of fixed height."""
+    fitting = "content" if len(frame) <= 10 else 300
+    st.dataframe(
+        frame, hide_index=True, height=height or fitting, column_config=number_columns(frame), key=key, alt=alt
+    )
+
+
+def show_artifact(engine: Engine, artifact: Any, *, key: str) -> None:
+    """Show an artifact as what it is, with a button that saves it."""
+    path = engine.artifact(artifact.sha256)
+    if artifact.type == "figure":
+        show_figure(engine, artifact, caption=artifact.name)
+    elif artifact.name.lower().endswith(".csv"):
+        frame = table_of(str(path))
+        show_frame(frame, key=f"table_{key}", alt=artifact.name)
+        if artifact.rows is not None and artifact.rows > len(frame):
+            st.caption(f"The first {len(frame):,} of {artifact.rows:,} rows. The file holds all of them.")
+    elif artifact.name.lower().endswith((".json", ".txt", ".gmt", ".log")):
+        text = path.open(encoding="utf-8", errors="replace").read(TEXT_PREVIEW)
+        st.code(text, language="json" if artifact.name.endswith(".json") else None, height=300)
+    else:
+        st.caption("This kind of file has no preview. Save it to open it elsewhere.")
+    save_button(path, artifact.name, key=f"save_{key}", note=size(artifact.bytes))
+
+
+def show_figure(engine: Engine, artifact: Any, *, caption: str) -> None:
+    """Show a figure, never wider than it was drawn."""
+    data = engine.artifact(artifact.sha256).read_bytes()
+    st.image(data, caption=plain(caption), alt=caption, width="content")
+
+
+def save_button(path: Path, name: str, *, key: str, note: str = "") -> None:
+    """Draw a button that hands out a stored file; it is read when clicked, not before."""
+    label = f"Save {plain(name)}" + (f" ({note})" if note else "")
+    st.download_button(
+        label,
+        data=path.read_bytes,
+        file_name=name,
+        mime="image/png" if name.endswith(".png") else "text/csv" if name.endswith(".csv") else None,
+        on_click="ignore",
+        type="tertiary",
+        icon=":material/download:",
+        key=key,
+    )
+
+
+def rows_shown_by(frame: pd.DataFrame, row: dict[str, Any]) -> pd.DataFrame:
+    """Return the rows whose columns equal those of `row`, comparing numbers as numbers."""
+    import pandas as pd
+
+    chosen = pd.Series(data=True, index=frame.index)
+    for name, value in row.items():
+        if name not in frame.columns:
+            return frame.iloc[0:0]
+        column = frame[name]
+        if isinstance(value, int | float) and not isinstance(value, bool) and pd.api.types.is_numeric_dtype(column):
+            chosen &= (column - value).abs() <= 1e-9 * max(1.0, abs(value))
+        elif value is None:
+            chosen &= column.isna()
+        else:
+            chosen &= column.astype(str) == str(value)
+    return frame[chosen]

@@ -1,0 +1,130 @@
+"""How things are called on the screen: states, times, sizes and numbers, the same on every page."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+
+class State(NamedTuple):
+    """How a state is shown."""
+
+    label: str
+    icon: str
+    color: str
+
+
+STATES: dict[str, State] = {
+    "queued": State("Waiting in line", ":material/hourglass_empty:", "gray"),
+    "planning": State("Making the plan", ":material/pending:", "blue"),
+    "awaiting_approval": State("Plan waits for you", ":material/rate_review:", "orange"),
+    "running": State("Running", ":material/pending:", "blue"),
+    "succeeded": State("Done", ":material/check_circle:", "green"),
+    "partial": State("Partly done", ":material/rule:", "orange"),
+    "failed": State("Failed", ":material/cancel:", "red"),
+    "cancelled": State("Stopped", ":material/stop_circle:", "gray"),
+    "interrupted": State("Interrupted", ":material/pause_circle:", "orange"),
+    "pending": State("Not started", ":material/radio_button_unchecked:", "gray"),
+    "cached": State("Reused", ":material/history:", "green"),
+    "skipped": State("Skipped", ":material/skip_next:", "gray"),
+}
+"""Run and step states alike."""
+
+STRATEGIES = {
+    "dag": "Plan of steps",
+    "react": "Direct look-up",
+    "mcts": "Guided search",
+    "panel": "Panel of specialists",
+    "tournament": "Hypothesis tournament",
+}
+
+
+def state(name: str) -> State:
+    """Return how a state is shown."""
+    return STATES.get(name, State(name, ":material/help:", "gray"))
+
+
+def plain(text: str) -> str:
+    """Return text so that Markdown shows it as written: names such as log2_fc or p*q are no formatting."""
+    return re.sub(r"([\\`*_{}\[\]<>#|~$:])", r"\\\1", text)
+
+
+def shortened(text: str, length: int = 90) -> str:
+    """Return the text on one line, cut at a word when long."""
+    text = " ".join(text.split())
+    return text if len(text) <= length else text[:length].rsplit(" ", 1)[0].rstrip(",;: ") + "..."
+
+
+def parse_time(text: str) -> datetime | None:
+    """Read an ISO 8601 time, or None."""
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        return None
+
+
+def seconds_between(start: str, end: str = "") -> float:
+    """Return the seconds from one ISO time to another (or to now), 0 when either is not known."""
+    first, last = parse_time(start), parse_time(end) if end else datetime.now(UTC)
+    return max(0.0, (last - first).total_seconds()) if first and last else 0.0
+
+
+def duration(seconds: float) -> str:
+    """Return a length of time in the unit a person would use."""
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms" if seconds >= 0.001 else "0 s"
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min"
+
+
+def when(text: str) -> str:
+    """Return an ISO time as local date and time without seconds."""
+    at = parse_time(text)
+    return at.astimezone().strftime("%Y-%m-%d %H:%M") if at else ""
+
+
+def size(count: int) -> str:
+    """Return a number of bytes in the unit a person would use."""
+    value = float(count)
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if value < 1000 or unit == "GB":
+            return f"{value:.0f} {unit}" if unit == "bytes" or value >= 100 else f"{value:.1f} {unit}"
+        value /= 1000
+    return ""
+
+
+def number(value: object) -> str:
+    """Return a value with sensible digits: counts whole, small ones as 1.2e-8."""
+    if isinstance(value, bool) or value is None or isinstance(value, str):
+        return "" if value is None else str(value)
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        if value == int(value) and abs(value) < 1e15:
+            return f"{int(value):,}"
+        if abs(value) >= 1000:
+            return f"{value:,.1f}"
+        return re.sub(r"e([+-])0*(\d)", r"e\1\2", f"{value:.4g}").replace("e+", "e")
+    return str(value)
+
+
+def setting(value: object) -> str:
+    """Return a parameter's value as text."""
+    if isinstance(value, list | tuple):
+        return ", ".join(setting(item) for item in value) or "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return number(value) or "not set"
+
+
+def counted(count: int, noun: str) -> str:
+    """Return `3 steps` or `1 step`."""
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")

@@ -1,0 +1,288 @@
+"""Ask: a question and files in; a plan to agree to, then an answer with everything needed to doubt it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from pages._engine import attempt, run_page, show_message
+from pages._live import activity_of, follow, is_working
+from pages._plan import draw_brief, draw_problems, draw_questions, run_it
+from pages._profile_card import draw_card, profile_of
+from pages._session import focus, run_in_focus, unfocus
+from pages._uploads import save_upload, with_own_name
+from pages._words import STRATEGIES, counted, plain, shortened, state, when
+
+if TYPE_CHECKING:
+    from engine.api import Engine, Profile, RunView
+
+ATTACHED = "attached"
+"""Session key: paths of the files the next question comes with."""
+AUTO = "auto_approve"
+PAST_SHOWN = 6
+
+
+def draw(engine: Engine) -> None:
+    """Draw the conversation on the run in focus, or a fresh start."""
+    if asked:
+        _take(engine, asked)
+    if run_id:
+        _conversation(engine, run_id)
+    else:
+        _start(engine)
+
+
+def _take(engine: Engine, message: Any) -> None:
+    """Keep the files of a message; ask when it has words."""
+    given = [_keep(engine, file) for file in message.files]
+    st.session_state[ATTACHED] = _unique([*_attached(), *given])
+    if message.text.strip():
+        data = _attached()
+        if not data and run_id:
+            data = [path for path in engine.record(run_id).data if Path(path).is_file()]
+        _ask(engine, message.text, data)
+
+
+def _ask(engine: Engine, question: str, data: list[str]) -> None:
+    auto = bool(st.session_state.get(f"{AUTO}_kept", False))
+    started: list[str] = []
+    if attempt(lambda: started.append(engine.ask(question, data, auto_approve=auto))):
+        st.session_state.pop(ATTACHED, None)
+        st.session_state["uploader_round"] = st.session_state.get("uploader_round", 0) + 1
+        focus(started[0])
+        st.rerun()
+
+
+# ==== a fresh start ====
+
+
+def _start(engine: Engine) -> None:
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        uploads = st.file_uploader(
+            "Data files",
+            accept_multiple_files=True,
+            key=f"uploader_{st.session_state.get('uploader_round', 0)}",
+            help="Tables (CSV, TSV, Excel), count matrices with their sample sheet, single-cell data (h5ad), "
+            "gene sets (GMT). Files stay on this machine.",
+        )
+    with right:
+        auto = st.toggle(
+            "Run plans without asking me first",
+            value=st.session_state.get(f"{AUTO}_kept", False),
+            key=AUTO,
+            help="A plan with a question that only you can answer still waits for you.",
+        )
+        st.session_state[f"{AUTO}_kept"] = auto
+        st.caption("Otherwise you see the plan first and can change every step of it.")
+    st.session_state[ATTACHED] = _unique([*_attached(), *(_keep(engine, file) for file in uploads)])
+    if _attached():
+        _cards(engine)
+        return
+    _examples(engine)
+    _past(engine)
+
+
+def _keep(engine: Engine, file: Any) -> str:
+    """Store an upload once a session and return its path."""
+    kept: dict[str, str] = st.session_state.setdefault("kept_uploads", {})
+    if file.file_id not in kept:
+        path = save_upload(file, file.name, engine.settings.workspace / "uploads")
+        taken = {Path(other).name for other in _attached() if Path(other) != path}
+        kept[file.file_id] = str(with_own_name(path, taken))
+    return kept[file.file_id]
+
+
+def _attached() -> list[str]:
+    return list(st.session_state.get(ATTACHED, []))
+
+
+def _unique(paths: list[str]) -> list[str]:
+    return list(dict.fromkeys(paths))
+
+
+def _cards(engine: Engine) -> None:
+    profiles = []
+    for number, path in enumerate(_attached()):
+        profile = _profile(engine, Path(path))
+        if profile is not None:
+            profiles.append(profile)
+            draw_card(profile, key=f"attached_{number}", expanded=len(_attached()) == 1)
+    for problem in engine.cross_check(profiles) if len(profiles) > 1 else []:
+        st.markdown(f":orange[:material/warning:] {plain(problem)}")
+    if st.button("Remove files", key="remove_files", icon=":material/close:", type="tertiary"):
+        st.session_state.pop(ATTACHED, None)
+        st.session_state["uploader_round"] = st.session_state.get("uploader_round", 0) + 1
+        st.rerun()
+    st.caption("Now write your question below. Naming a column, a group or a gene makes the plan more exact.")
+
+
+def _profile(engine: Engine, path: Path) -> Profile | None:
+    found: list[Profile] = []
+    seen = path.stat()
+    attempt(lambda: found.append(profile_of(str(path), (seen.st_size, seen.st_mtime_ns), engine)))
+    return found[0] if found else None
+
+
+def _examples(engine: Engine) -> None:
+    from engine.api import examples
+
+    st.markdown("**Or start with an example on real data**")
+    offered = examples()
+    for column, example in zip(st.columns(len(offered)), offered, strict=True):
+        with column, st.container(border=True, height="stretch", key=f"example_card_{example.id}"):
+            st.markdown(f"**{plain(example.title)}**")
+            st.markdown(plain(example.question))
+            st.caption(plain(example.description), help=plain(example.source))
+            if st.button("Ask this", key=f"example_{example.id}", icon=":material/play_arrow:"):
+                _ask_example(engine, example)
+
+
+def _ask_example(engine: Engine, example: Any) -> None:
+    files: list[Path] = []
+    with st.spinner("Writing the example's data..."):
+        ready = attempt(lambda: files.extend(engine.example_files(example.id)))
+    if ready:
+        _ask(engine, example.question, [str(path) for path in files])
+
+
+def _past(engine: Engine) -> None:
+    records = engine.runs(limit=PAST_SHOWN + 1)
+    if not records:
+        st.caption("Questions you ask are kept here, with their plans and results.")
+        return
+    st.markdown("**Earlier questions**")
+    for record in records[:PAST_SHOWN]:
+        shown = state(record.status)
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            if st.button(
+                plain(shortened(record.question, 100)),
+                key=f"past_{record.run_id}",
+                type="tertiary",
+                icon=":material/forum:",
+                help="Open this question",
+            ):
+                focus(record.run_id)
+                st.rerun()
+            st.badge(shown.label, color=shown.color)  # type: ignore[arg-type]
+            st.caption(when(record.created_at), width="content")
+    if len(records) > PAST_SHOWN:
+        st.page_link("pages/plan_run.py", label="All questions", icon=":material/list:")
+
+
+# ==== the conversation on one run ====
+
+
+def _conversation(engine: Engine, run_id: str) -> None:
+    view = engine.view(run_id)
+    _bar(run_id)
+    with st.chat_message("user", avatar=":material/person:"):
+        st.markdown(plain(view.record.question))
+        _files(view)
+    with st.chat_message("assistant", avatar=":material/biotech:"):
+        _reply(engine, view)
+    if _attached():
+        names = ", ".join(Path(path).name for path in _attached())
+        st.caption(f":material/attach_file: {plain(names)} will go with your next question.")
+
+
+def _bar(run_id: str) -> None:
+    with st.container(horizontal=True, key="ask_bar"):
+        if st.button("New question", key="new_question", icon=":material/add:"):
+            unfocus()
+            st.session_state.pop(ATTACHED, None)
+            st.rerun()
+        link = {"run": run_id}
+        st.page_link("pages/plan_run.py", label="Open in Plan & Run", icon=":material/account_tree:", query_params=link)
+        st.page_link("pages/provenance.py", label="Provenance", icon=":material/fact_check:", query_params=link)
+
+
+def _files(view: RunView) -> None:
+    if not view.record.data:
+        st.caption("No files")
+        return
+    names = ", ".join(Path(path).name for path in view.record.data)
+    if not view.profiles:
+        st.caption(f":material/attach_file: {plain(names)}")
+        return
+    with st.expander(plain(names), icon=":material/attach_file:", type="compact", key="question_files"):
+        for number, profile in enumerate(view.profiles):
+            draw_card(profile, key=f"asked_{number}")
+
+
+def _reply(engine: Engine, view: RunView) -> None:
+    from pages._live import resume_button, stop_button
+    from pages._runs import RESUMABLE
+
+    record = view.record
+    with st.container(horizontal=True, vertical_alignment="center"):
+        shown = state(record.status)
+        st.badge(shown.label, icon=shown.icon, color=shown.color)  # type: ignore[arg-type]
+        _route_chip(view)
+        if is_working(engine, record):
+            stop_button(engine, record, key="ask")
+        elif record.status in RESUMABLE and view.plan is not None:
+            resume_button(engine, record, key="ask")
+    follow(engine, record)
+    if is_working(engine, record):
+        return
+    if record.status == "awaiting_approval" and view.plan is not None:
+        _proposal(engine, view)
+        return
+    if record.error:
+        show_message(record.error, activity_of(engine, record.run_id).advice)
+    if view.report is not None:
+        from pages._answer import draw_answer
+        from pages._downloads import draw_downloads
+
+        draw_downloads(engine, record.run_id, ("html", "pdf", "notebook", "bundle"), key="ask")
+        draw_answer(engine, view)
+
+
+def _route_chip(view: RunView) -> None:
+    if view.route is None:
+        return
+    route = view.route
+    name = STRATEGIES.get(route.strategy, route.strategy)
+    reasons = " ".join(route.reasons)
+    fields = f" Fields: {', '.join(route.domains)}." if route.domains else ""
+    chosen = {"heuristic": "Chosen by rule.", "model": "Chosen by a model.", "forced": "Chosen by you."}[route.method]
+    st.badge(
+        f"{name} · {route.confidence:.0%} sure",
+        icon=":material/route:",
+        color="gray",
+        help=plain(f"{chosen} {reasons}{fields}"),
+    )
+
+
+def _proposal(engine: Engine, view: RunView) -> None:
+    assert view.plan is not None
+    run_id = view.record.run_id
+    st.markdown(f"This is the plan, {counted(len(view.plan.nodes), 'step')}. Nothing has been computed yet.")
+    plan = draw_questions(engine, view.plan, key=run_id)
+    draw_brief(engine, plan, key=run_id)
+    runnable = draw_problems(engine, plan)
+    with st.container(horizontal=True, key="proposal_buttons"):
+        if st.button(
+            "Run this plan", key="run_plan", type="primary", icon=":material/play_arrow:", disabled=not runnable
+        ) and attempt(lambda: run_it(engine, run_id, view.plan, plan)):
+            st.rerun()
+        if st.button("Edit in Plan & Run", key="edit_plan", icon=":material/edit:"):
+            if plan != view.plan:
+                attempt(lambda: engine.edit_plan(run_id, plan))
+            st.switch_page("pages/plan_run.py", query_params={"run": run_id})
+
+
+run_id = run_in_focus()
+st.title("Ask")
+if not run_id:
+    st.caption("A question about your data. You get a checked plan, then a report, a notebook and a record of how.")
+asked = st.chat_input(
+    "Ask another question about these files" if run_id else "What do you want to know of your data?",
+    key="question",
+    accept_file="multiple",
+    max_chars=4000,
+)
+run_page(draw)

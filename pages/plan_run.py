@@ -1,0 +1,160 @@
+"""Plan & Run: every run of the workspace, and one run in the open: its graph, its plan, its steps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages._downloads import draw_downloads
+from pages._editor import draft_of, draw_editor, draw_versions, step_choice
+from pages._engine import attempt, run_page, show_message
+from pages._graph import task_graph
+from pages._live import activity_of, follow, is_working
+from pages._plan import ordered, read_from
+from pages._runs import draw_head, draw_list
+from pages._session import focus, run_in_focus, unfocus
+from pages._step import draw_step
+from pages._words import duration, plain, setting, state
+
+if TYPE_CHECKING:
+    from engine.api import Engine, RunView, TaskDag
+
+ALL_FORMATS = ("html", "pdf", "md", "notebook", "bundle")
+POLL_SECONDS = 1.0
+
+
+def draw(engine: Engine) -> None:
+    """Draw the run in focus, or the list of all runs."""
+    if run_id:
+        _one(engine, run_id)
+    elif engine.runs(limit=1):
+        draw_list(engine, key="plan_run", on_open=_open)
+    else:
+        st.caption("Every question becomes a run and is kept here with its plan, steps and results.")
+        st.page_link("pages/ask.py", label="Ask the first question", icon=":material/forum:")
+
+
+def _open(chosen: str) -> None:
+    focus(chosen)
+    st.rerun()
+
+
+def _one(engine: Engine, run_id: str) -> None:
+    with st.container(horizontal=True, key="run_bar"):
+        if st.button("All runs", key="all_runs", icon=":material/arrow_back:"):
+            unfocus()
+            st.rerun()
+        link = {"run": run_id}
+        st.page_link("pages/ask.py", label="Open in Ask", icon=":material/forum:", query_params=link)
+        st.page_link("pages/provenance.py", label="Provenance", icon=":material/fact_check:", query_params=link)
+    view = engine.view(run_id)
+    draw_head(engine, view.record, key="plan_run")
+    if view.record.error:
+        show_message(view.record.error, activity_of(engine, run_id).advice)
+    if view.plan is None:
+        follow(engine, view.record)
+        if not is_working(engine, view.record):
+            st.caption("This run has no plan.")
+    elif view.record.status == "awaiting_approval":
+        _edit(engine, view)
+    elif is_working(engine, view.record):
+        st.fragment(_watch, run_every=POLL_SECONDS)(engine, run_id)
+    else:
+        _actions(engine, view)
+        st.fragment(_watch)(engine, run_id)
+        draw_versions(engine, view)
+
+
+def _edit(engine: Engine, view: RunView) -> None:
+    draft = draft_of(view)
+    clicked = task_graph(draft.plan, {}, key=f"graph_{view.record.run_id}")
+    _table_twin(draft.plan, view)
+    selected = step_choice(draft.plan, clicked, key=f"step_{view.record.run_id}")
+    draw_editor(engine, view, draft, selected)
+    draw_versions(engine, view)
+
+
+def _watch(engine: Engine, run_id: str) -> None:
+    """Draw graph and chosen step; while the run works this is drawn again and again."""
+    view = engine.view(run_id)
+    assert view.plan is not None
+    activity = activity_of(engine, run_id)
+    working = is_working(engine, view.record)
+    if st.session_state.pop(f"watched_{run_id}", False) and not working:
+        st.rerun()
+    st.session_state[f"watched_{run_id}"] = working
+    statuses = {node_id: result.status for node_id, result in view.results.items()}
+    if working:
+        from pages._activity import headline
+
+        statuses |= activity.statuses()
+        text = f"{plain(headline(activity))} · {duration(activity.elapsed)}"
+        st.progress(min(1.0, activity.done / max(1, len(view.plan.nodes))), text=text)
+    key = f"step_{run_id}"
+    clicked = task_graph(view.plan, statuses, key=f"graph_{run_id}", selected=st.session_state.get(key) or "")
+    _table_twin(view.plan, view, statuses)
+    selected = step_choice(view.plan, clicked, key=key)
+    if selected:
+        draw_step(engine, view, selected)
+
+
+def _table_twin(plan: TaskDag, view: RunView, statuses: dict[str, str] | None = None) -> None:
+    """Draw what the graph shows as a table: for screen readers and for copying."""
+    import pandas as pd
+
+    rows = []
+    for number, node in enumerate(ordered(plan), start=1):
+        result = view.results.get(node.id)
+        status = (statuses or {}).get(node.id, result.status if result else "pending")
+        rows.append(
+            {
+                "#": number,
+                "Step": node.name,
+                "State": state(status).label,
+                "Took (s)": round(result.seconds, 2) if result else None,
+                "Attempts": result.attempts if result else None,
+                "Quality (0-1)": result.verdict.quality if result and result.verdict else None,
+                "Reads": ", ".join(read_from(plan, ref) for ref in node.inputs.values()),
+                "Settings": "; ".join(f"{name} = {setting(value)}" for name, value in node.params.items()),
+            }
+        )
+    with st.expander("The graph as a table", icon=":material/table:", type="compact", key="graph_table"):
+        st.dataframe(pd.DataFrame(rows), hide_index=True, height="content", key="graph_rows", alt="Steps of the plan")
+
+
+def _actions(engine: Engine, view: RunView) -> None:
+    assert view.plan is not None
+    run = view.record.run_id
+    with st.container(horizontal=True, key="run_actions"):
+        if st.button("Rerun", key="rerun", icon=":material/replay:", help="The same plan as a new run."):
+            _start(lambda: engine.rerun(run))
+        with st.popover("Rerun from a step", icon=":material/start:", key="rerun_from"):
+            ids = [node.id for node in ordered(view.plan)]
+            names = {node.id: node.name for node in view.plan.nodes}
+            node_id = st.selectbox(
+                "First step to run again", ids, format_func=lambda i: names.get(i, i), key="rerun_node"
+            )
+            st.caption("Steps before it are taken from this run where nothing has changed.")
+            if st.button("Rerun", key="rerun_from_now", type="primary") and node_id:
+                _start(lambda: engine.rerun(run, from_node=node_id))
+        if st.button(
+            "Duplicate and edit",
+            key="duplicate",
+            icon=":material/content_copy:",
+            help="A new run whose plan you change.",
+        ):
+            _start(lambda: engine.edit_plan(run, view.plan)[0])
+    if view.report is not None:
+        draw_downloads(engine, run, ALL_FORMATS, key="plan_run")
+
+
+def _start(action) -> None:
+    started: list[str] = []
+    if attempt(lambda: started.append(action())):
+        _open(started[0])
+
+
+run_id = run_in_focus()
+st.title("Plan & Run")
+run_page(draw)

@@ -1,0 +1,239 @@
+"""The same stores without a disk: for tests, demonstrations and a look at data that should leave no trace.
+
+They keep their promises to the letter (`tests/contract` runs on both kinds), so what works with these
+works with the real ones. Values pass through the same JSON, because a store that hands back the very
+object it was given would hide what is lost on the way to a disk.
+"""
+
+from __future__ import annotations
+
+import math
+import tempfile
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+from engine.domain.events import EngineEvent
+from engine.domain.hashing import sha256_bytes
+from engine.domain.plan import TaskDag
+from engine.domain.results import NodeResult, RunRecord
+from engine.errors import DataError, NotFoundError, StorageError
+from engine.ports import VectorHit
+from storage import payloads
+from storage.payloads import Stored
+
+
+class MemoryRunStore:
+    """The `RunStore` in memory."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._runs: dict[str, list[Stored]] = {}
+        self._plans: dict[str, dict[int, Stored]] = {}
+        self._results: list[tuple[str, str, str, str, Stored]] = []
+        """(run id, node, status, cache key, result), oldest first."""
+        self._events: dict[str, list[Stored]] = {}
+        self._closed = False
+
+    def create_run(self, run: RunRecord) -> None:
+        """Store a new run."""
+        stored = payloads.encode_run(run)
+        with self._open():
+            if run.run_id in self._runs:
+                raise StorageError(f"Run {run.run_id} is stored already, so it cannot be created again.")
+            self._runs[run.run_id] = [stored]
+
+    def update_run(self, run: RunRecord) -> None:
+        """Store a newer state of a run that exists."""
+        stored = payloads.encode_run(run)
+        with self._open():
+            if run.run_id not in self._runs:
+                raise NotFoundError(f"There is no run {run.run_id}, so its state cannot be stored.")
+            self._runs[run.run_id].append(stored)
+
+    def run(self, run_id: str) -> RunRecord | None:
+        """Return a run's newest state, or None."""
+        with self._open():
+            states = self._runs.get(run_id)
+            return payloads.decode_run(states[-1].version, states[-1].payload) if states else None
+
+    def runs(self, *, user: str | None = None, limit: int = 200) -> list[RunRecord]:
+        """Return runs, newest first; only `user`'s when given."""
+        with self._open():
+            newest = [payloads.decode_run(states[-1].version, states[-1].payload) for states in self._runs.values()]
+        wanted = [run for run in reversed(newest) if user is None or run.user == user]
+        wanted.sort(key=lambda run: run.created_at, reverse=True)
+        return wanted[: max(limit, 0)]
+
+    def save_plan(self, run_id: str, plan: TaskDag) -> None:
+        """Store a plan version; the same version again replaces nothing and is an error."""
+        stored = payloads.encode_plan(plan)
+        with self._open():
+            versions = self._plans.setdefault(run_id, {})
+            if plan.version in versions:
+                raise StorageError(f"Version {plan.version} of the plan of run {run_id} is stored already.")
+            versions[plan.version] = stored
+
+    def plan(self, run_id: str, version: int | None = None) -> TaskDag | None:
+        """Return a version of the run's plan, the newest by default, or None."""
+        with self._open():
+            versions = self._plans.get(run_id, {})
+            wanted = max(versions, default=0) if version is None else version
+            stored = versions.get(wanted)
+        return payloads.decode_plan(stored.version, stored.payload) if stored else None
+
+    def plan_versions(self, run_id: str) -> list[int]:
+        """Return the stored versions, oldest first."""
+        with self._open():
+            return sorted(self._plans.get(run_id, {}))
+
+    def save_result(self, run_id: str, result: NodeResult) -> None:
+        """Store the newest result of a node in a run."""
+        stored = payloads.encode_result(result)
+        with self._open():
+            self._results.append((run_id, result.node, result.status, result.cache_key, stored))
+
+    def results(self, run_id: str) -> dict[str, NodeResult]:
+        """Return node id -> newest result, in the order the nodes first had one."""
+        with self._open():
+            newest = {node: stored for run, node, _, _, stored in self._results if run == run_id}
+        return {node: payloads.decode_result(row.version, row.payload) for node, row in newest.items()}
+
+    def cached_result(self, cache_key: str) -> tuple[str, NodeResult] | None:
+        """Return (run id, result) of the newest succeeded node with this key in any run, or None."""
+        if not cache_key:
+            return None
+        replaced: set[tuple[str, str]] = set()
+        with self._open():
+            for run_id, node, status, key, stored in reversed(self._results):
+                if key == cache_key and status == "succeeded" and (run_id, node) not in replaced:
+                    return run_id, payloads.decode_result(stored.version, stored.payload)
+                replaced.add((run_id, node))
+        return None
+
+    def append_events(self, events: Sequence[EngineEvent]) -> list[EngineEvent]:
+        """Number events (gapless per run, from 1) and return them numbered; all are stored or none."""
+        with self._open():
+            last = {event.run_id: len(self._events.get(event.run_id, [])) for event in events}
+            numbered: list[EngineEvent] = []
+            for event in events:
+                last[event.run_id] += 1
+                numbered.append(event.model_copy(update={"seq": last[event.run_id]}))
+            stored = [payloads.encode_event(event) for event in numbered]
+            for event, row in zip(numbered, stored, strict=True):
+                self._events.setdefault(event.run_id, []).append(row)
+        return numbered
+
+    def events(self, run_id: str, *, after: int = 0, limit: int = 10_000) -> list[EngineEvent]:
+        """Return committed events with `seq` greater than `after`, in order."""
+        first = max(after, 0)
+        with self._open():
+            rows = self._events.get(run_id, [])[first : first + max(limit, 0)]
+        return [payloads.decode_event(row.version, row.payload) for row in rows]
+
+    def close(self) -> None:
+        """Release the store; nothing may be called after it."""
+        with self._lock:
+            self._closed = True
+
+    def _open(self) -> threading.RLock:
+        """Return the lock to hold, having made sure that the store is still open."""
+        if self._closed:
+            raise StorageError("The store was closed, so it cannot be read or written.")
+        return self._lock
+
+
+class MemoryArtifacts:
+    """The `ArtifactStore` in a temporary folder that goes when the store does."""
+
+    def __init__(self) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="biodesk-artifacts-")
+        self._lock = threading.Lock()
+        self._known: set[str] = set()
+
+    def put_bytes(self, data: bytes) -> str:
+        """Store `data` and return its SHA-256; storing the same bytes twice is one file."""
+        sha256 = sha256_bytes(data)
+        with self._lock:
+            place = self._place(sha256)
+            if sha256 not in self._known or self._hash(sha256) != sha256:
+                place.unlink(missing_ok=True)
+                place.write_bytes(data)
+                place.chmod(0o444)
+                self._known.add(sha256)
+        return sha256
+
+    def put_file(self, path: Path) -> str:
+        """Store a copy of the file and return its SHA-256."""
+        try:
+            return self.put_bytes(path.read_bytes())
+        except FileNotFoundError as error:
+            raise NotFoundError(f"There is no file {path} to store.", advice="Check the path.") from error
+        except OSError as error:
+            raise DataError(f"The file {path} cannot be read: {error.strerror}.") from error
+
+    def path(self, sha256: str) -> Path:
+        """Return where the content lies, read-only."""
+        if not self.has(sha256):
+            raise NotFoundError(f"There is no artifact with the SHA-256 {sha256!r}.")
+        return self._place(sha256)
+
+    def has(self, sha256: str) -> bool:
+        """Say whether the content is stored."""
+        return sha256 in self._known and self._place(sha256).is_file()
+
+    def verify(self, sha256: str) -> str:
+        """Re-hash the stored file and return the hash found, or "" when the file is missing."""
+        return self._hash(sha256) if self.has(sha256) else ""
+
+    def _place(self, sha256: str) -> Path:
+        return Path(self._folder.name) / sha256
+
+    def _hash(self, sha256: str) -> str:
+        place = self._place(sha256)
+        return sha256_bytes(place.read_bytes()) if place.is_file() else ""
+
+
+class MemoryVectors:
+    """The `VectorIndex` in memory, in plain arithmetic: slow, and plainly right."""
+
+    def __init__(self) -> None:
+        self._collections: dict[str, dict[str, list[float]]] = {}
+
+    def replace(self, collection: str, ids: Sequence[str], vectors: Sequence[Sequence[float]]) -> None:
+        """Make the collection hold exactly these rows."""
+        if len(ids) != len(vectors) or len(set(ids)) != len(ids) or len({len(v) for v in vectors}) > 1:
+            raise StorageError(f"The vectors for {collection} cannot be used: ids and vectors do not pair up.")
+        rows = {name: _unit(collection, vector) for name, vector in zip(ids, vectors, strict=True)}
+        self._collections.pop(collection, None)
+        if rows:
+            self._collections[collection] = rows
+
+    def search(self, collection: str, vector: Sequence[float], *, top: int) -> list[VectorHit]:
+        """Return the nearest rows by cosine, best first; empty for an unknown collection."""
+        query = _unit(collection, vector)
+        hits: list[VectorHit] = []
+        for name, row in self._collections.get(collection, {}).items():
+            if len(row) != len(query):
+                raise StorageError(
+                    f"The collection {collection} holds vectors of {len(row)} numbers, the query has {len(query)}."
+                )
+            score = math.fsum(a * b for a, b in zip(row, query, strict=True))
+            hits.append(VectorHit(id=name, score=min(1.0, max(-1.0, score))))
+        hits.sort(key=lambda hit: (-hit.score, hit.id))
+        return hits[: max(top, 0)]
+
+    def ids(self, collection: str) -> list[str]:
+        """Return the ids in the collection, in the order they were given; empty for an unknown one."""
+        return list(self._collections.get(collection, {}))
+
+    def drop(self, collection: str) -> None:
+        """Remove the collection if it is there."""
+        self._collections.pop(collection, None)
+
+
+def _unit(collection: str, vector: Sequence[float]) -> list[float]:
+    length = math.sqrt(math.fsum(number * number for number in vector))
+    if not math.isfinite(length) or length == 0:
+        raise StorageError(f"The vectors for {collection} cannot be used: one is zero or not finite.")
+    return [number / length for number in vector]

@@ -1,0 +1,163 @@
+"""The tables, as numbered steps that only go forward, so that a workspace of last year still opens.
+
+A step that was ever released is never edited: a change is a new step with the next number. Each step is
+applied in a transaction of its own together with the row that records it, so a process killed in between
+leaves a database at one of the numbers and never between two. A database with a number this version does
+not know was written by a newer one and is refused, because guessing what it means could lose data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from engine.errors import IntegrityError, SchemaTooNew
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One step: its number, a name for people and the statements it runs."""
+
+    number: int
+    name: str
+    statements: tuple[str, ...]
+
+
+MIGRATIONS: tuple[Migration, ...] = (
+    Migration(
+        1,
+        "m0001_runs_plans_results",
+        (
+            "CREATE SEQUENCE run_numbers",
+            # Every state of a run is a row; the highest number is the run as it is now.
+            """
+            CREATE TABLE runs (
+                number BIGINT PRIMARY KEY DEFAULT nextval('run_numbers'),
+                run_id VARCHAR NOT NULL,
+                user_name VARCHAR NOT NULL,
+                created_at VARCHAR NOT NULL,
+                kind VARCHAR NOT NULL,
+                version INTEGER NOT NULL,
+                payload JSON NOT NULL
+            )
+            """,
+            """
+            CREATE TABLE plans (
+                run_id VARCHAR NOT NULL,
+                plan_version INTEGER NOT NULL,
+                kind VARCHAR NOT NULL,
+                version INTEGER NOT NULL,
+                payload JSON NOT NULL,
+                PRIMARY KEY (run_id, plan_version)
+            )
+            """,
+            "CREATE SEQUENCE result_numbers",
+            """
+            CREATE TABLE results (
+                number BIGINT PRIMARY KEY DEFAULT nextval('result_numbers'),
+                run_id VARCHAR NOT NULL,
+                node VARCHAR NOT NULL,
+                status VARCHAR NOT NULL,
+                cache_key VARCHAR NOT NULL,
+                kind VARCHAR NOT NULL,
+                version INTEGER NOT NULL,
+                payload JSON NOT NULL
+            )
+            """,
+        ),
+    ),
+    Migration(
+        2,
+        "m0002_events",
+        (
+            """
+            CREATE TABLE events (
+                run_id VARCHAR NOT NULL,
+                seq BIGINT NOT NULL,
+                happened_at VARCHAR NOT NULL,
+                kind VARCHAR NOT NULL,
+                version INTEGER NOT NULL,
+                payload JSON NOT NULL,
+                PRIMARY KEY (run_id, seq)
+            )
+            """,
+        ),
+    ),
+)
+
+_RECORD = """
+    CREATE TABLE IF NOT EXISTS migrations (
+        number INTEGER PRIMARY KEY,
+        name VARCHAR NOT NULL,
+        applied_at VARCHAR NOT NULL
+    )
+"""
+
+
+def newest() -> int:
+    """Return the number of the last step this version knows."""
+    return MIGRATIONS[-1].number
+
+
+def level(connection: duckdb.DuckDBPyConnection) -> int:
+    """Return the number of the last step applied to a database, 0 for an empty one.
+
+    Raises:
+        IntegrityError: when the file holds tables but is not a Biodesk database.
+        SchemaTooNew: when a newer Biodesk wrote it.
+    """
+    tables = {str(row[0]) for row in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
+    if "migrations" not in tables:
+        if tables:
+            raise IntegrityError(
+                f"The database holds the tables {', '.join(sorted(tables)[:5])} but no record of Biodesk's own, "
+                "so it was not made by Biodesk.",
+                advice="Give another folder with --workspace, or move this database elsewhere.",
+            )
+        return 0
+    rows = connection.execute("SELECT coalesce(max(number), 0) FROM migrations").fetchall()
+    found = int(rows[0][0])
+    if found > newest():
+        raise SchemaTooNew(
+            f"The workspace was written by a newer Biodesk (its tables are at step {found}, this version knows "
+            f"steps up to {newest()}).",
+            advice="Update Biodesk, or give another folder with --workspace.",
+            details={"found": found, "known": newest()},
+        )
+    return found
+
+
+def migrate(connection: duckdb.DuckDBPyConnection, steps: tuple[Migration, ...] = MIGRATIONS) -> list[int]:
+    """Apply the steps a database lacks, in order, and return their numbers.
+
+    Args:
+        connection: a connection that may write and has no open transaction.
+        steps: the steps to bring the database to; all of them unless a test asks for fewer.
+    """
+    reached = level(connection)
+    applied: list[int] = []
+    for step in steps:
+        if step.number <= reached:
+            continue
+        _apply(connection, step)
+        applied.append(step.number)
+    return applied
+
+
+def _apply(connection: duckdb.DuckDBPyConnection, step: Migration) -> None:
+    """Run one step and record it, both or neither."""
+    connection.begin()
+    try:
+        connection.execute(_RECORD)
+        for statement in step.statements:
+            connection.execute(statement)
+        moment = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        connection.execute("INSERT INTO migrations VALUES (?, ?, ?)", [step.number, step.name, moment])
+        connection.commit()
+    except BaseException:
+        connection.rollback()
+        raise

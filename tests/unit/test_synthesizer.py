@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import pytest
+from reporting_run import FolderStore, execute, small_plan, small_registry, with_failure
+
+from engine.agents.synthesizer import synthesize
+from engine.domain.findings import Finding
+from engine.domain.plan import OpenQuestion
+from engine.domain.profile import Profile
+from engine.domain.results import Issue, NodeResult, RunRecord, Verdict
+from engine.domain.run_view import RunView
+from engine.reporting.compose import deduplicate, title_of
+from engine.reporting.next_steps import next_steps
+from engine.reporting.status import headline, status_lines
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("run")
+    return execute(small_plan(folder / "in"), small_registry(), FolderStore(folder / "store"), folder / "work")
+
+
+def test_summary_leads_with_what_was_asked_for(run):
+    report = synthesize(run, small_registry())
+    assert report.summary[0] == "growth was measured in 40 records of 2 groups."
+    assert report.summary[1].startswith("gene")  # the other analysis, before the preprocessing step
+    assert 3 <= len(report.summary) <= 6
+
+
+def test_every_summary_sentence_is_a_finding_word_for_word(run):
+    report = synthesize(run, small_registry())
+    assert set(report.summary) <= {finding.text for finding in report.findings}
+
+
+def test_findings_keep_the_tools_words_in_plan_order(run):
+    report = synthesize(run, small_registry())
+    stated = [f for node in ("n1", "n2", "n3") for f in run.results[node].findings]
+    assert report.findings == stated
+
+
+def test_methods_name_parameters_defaults_units_and_references(run):
+    report = synthesize(run, small_registry())
+    text = next(step for step in report.methods if step.node == "n1")
+    assert "value growth; group 'dose group'; level 0.95 of 1 (default)" in text.text
+    assert report.citations[text.citations[0] - 1].doi == "10.1093/biomet/6.1.1"
+    software = report.methods[-1]
+    assert f"scipy {run.results['n1'].versions['scipy']}" in software.text
+    assert {report.citations[n - 1].doi for n in software.citations} >= {"10.1038/s41592-019-0686-2"}
+
+
+def test_every_warning_reaches_the_limitations_once(run):
+    caveat = Issue(code="odd", severity="warning", message="Two rows are equal.", where="means")
+    first = run.results["n1"].model_copy(
+        update={"verdict": Verdict(passed=True, quality=0.8, issues=[*run.results["n1"].verdict.issues, caveat])}
+    )
+    profile = Profile(path="x", name="growth.csv", format="csv", bytes=1, sha256="0", types=[], summary="",
+                      warnings=["3 values are missing."])  # fmt: skip
+    view = run.model_copy(
+        update={
+            "results": {**run.results, "n1": first},
+            "profiles": [profile],
+            "warnings": ["Normality was not tested."],
+        }
+    )
+    limits = synthesize(view, small_registry()).limitations
+    assert limits == [
+        "The plate was not recorded.",
+        "Normality was not tested.",
+        "growth.csv: 3 values are missing.",
+        "Growth by dose: Two rows are equal. (means)",
+    ]
+
+
+def test_two_steps_with_the_same_error_are_both_limitations():
+    lines = ["Step 'A' (n1) failed: too few samples.", "Step 'B' (n2) failed: too few samples.", "too few samples."]
+    assert deduplicate(lines) == lines
+    assert deduplicate(["Too few samples", "A: too few samples."]) == ["Too few samples"]
+
+
+def test_a_failed_step_is_the_first_thing_said(run):
+    broken = with_failure(run, small_registry())
+    assert status_lines(broken) == [
+        "Partial result: 1 of 3 steps finished.",
+        "Step 'Logarithm' (n2) failed: Counts must not be negative, found -3.",
+        "Step 'Variable genes' (n3) was not run: it needs 'Logarithm'.",
+    ]
+    report = synthesize(broken, small_registry())
+    assert report.summary[0] == "Partial result: 1 of 3 steps finished."
+    assert report.limitations[:2] == status_lines(broken)[1:]
+    assert "Correct what stopped step 'Logarithm'" in report.next_steps[0]
+
+
+def test_cancelled_run_says_what_is_missing(run):
+    view = run.model_copy(
+        update={
+            "record": run.record.model_copy(update={"status": "cancelled"}),
+            "results": {"n1": run.results["n1"]},
+            "report": None,
+        }
+    )
+    assert headline(view) == "The run was cancelled before its end: 1 of 3 steps finished."
+    assert "Step 'Logarithm' (n2) was cancelled." in synthesize(view, small_registry()).limitations
+
+
+def test_status_succeeded_with_a_missing_step_is_not_called_complete(run):
+    view = run.model_copy(update={"results": {k: v for k, v in run.results.items() if k != "n3"}})
+    assert headline(view) == "Incomplete result: 2 of 3 steps finished."
+
+
+def test_reused_results_are_said_to_be_reused(run):
+    reused = run.results["n1"].model_copy(update={"status": "cached", "from_run": "run_old"})
+    view = run.model_copy(update={"results": {**run.results, "n1": reused}})
+    assert headline(view) == "All 3 steps finished (1 reused from earlier identical work)."
+    text = next(step.text for step in synthesize(view, small_registry()).methods if step.node == "n1")
+    assert "reused from run run_old" in text
+
+
+def test_run_without_a_plan_gets_an_honest_report():
+    record = RunRecord(run_id="r", user="u", question="  why? ", status="failed", created_at="2026-11-21T08:00:00Z",
+                       error="No tool fits the file")  # fmt: skip
+    report = synthesize(RunView(record=record), small_registry())
+    assert report.title == "Why"
+    assert report.summary == ["The analysis failed: no step was planned.", "No tool fits the file."]
+    assert report.limitations == ["No tool fits the file."]
+
+
+def test_assumptions_name_the_default_that_was_used(run):
+    assert synthesize(run, small_registry()).assumptions[-1] == (
+        "How many genes? Taken by default: 25 (the question does not say)."
+    )
+    changed = run.plan.model_copy(
+        update={"open_questions": [OpenQuestion(id="q", text="Which?", why="", node="n3", param="number", proposed=7)]}
+    )
+    view = run.model_copy(update={"plan": changed})
+    assert synthesize(view, small_registry()).assumptions[-1] == "Which? Taken as chosen: 25."
+
+
+def test_titles_keep_gene_names_and_length():
+    assert title_of("which genes change ?") == "Which genes change"
+    assert title_of("p53 targets?") == "p53 targets"
+    assert title_of("miR-21 targets") == "miR-21 targets"
+    assert title_of("") == "Analysis"
+    assert len(title_of("word " * 100)) <= 123
+    assert title_of("word " * 100).endswith("word...")
+
+
+def test_next_steps_name_the_genes_of_this_run(run):
+    node = run.plan.nodes[0].model_copy(
+        update={"tool": "differential_expression", "params": {"treated": "dex", "control": "none", "covariates": ["d"]}}
+    )
+    finding = Finding(id="f", node="n1", text="DUSP1 (ENSG00000120129) is higher in dex than in none.",
+                      artifact="t.csv", row={"feature": "ENSG00000120129"})  # fmt: skip
+    result = NodeResult(node="n1", tool=node.tool, status="succeeded", findings=[finding], params=node.params)
+    plan = run.plan.model_copy(update={"nodes": [node]})
+    advice = next_steps(run.model_copy(update={"plan": plan, "results": {"n1": result}}))
+    assert "Confirm DUSP1 by RT-qPCR in samples that were not part of this experiment (dex against none)." in advice
+    assert any("lfc_threshold 1" in text for text in advice)
+    assert not any("among the covariates" in text for text in advice)
