@@ -6,7 +6,7 @@ title is on the screen.
 
 import streamlit as st
 
-st.set_page_config(page_title="Biodesk", page_icon=":material/biotech:", layout="wide")
+st.set_page_config(page_title="Biodesk", page_icon=":material/biotech:", layout="wide", initial_sidebar_state=240)
 
 page = st.navigation(
     {

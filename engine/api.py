@@ -38,9 +38,9 @@ from engine.errors import (
     WorkspaceInUse,
 )
 from engine.examples import Example, example_files, examples
+from engine.ports import Sandbox
 from engine.profiling.matching import cross_check
 from engine.profiling.profiler import profile_files
-from engine.ports import Sandbox
 from engine.provenance.verify import Verification, verify_path, verify_run
 from engine.reporting import bundle, html, markdown
 from engine.reporting import run_json as run_json_module
@@ -63,8 +63,8 @@ __all__ = [
     "StorageError",
     "TaskDag",
     "UserError",
-    "WorkspaceInUse",
     "Verification",
+    "WorkspaceInUse",
     "builtin_tool_specs",
     "event_json",
     "examples",

@@ -43,6 +43,7 @@ class Activity:
     error: str = ""
     advice: str = ""
     _statuses: dict[str, str] = field(default_factory=dict)
+    _waiting: str = ""
 
     def read(self, events: Iterable[EngineEvent]) -> Activity:
         """Take in events; those already read are passed over."""
@@ -89,20 +90,36 @@ class Activity:
             line.seconds = seconds if seconds is not None else seconds_between(line.started, at)
 
     def _on_run_queued(self, event) -> None:
-        self._open("files", "Looking at the files", event.at)
+        idle = "Starting" if self.names else "Looking at the files"
+        line = self._open(f"line_{event.seq}", "Waiting in line" if event.position else idle, event.at)
+        self._waiting = line.key
         if event.position:
-            self.lines["files"].notes.append(f"{counted(event.position, 'other run')} stood before it in line.")
+            line.notes.append(f"{counted(event.position, 'other run')} stood before it.")
 
     def _on_route_chosen(self, event) -> None:
-        self._close("files", event.at)
+        # The queue says nothing when a run's turn comes; the time until the route is known is spent on the files.
+        self._relabel_wait("Looking at the files")
+        self._close(self._waiting, event.at)
         self._open("plan", "Making a plan", event.at)
+
+    def _on_run_started(self, event) -> None:
+        self._drop_wait(event.at)
+
+    def _relabel_wait(self, label: str) -> None:
+        if self._waiting in self.lines:
+            self.lines[self._waiting].label = label
+
+    def _drop_wait(self, at: str) -> None:
+        self._close(self._waiting, at)
+        line = self.lines.get(self._waiting)
+        if line is not None and not line.notes and (line.seconds or 0) < 1:
+            del self.lines[self._waiting]
 
     def _on_tools_retrieved(self, event) -> None:
         if "plan" in self.lines:
             self.lines["plan"].notes.append(f"Tools considered: {', '.join(event.tools[:15])}.")
 
     def _on_plan_proposed(self, event) -> None:
-        self._close("files", event.at)
         self._close("plan", event.at)
         self._learn(event.plan)
 

@@ -65,7 +65,7 @@ def _findings(engine: Engine, report: Any, run_id: str) -> None:
 
 
 def _finding(engine: Engine, finding: Any, artifacts: dict[str, Any], run_id: str) -> None:
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    with st.container(horizontal=True, wrap=False, vertical_alignment="center", gap="small"):
         st.markdown(plain(finding.text), width="stretch")
         if finding.artifact or finding.values:
             with st.popover("Check", icon=":material/table_rows:", key=f"check_{run_id}_{finding.id}", type="tertiary"):

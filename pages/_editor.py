@@ -9,7 +9,7 @@ import streamlit as st
 
 from pages._engine import attempt
 from pages._params import field, known_columns, known_levels, with_value
-from pages._plan import draw_problems, ordered, read_from, run_it
+from pages._plan import draw_problems, ordered, read_from, run_it, step_name
 from pages._words import counted, plain, setting
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def draft_of(view: RunView) -> Draft:
 def draw_editor(engine: Engine, view: RunView, draft: Draft, selected: str) -> None:
     """Draw the fields of the chosen step and the buttons that keep, drop or run the plan."""
     assert view.plan is not None
-    before = draft.plan
+    stored, before = view.plan, draft.plan
     _open_questions(draft.plan)
     if draft.plan.node(selected) is not None:
         _step_form(engine, view, draft, selected)
@@ -51,7 +51,7 @@ def draw_editor(engine: Engine, view: RunView, draft: Draft, selected: str) -> N
     with st.container(horizontal=True, vertical_alignment="center", key="editor_buttons"):
         if st.button(
             "Run this plan", key="editor_run", type="primary", icon=":material/play_arrow:", disabled=not runnable
-        ) and attempt(lambda: run_it(engine, run_id, view.plan, draft.plan)):
+        ) and attempt(lambda: run_it(engine, run_id, stored, draft.plan)):
             st.rerun()
         save = f"Save as version {view.plan.version + 1}"
         if st.button(save, key="editor_save", icon=":material/save:", disabled=not changed) and attempt(
@@ -179,6 +179,5 @@ def step_choice(plan: TaskDag, clicked: str, *, key: str) -> str:
         st.session_state[key] = wanted
     if st.session_state.get(key) not in ids and ids:
         st.session_state[key] = ids[0]
-    names = {node.id: node.name for node in plan.nodes}
-    chosen = st.pills("Step", ids, format_func=lambda i: names.get(i, i), key=key, label_visibility="collapsed")
+    chosen = st.pills("Step", ids, format_func=step_name(plan), key=key, label_visibility="collapsed")
     return chosen or (ids[0] if ids else "")

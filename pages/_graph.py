@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from pages._words import shortened, state
+from pages._words import state
 
 if TYPE_CHECKING:
     from engine.api import TaskDag
@@ -15,7 +15,9 @@ LIGHT = {"green": "#2f855a", "blue": "#2b6cb0", "orange": "#c05621", "red": "#c5
 DARK = {"green": "#68d391", "blue": "#63b3ed", "orange": "#f6ad55", "red": "#fc8181", "gray": "#a0aec0"}
 _NO_TEMPLATE = str.maketrans("{}|", "()/")
 """Braces and bars are commands in the chart library's labels."""
-COLUMN_WIDTH, ROW_HEIGHT = 210, 64
+DRAWN_WIDTH, BOX_WIDTH, ROW_HEIGHT = 960, 170, 62
+"""In pixels; the drawing is stretched to the page's width."""
+MOST_COLUMNS = 8
 
 
 def levels_of(plan: TaskDag) -> dict[str, int]:
@@ -52,13 +54,23 @@ def task_graph(plan: TaskDag, statuses: dict[str, str], *, key: str, selected: s
 
 
 def layered_graph(columns: list[list[dict[str, Any]]], links: list[dict[str, str]], *, key: str, alt: str) -> str:
-    """Draw nodes in columns from left to right and return the id of the clicked one, or ""."""
-    tallest = max((len(column) for column in columns), default=1)
+    """Draw nodes in layers and return the id of the clicked one, or "".
+
+    A few layers run from left to right; more than fit beside each other run from top to bottom.
+    """
+    deepest, widest = len(columns), max((len(column) for column in columns), default=1)
+    upright = deepest > MOST_COLUMNS
+    beside = widest if upright else deepest
+    box = min(BOX_WIDTH, int(0.86 * DRAWN_WIDTH / max(1, beside)))
+    step = DRAWN_WIDTH / max(1, beside)
     nodes: list[dict[str, Any]] = []
-    for x, column in enumerate(columns):
-        offset = (tallest - len(column)) / 2
-        for y, node in enumerate(column):
-            nodes.append({**node, "x": x * COLUMN_WIDTH, "y": (y + offset) * ROW_HEIGHT})
+    for depth, column in enumerate(columns):
+        for place, node in enumerate(column):
+            across = (place + 0.5) / len(column)
+            x = across * DRAWN_WIDTH if upright else (depth + 0.5) * step
+            y = depth * ROW_HEIGHT if upright else across * widest * ROW_HEIGHT
+            nodes.append({**node, "x": x, "y": y, "symbolSize": [box, 38], "label": _fitting(node["label"], box)})
+    rows = deepest if upright else widest
     known = {node["id"] for node in nodes}
     shown = list({(link["source"], link["target"]): link for link in links}.values())
     spec = {
@@ -68,11 +80,10 @@ def layered_graph(columns: list[list[dict[str, Any]]], links: list[dict[str, str
             {
                 "type": "graph",
                 "layout": "none",
-                "roam": len(columns) > 7,
-                "left": 90,
-                "right": 90,
-                "top": 30,
-                "bottom": 30,
+                "left": box / 2 + 4,
+                "right": box / 2 + 4,
+                "top": 24,
+                "bottom": 24,
                 "preserveAspect": False,
                 "selectedMode": "single",
                 "edgeSymbol": ["none", "arrow"],
@@ -85,13 +96,23 @@ def layered_graph(columns: list[list[dict[str, Any]]], links: list[dict[str, str
             }
         ],
     }
-    height = min(420, max(130, tallest * ROW_HEIGHT + 50))
+    height = max(110, rows * ROW_HEIGHT + 30)
     event = st.echarts_chart(spec, height=height, key=key, on_select="rerun", renderer="svg", alt=alt)
     for group in event.get("selection", {}).get("selected", []):
         for index in group.get("data_indices", []):
             if group.get("data_type", "node") == "node" and index < len(nodes):
                 return str(nodes[index]["id"])
     return ""
+
+
+def _fitting(label: dict[str, Any], box: int) -> dict[str, Any]:
+    """Return the label with every line short enough for its box."""
+    letters = max(6, int(box / 6.6))
+    lines = [
+        line if len(line) <= letters else line[: letters - 2].rstrip() + "..."
+        for line in label["formatter"].split("\n")
+    ]
+    return {**label, "formatter": "\n".join(lines)}
 
 
 def graph_node(
@@ -103,7 +124,6 @@ def graph_node(
         "id": node_id,
         "name": name.translate(_NO_TEMPLATE),
         "symbol": shape,
-        "symbolSize": [165, 38],
         "itemStyle": {"color": "transparent", "borderColor": color, "borderWidth": 3 if bold else 1.5},
         "label": {"show": True, "formatter": label, "color": _text_color(), "fontSize": 12},
     }
@@ -124,14 +144,12 @@ def _text_color() -> str:
 
 
 def _dataset_node(dataset: Any) -> dict[str, Any]:
-    label = shortened(dataset.name, 22)
-    return graph_node(
-        f"data:{dataset.name}", f"{dataset.name}: {dataset.type.value}", label, graph_color("gray"), shape="rect"
-    )
+    name = f"{dataset.name}: {dataset.type.value}"
+    return graph_node(f"data:{dataset.name}", name, dataset.name, graph_color("gray"), shape="rect")
 
 
 def _step_node(node: Any, status: str, selected: str) -> dict[str, Any]:
     shown = state(status)
-    label = f"{shortened(node.name, 24)}\n{shown.label}"
+    label = f"{node.name}\n{shown.label}"
     name = f"{node.id}: {node.name} ({shown.label})"
     return graph_node(node.id, name, label, graph_color(shown.color), bold=node.id == selected)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -54,6 +55,12 @@ def ordered(plan: TaskDag) -> list[Any]:
         return plan.order()
     except ValueError:
         return list(plan.nodes)
+
+
+def step_name(plan: TaskDag) -> Callable[[Any], str]:
+    """Return the function that names a step for a choice."""
+    names = {node.id: node.name for node in plan.nodes}
+    return lambda node_id: names.get(str(node_id), str(node_id))
 
 
 def read_from(plan: TaskDag, ref: str) -> str:

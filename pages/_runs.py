@@ -85,10 +85,11 @@ def draw_head(engine: Engine, record: RunRecord, *, key: str) -> None:
     """Draw a run's question, state and the buttons that stop it or let it go on."""
     with st.container(horizontal=True, vertical_alignment="center", key=f"head_{key}"):
         st.markdown(f"**{plain(shortened(record.question, 140))}**", width="stretch")
-        draw_badge(record)
         if is_working(engine, record):
             stop_button(engine, record, key=key)
-        elif record.status in RESUMABLE:
-            resume_button(engine, record, key=key)
+        else:
+            draw_badge(record)
+            if record.status in RESUMABLE:
+                resume_button(engine, record, key=key)
     details = [when(record.created_at), record.run_id, *([f"from {record.parent}"] if record.parent else [])]
     st.caption(plain(" · ".join(details)))

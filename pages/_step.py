@@ -66,7 +66,7 @@ def _results(engine: Engine, view: RunView, result: Any) -> None:
         return
     artifacts = {artifact.name: artifact for artifact in result.artifacts}
     for finding in result.findings:
-        with st.container(horizontal=True, vertical_alignment="center"):
+        with st.container(horizontal=True, wrap=False, vertical_alignment="center"):
             st.markdown(plain(finding.text), width="stretch")
             with st.popover("Check", icon=":material/table_rows:", key=f"step_check_{finding.id}", type="tertiary"):
                 artifact = artifacts.get(finding.artifact)

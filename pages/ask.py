@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from pages._engine import attempt, run_page, show_message
-from pages._live import activity_of, follow, is_working
+from pages._live import activity_of, follow, is_working, resume_button, stop_button
 from pages._plan import draw_brief, draw_problems, draw_questions, run_it
 from pages._profile_card import draw_card, profile_of
+from pages._runs import RESUMABLE, draw_badge
 from pages._session import focus, run_in_focus, unfocus
 from pages._uploads import save_upload, with_own_name
 from pages._words import STRATEGIES, counted, plain, shortened, state, when
@@ -18,8 +19,8 @@ from pages._words import STRATEGIES, counted, plain, shortened, state, when
 if TYPE_CHECKING:
     from engine.api import Engine, Profile, RunView
 
+# Session keys: paths of the files the next question comes with; whether plans run at once.
 ATTACHED = "attached"
-"""Session key: paths of the files the next question comes with."""
 AUTO = "auto_approve"
 PAST_SHOWN = 6
 
@@ -32,6 +33,13 @@ def draw(engine: Engine) -> None:
         _conversation(engine, run_id)
     else:
         _start(engine)
+
+
+def _question_field(placeholder: str) -> Any:
+    # Inside a container it stands where it is written. At the foot of the page it would keep the page scrolled
+    # to its end, and the first thing seen of an answer would be its last line.
+    with st.container(key="question_box"):
+        return st.chat_input(placeholder, key="question", accept_file="multiple", max_chars=4000)
 
 
 def _take(engine: Engine, message: Any) -> None:
@@ -132,7 +140,12 @@ def _examples(engine: Engine) -> None:
     st.markdown("**Or start with an example on real data**")
     offered = examples()
     for column, example in zip(st.columns(len(offered)), offered, strict=True):
-        with column, st.container(border=True, height="stretch", key=f"example_card_{example.id}"):
+        with (
+            column,
+            st.container(
+                border=True, height="stretch", vertical_alignment="distribute", key=f"example_card_{example.id}"
+            ),
+        ):
             st.markdown(f"**{plain(example.title)}**")
             st.markdown(plain(example.question))
             st.caption(plain(example.description), help=plain(example.source))
@@ -186,10 +199,14 @@ def _conversation(engine: Engine, run_id: str) -> None:
     if _attached():
         names = ", ".join(Path(path).name for path in _attached())
         st.caption(f":material/attach_file: {plain(names)} will go with your next question.")
+    message = _question_field("Ask another question about these files")
+    if message:
+        _take(engine, message)
+        st.rerun()
 
 
 def _bar(run_id: str) -> None:
-    with st.container(horizontal=True, key="ask_bar"):
+    with st.container(horizontal=True, vertical_alignment="center", key="ask_bar"):
         if st.button("New question", key="new_question", icon=":material/add:"):
             unfocus()
             st.session_state.pop(ATTACHED, None)
@@ -213,15 +230,13 @@ def _files(view: RunView) -> None:
 
 
 def _reply(engine: Engine, view: RunView) -> None:
-    from pages._live import resume_button, stop_button
-    from pages._runs import RESUMABLE
-
     record = view.record
     with st.container(horizontal=True, vertical_alignment="center"):
-        shown = state(record.status)
-        st.badge(shown.label, icon=shown.icon, color=shown.color)  # type: ignore[arg-type]
+        working = is_working(engine, record)
+        if not working:
+            draw_badge(record)
         _route_chip(view)
-        if is_working(engine, record):
+        if working:
             stop_button(engine, record, key="ask")
         elif record.status in RESUMABLE and view.plan is not None:
             resume_button(engine, record, key="ask")
@@ -259,30 +274,26 @@ def _route_chip(view: RunView) -> None:
 
 def _proposal(engine: Engine, view: RunView) -> None:
     assert view.plan is not None
-    run_id = view.record.run_id
-    st.markdown(f"This is the plan, {counted(len(view.plan.nodes), 'step')}. Nothing has been computed yet.")
-    plan = draw_questions(engine, view.plan, key=run_id)
+    stored, run_id = view.plan, view.record.run_id
+    st.markdown(f"This is the plan, {counted(len(stored.nodes), 'step')}. Nothing has been computed yet.")
+    plan = draw_questions(engine, stored, key=run_id)
     draw_brief(engine, plan, key=run_id)
     runnable = draw_problems(engine, plan)
     with st.container(horizontal=True, key="proposal_buttons"):
         if st.button(
             "Run this plan", key="run_plan", type="primary", icon=":material/play_arrow:", disabled=not runnable
-        ) and attempt(lambda: run_it(engine, run_id, view.plan, plan)):
+        ) and attempt(lambda: run_it(engine, run_id, stored, plan)):
             st.rerun()
         if st.button("Edit in Plan & Run", key="edit_plan", icon=":material/edit:"):
-            if plan != view.plan:
+            if plan != stored:
                 attempt(lambda: engine.edit_plan(run_id, plan))
             st.switch_page("pages/plan_run.py", query_params={"run": run_id})
 
 
 run_id = run_in_focus()
+asked = None
 st.title("Ask")
 if not run_id:
     st.caption("A question about your data. You get a checked plan, then a report, a notebook and a record of how.")
-asked = st.chat_input(
-    "Ask another question about these files" if run_id else "What do you want to know of your data?",
-    key="question",
-    accept_file="multiple",
-    max_chars=4000,
-)
+    asked = _question_field("What do you want to know of your data?")
 run_page(draw)

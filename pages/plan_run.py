@@ -11,7 +11,7 @@ from pages._editor import draft_of, draw_editor, draw_versions, step_choice
 from pages._engine import attempt, run_page, show_message
 from pages._graph import task_graph
 from pages._live import activity_of, follow, is_working
-from pages._plan import ordered, read_from
+from pages._plan import ordered, read_from, step_name
 from pages._runs import draw_head, draw_list
 from pages._session import focus, run_in_focus, unfocus
 from pages._step import draw_step
@@ -41,7 +41,7 @@ def _open(chosen: str) -> None:
 
 
 def _one(engine: Engine, run_id: str) -> None:
-    with st.container(horizontal=True, key="run_bar"):
+    with st.container(horizontal=True, vertical_alignment="center", key="run_bar"):
         if st.button("All runs", key="all_runs", icon=":material/arrow_back:"):
             unfocus()
             st.rerun()
@@ -125,16 +125,13 @@ def _table_twin(plan: TaskDag, view: RunView, statuses: dict[str, str] | None = 
 
 def _actions(engine: Engine, view: RunView) -> None:
     assert view.plan is not None
-    run = view.record.run_id
+    plan, run = view.plan, view.record.run_id
     with st.container(horizontal=True, key="run_actions"):
         if st.button("Rerun", key="rerun", icon=":material/replay:", help="The same plan as a new run."):
             _start(lambda: engine.rerun(run))
         with st.popover("Rerun from a step", icon=":material/start:", key="rerun_from"):
-            ids = [node.id for node in ordered(view.plan)]
-            names = {node.id: node.name for node in view.plan.nodes}
-            node_id = st.selectbox(
-                "First step to run again", ids, format_func=lambda i: names.get(i, i), key="rerun_node"
-            )
+            ids = [node.id for node in ordered(plan)]
+            node_id = st.selectbox("First step to run again", ids, format_func=step_name(plan), key="rerun_node")
             st.caption("Steps before it are taken from this run where nothing has changed.")
             if st.button("Rerun", key="rerun_from_now", type="primary") and node_id:
                 _start(lambda: engine.rerun(run, from_node=node_id))
@@ -144,7 +141,7 @@ def _actions(engine: Engine, view: RunView) -> None:
             icon=":material/content_copy:",
             help="A new run whose plan you change.",
         ):
-            _start(lambda: engine.edit_plan(run, view.plan)[0])
+            _start(lambda: engine.edit_plan(run, plan)[0])
     if view.report is not None:
         draw_downloads(engine, run, ALL_FORMATS, key="plan_run")
 

@@ -35,7 +35,7 @@ def judge(
     """
     issues: list[Issue] = []
     for output in spec.outputs:
-        if output.name not in files and output.type.value not in ("figure",) and not _may_be_absent(output.description):
+        if output.name not in files and not output.optional:
             message = f"The step gave no {output.name}."
             issues.append(Issue(code="missing_output", severity="error", message=message, where=output.name))
     step = StepOutputs(
@@ -59,8 +59,3 @@ def judge(
     guidance = "; ".join(issue.message for issue in issues if issue.severity == "error")
     checks = [(CHECKS[name].__doc__ or name).strip().splitlines()[0] for name in spec.checks]
     return Verdict(passed=passed, quality=round(quality, 3), issues=issues, checks=checks, retry_guidance=guidance)
-
-
-def _may_be_absent(description: str) -> bool:
-    # A tool marks an output it gives only sometimes by saying so in its description.
-    return "optional" in description.lower() or "only when" in description.lower()

@@ -29,7 +29,8 @@ def set_params(plan: TaskDag, changes: Mapping[str, str], registry: ToolRegistry
     nodes = {node.id: node for node in plan.nodes}
     for key, text in changes.items():
         target, dot, name = key.rpartition(".")
-        matching = [node for node in nodes.values() if target in (node.id, node.tool)]
+        shared = {other for q in plan.open_questions if (q.node, q.param) == (target, name) for other in q.also}
+        matching = [node for node in nodes.values() if target in (node.id, node.tool) or node.id in shared]
         if not dot or not matching:
             steps = ", ".join(f"{node.id} ({node.tool})" for node in plan.nodes)
             message = f"{key!r} does not name a parameter of a step."
@@ -45,7 +46,10 @@ def set_params(plan: TaskDag, changes: Mapping[str, str], registry: ToolRegistry
             if problem:
                 raise PlanError(f"Step {node.id}: {problem}")
             nodes[node.id] = node.model_copy(update={"params": {**node.params, name: value}})
-    return plan.model_copy(update={"version": plan.version + 1, "nodes": [nodes[node.id] for node in plan.nodes]})
+    answered = set(changes)
+    left = [q for q in plan.open_questions if f"{q.node}.{q.param}" not in answered]
+    update = {"version": plan.version + 1, "nodes": [nodes[node.id] for node in plan.nodes], "open_questions": left}
+    return plan.model_copy(update=update)
 
 
 def parse_value(param: ParamSpec, text: str) -> Any:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from engine.agents.planning.builder import PlanBuilder, why_not
+from engine.agents.planning.columns import find_columns, with_role
 from engine.agents.planning.context import Context
 from engine.agents.planning.fields.bulk import plan_bulk, plan_gene_results
 from engine.agents.planning.fields.generic import plan_generic
@@ -112,18 +113,17 @@ class Planner:
     @staticmethod
     def _about_survival(ctx: Context, profile: Profile) -> bool:
         """Say whether the words are about time to an event; a table can serve as both."""
-        from engine.agents.planning.columns import find_columns, with_role
-
         if ctx.wants(*_SURVIVAL_GOALS[:2]):
             return True
         best = profile.best
-        only = best is not None and best.type == DataType.SURVIVAL_TABLE
+        if best is None or best.type != DataType.SURVIVAL_TABLE:
+            return False
+        times = {c.name for role in ("time", "event") for c in with_role(profile.column_profiles, role)}
+        named = {m.name for m in find_columns(ctx.question, profile.column_profiles) if m.strength >= 0.6}
         others = ("compare_groups", "correlation", "contingency", "linear_regression", "anova", "summarize_table")
-        if only and (ctx.wants("cox_regression") or not ctx.wants(*others)):
-            times = {c.name for role in ("time", "event") for c in with_role(profile.column_profiles, role)}
-            named = [m.name for m in find_columns(ctx.question, profile.column_profiles) if m.strength >= 0.6]
-            return ctx.wants("cox_regression") or bool(times & set(named)) or bool(named)
-        return False
+        if times & named:
+            return ctx.wants("cox_regression", "compare_groups")
+        return bool(named) and ctx.wants("cox_regression") and not ctx.wants(*others)
 
     @staticmethod
     def _refuse_survival(ctx: Context) -> None:
@@ -174,6 +174,15 @@ class Planner:
 
 
 _COMPANIONS = frozenset(
-    ["select_genes", "rank_genes", "gsea_preranked", "gene_expression", "sc_normalize", "sc_highly_variable", "sc_pseudobulk_de", "sc_gene_expression"]
+    [
+        "select_genes",
+        "rank_genes",
+        "gsea_preranked",
+        "gene_expression",
+        "sc_normalize",
+        "sc_highly_variable",
+        "sc_pseudobulk_de",
+        "sc_gene_expression",
+    ]
 )
 """Tools the fields add around their goals; their names are not phrases of their own."""

@@ -63,6 +63,8 @@ class OpenQuestion(Value):
     why: str
     node: str = ""
     param: str = ""
+    also: list[str] = []
+    """Further steps with the same parameter, which the answer sets too."""
     choices: list[str] = []
     proposed: Any = None
     blocking: bool = False

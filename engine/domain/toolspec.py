@@ -35,6 +35,8 @@ class OutputSpec(Value):
     name: str
     type: DataType
     description: str = ""
+    optional: bool = False
+    """True when the tool gives it only for some data or parameters; its absence is then no failure."""
 
 
 class ParamSpec(Value):

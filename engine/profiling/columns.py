@@ -45,7 +45,7 @@ def clean(frame: Frame, name: str) -> Cleaned:
         texts = values.astype(str).str.strip()
         if texts.empty:
             continue
-        numbers = pd.to_numeric(texts, errors="coerce")
+        numbers: Column = pd.to_numeric(texts, errors="coerce")
         odd = texts[numbers.isna()]
         if texts.head(200).str.match(_PERCENT).mean() > 0.8:
             percents.append(str(column))

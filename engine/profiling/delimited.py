@@ -11,6 +11,7 @@ import csv
 import io
 import re
 import statistics
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -72,10 +73,10 @@ def find_layout(lines: list[str]) -> Layout | None:
     first = full[layout.start]
     if comments and layout.start == 0:
         named = split_fields([lines[start - 1]], layout.sep)[0]
-        if len(named) == layout.width and not any(_NUMBER.match(name.strip()) for name in named[1:]):
-            # `#gene  s1  s2`: the last comment line is the header.
-            if not _is_header(layout.header, split_fields([lines[i] for i in full[1:30]], layout.sep)):
-                return layout._replace(start=start - 1, header=named)
+        fits = len(named) == layout.width and not any(_NUMBER.match(name.strip()) for name in named[1:])
+        # `#gene  s1  s2`: the last comment line is the header.
+        if fits and not _is_header(layout.header, split_fields([lines[i] for i in full[1:30]], layout.sep)):
+            return layout._replace(start=start - 1, header=named)
     return layout._replace(start=first)
 
 
@@ -146,7 +147,7 @@ def _looks_like_codes(first: list[str]) -> bool:
     numbers = [name.strip() for name in first[1:]]
     if not all(n.isdigit() for n in numbers) or first[0].strip().isdigit():
         return False
-    steps = [int(after) - int(before) for before, after in zip(numbers, numbers[1:], strict=False)]
+    steps = [int(after) - int(before) for before, after in pairwise(numbers)]
     return all(step == 1 for step in steps)
 
 
@@ -156,6 +157,7 @@ def read_delimited(path: Path, text: Text) -> TableSource:
     Raises:
         UnusableFile: when there is no table in it, or its rows do not fit its header.
     """
+    text = _first_rows(text)
     lines = text.lines()
     layout = find_layout(lines[:300])
     if layout is None:
@@ -180,18 +182,41 @@ def read_delimited(path: Path, text: Text) -> TableSource:
         headers = _invented_names(rows, layout)
         read["names"] = headers
         warnings.append(f"{path.name} has no header line; its columns are called {', '.join(headers[:4])}.")
-    elif len(layout.header) == layout.width - 1:
-        if all(not row[-1].strip() for row in rows if len(row) == layout.width):
-            headers = [*layout.header, "empty"]
-            read |= {"names": headers, "drop": ["empty"]}
-            skip += 1
+    elif len(layout.header) == layout.width - 1 and all(not r[-1].strip() for r in rows if len(r) == layout.width):
+        # Every row ends in a separator: left alone, pandas would take the first column for row names.
+        headers = [*layout.header, "empty"]
+        read |= {"names": headers, "drop": ["empty"]}
+        skip += 1
     if skip:
         read["skip"] = skip
     if any(line.startswith("#") for line in lines[layout.start + 1 :]):
+        _refuse_cut_cells(path.name, lines[layout.start :])
         read["comment"] = "#"
     read |= _number_style(path.name, rows, layout, warnings)
     warnings += _check_widths(path.name, lines, layout, comment="comment" in read, minded=quoted)
     return _load(path, text, lines, layout, read, headers, warnings, headerless=headerless)
+
+
+def _first_rows(text: Text) -> Text:
+    """Keep what will be looked at, so that a long file costs no more memory than that."""
+    if len(text.text) < 4_000_000:
+        return text
+    parts = text.text.split("\n", MAX_ROWS + 1000)
+    if len(parts) <= MAX_ROWS + 1000:
+        return text
+    rest = parts.pop()
+    beyond = rest.count("\n") + (not rest.endswith("\n"))
+    return text._replace(text="\n".join(parts) + "\n", complete=False, more_lines=text.more_lines + beyond)
+
+
+def _refuse_cut_cells(name: str, lines: list[str]) -> None:
+    """Refuse a file in which leaving out comment lines would also cut cells that hold a `#`."""
+    if "#" in lines[0] or any("#" in line for line in lines if not line.startswith("#")):
+        message = (
+            f"{name} has comment lines between its rows and '#' inside other lines, which would be cut there; "
+            "remove the comment lines."
+        )
+        raise UnusableFile(message)
 
 
 def _single_column(path: Path, lines: list[str]) -> Layout:
@@ -233,7 +258,7 @@ def _number_style(name: str, rows: list[list[str]], layout: Layout, warnings: li
 
 
 def _literal_quotes(lines: list[str], layout: Layout) -> bool:
-    """Say whether quotes are plain characters (5\" reads), so that minding them would swallow lines."""
+    """Say whether quotes are plain characters (inch marks), so that minding them would swallow lines."""
     if layout.sep == _SPACES or layout.width == 1:
         return False
     lines = [line for line in lines[:MAX_ROWS] if line.strip()]

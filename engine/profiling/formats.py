@@ -316,7 +316,7 @@ def json_table(path: Path, text: Text) -> TableSource:
         message = f"{path.name} holds JSON records; rename it to end in .json (or .jsonl for one record a line)."
         raise UnusableFile(message)
     try:
-        frame = pd.read_json(io.StringIO(text.text), lines=lines, dtype=False, convert_dates=False)
+        frame = pd.read_json(io.StringIO(text.text), lines=lines, dtype=False, convert_dates=False)  # pyright: ignore[reportArgumentType] - False is documented
     except ValueError as error:
         message = (
             f"{path.name} does not hold what its ending says ({error}); use .jsonl for one record a line, else .json."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os.path
 import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -163,13 +162,20 @@ def _example(left: Sequence[str], right: Sequence[str], rule: Callable[[str], st
     return name, table.get(rule(name), right[0])
 
 
+def _shared_start(names: Sequence[str]) -> str:
+    first, last = min(names), max(names)
+    return first[
+        : next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
+    ]
+
+
 def _affix(left: Sequence[str], right: Sequence[str]) -> tuple[str, tuple[str, str]] | None:
     """Find a beginning or an end that all names of one side share and the other side lacks."""
     for longer, shorter, swapped in ((left, right, False), (right, left, True)):
         if len(longer) < 2:
             continue
-        tail = os.path.commonprefix([name[::-1] for name in longer])[::-1]
-        head = os.path.commonprefix(list(longer))
+        tail = _shared_start([name[::-1] for name in longer])[::-1]
+        head = _shared_start(longer)
         names = set(shorter)
         for begin in range(len(head) + 1):
             for end in range(len(tail) + 1):

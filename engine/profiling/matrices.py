@@ -75,9 +75,8 @@ def find_matrix(
 def _id_column(frame: Frame, numeric: list[str]) -> str | None:
     """Return the column with the row names: the first text column that (nearly) differs in every row."""
     first = frame.columns[0]
-    if first in numeric:
-        if GENE_HEADER.match(str(first).strip()) and frame[first].nunique() > 0.95 * len(frame):
-            return first
+    if first in numeric and GENE_HEADER.match(str(first).strip()) and frame[first].nunique() > 0.95 * len(frame):
+        return first
     texts = [c for c in frame.columns[:6] if c not in numeric and frame[c].dtype.kind == "O"]
     # Ensembl ids beside symbols: the ids, which are unique, name the rows.
     for least in (1.0, 0.9, 0.5):

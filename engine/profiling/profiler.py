@@ -21,9 +21,10 @@ from engine.profiling.excel import read_excel
 from engine.profiling.single_cell import read_h5ad
 from engine.profiling.source import TableSource, UnusableFile
 from engine.profiling.tables import examine
-from engine.profiling.textfile import read_bytes, read_text
+from engine.profiling.textfile import Text, read_bytes, read_text
 
 _HDF5 = b"\x89HDF\r\n\x1a\n"
+_START = 1024 * 1024
 _WHOLE_TEXT = 64 * 1024 * 1024
 """Formats that are no tables are recognised from this much of a text."""
 
@@ -121,8 +122,12 @@ def _text(path: Path) -> dict[str, Any]:
     if not text.text.strip():
         message = f"{path.name} holds nothing but blank lines; export or download it again."
         raise UnusableFile(message)
-    start = text if len(text.text) <= _WHOLE_TEXT else text._replace(text=text.text[:_WHOLE_TEXT])
-    found = formats.by_text(path.name, start)
+    # A look at the start tells tables from the rest; only the rest is then looked at as a whole.
+    start = _beginning(text, _START)
+    whole = text.text.lstrip().startswith(("(", "[", "{"))
+    found = None if whole else formats.by_text(path.name, start)
+    if whole or (found is not None and start is not text):
+        found = formats.by_text(path.name, _beginning(text, _WHOLE_TEXT))
     if found is not None:
         return _recognised(found)
     if text.text.lstrip().startswith(("[", "{")) and path.name.lower().removesuffix(".gz").endswith(
@@ -132,6 +137,14 @@ def _text(path: Path) -> dict[str, Any]:
     with python_warnings.catch_warnings():
         python_warnings.simplefilter("ignore")
         return _table(path, read_delimited(path, text))
+
+
+def _beginning(text: Text, limit: int) -> Text:
+    if len(text.text) <= limit:
+        return text
+    cut = text.text.rfind("\n", 0, limit)
+    kept = text.text[: cut + 1] if cut > 0 else text.text[:limit]
+    return text._replace(text=kept, complete=False, more_lines=text.more_lines + text.text.count("\n", len(kept)))
 
 
 def _recognised(found: formats.Recognised) -> dict[str, Any]:

@@ -14,10 +14,10 @@ from engine.profiling.source import Frame
 _GROUP = {
     "condition", "conditions", "treatment", "treat", "treated", "trt", "dex", "group", "groups", "genotype",
     "arm", "stage", "sex", "gender", "species", "strain", "tissue", "disease", "diagnosis", "phenotype",
-    "class", "cluster", "state", "supp", "diet", "drug", "therapy", "phase", "response", "responder",
-    "subtype", "celltype", "label", "labels", "louvain", "leiden", "timepoint", "island", "target", "horth",
-    "menostat", "ecog", "infection", "knockout", "mutation", "status", "medium", "stimulus", "stimulation",
-    "compound", "variety", "race",
+    "class", "cluster", "state", "supp", "diet", "drug", "therapy", "phase", "response", "responder", "subtype",
+    "celltype", "label", "labels", "louvain", "leiden", "timepoint", "island", "target", "horth", "menostat",
+    "ecog", "infection", "knockout", "mutation", "status", "medium", "stimulus", "stimulation", "compound",
+    "variety", "race",
 }  # fmt: skip
 _BATCH = {
     "batch", "run", "lane", "plate", "center", "centre", "site", "flowcell", "chip", "inst", "institution",
@@ -33,23 +33,27 @@ _TIME = {
     "tte",
 }  # fmt: skip
 _NOT_TIME = {
-    "status", "event", "point", "cens", "code", "group", "indicator", "survived", "type", "status", "event",
-    "events", "death", "dead", "died", "cens", "censor", "censored", "censoring", "delta", "fustat", "arrest",
-    "e", "observed", "relapse", "recurrence", "vital", "progression", "failure", "deceased", "dth",
+    "status", "event", "point", "cens", "code", "group", "indicator", "survived", "type",
+}  # fmt: skip
+_EVENT = {
+    "status", "event", "events", "death", "dead", "died", "cens", "censor", "censored", "censoring", "delta",
+    "fustat", "arrest", "e", "observed", "relapse", "recurrence", "vital", "progression", "failure", "deceased",
+    "dth",
 }  # fmt: skip
 _COVARIATE = {
-    "age", "sex", "gender", "bmi", "weight", "height", "smoking", "smoker", "race", "ethnicity", "rin",
-    "grade", "karno", "wt", "fin", "prio", "mar", "bp", "dose", "year", "diagyr", "size", "tsize", "passage",
-    "purity",
+    "age", "sex", "gender", "bmi", "weight", "height", "smoking", "smoker", "race", "ethnicity", "rin", "grade",
+    "karno", "wt", "fin", "prio", "mar", "bp", "dose", "year", "diagyr", "size", "tsize", "passage", "purity",
 }  # fmt: skip
 _COUNT = {
     "count", "counts", "n", "num", "number", "reads", "ncounts", "ngenes", "umi", "umis", "nnodes", "pnodes",
+}  # fmt: skip
+_ID = {
     "id", "ids", "sample", "samples", "sampleid", "samplename", "name", "rownames", "run", "accession",
     "barcode", "library", "geo", "srr", "gsm", "patientid", "key", "cell", "index",
 }  # fmt: skip
 _EVENT_WORDS = {
-    "dead", "alive", "deceased", "living", "event", "censored", "died", "yes", "no", "true", "false",
-    "relapse", "0:living", "1:deceased", "progressed", "none",
+    "dead", "alive", "deceased", "living", "event", "censored", "died", "yes", "no", "true", "false", "relapse",
+    "0:living", "1:deceased", "progressed", "none",
 }  # fmt: skip
 
 
@@ -78,8 +82,9 @@ def assign_roles(columns: list[ColumnProfile], frame: Frame) -> list[ColumnProfi
 def _by_name_and_values(column: ColumnProfile, rows: int) -> list[RoleGuess]:
     named = words(column.name)
     found = [
-        _id(column, named, rows), _group(column, named, rows), _batch(column, named, rows), _pair_name(column, named, rows),
-        _time(column, named), _event(column, named), _gene(column), _quantity(column, named, rows),
+        _id(column, named, rows), _group(column, named, rows), _batch(column, named, rows),
+        _pair_name(column, named, rows), _time(column, named), _event(column, named), _gene(column),
+        _quantity(column, named, rows),
     ]  # fmt: skip
     return [guess for guess in found if guess is not None]
 

@@ -85,17 +85,19 @@ def _describe(name: str, file: Any, h5py: Any) -> SingleCell:
     raw = _nature(file["raw"]["X"]) if "raw" in file and "X" in file["raw"] else None
     details = {
         "x": natures.get("X"), "layers": layers, "raw": raw, "obsm": sorted(file.get("obsm", {})),
-        "uns": sorted(file.get("uns", {}))[:50], "var_columns": [c for c in _column_names(file["var"])][:50],
+        "uns": sorted(file.get("uns", {}))[:50], "var_columns": _column_names(file["var"])[:50],
     }  # fmt: skip
     warnings = _warnings(name, cells, genes, details)
-    what = {"counts": "raw counts", "log": ("log-normalised " "values"), "negative": "scaled values", "normalised": "normalised values",
-            "per_million": "values per million", "estimated": "estimated counts", "binary": "zeros and ones"}  # fmt: skip
+    what = {
+        "counts": "raw counts", "log": "log-normalised values", "negative": "scaled values", "binary": "zeros and ones",
+        "normalised": "normalised values", "per_million": "values per million", "estimated": "estimated counts",
+    }  # fmt: skip
     note = describe(identified)
     summary = f"{shape[0]:,} cells x {shape[1]:,} genes" + (f" ({note})" if note else "")
     summary += f"; X holds {what.get(details['x'] or '', 'no values')}"
     return SingleCell(
-        [TypeGuess(type=DataType.ANNDATA, confidence=0.99)], summary, warnings, *shape, columns, cells[:5000], genes[:200],
-        identified, details,
+        [TypeGuess(type=DataType.ANNDATA, confidence=0.99)], summary, warnings, *shape, columns, cells[:5000],
+        genes[:200], identified, details,
     )  # fmt: skip
 
 

@@ -10,8 +10,9 @@ from engine.domain.profile import ColumnProfile, TypeGuess
 from engine.profiling.columns import MAX_COLUMNS, Cleaned, clean, is_numeric, profile_column
 from engine.profiling.genes import GENE_HEADER, GeneIds, describe, identify
 from engine.profiling.matrices import Matrix, find_matrix, id_warnings
+from engine.profiling.problems import column_problems, none_problems
 from engine.profiling.roles import assign_roles, words
-from engine.profiling.source import Frame, TableSource, UnusableFile, plural, some
+from engine.profiling.source import Column, Frame, TableSource, UnusableFile, plural, some
 
 _FOLD = re.compile(r"(avg|mean|mle|shrunken)?(log2?|ln)(2)?(fc|foldchanges?|foldchange|ratio)(mle|shrunk)?$|lfc$")
 _P = re.compile(r"(p|pval|pvals|pvalue|pvalues|nominalp|nompval|nompvalue|rawp)$")
@@ -68,6 +69,7 @@ def examine(name: str, source: TableSource) -> TableFacts:
     _keep_marks(facts, cleaned, frame)
     facts.warnings += cleaned.warnings
     _header_warnings(facts)
+    facts.warnings += none_problems(name, facts.details.pop("none_words", {}))
     if frame.shape[1] == 0 or len(frame) == 0:
         message = f"{name} has a header but no rows; export it again with its data."
         raise UnusableFile(message)
@@ -152,7 +154,7 @@ def _whole_again(frame: Frame) -> Frame:
 def _row_numbers(ids: Any) -> bool:
     import pandas as pd
 
-    numbers = pd.to_numeric(pd.Series(list(ids)), errors="coerce")
+    numbers: Column = pd.to_numeric(pd.Series(list(ids)), errors="coerce")
     if numbers.isna().any() or len(numbers) == 0:
         return False
     return bool((numbers.diff().dropna() == 1).all()) and numbers.iloc[0] in (0, 1)
@@ -229,10 +231,11 @@ def _use_records(facts: TableFacts, frame: Frame) -> None:
     _remember_ids(facts, frame)
     facts.types = [
         *_gene_list(facts, frame), *_results(facts, frame), *_enrichment(frame, facts.read), *_ranked(facts, frame),
-        *_survival(facts), *_sample_sheet(facts, frame), TypeGuess(type=DataType.TABLE, confidence=0.7, read=facts.read),
+        *_survival(facts), *_sample_sheet(facts, frame),
+        TypeGuess(type=DataType.TABLE, confidence=0.7, read=facts.read),
     ]  # fmt: skip
     facts.types.sort(key=lambda guess: -guess.confidence)
-    _column_warnings(facts, frame)
+    facts.warnings += column_problems(facts.name, facts.columns, frame)
     facts.summary = _summary(facts, frame)
 
 
@@ -386,76 +389,6 @@ def _sample_sheet(facts: TableFacts, frame: Frame) -> list[TypeGuess]:
         facts.sample_ids = (first_texts or frame[identity.name].astype(str).str.strip().tolist())[:5000]
     read = facts.read | {"index_col": identity.name}
     return [TypeGuess(type=DataType.SAMPLE_SHEET, confidence=round(confidence, 2), read=read)]
-
-
-def _column_warnings(facts: TableFacts, frame: Frame) -> None:
-    rows = max(1, len(frame))
-    gaps = sorted((c for c in facts.columns if c.missing), key=lambda c: -c.missing)
-    notable = [c for c in gaps if c.missing >= max(1, 0.01 * rows)]
-    if notable:
-        shown = ", ".join(f"{c.name} ({c.missing:,} of {rows:,})" for c in notable[:4])
-        more = f" and {len(notable) - 4} more" if len(notable) > 4 else ""
-        facts.warnings.append(f"{facts.name}: {plural(len(notable), 'column')} with missing values: {shown}{more}.")
-    constant = [c.name for c in facts.columns if c.distinct == 1 and not c.missing and rows > 2]
-    if constant:
-        facts.warnings.append(
-            f"{facts.name}: {plural(len(constant), 'column')} with the same value in every row ({some(constant)})."
-        )
-    void = [c.name for c in facts.columns if c.distinct == 0]
-    if void:
-        facts.warnings.append(f"{facts.name}: {plural(len(void), 'column')} without any value ({some(void)}).")
-    _none_levels(facts)
-    _case_levels(facts)
-    if rows <= 100_000 and frame.shape[1] > 1:
-        head = frame.iloc[:, :MAX_COLUMNS]
-        try:
-            copies = int(head.duplicated().sum())
-        except TypeError:  # lists in the cells
-            copies = int(head.astype(str).duplicated().sum())
-        # Coarse codes repeat by chance; measurements and names do not.
-        if copies and any(c.kind in ("number", "identifier", "text") for c in facts.columns):
-            facts.warnings.append(f"{facts.name}: {plural(copies, 'row')} the same as an earlier row in every column.")
-    _repeated_ids(facts, frame)
-
-
-def _none_levels(facts: TableFacts) -> None:
-    """Say when the word `None`, which may be a group of untreated samples, was read as missing."""
-    for column, count in facts.details.pop("none_words", {}).items():
-        facts.warnings.append(
-            f"{facts.name}: {plural(count, 'cell')} of {column!r} hold the word 'None' and are read as "
-            f"missing; if that is a "
-            "group, call it 'untreated' or the like."
-        )
-
-
-def _case_levels(facts: TableFacts) -> None:
-    """Say when two levels differ only in case or spaces: they would be two groups."""
-    for column in facts.columns:
-        if column.kind not in ("category", "identifier", "text") or len(column.levels) < 2:
-            continue
-        folded: dict[str, list[str]] = {}
-        for level in column.levels:
-            folded.setdefault(re.sub(r"[\s_-]+", "", level.lower()), []).append(level)
-        twins = next((levels for levels in folded.values() if len(levels) > 1), None)
-        if twins:
-            facts.warnings.append(
-                f"{facts.name}: column {column.name!r} spells the same level differently ({some(twins)}); they "
-                f"count as different groups."
-            )
-
-
-def _repeated_ids(facts: TableFacts, frame: Frame) -> None:
-    first = facts.columns[0] if facts.columns else None
-    named = first is not None and words(first.name) & {"id", "ids", "sample", "sampleid", "samplename", "samples"}
-    if first is None or not named or first.distinct >= len(frame) - first.missing or first.distinct < 0.7 * len(frame):
-        return
-    counts = frame[first.name].value_counts()
-    twice = [str(value) for value in counts[counts > 1].index]
-    facts.warnings.append(
-        f"{facts.name}: {plural(len(twice), 'value')} of {first.name!r} used more than once "
-        f"({some(twice)}), so it cannot name "
-        "the rows."
-    )
 
 
 def _summary(facts: TableFacts, frame: Frame) -> str:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from engine.profiling.source import UnusableFile
 
-MAX_BYTES = 256 * 1024 * 1024
+MAX_BYTES = 128 * 1024 * 1024
 """How much of a text is held at most; a longer one is cut at a line's end."""
 
 _LINE = re.compile(r"\r\n|\r|\n")

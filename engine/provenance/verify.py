@@ -144,7 +144,7 @@ def verify_path(path: Path) -> Verification:
     if document.get("digest") != f"sha256:{digest}":
         tally.changed += 1
         tally.differences.append(
-            f"{record.name} was changed after it was written: its content does not give its digest."
+            f"{record.name} was changed after it was written: its digest does not fit its content."
         )
     if document.get("version") != VERSION:
         tally.differences.append(

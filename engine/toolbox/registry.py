@@ -23,6 +23,9 @@ from engine.errors import NotFoundError
 
 DOMAIN_MODULES = (
     "bulk_rna",
+    "bulk_rna_de",
+    "bulk_rna_plots",
+    "gene_lists",
     "enrichment",
     "single_cell",
     "single_cell_clusters",
@@ -33,6 +36,11 @@ DOMAIN_MODULES = (
     "survival",
     "survival_regression",
     "statistics",
+    "groups",
+    "anova",
+    "contingency",
+    "regression",
+    "logistic",
     "tables",
     "figures",
 )
@@ -79,6 +87,7 @@ def tool(
     outputs: dict[str, str],
     params: dict[str, dict[str, Any]] | None = None,
     optional_inputs: Sequence[str] = (),
+    optional_outputs: Sequence[str] = (),
     requires_tool: Sequence[str] = (),
     produces_for: Sequence[str] = (),
     checks: Sequence[str] = (),
@@ -112,7 +121,9 @@ def tool(
                 InputSpec(name=key, optional=key in optional_inputs, **_port(text)) for key, text in inputs.items()
             ],
             params=_params(function, set(inputs), params or {}),
-            outputs=[OutputSpec(name=key, **_port(text)) for key, text in outputs.items()],
+            outputs=[
+                OutputSpec(name=key, optional=key in optional_outputs, **_port(text)) for key, text in outputs.items()
+            ],
             requires_tool=list(requires_tool),
             produces_for=list(produces_for),
             checks=list(checks),

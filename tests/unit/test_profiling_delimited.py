@@ -68,7 +68,9 @@ READABLE: dict[str, tuple[Callable[[Path], Path], str, tuple[int, int], str]] = 
         lambda p: make.write(p, c(make.sheet(list("abcdef")).assign(crp=["1.5", "2", "n.d.", "4", "n.d.", "3"]))),
         "sample_sheet", (6, 4), "'n.d.'",
     ),
-    "leading_zeros.csv": (lambda p: make.write(p, c(make.sheet([f"00{i}" for i in range(1, 7)]))), "sample_sheet", (6, 3), ""),
+    "leading_zeros.csv": (
+        lambda p: make.write(p, c(make.sheet([f"00{i}" for i in range(1, 7)]))), "sample_sheet", (6, 3), ""
+    ),
     "ranked.rnk": (lambda p: make.write(p, "".join(f"{g}\t{i / 7 - 2:.3f}\n" for i, g in enumerate(make.SYMBOLS))),
                    "ranked_genes", (40, 2), "no header"),
     "inch.tsv": (lambda p: make.write(p, 'id\tnote\tx\n' + "".join(f's{i}\t"{i} inch\t{i}\n' for i in range(1, 9))),
@@ -169,3 +171,52 @@ def test_unusable_file_gets_one_sentence_and_no_type(name: str, tmp_path: Path) 
     assert words in profile.warnings[0]
     assert name in profile.warnings[0]
     assert "could not be understood" not in profile.warnings[0]
+
+
+def test_sample_with_text_cells_is_not_lost_in_silence(tmp_path: Path) -> None:
+    frame = COUNTS.astype({"ctrl_1": str})
+    frame.loc[[4, 9], "ctrl_1"] = "<1"
+    profile = profile_file(make.write(tmp_path / "t.csv", c(frame)))
+    assert profile.best is not None
+    assert profile.best.confidence <= 0.5
+    assert any("1 column ('ctrl_1') left out of the matrix" in warning for warning in profile.warnings)
+
+
+@pytest.mark.parametrize("sep", [";", "\t"])
+def test_three_decimals_are_not_thousands(sep: str, tmp_path: Path) -> None:
+    rows = "".join(f"s{i}{sep}{'ab'[i % 2]}{sep}0,{i + 125}\n" for i in range(8))
+    profile = profile_file(make.write(tmp_path / "t.csv", f"sample{sep}group{sep}ratio\n{rows}"))
+    read = io.read_data(profile.path, "table", **profile.types[0].read)
+    assert read.iloc[0, -1] == pytest.approx(0.125)
+
+
+def test_long_file_is_counted_but_not_wholly_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from engine.profiling import delimited
+
+    monkeypatch.setattr(delimited, "MAX_ROWS", 50)
+    monkeypatch.setattr(delimited, "MAX_CELLS", 50 * 7)
+    frame = make.counts(make.ensembl(5000))
+    profile = profile_file(make.write(tmp_path / "t.csv", c(frame)))
+    assert profile.rows == 5000
+    assert profile.summary.startswith("5,000 genes x 6 samples")
+    assert any("checked in the first 1,000 of about 5,000 rows" in w or "first 50 of" in w for w in profile.warnings)
+
+
+@pytest.mark.parametrize("cut", [200, 3000])
+def test_text_beyond_the_limit_is_counted(cut: int, tmp_path: Path) -> None:
+    from engine.profiling.textfile import read_text
+
+    text = c()
+    part = read_text(make.write(tmp_path / "t.csv", text), limit=cut)
+    assert not part.complete
+    assert len(part.lines()) + part.more_lines == text.count("\n")
+
+
+def test_comments_between_rows_never_cut_cells(tmp_path: Path) -> None:
+    clean = "id,g,x\na,k,1\n# again\nb,k,2\nc,l,3\n"
+    profile = profile_file(make.write(tmp_path / "t.csv", clean))
+    assert {guess.read["comment"] for guess in profile.types} == {"#"}
+    assert io.read_data(profile.path, "table", sep=",", comment="#").shape == (3, 3)
+    profile = profile_file(make.write(tmp_path / "u.csv", clean.replace("b,k", "b,k #2")))
+    assert profile.types == []
+    assert "would be cut there" in profile.warnings[0]

@@ -127,7 +127,10 @@ def test_single_cell_profile_needs_no_scanpy(cells: Path) -> None:
 
 PDB = "HEADER    TEST\nATOM      1  N   MET A   1      38.198  19.582  22.151  1.00 41.71           N  \nEND\n"
 CIF = "data_1ABC\nloop_\n_atom_site.group_PDB\n_atom_site.id\nATOM 1\nATOM 2\n"
-VCF = "##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\tS1\tS2\n1\t5\t.\tA\tG\t9\t.\t.\tGT\t0/1\t1/1\n"
+VCF = (
+    "##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\tS1\tS2\n"
+    "1\t5\t.\tA\tG\t9\t.\t.\tGT\t0/1\t1/1\n"
+)
 TEXTS: dict[str, tuple[str, list[str], str]] = {
     "a.fasta": (">one\nACGTACGT\nACG\n>two\nACGT\n", ["sequences"], "2 DNA sequences of 4 to 11 letters"),
     "r.fa": (">one\nACGUACGU\n", ["sequences"], "1 RNA sequence"),
@@ -143,6 +146,9 @@ TEXTS: dict[str, tuple[str, list[str], str]] = {
         ["gene_set_library"],
         "2 gene sets with 5 different genes",
     ),
+    "p.bed": ("chr1\t10\t20\nchr2\t5\t9\n", ["peaks"], "2 genomic intervals"),
+    "a.gtf": ('#!x\nchr1\tens\tgene\t1\t20\t.\t+\t.\tgene_id "G1";\n', [], "Gene annotation"),
+    "line.txt": ("TP53, MYC, EGFR, KRAS, CD4\n", [], "Cannot be used"),
     "g.txt": ("SET_A\thttp://x\tTP53\tMYC\tIL6\nSET_B\tna\tCD4\tCD8A\n", ["gene_set_library"], "2 gene sets"),
     "n.md": ("# Notes\n\nThe cells were kept at four degrees.\n", ["text"], "A text of 9 words"),
     "r.json": (json.dumps([{"id": "001", "x": 1}, {"id": "002", "x": 2}]), ["table"], "A table of 2 rows"),

@@ -209,7 +209,7 @@ def test_a_record_with_a_broken_structure_is_a_difference_not_a_crash(folder):
 
 
 def test_a_place_without_a_record_is_an_error_in_words(tmp_path):
-    with pytest.raises(NotFoundError, match="no provenance.json"):
+    with pytest.raises(NotFoundError, match=r"no provenance\.json"):
         verify_path(tmp_path)
     with pytest.raises(NotFoundError, match="no file"):
         verify_path(tmp_path / "nothing.json")

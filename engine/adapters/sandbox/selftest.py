@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from engine.adapters.sandbox.view import Places
+from engine.adapters.sandbox.view import Places, base_environment
 from engine.errors import SandboxUnavailable
 from engine.ports import Job, Limits, SandboxReport
 
@@ -235,8 +235,9 @@ def _hidden_in_home(places: Places) -> list[str]:
 
 def _canary() -> str:
     """Return a part of the engine's own environment that no other process's would hold by chance."""
-    candidates = [value for name, value in os.environ.items() if len(value) > 24 and name not in ("PATH", "LS_COLORS")]
-    return max(candidates, key=len, default=str(Path.home()) + "\0")
+    given = base_environment(1).values()  # what every job is given says nothing about the engine
+    candidates = [value for value in os.environ.values() if len(value) > 24 and not any(value in own for own in given)]
+    return max(candidates, key=len, default=f"HOME={Path.home()}")
 
 
 @contextlib.contextmanager

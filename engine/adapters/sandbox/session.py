@@ -203,6 +203,13 @@ class Session:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self._lease.pid, signal.SIGKILL)
 
+    def _could_end_its_keeper(self) -> bool:
+        """True where no wall keeps a job from ending its attendant, and nothing else ended."""
+        hello = self.worker.hello
+        if hello is None or hello.isolation != "none":
+            return False
+        return self.worker.plan.view is not None or self.worker.stays(0.1)
+
     def _reply(self) -> dict[str, Any] | None:
         with contextlib.suppress(ValueError):
             reply = json.loads(bytes(self._said))
@@ -218,6 +225,8 @@ class Session:
             if not self._begun and not self._reason:
                 raise WorkerGone("it ended before the job began")
             reply = {"status": self._reason or ("memory" if out_of_memory else ""), "error": ""}
+            if not reply["status"] and self._could_end_its_keeper():
+                reply = {"status": "killed", "error": "the process that watched it was ended, most likely by the step itself"}
         if reply["status"] not in STATUSES:
             raise SandboxUnavailable(
                 f"The process that ran step {self.job.id} ended before it could report. The step's code was not judged.",

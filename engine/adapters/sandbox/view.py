@@ -83,7 +83,7 @@ class Places:
 
     def make(self) -> None:
         """Make the folders; only this user may enter them."""
-        for folder in (self.base, self.staging, self.base / "jobs", self.base / "matplotlib", self.base / "numba"):
+        for folder in (self.base, self.staging, self.base / "jobs", self.base / "probe", self.base / "matplotlib", self.base / "numba"):
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
 
     def read_paths(self) -> list[str]:
@@ -92,8 +92,8 @@ class Places:
 
     def probe_view(self) -> dict[str, Any]:
         """Return the smallest view, to see whether one can be made."""
-        return {"read": self.read_paths(), "hide": [str(self.scratch)], "show": [], "write": [str(self.base / "jobs")],
-                "tmp": str(self.base / "jobs")}  # fmt: skip
+        return {"read": self.read_paths(), "hide": [str(self.scratch)], "show": [], "write": [],
+                "tmp": str(self.base / "probe")}  # fmt: skip
 
     def worker_environment(self, threads: int) -> dict[str, str]:
         """Return the environment of a worker. Its caches are never writable for a job: they are code others will run."""

@@ -194,6 +194,14 @@ class Worker:
         """True while the process runs."""
         return self._process.poll() is None
 
+    def stays(self, seconds: float) -> bool:
+        """Say whether the process still runs after a moment: one that was just killed takes it to be seen as dead."""
+        try:
+            self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return True
+        return False
+
     @property
     def as_asked(self) -> bool:
         """True when the worker offers the isolation it was asked for: a job must never run behind less."""

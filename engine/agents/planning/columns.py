@@ -16,9 +16,11 @@ from engine.domain.profile import ColumnProfile
 
 _UNITS = frozenset(["mm", "cm", "m", "g", "kg", "mg", "dl", "ml", "l", "years", "year", "yr", "yrs", "days", "day", "months", "month", "weeks", "week", "h", "hours", "pct", "percent", "id", "um", "nm", "c", "score", "value", "level", "name", "no", "num", "nr"])  # fmt: skip
 _STOP = frozenset(["the", "a", "an", "of", "in", "on", "by", "with", "for", "and", "or", "to", "is", "are", "does", "do", "did", "what", "which", "how", "from", "at", "as", "it", "its", "this", "that", "these", "those", "between", "among", "across", "per", "each", "all", "any", "there", "was", "were", "be", "has", "have", "my", "our", "data", "table", "file", "type", "types", "group", "groups", "gene", "genes", "cell", "cells", "time", "number", "more", "less", "than", "high", "low"])  # fmt: skip
+_NOT_COLUMNS = re.compile(r"\bprimary biliary (?:cirrhosis|cholangitis)\b", re.IGNORECASE)
+"""Names of diseases whose words look like the names of common measurements (`bili`)."""
 _SYNONYMS = (
     {"sex", "gender", "male", "female", "males", "females", "men", "women"},
-    {"weight", "mass", "bodyweight", "wt"},
+    {"weight", "mass", "bodyweight", "wt", "weigh", "heavy", "heavier"},
     {"treatment", "trt", "arm", "rx", "therapy", "treated", "drug", "intervention", "treat"},
     {"condition", "status", "state", "phenotype", "group"},
     {"genotype", "strain", "mutant", "mutation"},
@@ -35,24 +37,35 @@ _SYNONYMS = (
 
 
 class ColumnMatch(NamedTuple):
-    """A column a question names: how surely (0 to 1) and where (index of the token)."""
+    """A column a question names: how surely (0 to 1) and with which words (from `position` on, `width` of them)."""
 
     name: str
     strength: float
     position: int
+    width: int = 1
 
 
 def find_columns(question: str, columns: Sequence[ColumnProfile]) -> list[ColumnMatch]:
     """Return the columns a question names, in the order it names them.
 
-    Where one word could mean several columns, the strongest match keeps the word.
+    A word belongs to the column it names best: in `flipper length` the second word does not also name
+    `bill_length`. Columns that a word names equally well are all returned.
     """
+    question = _NOT_COLUMNS.sub(" ", question)
     words = [stem(word) for word in tokens(question)]
     matches = [match for column in columns if (match := _match(question, words, column.name))]
-    claimed: dict[int, float] = {}
+    claims: dict[int, float] = {}
     for match in matches:
-        claimed[match.position] = max(claimed.get(match.position, 0.0), match.strength)
-    kept = [m for m in matches if m.strength >= claimed[m.position] - 0.01]
+        for at in range(match.position, match.position + match.width):
+            claims[at] = max(claims.get(at, 0.0), match.strength + 0.02 * (match.width - 1))
+    kept = [
+        match
+        for match in matches
+        if all(
+            match.strength + 0.02 * (match.width - 1) >= claims[at] - 0.005
+            for at in range(match.position, match.position + match.width)
+        )
+    ]
     return sorted(kept, key=lambda match: match.position)
 
 
@@ -67,20 +80,23 @@ def _match(question: str, words: list[str], name: str) -> ColumnMatch | None:
     if not parts:
         return None
     if len(name) > 1 and re.search(rf"(?<![\w]){re.escape(name)}(?![\w])", question):
-        return ColumnMatch(name, 1.0, _first(words, parts))
+        at = _sequence(words, parts)
+        return ColumnMatch(
+            name, 1.0, at if at is not None else _first(words, parts), len(parts) if at is not None else 1
+        )
     whole = stem(re.sub(r"[^a-z0-9]", "", name.lower()))
     core = [part for part in parts if part not in _UNITS] or parts
     for wanted, strength in ((parts, 0.98), (core, 0.95)):
         at = _sequence(words, wanted)
         if at is not None and (len(wanted) > 1 or len(wanted[0]) > 1) and wanted[0] not in _STOP:
-            return ColumnMatch(name, strength, at)
+            return ColumnMatch(name, strength, at, len(wanted))
     if len(core) > 1 and all(part in words for part in core):
         return ColumnMatch(name, 0.85, words.index(core[0]))
     best: ColumnMatch | None = None
     for at, word in enumerate(words):
-        strength = max(_word_strength(word, whole, core), _phrase_strength(words, at, whole))
+        strength, width = max((_word_strength(word, whole, core), 1), _phrase_strength(words, at, whole))
         if strength > (best.strength if best else 0.0):
-            best = ColumnMatch(name, strength, at)
+            best = ColumnMatch(name, strength, at, width)
     return best
 
 
@@ -108,15 +124,15 @@ def _word_strength(word: str, whole: str, core: list[str]) -> float:
     return 0.0
 
 
-def _phrase_strength(words: list[str], at: int, whole: str) -> float:
+def _phrase_strength(words: list[str], at: int, whole: str) -> tuple[float, int]:
     """Say whether two or three words from `at` on abbreviate to the name: hormone therapy -> horth."""
     if len(whole) < 4 or words[at] in _STOP:
-        return 0.0
+        return 0.0, 1
     for count in (2, 3):
         chosen = words[at : at + count]
         if len(chosen) == count and _abbreviates(chosen, whole):
-            return 0.8
-    return 0.0
+            return 0.8, count
+    return 0.0, 1
 
 
 def _abbreviates(words: list[str], whole: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -76,6 +77,7 @@ class Context:
         """Say whether the question names one of these columns or levels."""
         return bool(find_columns(self.question, columns)) or any(find_levels(self.question, c) for c in columns)
 
-    def ask(self, node: str, questions: list[OpenQuestion]) -> None:
-        """Attach a design's open questions to the step they belong to."""
-        self.questions += [item.model_copy(update={"node": node, "id": f"{node}_{item.id}"}) for item in questions]
+    def ask(self, node: str, questions: list[OpenQuestion], *, also: Sequence[str] = ()) -> None:
+        """Attach open questions to the step they belong to, and to others that share the parameter."""
+        update = {"node": node, "also": list(also)}
+        self.questions += [item.model_copy(update={**update, "id": f"{node}_{item.id}"}) for item in questions]

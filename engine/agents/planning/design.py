@@ -168,7 +168,10 @@ def _direction(question: str, column: ColumnProfile, levels: list[str]) -> tuple
     explicit = _explicit(question, named)
     if explicit:
         first, second = explicit
-        return first, second, f"The question compares {first!r} with {second!r}, in this order.", []
+        why = f"The question compares {first!r} with {second!r}, in this order."
+        usual = control_level(levels)
+        asked = [_ask_order(column, first, second)] if usual == first else []
+        return first, second, why, asked
     reference = control_level(levels)
     if len(named) >= 2:
         control = reference if reference in named else named[1]
@@ -213,6 +216,17 @@ def _direction(question: str, column: ColumnProfile, levels: list[str]) -> tuple
             )
         )
     return treated, control, why, asked
+
+
+def _ask_order(column: ColumnProfile, first: str, second: str) -> OpenQuestion:
+    return OpenQuestion(
+        id="control",
+        text=f"Fold changes are {first!r} relative to {second!r}, as the question is worded: is that meant?",
+        why=f"{first!r} looks like the control, so positive values mean higher in the control, the reverse of the custom.",
+        param="control",
+        choices=sorted(column.levels),
+        proposed=second,
+    )
 
 
 def _explicit(question: str, named: list[str]) -> tuple[str, str] | None:

@@ -272,6 +272,7 @@ def residual_checks(fit, frame, levels):
         "assumptions": "table: checks of the residuals",
         "anova_plot": "figure: means of the combinations of levels with 95 % intervals",
     },
+    optional_outputs=("post_hoc", "assumptions"),
     params={
         "value": param("The measured quantity", kind="column", of="table", role="measure"),
         "factors": param("The factors (groups, doses, genotypes...)", kind="columns", of="table", role="group"),

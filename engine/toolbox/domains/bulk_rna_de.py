@@ -127,7 +127,7 @@ def build_factors(used, condition, treated, control, covariates):
         numbers = pd.to_numeric(used[column], errors="coerce")
         is_number = bool(numbers.notna().all()) and used[column].dtype.kind != "b"
         label_like = re.search(
-            r"donor|patient|subject|pair|batch|plate|litter|animal|mouse|cell|line|replicate|run|lane|block|(^|_)id$",
+            r"donor|patient|subject|batch|(^|[^a-z])(pair|plate|litter|animal|mouse|replicate|run|lane|block|id)([^a-z]|$)",
             str(column).lower(),
         )
         n_levels = text.nunique()
@@ -393,8 +393,8 @@ def differential_expression(
         warnings.append(f"{n_outliers} genes have no p-value because a single sample decides them (Cook's distance).")
     if n_filtered:
         warnings.append(
-            f"{n_filtered:,} weakly expressed genes have no adjusted p-value (independent filtering): they were "
-            "tested, but had no chance of being found."
+            f"{n_filtered:,} weakly expressed genes have no adjusted p-value (independent filtering): at their "
+            "read depth a difference could hardly have been found."
         )
     adjusted = f", adjusted for {name_some([column for _, column in terms])}" if terms else ""
     threshold = f" by more than {lfc_threshold:g} log2 units" if lfc_threshold > 0 else ""

@@ -106,8 +106,8 @@ def volcano_plot(
     axis.set_ylabel("-log10 adjusted p-value")
     axis.legend(fontsize=8, loc="upper left")
     finding = {
-        "text": f"{int(up.sum()):,} genes lie above and {int(down.sum()):,} below the thresholds (adjusted p < {alpha:g}, "
-        f"absolute log2 fold change at least {min_abs_lfc:g}) out of {len(plotted):,} drawn.",
+        "text": f"{int(up.sum()):,} genes lie above and {int(down.sum()):,} below the thresholds (adjusted p "
+        f"< {alpha:g}, absolute log2 fold change at least {min_abs_lfc:g}) out of {len(plotted):,} drawn.",
         "values": [
             {"name": "n_up", "value": int(up.sum()), "unit": "genes"},
             {"name": "n_down", "value": int(down.sum()), "unit": "genes"},
@@ -162,8 +162,8 @@ def ma_plot(de_table, *, alpha: float = 0.05):
     axis.set_ylabel("log2 fold change (treated / control)")
     axis.legend(fontsize=8)
     finding = {
-        "text": f"{int(passing.sum()):,} of {len(table):,} genes are significant at {100 * alpha:g} %; the median log2 fold "
-        f"change of all genes is {median:+.3f}.",
+        "text": f"{int(passing.sum()):,} of {len(table):,} genes are significant at {100 * alpha:g} %; the median "
+        f"log2 fold change of all genes is {median:+.3f}.",
         "values": [
             {"name": "n_significant", "value": int(passing.sum()), "unit": "genes"},
             {"name": "n_genes", "value": len(table), "unit": "genes"},
@@ -179,8 +179,8 @@ def ma_plot(de_table, *, alpha: float = 0.05):
     title="Heat map of gene expression",
     description=(
         "Draw genes x samples as z-scores (each gene centred and scaled over the samples shown), genes clustered by "
-        "correlation. Genes are those named, else the `top_n` most significant of a differential expression table, else "
-        "the `top_n` most variable. With `group_by` the samples are ordered and marked by group."
+        "correlation. Genes are those named, else the `top_n` most significant of a differential expression table, "
+        "else the `top_n` most variable. With `group_by` the samples are ordered and marked by group."
     ),
     domain="visualisation",
     task_type="visualization",

@@ -54,9 +54,9 @@ def ensembl_ids(symbols, organism):
     title="Translate gene identifiers",
     description=(
         "Add gene symbols to a table of human or mouse Ensembl gene ids, or Ensembl ids to a table of symbols, "
-        "offline, from Ensembl BioMart names. Version suffixes (.12) are ignored, symbols are matched whatever their capitals. "
-        "Every row is kept; genes without a match are left empty and counted. A symbol with several Ensembl ids gets "
-        "the alphabetically first one, and the table says how many there were."
+        "offline, from Ensembl BioMart names. Version suffixes (.12) are ignored, symbols match whatever their "
+        "capitals. Every row is kept; genes without a match are left empty and counted. A symbol with several Ensembl "
+        "ids gets the alphabetically first one, and the table says how many there were."
     ),
     domain="transcriptomics",
     task_type="annotation",

@@ -40,7 +40,7 @@ def textbook_markers():
         "plasmacytoid dendritic cell": "LILRA4 CLEC4C IL3RA SERPINF1 ITM2C TCF4 GZMB",
         "mast cell": "TPSAB1 TPSB2 CPA3 MS4A2 HDC KIT",
         "neutrophil": "CSF3R CXCR2 FCGR3B CMTM2 S100A12 CXCR1",
-        "platelet": "PPBP PF4 GNG11 ITGA2B TUBB1 GP9 SDPR",
+        "platelet": "PPBP PF4 GNG11 ITGA2B TUBB1 GP9 CAVIN2",
         "erythroid cell": "HBB HBA1 HBA2 ALAS2 GYPA AHSP",
         "haematopoietic progenitor": "CD34 SPINK2 PRSS57 CYTL1 GATA2 SOX4 EGFL7",
         "epithelial cell": "EPCAM KRT8 KRT18 KRT19 CDH1 CLDN4",
@@ -63,7 +63,7 @@ def textbook_markers():
         "pancreatic acinar cell": "PRSS1 CPA1 CELA3A PNLIP CTRB1",
         "alveolar type 1 cell": "AGER PDPN CAV1 HOPX RTKN2",
         "alveolar type 2 cell": "SFTPC SFTPB SFTPA1 ABCA3 LAMP3",
-        "ciliated cell": "FOXJ1 TPPP3 PIFO CCDC39 DNAH5",
+        "ciliated cell": "FOXJ1 TPPP3 RSPH1 CCDC39 DNAH5",
         "proximal tubule cell": "LRP2 CUBN SLC34A1 SLC5A2 ALDOB",
         "melanocyte": "MLANA PMEL TYR DCT TYRP1",
     }
@@ -83,18 +83,19 @@ def textbook_markers():
     return {name: text.split() for name, text in markers.items()}, broader
 
 
-def score_types(means, shares, measured, places):
+def score_types(means, shares, spread, measured, places):
     """Return (score, markers on) per group and type.
 
     A marker's strength in a group is where its mean lies between the group with the lowest (0) and the highest
-    (1) mean. Ranges below 0.3 log units are not stretched to 1, so noise stays small. A type's score is the
-    mean strength of its measured markers; a marker is "on" when found in at least 20 % of the group's cells.
+    (1) mean. A range below one standard deviation of the gene over all cells is not stretched to 1: groups that
+    differ by chance stay near 0. A type's score is the mean strength of its measured markers; a marker is "on"
+    when found in at least 20 % of the group's cells.
     """
     import numpy as np
     import pandas as pd
 
     low, high = means.min(axis=0), means.max(axis=0)
-    strength = (means - low) / np.maximum(high - low, 0.3)
+    strength = (means - low) / np.maximum.reduce([high - low, spread, np.full(len(spread), 0.2)])
     scores = {name: strength[:, [places[gene] for gene in genes]].mean(axis=1) for name, genes in measured.items()}
     on = {name: (shares[:, [places[gene] for gene in genes]] >= 0.2).sum(axis=1) for name, genes in measured.items()}
     return pd.DataFrame(scores), pd.DataFrame(on)
@@ -117,8 +118,8 @@ def name_group(scores, on, broader, min_score, min_margin):
     second, second_score = (strangers.index[0], float(strangers.iloc[0])) if len(strangers) else ("", float("nan"))
     if len(strangers) and score - second_score < min_margin:
         return "unknown", score, second, second_score, f"{best} and {second} score alike"
-    # The narrow type needs to be clearer than its siblings and to explain as much as the broad one.
-    close_sibling = len(siblings) and score - float(siblings.iloc[0]) < min_margin
+    # Narrow types of one family share much of their biology, so the choice among them must be twice as clear.
+    close_sibling = len(siblings) and score - float(siblings.iloc[0]) < 2 * min_margin
     if best != parent and close_sibling:
         return (
             parent,
@@ -156,7 +157,9 @@ def name_group(scores, on, broader, min_score, min_margin):
     params={
         "group_by": param("column of the clusters", kind="column", of="adata", role="group"),
         "min_score": param("lowest score that names a type (0 to 1)", minimum=0, maximum=1),
-        "min_margin": param("how far ahead of the next type the best must be", minimum=0, maximum=1),
+        "min_margin": param(
+            "how far ahead of the next type the best must be (twice that among subtypes)", minimum=0, maximum=1
+        ),
         "compare_with": param("column of known labels to compare with", kind="column", of="adata", role="group"),
     },
     requires_tool=("sc_cluster",),
@@ -214,6 +217,7 @@ def sc_annotate(
     compare_with: str = "",
 ):
     """Score cell types per cluster and name those that stand out."""
+    import numpy as np
     import pandas as pd
     from matplotlib.figure import Figure
 
@@ -252,7 +256,8 @@ def sc_annotate(
     keep = labels.notna().to_numpy()
     matrix = values.X[:, [found[str(gene).upper()] for gene in genes]]
     means, shares = group_profiles(matrix[keep], labels[keep].to_numpy(), groups)
-    scores, on = score_types(means, shares, measured, places)
+    spread = np.sqrt(np.maximum(matrix[keep].power(2).mean(axis=0) - np.square(matrix[keep].mean(axis=0)), 0))
+    scores, on = score_types(means, shares, np.asarray(spread).ravel(), measured, places)
     scores.index = on.index = groups
 
     sizes, rows = labels.value_counts(), []

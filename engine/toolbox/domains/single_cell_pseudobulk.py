@@ -101,9 +101,12 @@ def fit_pseudobulk(counts, factors, formula, alpha):
     from pydeseq2.dds import DeseqDataSet
     from pydeseq2.default_inference import DefaultInference
     from pydeseq2.ds import DeseqStats
+    from threadpoolctl import threadpool_limits
 
     inference = DefaultInference(n_cpus=1)
-    with python_warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+    # Thousands of tiny optimisations: threads of the linear algebra library would only wait for each other.
+    quiet = contextlib.redirect_stdout(io.StringIO())
+    with python_warnings.catch_warnings(), quiet, threadpool_limits(limits=1):
         python_warnings.simplefilter("ignore")
         data = DeseqDataSet(counts=counts, metadata=factors, design=formula, inference=inference, quiet=True)
         data.deseq2()

@@ -21,6 +21,7 @@ from engine.toolbox.domains.columns import (
     plain_table,
     require_columns,
 )
+from engine.toolbox.domains.table_rows import table_row
 from engine.toolbox.registry import param, tool
 
 
@@ -105,7 +106,7 @@ def describe_column(column, name):
     packages=("pandas", "numpy"),
     seconds=1.0,
     example="What are the average bill length and body mass of each penguin species?",
-    helpers=(plain_table, require_columns, format_number, finding_values, describe_column),
+    helpers=(plain_table, require_columns, format_number, finding_values, describe_column, table_row),
 )  # fmt: skip
 def summarize_table(
     table,
@@ -162,7 +163,7 @@ def summarize_table(
                      f"{row['missing']} missing.",
              "values": finding_values(mean=row["mean"], sd=row["sd"], median=row["median"], min=row["min"],
                                       max=row["max"], n=row["n"], missing=row["missing"]),
-             "output": "summary", "row": where}
+             "output": "summary", "row": table_row(frame, **where)}
         )  # fmt: skip
     return {"summary": frame, "findings": findings, "warnings": warnings}
 
@@ -350,13 +351,13 @@ def correlation(
         p = row["p_adj"] if several else row["p_value"]
         sign = "rises" if row["r"] > 0 else "falls"
         words = f"{row['y']} {sign} as {row['x']} rises" if p < 0.05 else (
-            f"no correlation of {row['x']} and {row['y']} was shown")  # fmt: skip
+            f"No correlation of {row['x']} and {row['y']} was shown")  # fmt: skip
         interval = (
             f" (95 % CI {row['lower_95']:.2f} to {row['upper_95']:.2f})" if row["n"] >= 5 and row["r"] ** 2 < 1 else ""
         )
         findings.append(
-            {"text": f"{words[0].upper() if p >= 0.05 else words[0]}{words[1:]}: {used} {symbol} = {row['r']:.3f}{interval}, "
-                     f"n = {row['n']}, {'adjusted ' if several else ''}{format_p(p)}.",
+            {"text": f"{words}: {used} {symbol} = {row['r']:.3f}{interval}, n = {row['n']}, "
+                     f"{'adjusted ' if several else ''}{format_p(p)}.",
              "values": finding_values(r=(row["r"], row["lower_95"], row["upper_95"]), p_value=row["p_value"],
                                       p_adj=row["p_adj"], n=row["n"]),
              "output": "correlations", "row": {"x": row["x"], "y": row["y"]}}

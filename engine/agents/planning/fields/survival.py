@@ -48,7 +48,7 @@ def plan_survival(ctx: Context) -> None:
     named += [c.name for c in others if c.name not in named and len(find_levels(ctx.question, c)) >= 1]
     by_name = {column.name: column for column in others}
     groups = [name for name in named if name not in adjusted and is_categorical(by_name[name])]
-    everything = bool(_ALL.search(ctx.question)) and not named
+    everything = bool(_ALL.search(ctx.question)) and not [name for name in named if name not in adjusted]
     if everything:
         named = [c.name for c in others if is_numeric(c) or is_categorical(c)]
     covariates = list(dict.fromkeys([*(n for n in named if n not in adjusted), *adjusted]))
@@ -57,7 +57,6 @@ def plan_survival(ctx: Context) -> None:
     unit = _time_unit(ctx.question, time)
     reasons = [f"Time is {time.name!r}, the event is {event.name!r} = {value}."]
     curves = ctx.builder.add("kaplan_meier", {**base, "group": group, "time_unit": unit}, inputs=data, reasons=reasons)
-    ctx.ask(curves, asked)
     if group:
         ctx.builder.add(
             "log_rank", {**base, "group": group}, inputs=data, reasons=[f"Compares the curves of {group!r}."]
@@ -75,6 +74,12 @@ def plan_survival(ctx: Context) -> None:
         usable_names = ", ".join(by_name) or "none"
         message = f"The question compares survival, but names no column of {profile.name} to compare by."
         raise PlanError(message, advice=f"Columns that could be meant: {usable_names}.")
+    ctx.ask(curves, asked, also=[node.id for node in ctx.builder.nodes[1:]])
+    if asked and len(event.levels) > 2:
+        others = ", ".join(level for level in event.levels if level != value)
+        ctx.warnings.append(
+            f"{event.name!r} = {value} is taken as the event and {others} as censored; change it if that is wrong."
+        )
 
 
 def _one(ctx: Context, profile: Profile, role: str) -> ColumnProfile:
@@ -91,7 +96,9 @@ def _event_value(question: str, event: ColumnProfile) -> tuple[str, list[OpenQue
     levels = list(event.levels)
     plain = {level.lower().removesuffix(".0"): level for level in levels}
     if set(plain) <= {"0", "1"}:
-        return plain.get("1", "1"), []
+        unsure = event.name.lower().startswith("cens")
+        why = f"A column called {event.name!r} may mark the censored or the observed with 1"
+        return plain.get("1", "1"), [_ask_event(event, "1", why)] if unsure else []
     if set(plain) <= {"1", "2"}:
         return plain.get("2", "2"), [_ask_event(event, "2", "1/2 codes usually mean 1 = censored, 2 = event")]
     if set(plain) <= {"true", "false"}:
@@ -100,7 +107,7 @@ def _event_value(question: str, event: ColumnProfile) -> tuple[str, list[OpenQue
     if named:
         return named[0], []
     for word in _EVENT_WORDS:
-        if word in plain:
+        if word in plain and not word.isdigit():
             return plain[word], []
     numbers = sorted(plain, key=lambda text: float(text) if re.fullmatch(r"-?[\d.]+", text) else 0)
     value = plain[numbers[-1]]

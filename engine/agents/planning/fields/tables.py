@@ -26,7 +26,7 @@ _EVERY = re.compile(
     r"\b(?:which|what) (?:factors?|variables?|features?|measure\w*|characteristics|columns)\b|\ball (?:other )?(?:variables|columns|features)\b",
     re.I,
 )
-_FIGURES = ("box_plot", "scatter_plot", "histogram", "bar_plot")
+_MODEL_WORDS = re.compile(r"\b(?:predict|odds|logistic|regress|risk|classif|probabilit)\w*", re.IGNORECASE)
 _TESTS = {"welch_t": r"\bwelch", "student_t": r"\bstudent", "mann_whitney": r"mann.?whitney|rank.?sum|\bu.?test", "wilcoxon": r"wilcoxon|signed.?rank",
           "paired_t": r"paired t", "kruskal": r"kruskal"}  # fmt: skip
 
@@ -189,13 +189,17 @@ class _Association:
         """Add the steps; False when the question names too little."""
         ctx, names = self.ctx, self.names
         stats = ("compare_groups", "anova", "correlation", "contingency", "linear_regression", "logistic_regression")
-        if not names or not (ctx.wants(*stats) or len(names) >= 2):
-            if ctx.wants("correlation") and not names:
-                return self._correlate([])
+        if not names and ctx.wants("correlation"):
+            return self._correlate([])
+        every = bool(_EVERY.search(ctx.question)) and ctx.wants(*stats)
+        if not every and (not names or not (ctx.wants(*stats) or len(names) >= 2)):
             return False
         if ctx.wants("summarize_table") and not ctx.wants(*stats):
             return False
         outcome, predictors = self._sides()
+        if _EVERY.search(ctx.question) and not outcome:
+            labels = [c for c in self.columns if is_categorical(c) and c.role("id") < 0.7]
+            outcome = labels[0].name if len(labels) == 1 else ""
         if _EVERY.search(ctx.question) and outcome and not predictors:
             predictors = self._everything_but(outcome)
             ctx.notes.append(f"Every other usable column is taken as a predictor of {outcome!r}.")
@@ -234,7 +238,8 @@ class _Association:
         return self.by_name[name].distinct == 2
 
     def _few(self, name: str) -> bool:
-        return is_categorical(self.by_name[name])
+        column = self.by_name[name]
+        return is_categorical(column) or (bool(column.levels) and column.distinct <= 6)
 
     def _everything_but(self, outcome: str) -> list[str]:
         able = [c for c in self.columns if c.name != outcome and c.role("id") < 0.7]
@@ -258,7 +263,11 @@ class _Association:
             )
             self.ctx.ask(self.ctx.builder.nodes[-1].id, [choice])
             return made
-        numbers = [c for c in with_role(self.columns, "measure", least=0.3) if c.name != name and is_numeric(c)]
+        numbers = [
+            c
+            for c in with_role(self.columns, "measure", least=0.3)
+            if c.name != name and is_numeric(c) and not self._few(c.name)
+        ]
         if not self._numeric(name) and self.ctx.wants("compare_groups") and numbers:
             if len(numbers) == 1:
                 return self._compare(numbers[0].name, name)
@@ -274,7 +283,8 @@ class _Association:
         numeric = [n for n in predictors if self._numeric(n)]
         groups = [n for n in predictors if n not in numeric]
         if not self._numeric(outcome):
-            if self._binary(outcome) and (numeric or regression or len(predictors) > 1):
+            modelled = bool(self.adjusted) or bool(_MODEL_WORDS.search(ctx.question))
+            if self._binary(outcome) and (numeric or modelled or len(predictors) > 1):
                 if not regression and len(predictors) == 1:
                     return self._compare(predictors[0], outcome)
                 return self._logistic(outcome, predictors)

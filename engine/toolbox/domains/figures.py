@@ -1,0 +1,420 @@
+"""Why each figure brings a table: a picture cannot be checked, the numbers it shows can.
+
+Figures for looking at data, without tests. Every one says how many values it shows and how many it could not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from engine.domain.results import Issue
+from engine.toolbox.checks import StepOutputs, check
+from engine.toolbox.domains.columns import (
+    complete_rows,
+    finding_values,
+    format_number,
+    label_groups,
+    level_labels,
+    new_axes,
+    numeric_values,
+    order_levels,
+    palette,
+    plain_table,
+    require_columns,
+)
+from engine.toolbox.domains.table_rows import table_row
+from engine.toolbox.registry import param, tool
+
+
+@check("quartiles_ordered")
+def quartiles_ordered(step: StepOutputs) -> Iterator[Issue]:
+    """In a table of group summaries min <= q1 <= median <= q3 <= max, and the mean lies between min and max."""
+    order = ["min", "q1", "median", "q3", "max"]
+    for output, table in step.tables():
+        if not {*order, "mean"} <= set(table.columns):
+            continue
+        sorted_rows = (table[order].diff(axis=1).iloc[:, 1:] >= -1e-9 * table[order].abs().max().max()).all(axis=1)
+        slack = 1e-9 * table["mean"].abs() + 1e-300
+        inside = (table["mean"] >= table["min"] - slack) & (table["mean"] <= table["max"] + slack)
+        wrong = int((~(sorted_rows & inside)).sum())
+        if wrong:
+            message = f"{wrong} rows of {output} have quartiles out of order or a mean outside the range."
+            yield Issue(code="quartiles_out_of_order", severity="error", message=message, where=output)
+
+
+@check("histogram_counts_match")
+def histogram_counts_match(step: StepOutputs) -> Iterator[Issue]:
+    """The counts of a histogram add up to the number of values its finding names, in bins that touch."""
+    table = step.table("histogram_table") if "histogram_table" in step.files else None
+    if table is None or not {"count", "bin_start", "bin_end"} <= set(table.columns):
+        return
+    named = [v["value"] for f in step.findings for v in f.get("values", []) if v.get("name") == "n_values"]
+    total = int(table["count"].sum())
+    if named and total != named[0]:
+        message = f"The bins hold {total} values, but the finding says {named[0]}."
+        yield Issue(code="histogram_total", severity="error", message=message, where="histogram_table")
+    if (table["bin_end"] <= table["bin_start"]).any():
+        message = "A bin of the histogram ends before it starts."
+        yield Issue(code="histogram_bins", severity="error", message=message, where="histogram_table")
+
+
+def split_groups(table, value, group, limit):
+    """Return original level -> numbers for every group in natural order, its labels, and warnings."""
+    table, warnings = complete_rows(table, [value, group] if group else [value])
+    numbers = numeric_values(table, value)
+    if not group:
+        return {"all": numbers.to_numpy()}, ["all"], warnings
+    labels = level_labels(table[group])
+    levels = order_levels(labels)
+    if len(levels) > limit:
+        raise ValueError(
+            f"Column {group!r} has {len(levels)} different values; at most {limit} groups can be drawn. Choose a "
+            f"column "
+            "of groups, or scatter_plot for two measurements."
+        )
+    originals = {label: table.loc[labels == label, group].iloc[0] for label in levels}
+    return {originals[label]: numbers[labels == label].to_numpy() for label in levels}, levels, warnings
+
+
+@tool(
+    name="box_plot",
+    title="Box, violin or point plot of a measurement by group",
+    description=(
+        "Draw the distribution of a measurement in each group: boxes (median, quartiles, whiskers to 1.5 times the "
+        "interquartile range, single values beside), violins, or points with the mean and its 95 % interval. With the "
+        "numbers drawn as a table. Shows, tests nothing: use compare_groups to test."
+    ),
+    domain="visualisation",
+    task_type="visualization",
+    inputs={"table": "table: one row a measurement"},
+    outputs={"box_plot": "figure: the distributions", "box_table": "table: n, mean, SD, quartiles of every group"},
+    params={
+        "value": param("The measured quantity", kind="column", of="table", role="measure"),
+        "group": param("The column of groups", kind="column", of="table", role="group"),
+        "kind": param("What to draw", choices=["box", "violin", "points"]),
+        "unit": param("Unit of the value, for the axis"),
+    },
+    checks=("tables_not_empty", "findings_match_tables", "quartiles_ordered"),
+    keywords=("boxplot", "box plot", "violin", "strip plot", "distribution by group", "plot groups", "visualise",
+              "draw",
+              "dot plot", "show the data", "jitter"),
+    packages=("matplotlib", "numpy", "pandas", "scipy"),
+    seconds=2.0,
+    example="Show flipper length by species as a box plot.",
+    helpers=(plain_table, require_columns, numeric_values, level_labels, order_levels, complete_rows, format_number,
+             finding_values, palette, new_axes, label_groups, split_groups, table_row),
+)  # fmt: skip
+def box_plot(table, *, value: str, group: str, kind: str = "box", unit: str = ""):
+    """Draw a measurement by group."""
+    import numpy as np
+    import pandas as pd
+    from scipy import stats
+
+    table = plain_table(table)
+    require_columns(table, [value, group])
+    if kind not in ("box", "violin", "points"):
+        raise ValueError(f"There is no kind {kind!r} of plot; expected box, violin or points.")
+    groups, labels, warnings = split_groups(table, value, group, 40)
+    rows = []
+    figure, axis = new_axes(width=max(4.2, min(16, 0.9 * len(groups) + 2.4)))
+    rng, colours = np.random.default_rng(0), palette(len(groups))
+    for i, (level, x) in enumerate(groups.items()):
+        q1, median, q3 = np.percentile(x, [25, 50, 75])
+        outside = int(((x < q1 - 1.5 * (q3 - q1)) | (x > q3 + 1.5 * (q3 - q1))).sum())
+        sd = float(x.std(ddof=1)) if len(x) > 1 else float("nan")
+        rows.append({group: level, "n": len(x), "mean": float(x.mean()), "sd": sd, "min": float(x.min()),
+                     "q1": float(q1), "median": float(median), "q3": float(q3), "max": float(x.max()),
+                     "outside_whiskers": outside})  # fmt: skip
+        shown = rng.permutation(x)[:500]
+        if kind == "violin" and len(x) > 2 and np.ptp(x) > 0:
+            parts = axis.violinplot([x], positions=[i], widths=0.8, showmedians=True)
+            for body in parts["bodies"]:
+                body.set_facecolor(colours[i])
+        elif kind == "points":
+            half = stats.t.ppf(0.975, len(x) - 1) * sd / np.sqrt(len(x)) if len(x) > 1 else 0.0
+            axis.errorbar([i], [x.mean()], yerr=[half], fmt="_", color="black", capsize=6, markersize=18, zorder=4)
+        else:
+            axis.boxplot([x], positions=[i], widths=0.6, showfliers=False, medianprops={"color": "black"})
+        if kind != "violin":
+            where = i + rng.uniform(-0.16, 0.16, len(shown))
+            axis.scatter(where, shown, s=14, color=colours[i], alpha=0.8, edgecolor="white", linewidth=0.4, zorder=3)
+    axis.set_xlim(-0.6, len(groups) - 0.4)
+    names = [f"{name}\nn = {row['n']}" for name, row in zip(labels, rows, strict=True)]
+    label_groups(axis, names, list(range(len(groups))))
+    axis.set_xlabel(group)
+    axis.set_ylabel(f"{value} ({unit})" if unit else value)
+    if min(row["n"] for row in rows) < 5 and kind != "points":
+        warnings.append("A group has fewer than 5 values, too few for a box or violin to mean much; prefer points.")
+    ordered = sorted(rows, key=lambda row: row["median"])
+    findings = [
+        {"text": f"Of {len(rows)} groups of {group} ({sum(row['n'] for row in rows)} values), the median {value} is "
+                 f"lowest in {ordered[0][group]} ({format_number(ordered[0]['median'])}) and highest in "
+                 f"{ordered[-1][group]} ({format_number(ordered[-1]['median'])}); this is a description, not a test.",
+         "values": finding_values(n_groups=len(rows), n_values=sum(row["n"] for row in rows))}
+    ]  # fmt: skip
+    frame = pd.DataFrame(rows)
+    findings += [
+        {"text": f"{value} in {group} {name}: median {format_number(row['median'])} (quartiles "
+                 f"{format_number(row['q1'])} "
+                 f"to {format_number(row['q3'])}), mean {format_number(row['mean'])}, n = {row['n']}.",
+         "values": finding_values(median=row["median"], q1=row["q1"], q3=row["q3"], mean=row["mean"], n=row["n"]),
+         "output": "box_table", "row": table_row(frame, **{group: row[group]})}
+        for name, row in list(zip(labels, rows, strict=True))[:8]
+    ]  # fmt: skip
+    return {"box_plot": figure, "box_table": frame, "findings": findings, "warnings": warnings}
+
+
+def colour_points(figure, axis, x, y, column, name):
+    """Draw points coloured by a column: groups by colour and marker, many numbers by a scale."""
+    import pandas as pd
+
+    if column is None:
+        axis.scatter(x, y, s=18, color=palette(1)[0], alpha=0.75, edgecolor="white", linewidth=0.4)
+        return []
+    if pd.api.types.is_numeric_dtype(column) and column.nunique() > 8:
+        drawn = axis.scatter(x, y, s=18, c=column.astype(float), cmap="viridis", alpha=0.85)
+        figure.colorbar(drawn, ax=axis, label=name)
+        return []
+    labels = level_labels(column).fillna("missing")
+    levels = order_levels(labels)
+    notes = []
+    if len(levels) > 8:
+        frequent = set(labels.value_counts().index[:7])
+        labels = labels.where(labels.isin(frequent), "other")
+        notes.append(f"{name} has {len(levels)} values; the 7 most frequent have a colour, the rest are 'other'.")
+        levels = [level for level in levels if level in frequent] + ["other"]
+    for level, colour, marker in zip(levels, palette(len(levels)), "os^Dv<>P", strict=False):
+        here = (labels == level).to_numpy()
+        axis.scatter(x[here], y[here], s=20, color=colour, marker=marker, alpha=0.8, edgecolor="white", linewidth=0.3,
+                     label=f"{level} ({int(here.sum())})")  # fmt: skip
+    axis.legend(title=name, frameon=False, fontsize=8, bbox_to_anchor=(1.01, 1), loc="upper left")
+    return notes
+
+
+@tool(
+    name="scatter_plot",
+    title="Scatter plot of two measurements",
+    description=(
+        "Draw one measurement against another, a point a row, optionally coloured by a third column and on logarithmic "
+        "axes (values of zero or below cannot be drawn there and are counted). Shows, tests nothing: use correlation "
+        "or linear_regression to test."
+    ),
+    domain="visualisation",
+    task_type="visualization",
+    inputs={"table": "table: two numeric columns"},
+    outputs={"scatter": "figure: the points"},
+    params={
+        "x": param("Measurement along the axis", kind="column", of="table", role="measure"),
+        "y": param("Measurement up the axis", kind="column", of="table", role="measure"),
+        "color_by": param("Column that colours the points", kind="column", of="table"),
+        "log": param("Which axes are logarithmic", choices=["none", "x", "y", "both"]),
+    },
+    checks=("findings_match_tables",),
+    keywords=("scatter", "plot against", "x versus y", "points", "relationship", "visualise", "xy plot", "dot"),
+    packages=("matplotlib", "pandas", "numpy"),
+    seconds=2.0,
+    example="Plot body mass against flipper length, coloured by species.",
+    helpers=(plain_table, require_columns, numeric_values, level_labels, order_levels, complete_rows, format_number,
+             finding_values, palette, new_axes, colour_points),
+)  # fmt: skip
+def scatter_plot(table, *, x: str, y: str, color_by: str = "", log: str = "none"):
+    """Draw one measurement against another."""
+    import numpy as np
+
+    table = plain_table(table)
+    require_columns(table, [x, y, *([color_by] if color_by else [])])
+    if log not in ("none", "x", "y", "both"):
+        raise ValueError(f"There is no axis {log!r}; expected none, x, y or both.")
+    table, warnings = complete_rows(table, [x, y])
+    across, up = numeric_values(table, x), numeric_values(table, y)
+    drawable = np.ones(len(table), dtype=bool)
+    for name, values, on in ((x, across, log in ("x", "both")), (y, up, log in ("y", "both"))):
+        if on:
+            drawable &= (values > 0).to_numpy()
+            if (values <= 0).any():
+                warnings.append(f"{int((values <= 0).sum())} values of {name} are zero or below and cannot be drawn "
+                                f"on a "
+                                "logarithmic axis.")  # fmt: skip
+    if not drawable.any():
+        raise ValueError(f"No row has values of {x!r} and {y!r} that a logarithmic axis can show; use log none.")
+    across, up = across[drawable].to_numpy(), up[drawable].to_numpy()
+    figure, axis = new_axes(width=6.4, height=4.6)
+    colour = table.loc[drawable, color_by].reset_index(drop=True) if color_by else None
+    warnings += colour_points(figure, axis, across, up, colour, color_by)
+    for on, scale in ((log in ("x", "both"), axis.set_xscale), (log in ("y", "both"), axis.set_yscale)):
+        if on:
+            scale("log")
+    axis.set_xlabel(x + (" (log scale)" if log in ("x", "both") else ""))
+    axis.set_ylabel(y + (" (log scale)" if log in ("y", "both") else ""))
+    axis.set_title(f"n = {len(across)}", fontsize=10)
+    findings = [
+        {"text": f"{len(across)} rows are drawn: {x} from {format_number(across.min())} to "
+                 f"{format_number(across.max())}, "
+                 f"{y} from {format_number(up.min())} to {format_number(up.max())}.",
+         "values": finding_values(n=len(across), x_min=float(across.min()), x_max=float(across.max()),
+                                  y_min=float(up.min()), y_max=float(up.max())), "output": "scatter"}
+    ]  # fmt: skip
+    return {"scatter": figure, "findings": findings, "warnings": warnings}
+
+
+@tool(
+    name="histogram",
+    title="Histogram of a measurement",
+    description=(
+        "Draw how the values of a numeric column are distributed, in bins of equal width, optionally one outline a "
+        "group. The last bin includes its upper end. With the counts as a table. Shows, tests nothing."
+    ),
+    domain="visualisation",
+    task_type="visualization",
+    inputs={"table": "table: a numeric column"},
+    outputs={"histogram": "figure: the counts", "histogram_table": "table: bins and counts"},
+    params={
+        "column": param("The measurement", kind="column", of="table", role="measure"),
+        "group_by": param("One outline for each level of this column", kind="column", of="table", role="group"),
+        "bins": param("Number of bins", minimum=2, maximum=500),
+    },
+    checks=("tables_not_empty", "findings_match_tables", "histogram_counts_match"),
+    keywords=("histogram", "distribution", "frequency", "spread", "skewed", "bell curve", "density", "how are values "
+              "distributed"),
+    packages=("matplotlib", "numpy", "pandas"),
+    seconds=2.0,
+    example="What does the distribution of body mass look like?",
+    helpers=(plain_table, require_columns, numeric_values, level_labels, order_levels, complete_rows, format_number,
+             finding_values, palette, new_axes, split_groups),
+)  # fmt: skip
+def histogram(table, *, column: str, group_by: str = "", bins: int = 30):
+    """Draw the distribution of a measurement."""
+    import numpy as np
+    import pandas as pd
+
+    table = plain_table(table)
+    require_columns(table, [column, *([group_by] if group_by else [])])
+    groups, labels, warnings = split_groups(table, column, group_by, 8)
+    values = np.concatenate(list(groups.values()))
+    edges = np.histogram_bin_edges(values, bins=bins)
+    figure, axis = new_axes()
+    rows = []
+    for (level, x), label, colour in zip(groups.items(), labels, palette(len(groups)), strict=True):
+        counts, _ = np.histogram(x, bins=edges)
+        axis.stairs(counts, edges, color=colour, fill=not group_by, label=f"{label} (n = {len(x)})", linewidth=1.6)
+        rows += [
+            ({group_by: level} if group_by else {})
+            | {"bin_start": float(edges[i]), "bin_end": float(edges[i + 1]), "count": int(counts[i])}
+            for i in range(len(counts))
+        ]
+    axis.set_xlabel(column)
+    axis.set_ylabel(f"number of values (of {len(values)})")
+    if group_by:
+        axis.legend(title=group_by, frameon=False, fontsize=8)
+    skew = float(pd.Series(values).skew()) if len(values) > 2 else float("nan")
+    shape = "about symmetric" if abs(skew) <= 0.5 else "skewed to high values" if skew > 0 else "skewed to low values"
+    known = f", {shape} (skewness {skew:.2f})" if skew == skew else ""
+    findings = [
+        {"text": f"{len(values)} values of {column}: median {format_number(np.median(values))}, range "
+                 f"{format_number(values.min())} to {format_number(values.max())}{known}.",
+         "values": finding_values(n_values=len(values), median=float(np.median(values)), minimum=float(values.min()),
+                                  maximum=float(values.max()), skewness=skew), "output": "histogram_table"}
+    ]  # fmt: skip
+    return {"histogram": figure, "histogram_table": pd.DataFrame(rows), "findings": findings, "warnings": warnings}
+
+
+def bar_rows(table, category, value, aggregate):
+    """Return the rows of the bar table, in natural order of the categories, and warnings."""
+    import numpy as np
+    from scipy import stats
+
+    if not value:
+        table, warnings = complete_rows(table, [category])
+        labels = level_labels(table[category])
+        counts = labels.value_counts()
+        firsts = {label: table.loc[labels == label, category].iloc[0] for label in counts.index}
+        return [{category: firsts[label], "n": int(counts[label]), "count": int(counts[label])}
+                for label in order_levels(labels)], warnings  # fmt: skip
+    groups, _, warnings = split_groups(table, value, category, 1000)
+    rows = []
+    for level, x in groups.items():
+        row = {category: level, "n": len(x), aggregate: float({"mean": np.mean, "sum": np.sum, "median": np.median}[
+            aggregate](x))}  # fmt: skip
+        if aggregate == "mean" and len(x) > 1:
+            half = float(stats.t.ppf(0.975, len(x) - 1) * x.std(ddof=1) / np.sqrt(len(x)))
+            row |= {"sd": float(x.std(ddof=1)), "lower_95": row["mean"] - half, "upper_95": row["mean"] + half}
+        rows.append(row)
+    return rows, warnings
+
+
+@tool(
+    name="bar_plot",
+    title="Bar plot of counts or of a measurement",
+    description=(
+        "Draw a bar for each category: the number of rows, or the mean (with its 95 % interval), sum or median of a "
+        "measurement. With the numbers drawn as a table. When there are more than 40 categories the 40 tallest are "
+        "drawn and the table holds all. Shows, tests nothing."
+    ),
+    domain="visualisation",
+    task_type="visualization",
+    inputs={"table": "table: a column of categories"},
+    outputs={"bar_plot": "figure: the bars", "bar_table": "table: the height of every bar"},
+    params={
+        "category": param("The categories", kind="column", of="table", role="group"),
+        "value": param("The measurement; empty to count rows", kind="column", of="table", role="measure"),
+        "aggregate": param("What the height is", choices=["mean", "sum", "median"]),
+        "unit": param("Unit of the value, for the axis"),
+    },
+    checks=("tables_not_empty", "findings_match_tables"),
+    keywords=("bar chart", "bar plot", "count per category", "how many per", "barplot", "totals", "column chart",
+              "means"),
+    packages=("matplotlib", "numpy", "pandas", "scipy"),
+    seconds=2.0,
+    example="How many penguins of each species were measured?",
+    helpers=(plain_table, require_columns, numeric_values, level_labels, order_levels, complete_rows, format_number,
+             finding_values, palette, new_axes, label_groups, split_groups, bar_rows, table_row),
+)  # fmt: skip
+def bar_plot(table, *, category: str, value: str = "", aggregate: str = "mean", unit: str = ""):
+    """Draw a bar for each category."""
+    import pandas as pd
+
+    table = plain_table(table)
+    require_columns(table, [category, *([value] if value else [])])
+    if aggregate not in ("mean", "sum", "median"):
+        raise ValueError(f"There is no aggregate {aggregate!r}; expected mean, sum or median.")
+    rows, warnings = bar_rows(table, category, value, aggregate)
+    height = aggregate if value else "count"
+    drawn = rows
+    if len(rows) > 40:
+        tallest = {id(row) for row in sorted(rows, key=lambda row: -row[height])[:40]}
+        drawn = [row for row in rows if id(row) in tallest]
+        warnings.append(f"Only the 40 tallest of {len(rows)} categories are drawn; the table holds all.")
+    figure, axis = new_axes(width=max(4.2, min(16, 0.55 * len(drawn) + 2.4)))
+    heights = [row[height] for row in drawn]
+    axis.bar(range(len(drawn)), heights, color=palette(1)[0], width=0.7)
+    if height == "mean":
+        half = [row["upper_95"] - row["mean"] if "upper_95" in row else 0.0 for row in drawn]
+        axis.errorbar(range(len(drawn)), heights, yerr=half, fmt="none", color="black", capsize=3)
+        if min(row["n"] for row in rows) < 3:
+            warnings.append("A category has fewer than 3 values: its mean has no useful interval.")
+    axis.axhline(0, color="black", linewidth=0.8)
+    label_groups(axis, [str(row[category]) for row in drawn], list(range(len(drawn))))
+    axis.set_xlabel(category)
+    named = f"{value} ({unit})" if unit else value
+    axis.set_ylabel(
+        "number of rows" if not value else f"mean {named}, 95 % CI" if height == "mean" else f"{height} {named}"
+    )
+    ordered = sorted(rows, key=lambda row: -row[height])
+    total = sum(row["n"] for row in rows)
+    what = "number of rows" if not value else f"{height} {value}"
+    findings = [
+        {"text": f"{len(rows)} categories of {category} from {total} rows; the {what} is highest in "
+                 f"{ordered[0][category]} ({format_number(ordered[0][height])}) and lowest in {ordered[-1][category]} "
+                 f"({format_number(ordered[-1][height])}).",
+         "values": finding_values(n_categories=len(rows), n_rows=total)}
+    ]  # fmt: skip
+    frame = pd.DataFrame(rows)
+    findings += [
+        {"text": f"{category} {row[category]}: {what} {format_number(row[height], 4)}"
+                 + (f" (95 % CI {format_number(row['lower_95'])} to {format_number(row['upper_95'])})"
+                    if "lower_95" in row else "") + f", n = {row['n']}.",
+         "values": finding_values(**{height: (row[height], row.get("lower_95"), row.get("upper_95")), "n": row["n"]}),
+         "output": "bar_table", "row": table_row(frame, **{category: row[category]})}
+        for row in ordered[:6]
+    ]  # fmt: skip
+    return {"bar_plot": figure, "bar_table": frame, "findings": findings, "warnings": warnings}

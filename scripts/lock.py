@@ -1,0 +1,56 @@
+"""Writes requirements.lock and requirements-test.lock from what is installed in this environment.
+
+Run it (`make lock`) in an environment that was made from pyproject.toml. Only the packages that the project
+needs, directly or not, are pinned; the local tag of a PyTorch build (`+cpu`) is left out so that every build
+of the pinned version satisfies the lock.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata as metadata
+import re
+import tomllib
+from pathlib import Path
+
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def closure(requirements: list[str]) -> dict[str, str]:
+    """Return normalised name -> version of everything these requirements need on this platform."""
+    pinned: dict[str, str] = {}
+    waiting = [(Requirement(text), "") for text in requirements]
+    seen: set[tuple[str, str]] = set()
+    while waiting:
+        requirement, extra = waiting.pop()
+        if requirement.marker and not requirement.marker.evaluate({"extra": extra}):
+            continue
+        name = re.sub(r"[-_.]+", "-", requirement.name).lower()
+        for wanted in ("", *requirement.extras):
+            if (name, wanted) in seen:
+                continue
+            seen.add((name, wanted))
+            distribution = metadata.distribution(name)
+            pinned[name] = distribution.version.split("+")[0]
+            waiting += [(Requirement(text), wanted) for text in distribution.requires or []]
+    return pinned
+
+
+def write(path: Path, pins: dict[str, str], head: str) -> None:
+    """Write a lock file, one pin a line."""
+    path.write_text(head + "".join(f"{name}=={version}\n" for name, version in sorted(pins.items())), encoding="utf-8")
+
+
+def main() -> None:
+    """Write both lock files."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    run = closure(project["dependencies"])
+    test = closure(project["optional-dependencies"]["test"])
+    head = "# Made by `make lock` from pyproject.toml; do not edit by hand.\n"
+    write(ROOT / "requirements.lock", run, head)
+    write(ROOT / "requirements-test.lock", {n: v for n, v in test.items() if n not in run}, head + "-r requirements.lock\n")
+
+
+if __name__ == "__main__":
+    main()
