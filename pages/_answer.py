@@ -20,8 +20,7 @@ def draw_answer(engine: Engine, view: RunView) -> None:
     report, run_id = view.report, view.record.run_id
     if report is None:
         return
-    for sentence in report.summary:
-        st.markdown(plain(sentence))
+    st.markdown("\n".join(f"- {plain(sentence)}" for sentence in report.summary))
     seconds = view.record.usage.seconds
     if seconds:
         st.caption(f"{duration(seconds)} of computing, no model used")

@@ -40,6 +40,12 @@ def draw_downloads(engine: Engine, run_id: str, formats: tuple[str, ...], *, key
             )
 
 
+def draw_download_menu(engine: Engine, run_id: str, formats: tuple[str, ...], *, key: str) -> None:
+    """Draw one button that opens the choice of formats."""
+    with st.popover("Download", icon=":material/download:", key=f"download_menu_{key}_{run_id}"):
+        draw_downloads(engine, run_id, formats, key=key)
+
+
 def _maker(engine: Engine, run_id: str, name: str) -> Callable[[], bytes]:
     return lambda: bundle_zip(engine, run_id) if name == "bundle" else exported(engine, run_id, name)
 

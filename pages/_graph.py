@@ -15,9 +15,12 @@ LIGHT = {"green": "#2f855a", "blue": "#2b6cb0", "orange": "#c05621", "red": "#c5
 DARK = {"green": "#68d391", "blue": "#63b3ed", "orange": "#f6ad55", "red": "#fc8181", "gray": "#a0aec0"}
 _NO_TEMPLATE = str.maketrans("{}|", "()/")
 """Braces and bars are commands in the chart library's labels."""
-DRAWN_WIDTH, BOX_WIDTH, ROW_HEIGHT = 960, 170, 62
+DRAWN_WIDTH = 900
 """In pixels; the drawing is stretched to the page's width."""
+ROW_HEIGHT, UPRIGHT_ROW = 74, 58
 MOST_COLUMNS = 8
+TEXT, PAGE = {"light": "#1b2528", "dark": "#e6ecee"}, {"light": "#ffffff", "dark": "#12191b"}
+"""As in `.streamlit/config.toml`: charts cannot ask the page for its colours."""
 
 
 def levels_of(plan: TaskDag) -> dict[str, int]:
@@ -60,17 +63,13 @@ def layered_graph(columns: list[list[dict[str, Any]]], links: list[dict[str, str
     """
     deepest, widest = len(columns), max((len(column) for column in columns), default=1)
     upright = deepest > MOST_COLUMNS
-    beside = widest if upright else deepest
-    box = min(BOX_WIDTH, int(0.86 * DRAWN_WIDTH / max(1, beside)))
-    step = DRAWN_WIDTH / max(1, beside)
-    nodes: list[dict[str, Any]] = []
-    for depth, column in enumerate(columns):
-        for place, node in enumerate(column):
-            across = (place + 0.5) / len(column)
-            x = across * DRAWN_WIDTH if upright else (depth + 0.5) * step
-            y = depth * ROW_HEIGHT if upright else across * widest * ROW_HEIGHT
-            nodes.append({**node, "x": x, "y": y, "symbolSize": [box, 38], "label": _fitting(node["label"], box)})
-    rows = deepest if upright else widest
+    beside, rows = (widest, deepest) if upright else (deepest, widest)
+    room = DRAWN_WIDTH / max(1, beside)
+    nodes = [
+        _placed(node, depth, (place + 0.5) / len(column), room=room, upright=upright, widest=widest)
+        for depth, column in enumerate(columns)
+        for place, node in enumerate(column)
+    ]
     known = {node["id"] for node in nodes}
     shown = list({(link["source"], link["target"]): link for link in links}.values())
     spec = {
@@ -80,23 +79,23 @@ def layered_graph(columns: list[list[dict[str, Any]]], links: list[dict[str, str
             {
                 "type": "graph",
                 "layout": "none",
-                "left": box / 2 + 4,
-                "right": box / 2 + 4,
-                "top": 24,
-                "bottom": 24,
+                "left": min(100, room / 2),
+                "right": min(100, room / 2),
+                "top": 16,
+                "bottom": 44,
                 "preserveAspect": False,
                 "selectedMode": "single",
                 "edgeSymbol": ["none", "arrow"],
                 "edgeSymbolSize": 7,
-                "lineStyle": {"width": 1.5, "curveness": 0, "opacity": 0.7},
+                "lineStyle": {"width": 1.5, "curveness": 0, "opacity": 0.6},
                 "emphasis": {"focus": "none"},
-                "select": {"itemStyle": {"borderWidth": 3}},
+                "select": {"itemStyle": {"borderWidth": 3, "borderColor": TEXT[_theme()]}},
                 "data": nodes,
                 "links": [link for link in shown if link["source"] in known and link["target"] in known],
             }
         ],
     }
-    height = max(110, rows * ROW_HEIGHT + 30)
+    height = max(110, rows * (UPRIGHT_ROW if upright else ROW_HEIGHT) + 30)
     event = st.echarts_chart(spec, height=height, key=key, on_select="rerun", renderer="svg", alt=alt)
     for group in event.get("selection", {}).get("selected", []):
         for index in group.get("data_indices", []):
@@ -105,42 +104,53 @@ def layered_graph(columns: list[list[dict[str, Any]]], links: list[dict[str, str
     return ""
 
 
-def _fitting(label: dict[str, Any], box: int) -> dict[str, Any]:
-    """Return the label with every line short enough for its box."""
-    letters = max(6, int(box / 6.6))
+def _placed(
+    node: dict[str, Any], depth: int, across: float, *, room: float, upright: bool, widest: int
+) -> dict[str, Any]:
+    x = across * DRAWN_WIDTH if upright else depth * room
+    y = depth * UPRIGHT_ROW if upright else across * widest * ROW_HEIGHT
+    letters = max(8, int((room - 14) / 6.4))
     lines = [
         line if len(line) <= letters else line[: letters - 2].rstrip() + "..."
-        for line in label["formatter"].split("\n")
+        for line in node["label"]["formatter"].split("\n")
     ]
-    return {**label, "formatter": "\n".join(lines)}
+    return {**node, "x": x, "y": y, "label": {**node["label"], "formatter": "\n".join(lines)}}
 
 
 def graph_node(
-    node_id: str, name: str, label: str, color: str, *, shape: str = "roundRect", bold: bool = False
-) -> dict:
-    """Return a node of a graph: a coloured box with its label inside."""
-    label = label.translate(_NO_TEMPLATE)
+    node_id: str, name: str, label: str, color: str, *, shape: str = "circle", selected: bool = False
+) -> dict[str, Any]:
+    """Return a node of a graph: a coloured mark with its label below; `name` is what hovering shows."""
+    style: dict[str, Any] = {"color": color}
+    if selected:
+        style |= {"borderWidth": 3, "borderColor": TEXT[_theme()]}
     return {
         "id": node_id,
         "name": name.translate(_NO_TEMPLATE),
         "symbol": shape,
-        "itemStyle": {"color": "transparent", "borderColor": color, "borderWidth": 3 if bold else 1.5},
-        "label": {"show": True, "formatter": label, "color": _text_color(), "fontSize": 12},
+        "symbolSize": 18 if shape == "circle" else 14,
+        "itemStyle": style,
+        "label": {
+            "show": True,
+            "position": "bottom",
+            "distance": 6,
+            "formatter": label.translate(_NO_TEMPLATE),
+            "color": TEXT[_theme()],
+            "backgroundColor": PAGE[_theme()],
+            "padding": [1, 3],
+            "fontSize": 12,
+            "lineHeight": 15,
+        },
     }
 
 
 def graph_color(name: str) -> str:
     """Return a colour of the palette that suits the theme in use."""
-    return (DARK if is_dark() else LIGHT)[name]
+    return {"light": LIGHT, "dark": DARK}[_theme()][name]
 
 
-def is_dark() -> bool:
-    """Say whether the dark theme is shown."""
-    return st.context.theme.type == "dark"
-
-
-def _text_color() -> str:
-    return "#e6ecee" if is_dark() else "#1b2528"
+def _theme() -> str:
+    return "dark" if st.context.theme.type == "dark" else "light"
 
 
 def _dataset_node(dataset: Any) -> dict[str, Any]:
@@ -152,4 +162,4 @@ def _step_node(node: Any, status: str, selected: str) -> dict[str, Any]:
     shown = state(status)
     label = f"{node.name}\n{shown.label}"
     name = f"{node.id}: {node.name} ({shown.label})"
-    return graph_node(node.id, name, label, graph_color(shown.color), bold=node.id == selected)
+    return graph_node(node.id, name, label, graph_color(shown.color), selected=node.id == selected)

@@ -83,7 +83,7 @@ def lineage_graph(view: RunView) -> tuple[list[list[dict[str, Any]]], list[dict[
         assert node is not None
         color = graph_color(state(result.status if result else "pending").color)
         code = f"code {result.code_sha256[:12]}" if result and result.code_sha256 else "not run"
-        step = graph_node(node_id, f"{node.name}, {code}", node.name, color, bold=True)
+        step = graph_node(node_id, f"{node.name}, {code}", node.name, color)
         layers.setdefault(2 * level + 1, []).append(step)
         for ref in node.inputs.values():
             source = ref if ref.startswith("data:") else f"made:{ref}"

@@ -83,8 +83,9 @@ def stop_button(engine: Engine, record: RunRecord, *, key: str) -> None:
 
 def resume_button(engine: Engine, record: RunRecord, *, key: str) -> None:
     """Draw the button that goes on with a run; steps that succeeded are not repeated."""
+    broken = record.status in ("failed", "partial")
     if st.button(
-        "Resume",
+        "Try failed steps again" if broken else "Resume",
         key=f"resume_{key}_{record.run_id}",
         icon=":material/resume:",
         help="Runs what is left. Steps that succeeded are kept.",

@@ -81,15 +81,18 @@ def draw_badge(record: RunRecord) -> None:
     st.badge(shown.label, icon=shown.icon, color=shown.color)  # type: ignore[arg-type]
 
 
-def draw_head(engine: Engine, record: RunRecord, *, key: str) -> None:
-    """Draw a run's question, state and the buttons that stop it or let it go on."""
-    with st.container(horizontal=True, vertical_alignment="center", key=f"head_{key}"):
-        st.markdown(f"**{plain(shortened(record.question, 140))}**", width="stretch")
-        if is_working(engine, record):
-            stop_button(engine, record, key=key)
-        else:
-            draw_badge(record)
-            if record.status in RESUMABLE:
-                resume_button(engine, record, key=key)
+def draw_state(engine: Engine, record: RunRecord, *, key: str) -> None:
+    """Draw a run's state and the button that stops it or lets it go on."""
+    if is_working(engine, record):
+        stop_button(engine, record, key=key)
+        return
+    draw_badge(record)
+    if record.status in RESUMABLE:
+        resume_button(engine, record, key=key)
+
+
+def draw_question(record: RunRecord) -> None:
+    """Draw a run's question, when it was asked and its id."""
+    st.markdown(f"**{plain(shortened(record.question, 200))}**")
     details = [when(record.created_at), record.run_id, *([f"from {record.parent}"] if record.parent else [])]
     st.caption(plain(" · ".join(details)))

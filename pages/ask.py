@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from pages._engine import attempt, run_page, show_message
-from pages._live import activity_of, follow, is_working, resume_button, stop_button
+from pages._live import activity_of, follow, is_working
 from pages._plan import draw_brief, draw_problems, draw_questions, run_it
 from pages._profile_card import draw_card, profile_of
-from pages._runs import RESUMABLE, draw_badge
+from pages._runs import draw_state
 from pages._session import focus, run_in_focus, unfocus
 from pages._uploads import save_upload, with_own_name
 from pages._words import STRATEGIES, counted, plain, shortened, state, when
@@ -232,14 +232,8 @@ def _files(view: RunView) -> None:
 def _reply(engine: Engine, view: RunView) -> None:
     record = view.record
     with st.container(horizontal=True, vertical_alignment="center"):
-        working = is_working(engine, record)
-        if not working:
-            draw_badge(record)
         _route_chip(view)
-        if working:
-            stop_button(engine, record, key="ask")
-        elif record.status in RESUMABLE and view.plan is not None:
-            resume_button(engine, record, key="ask")
+        draw_state(engine, record, key="ask")
     follow(engine, record)
     if is_working(engine, record):
         return

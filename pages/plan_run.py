@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages._downloads import draw_downloads
+from pages._downloads import draw_download_menu
 from pages._editor import draft_of, draw_editor, draw_versions, step_choice
 from pages._engine import attempt, run_page, show_message
 from pages._graph import task_graph
 from pages._live import activity_of, follow, is_working
 from pages._plan import ordered, read_from, step_name
-from pages._runs import draw_head, draw_list
+from pages._runs import draw_list, draw_question, draw_state
 from pages._session import focus, run_in_focus, unfocus
 from pages._step import draw_step
 from pages._words import duration, plain, setting, state
@@ -48,8 +48,10 @@ def _one(engine: Engine, run_id: str) -> None:
         link = {"run": run_id}
         st.page_link("pages/ask.py", label="Open in Ask", icon=":material/forum:", query_params=link)
         st.page_link("pages/provenance.py", label="Provenance", icon=":material/fact_check:", query_params=link)
-    view = engine.view(run_id)
-    draw_head(engine, view.record, key="plan_run")
+        st.space("stretch")
+        view = engine.view(run_id)
+        draw_state(engine, view.record, key="plan_run")
+    draw_question(view.record)
     if view.record.error:
         show_message(view.record.error, activity_of(engine, run_id).advice)
     if view.plan is None:
@@ -142,8 +144,8 @@ def _actions(engine: Engine, view: RunView) -> None:
             help="A new run whose plan you change.",
         ):
             _start(lambda: engine.edit_plan(run, plan)[0])
-    if view.report is not None:
-        draw_downloads(engine, run, ALL_FORMATS, key="plan_run")
+        if view.report is not None:
+            draw_download_menu(engine, run, ALL_FORMATS, key="plan_run")
 
 
 def _start(action) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from pages._compare import changed_findings, differences
-from pages._downloads import draw_downloads
+from pages._downloads import draw_download_menu
 from pages._engine import attempt, run_page
 from pages._lineage import draw_lineage
 from pages._live import is_working
@@ -34,16 +34,18 @@ def draw(engine: Engine) -> None:
     view = engine.view(record.run_id)
     with st.container(horizontal=True, vertical_alignment="center", key="provenance_bar"):
         draw_badge(record)
-        link = {RUN: record.run_id}
-        st.page_link("pages/plan_run.py", label="Plan & Run", icon=":material/account_tree:", query_params=link)
+        if view.plan is not None:
+            _verify_button(engine, record)
         if view.plan is not None and not is_working(engine, record):
-            draw_downloads(engine, record.run_id, EXPORTS, key="provenance")
+            draw_download_menu(engine, record.run_id, EXPORTS, key="provenance")
+        link = {RUN: record.run_id}
+        st.page_link("pages/plan_run.py", label="Open in Plan & Run", icon=":material/account_tree:", query_params=link)
     if view.plan is None:
         st.caption(plain(f"This run has no plan, so nothing was computed. {record.error}"))
         return
     if is_working(engine, record):
         st.caption("This run is still at work; what is shown is what it has done so far.")
-    _verify(engine, record)
+    _verified(record)
     lineage, ran, steps, compare = st.tabs(["Lineage", "What ran", "Steps", "Compare"], key="provenance_tabs")
     with lineage:
         draw_lineage(view)
@@ -75,26 +77,29 @@ def _label(record: RunRecord) -> str:
     return f"{when(record.created_at)}  {shortened(record.question, 90)}  ({state(record.status).label.lower()})"
 
 
-def _verify(engine: Engine, record: RunRecord) -> None:
+def _verify_button(engine: Engine, record: RunRecord) -> None:
     found: dict[str, Any] = st.session_state.setdefault("verified", {})
-    with st.container(horizontal=True, vertical_alignment="center", key="verify_bar"):
-        if st.button(
-            "Verify now",
-            key="verify",
-            icon=":material/verified:",
-            help="Hashes every stored file again and compares each finding with the table row it points to.",
-        ):
-            found.pop(record.run_id, None)
-            with st.spinner("Hashing every file again..."):
-                attempt(lambda: found.update({record.run_id: engine.verify(record.run_id)}))
-        outcome = found.get(record.run_id)
-        if outcome is not None:
-            _verdict(outcome)
-    if outcome is not None:
-        for text in outcome.differences:
-            st.markdown(f":red[:material/error:] {plain(text)}")
-        for text in outcome.notes:
-            st.caption(plain(text))
+    if st.button(
+        "Verify now",
+        key="verify",
+        icon=":material/verified:",
+        help="Hashes every stored file again and compares each finding with the table row it points to.",
+    ):
+        found.pop(record.run_id, None)
+        with st.spinner("Hashing every file again..."):
+            attempt(lambda: found.update({record.run_id: engine.verify(record.run_id)}))
+
+
+def _verified(record: RunRecord) -> None:
+    outcome = st.session_state.get("verified", {}).get(record.run_id)
+    if outcome is None:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", key="verified_bar"):
+        _verdict(outcome)
+    for text in outcome.differences:
+        st.markdown(f":red[:material/error:] {plain(text)}")
+    for text in outcome.notes:
+        st.caption(plain(text))
 
 
 def _verdict(outcome: Any) -> None:

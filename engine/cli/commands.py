@@ -53,9 +53,7 @@ def ask(options: argparse.Namespace) -> int:
         route(options.question, [], forced=options.strategy)
     with _engine(options) as engine:
         engine.warm_in_background()
-        run_id = engine.ask(
-            options.question, _data(options), strategy=options.strategy, changes=_changes(options)
-        )
+        run_id = engine.ask(options.question, _data(options), strategy=options.strategy, changes=_changes(options))
         record = engine.wait(run_id)
         if record.status == "awaiting_approval":
             view = engine.view(run_id)
@@ -280,7 +278,9 @@ def serve(options: argparse.Namespace) -> int:
 
     root = Path(__file__).resolve().parents[2]
     if not (root / "app.py").is_file():
-        raise UserError("The app's files are not beside the engine.", advice="Start it with `make run` from the project's folder.")
+        raise UserError(
+            "The app's files are not beside the engine.", advice="Start it with `make run` from the project's folder."
+        )
     environment = dict(os.environ)
     if options.workspace:
         environment["BIODESK_WORKSPACE"] = str(Path(options.workspace).absolute())

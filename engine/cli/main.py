@@ -28,7 +28,9 @@ def build_parser() -> argparse.ArgumentParser:
     """Return the parser of all commands."""
     common = argparse.ArgumentParser(add_help=False)
     group = common.add_argument_group("everywhere")
-    group.add_argument("--workspace", metavar="DIR", default=argparse.SUPPRESS, help="folder that holds runs and results")
+    group.add_argument(
+        "--workspace", metavar="DIR", default=argparse.SUPPRESS, help="folder that holds runs and results"
+    )
     group.add_argument("--user", metavar="NAME", default=argparse.SUPPRESS, help="who the run is attributed to")
     group.add_argument("--model", default=argparse.SUPPRESS, help="offline (the built-in planner)")
     group.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="one JSON document on stdout")
@@ -40,10 +42,14 @@ def build_parser() -> argparse.ArgumentParser:
         return commands.add_parser(name, help=text, description=text, parents=[common])
 
     def data(command: argparse.ArgumentParser) -> None:
-        command.add_argument("--data", metavar="PATH", action="append", nargs="+", default=[], help="a data file (repeatable)")
+        command.add_argument(
+            "--data", metavar="PATH", action="append", nargs="+", default=[], help="a data file (repeatable)"
+        )
 
     def changes(command: argparse.ArgumentParser) -> None:
-        command.add_argument("--set", metavar="NODE.PARAM=VALUE", action="append", default=[], dest="changes", help="change a parameter")
+        command.add_argument(
+            "--set", metavar="NODE.PARAM=VALUE", action="append", default=[], dest="changes", help="change a parameter"
+        )
 
     ask = add("ask", "Answer a question about data: plan, run, report.")
     ask.add_argument("question")
@@ -78,7 +84,9 @@ def build_parser() -> argparse.ArgumentParser:
     export.add_argument("run_id", metavar="RUN_ID")
     export.add_argument("--format", required=True, choices=(*FORMATS, "ro-crate", "prov"))
     export.add_argument("--out", required=True, metavar="PATH")
-    add("verify", "Re-hash every artifact and record and say what differs.").add_argument("target", metavar="RUN_ID|PATH")
+    add("verify", "Re-hash every artifact and record and say what differs.").add_argument(
+        "target", metavar="RUN_ID|PATH"
+    )
     profile = add("profile", "Say what files can serve as.")
     profile.add_argument("paths", metavar="PATH", nargs="+")
     tools = add("tools", "The catalogue of tools.")

@@ -33,7 +33,9 @@ _LINES = {
     "run_started": lambda e: f"running {e.nodes} steps",
     "node_started": lambda e: f"  {e.node} started" + (f" (attempt {e.attempt})" if e.attempt > 1 else ""),
     "node_retried": lambda e: f"  {e.node} again: {e.why}",
-    "node_finished": lambda e: f"  {e.node} {'reused an earlier result' if e.status == 'cached' else f'done in {e.seconds:.1f} s'}",
+    "node_finished": lambda e: (
+        f"  {e.node} {'reused an earlier result' if e.status == 'cached' else f'done in {e.seconds:.1f} s'}"
+    ),
     "node_failed": lambda e: f"  {e.node} FAILED: {e.error}",
     "node_skipped": lambda e: f"  {e.node} skipped, it needs {e.because}",
     "node_progress": lambda e: f"  {e.node} {e.message}",
@@ -124,7 +126,9 @@ def tool_text(spec: Any) -> str:
     for param in spec.params:
         need = "required" if param.required else f"default {param.default!r}"
         bounds = "".join(
-            f", {word} {bound:g}" for word, bound in (("at least", param.minimum), ("at most", param.maximum)) if bound is not None
+            f", {word} {bound:g}"
+            for word, bound in (("at least", param.minimum), ("at most", param.maximum))
+            if bound is not None
         )
         choices = f", one of {', '.join(param.choices)}" if param.choices else ""
         unit = f" [{param.unit}]" if param.unit else ""
@@ -150,6 +154,12 @@ def doctor_text(report: dict[str, Any]) -> str:
     lines += [f"  {name}: {'isolated' if yes else 'NOT isolated'}" for name, yes in sandbox["isolation"].items()]
     lines += [f"  {text}" for text in sandbox["missing"]]
     lines += ["", "Packages"] + [f"  {name} {version or 'MISSING'}" for name, version in report["packages"].items()]
-    lines += ["", f"Model: {report['model']}", f"Workspace: {report['workspace']['path']} ({report['workspace']['state']})", "", "Settings"]
+    lines += [
+        "",
+        f"Model: {report['model']}",
+        f"Workspace: {report['workspace']['path']} ({report['workspace']['state']})",
+        "",
+        "Settings",
+    ]
     lines += [f"  {name} = {item['value']}  ({item['from']})" for name, item in report["settings"].items()]
     return "\n".join(lines)

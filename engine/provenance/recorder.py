@@ -54,7 +54,13 @@ def provenance(
         "plan": _plan(view),
         "datasets": _datasets(view),
         "steps": [_step(view, node, view.results.get(node.id), registry) for node in (plan.nodes if plan else [])],
-        "findings": [plain(finding) for result in view.results.values() for finding in result.findings],
+        # A step taken out of the plan after it ran keeps its result in the store, but is no part of this analysis.
+        "findings": [
+            plain(finding)
+            for node in (plan.nodes if plan else [])
+            if node.id in view.results
+            for finding in view.results[node.id].findings
+        ],
         "environment": {**record.environment, "sandbox": dict(view.sandbox)},
     }
     if files is not None:

@@ -6,11 +6,12 @@ speaks against a result (warnings, failed checks, missing steps) is carried over
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 
 from engine.domain.findings import Finding
-from engine.domain.plan import OpenQuestion, TaskNode
+from engine.domain.plan import DATA_PREFIX, OpenQuestion, TaskNode
 from engine.domain.report import Report, ReportFigure
 from engine.domain.results import Artifact, NodeResult
 from engine.domain.run_view import RunView
@@ -50,7 +51,7 @@ def compose(view: RunView, registry: ToolRegistry) -> Report:
         summary=_summary(view, registry),
         findings=[finding for _, result in done for finding in result.findings],
         methods=methods,
-        figures=[_figure(node, result, a, registry) for node, result in done for a in _figures(result)],
+        figures=[_figure(view, node, result, a, registry) for node, result in done for a in _figures(result)],
         tables=[artifact for artifact in artifacts if is_table(artifact)],
         limitations=limitations(view),
         next_steps=next_steps(view),
@@ -84,15 +85,13 @@ def is_table(artifact: Artifact) -> bool:
 def _summary(view: RunView, registry: ToolRegistry) -> list[str]:
     opening = [] if is_complete(view) else status_lines(view)[:3]
     ranked = _ranked(view, registry)
-    overall = [finding.text for result in ranked if (finding := overall_finding(result))][:OVERALL_SENTENCES]
-    sentences = list(dict.fromkeys(opening + overall))
-    for result in ranked:
-        for finding in result.findings:
-            if len(sentences) >= SUMMARY_SENTENCES:
-                return sentences
-            if finding.row and finding.text not in sentences:
-                sentences.append(finding.text)
-    return sentences or ["No step finished, so there is nothing to report."]
+    overall = [finding.text for result in ranked if (finding := overall_finding(result))]
+    sentences = list(dict.fromkeys([*opening, *overall[:OVERALL_SENTENCES]]))
+    # Then one detail of each step in turn, so that the first step does not fill the summary alone.
+    details = [[f.text for f in result.findings if f.row] for result in ranked]
+    for row in itertools.zip_longest(*details):
+        sentences += [text for text in row if text and text not in sentences]
+    return sentences[:SUMMARY_SENTENCES] or ["No step finished, so there is nothing to report."]
 
 
 def overall_finding(result: NodeResult) -> Finding | None:
@@ -101,33 +100,72 @@ def overall_finding(result: NodeResult) -> Finding | None:
 
 
 def _ranked(view: RunView, registry: ToolRegistry) -> list[NodeResult]:
-    """Return results with findings, those that answer the question first."""
-    position_of = {node.id: position for position, (node, _) in enumerate(planned(view))}
+    """Return results with findings, those that answer the question first.
 
-    def weight(node: TaskNode) -> int:
-        spec = spec_of(registry, node.tool)
-        return _WEIGHT.get(spec.task_type if spec else node.task_type, 2)
+    Steps that only prepare, check or draw are left out when any other has something to say.
+    """
+    question = _stems(view.record.question)
 
-    def key(pair: tuple[TaskNode, NodeResult]) -> tuple[int, int]:
-        return weight(pair[0]), position_of[pair[0].id]
+    def key(pair: tuple[TaskNode, NodeResult]) -> tuple[int, bool]:
+        spec = spec_of(registry, pair[0].tool)
+        weight = _WEIGHT.get(spec.task_type if spec else pair[0].task_type, 2)
+        told = _stems(" ".join([pair[0].name, *([spec.title, *spec.keywords] if spec else [])]))
+        return weight, not question & told
 
-    return [result for _, result in sorted(done_nodes(view), key=key) if result.findings]
+    found = sorted((pair for pair in done_nodes(view) if pair[1].findings), key=key)
+    answers = [pair for pair in found if key(pair)[0] < _WEIGHT["validation"]]
+    return [result for _, result in answers or found]
+
+
+def _stems(text: str) -> set[str]:
+    """Return the beginnings of a text's longer words, which inflected forms share."""
+    return {word[:6] for word in re.findall(r"[a-z]{4,}", text.lower())} - _COMMON
+
+
+_COMMON = {
+    "which",
+    "what",
+    "with",
+    "from",
+    "that",
+    "this",
+    "these",
+    "does",
+    "have",
+    "betwee",
+    "data",
+    "sample",
+}
 
 
 def _figures(result: NodeResult) -> list[Artifact]:
     return [artifact for artifact in result.artifacts if artifact.type == "figure"]
 
 
-def _figure(node: TaskNode, result: NodeResult, artifact: Artifact, registry: ToolRegistry) -> ReportFigure:
+def _figure(
+    view: RunView, node: TaskNode, result: NodeResult, artifact: Artifact, registry: ToolRegistry
+) -> ReportFigure:
     spec = spec_of(registry, node.tool)
     port = spec.output(artifact.output) if spec else None
     described = port.description.strip().rstrip(".") if port and port.description else ""
     described = described or artifact.output.replace("_", " ")
     caption = f"{node.name}: {described[0].lower() + described[1:] if described[:2].istitle() else described}."
-    tables = [a.name for a in result.artifacts if is_table(a)]
+    tables = [a.name for a in result.artifacts if is_table(a)] or _input_tables(view, node)
     stem = artifact.output.removesuffix("_plot")
     twin = next((a.name for a in result.artifacts if is_table(a) and a.output.startswith(stem)), "")
     return ReportFigure(artifact=artifact, caption=caption, table=twin or (tables[0] if tables else ""))
+
+
+def _input_tables(view: RunView, node: TaskNode) -> list[str]:
+    """Return the tables a step was given by others: what a step that only draws has drawn."""
+    sources = [ref.partition(".") for ref in node.inputs.values() if not ref.startswith(DATA_PREFIX)]
+    return [
+        artifact.name
+        for upstream, _, output in sources
+        if upstream in view.results
+        for artifact in view.results[upstream].artifacts
+        if artifact.output == output and is_table(artifact)
+    ]
 
 
 def limitations(view: RunView) -> list[str]:

@@ -6,7 +6,6 @@ STYLE = """
 @media (prefers-color-scheme: dark) { :root { --text: #dde4ea; --soft: #98a5b3; --line: #34404c; --back: #12181f;
   --panel: #1a222b; --accent: #5cc4c4; --warn-back: #2e2615; --warn-line: #c98a1b; --target: #4d4216; } }
 * { box-sizing: border-box; }
-html { scroll-behavior: smooth; }
 body { margin: 0 auto; max-width: 62rem; padding: 2.5rem 1.5rem 4rem; background: var(--back); color: var(--text);
   font: 1rem/1.6 system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; }
 h1 { font-size: 1.75rem; line-height: 1.25; margin: 0 0 .75rem; font-weight: 650; text-wrap: balance; }
@@ -32,6 +31,7 @@ figcaption { color: var(--soft); font-size: .875rem; margin-top: .4rem; }
 table { border-collapse: collapse; font-size: .8125rem; width: 100%; font-variant-numeric: tabular-nums; }
 caption { text-align: left; padding: .5rem .6rem; font-weight: 600; font-size: .875rem; }
 th, td { padding: .28rem .6rem; text-align: left; white-space: nowrap; border-top: 1px solid var(--line); }
+th.n:first-child { width: 1%; }
 thead th { background: var(--panel); font-weight: 600; }
 td.n, th.n { text-align: right; }
 td.gap { text-align: center; color: var(--soft); }

@@ -69,7 +69,7 @@ def _tool_step(
     view: RunView, node: TaskNode, result: NodeResult, registry: ToolRegistry, bibliography: Bibliography
 ) -> MethodStep:
     spec = spec_of(registry, node.tool)
-    parts = [shorten(spec.description)] if spec else [f"Tool {node.tool} (not in this installation's catalogue)."]
+    parts = [shorten(_unquoted(spec))] if spec else [f"Tool {node.tool} (not in this installation's catalogue)."]
     if node.inputs:
         parts.append(f"Input: {'; '.join(_input_text(view, *item) for item in node.inputs.items())}.")
     settings = settings_text(spec, node, result)
@@ -147,6 +147,15 @@ def _software_step(view: RunView, bibliography: Bibliography) -> MethodStep | No
     where = f" on {system}" if system else ""
     text = f"Computed with {base}{where} and {', '.join(texts)}."
     return MethodStep(node="", name="Software", tool="", text=text, citations=sorted(set(numbers)))
+
+
+def _unquoted(spec: ToolSpec) -> str:
+    """Return a tool's description as prose: names in backticks lose them, parameters read as in the settings."""
+
+    def plain_name(match: re.Match[str]) -> str:
+        return match[1].replace("_", " ") if spec.param(match[1]) else match[1]
+
+    return re.sub(r"`([^`]+)`", plain_name, spec.description)
 
 
 def shorten(text: str, limit: int = DESCRIPTION_LENGTH) -> str:

@@ -13,10 +13,11 @@ _IDENTIFIER_NAMES = re.compile(r"(^|_)(id|ids|entrez|year|barcode|accession|row|
 _INTEGER = re.compile(r"[-+]?\d+")
 
 
-def format_number(value: object, digits: int = 4) -> str:
+def format_number(value: object, digits: int = 4, *, padded: bool = False) -> str:
     """Return a number with thousands separators and about `digits` significant digits; other values as text.
 
-    Digits before the decimal point are never rounded away: 12345.6 is `12,346`, not `12,350`.
+    Digits before the decimal point are never rounded away: 12345.6 is `12,346`, not `12,350`. With `padded`,
+    zeros that were measured are kept: 0.67001 is `0.6700`.
     """
     if value is None:
         return "NA"
@@ -30,10 +31,10 @@ def format_number(value: object, digits: int = 4) -> str:
         return "NA"
     if math.isinf(value):
         return "infinite" if value > 0 else "-infinite"
-    return _format_float(value, digits)
+    return _format_float(value, digits, padded=padded)
 
 
-def _format_float(value: float, digits: int) -> str:
+def _format_float(value: float, digits: int, *, padded: bool) -> str:
     size = abs(value)
     if value == 0:
         return "0"
@@ -41,7 +42,7 @@ def _format_float(value: float, digits: int) -> str:
         return _short_exponent(f"{value:.{digits - 1}e}", strip=True)
     if value == int(value) or size >= 10 ** (digits - 1):
         return f"{value:,.0f}"
-    text = f"{value:.{digits}g}"
+    text = f"{value:#.{digits}g}" if padded else f"{value:.{digits}g}"
     # Rounding can reach the next power of ten: 999.96 is shown as 1,000.
     return text if abs(float(text)) < 10 ** (digits - 1) else f"{float(text):,.0f}"
 
@@ -98,4 +99,6 @@ def format_cell(text: str, column: str) -> str:
     if _INTEGER.fullmatch(stripped):
         plain = _IDENTIFIER_NAMES.search(column) is not None or (stripped[0] == "0" and len(stripped) > 1)
         return stripped if plain or abs(number) < 10_000 else f"{int(stripped):,}"
-    return format_p(number) if is_p_column(column) else format_number(number)
+    if is_p_column(column):
+        return format_p(number)
+    return format_number(number, padded=len(re.sub(r"\D|[eE].*|^0\.0*", "", stripped)) >= 4)

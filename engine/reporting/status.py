@@ -20,14 +20,8 @@ def done_nodes(view: RunView) -> list[tuple[TaskNode, NodeResult]]:
 
 
 def planned(view: RunView) -> Iterable[tuple[TaskNode, NodeResult | None]]:
-    """Return every step of the plan with its result, in the order in which they run."""
-    if view.plan is None:
-        return []
-    try:
-        nodes = view.plan.order()
-    except ValueError:  # a plan that never could run still gets a report that says so
-        nodes = view.plan.nodes
-    return [(node, view.results.get(node.id)) for node in nodes]
+    """Return every step of the plan with its result, in the order in which the plan lists them."""
+    return [(node, view.results.get(node.id)) for node in (view.plan.nodes if view.plan else [])]
 
 
 def is_complete(view: RunView) -> bool:

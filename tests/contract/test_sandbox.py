@@ -68,7 +68,9 @@ class Ran:
 
 def test_code_runs_in_its_folder_and_its_output_and_files_come_back(real: ProcessSandbox, workdir: Path) -> None:
     (workdir / "counts.csv").write_text("gene,n\nTP53,4\n")
-    code = "import sys\nprint(open('counts.csv').read())\nprint('warned', file=sys.stderr)\nopen('out.txt','w').write('é')"
+    code = (
+        "import sys\nprint(open('counts.csv').read())\nprint('warned', file=sys.stderr)\nopen('out.txt','w').write('é')"
+    )
     result = Ran(real, workdir, code).result
     assert (result.status, result.exit_code) == ("ok", 0)
     assert "TP53,4" in result.stdout
@@ -232,7 +234,9 @@ def test_jobs_run_side_by_side_and_keep_apart(real: ProcessSandbox, workdir: Pat
     for thread in threads:
         thread.join()
     assert [results[n].result.stdout.split()[0] for n in range(4)] == ["0", "1", "2", "3"]
-    assert len({results[n].result.stdout.split()[1] for n in range(4)}) == 4, "forks must not share their random numbers"
+    assert len({results[n].result.stdout.split()[1] for n in range(4)}) == 4, (
+        "forks must not share their random numbers"
+    )
     assert time.monotonic() - began < 2.4, "four jobs of 0.7 s one after another would take 2.8 s"
     assert [(workdir / str(n) / "mine").read_text() for n in range(4)] == ["0", "1", "2", "3"]
 

@@ -108,8 +108,8 @@ def test_swapping_the_levels_only_turns_the_signs(experiment, compared):
     )["de_table"].set_index("feature")
     table = compared["de_table"].set_index("feature")
     turned = turned.loc[table.index]
-    np.testing.assert_allclose(turned["log2_fold_change"], -table["log2_fold_change"], atol=1e-4)
-    np.testing.assert_allclose(turned["stat"], -table["stat"], atol=1e-3)
+    np.testing.assert_allclose(turned["log2_fold_change"], -table["log2_fold_change"], rtol=1e-12)
+    np.testing.assert_allclose(turned["stat"], -table["stat"], rtol=1e-12)
 
 
 def test_numbers_are_those_of_a_bare_pydeseq2_script(experiment, compared):
@@ -232,6 +232,20 @@ def test_a_threshold_tests_for_more_than_it(experiment, compared):
     assert (strict["p_adj"] < 0.05).sum() > 50
 
 
+def test_levels_written_as_numbers_are_found_however_they_are_spelt(experiment, compared):
+    counts, sheet, _ = experiment
+    coded = sheet.assign(code=(sheet["treatment"] == "drug").astype(float))
+    result = bulk_rna_de.differential_expression(
+        counts, coded, condition="code", treated="1.0", control="0", covariates=["donor"]
+    )
+    pd.testing.assert_frame_equal(
+        result["de_table"].sort_values("feature", ignore_index=True),
+        compared["de_table"].sort_values("feature", ignore_index=True),
+        rtol=0.02,
+        atol=0.01,
+    )
+
+
 def test_genes_asked_for_are_reported_and_missing_ones_named(experiment):
     counts, sheet, _ = experiment
     result = bulk_rna_de.differential_expression(
@@ -270,6 +284,12 @@ def broken(counts, sheet, how):
         options["covariates"] = ["donor", "clinic"]
     elif how == "one replicate":
         sheet = sheet.drop(index=["drug_2", "drug_3", "drug_4"])
+    elif how == "unique covariate":
+        sheet["tube"] = list("abcdefgh")
+        options["covariates"] = ["tube"]
+    elif how == "text":
+        counts = counts.astype(object)
+        counts.iloc[0, 0] = "<5"
     elif how == "same level":
         options["control"] = "drug"
     return counts, sheet, options
@@ -288,6 +308,8 @@ def broken(counts, sheet, how):
         ("nested", ["'donor' and 'clinic' carry the same information"]),
         ("one replicate", ["'drug' has 1 usable sample"]),
         ("same level", ["both 'drug'"]),
+        ("unique covariate", ["'tube' has a different value in each of the 8 samples"]),
+        ("text", ["holds text", "'<5'"]),
     ],
 )
 def test_unusable_data_are_refused_in_one_sentence(experiment, how, words):

@@ -43,7 +43,7 @@ def test_airway_design_is_paired_by_cell_line() -> None:
     assert match_samples(counts, sheet) == (None, 8, [], [], 1.0)
     assert cross_check([counts, sheet]) == []
     library = profile_file(DATA / "gene_sets" / "h.all.v7.0.symbols.gmt")
-    assert "translate the ids" in cross_check([counts, sheet, library])[0]
+    assert "matched through a gene table" in cross_check([counts, sheet, library])[0]
 
 
 @pytest.mark.parametrize(

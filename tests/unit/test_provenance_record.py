@@ -213,3 +213,11 @@ def test_a_place_without_a_record_is_an_error_in_words(tmp_path):
         verify_path(tmp_path)
     with pytest.raises(NotFoundError, match="no file"):
         verify_path(tmp_path / "nothing.json")
+
+
+def test_a_step_taken_out_of_the_plan_is_no_difference(made):
+    view, store = made
+    plan = view.plan.model_copy(update={"version": 2, "nodes": view.plan.nodes[1:]})
+    shorter = view.model_copy(update={"plan": plan, "report": None})
+    assert verify_run(shorter, store, small_registry()).differences == []
+    assert {f["node"] for f in provenance(shorter, small_registry())["findings"]} == {"n2", "n3"}

@@ -89,7 +89,7 @@ def test_numbers_of_a_finding_link_to_the_row_that_holds_them(made):
     assert "high" in _Page(text).rows[target]
     row = next(f for f in made[0].results["n1"].findings if f.row == {"group": "high"})
     assert float(shown) == pytest.approx(row.values[0].value, abs=0.005)
-    assert f"{row.values[0].value:.4g}" in _Page(text).rows[target]
+    assert f"{row.values[0].value:#.4g}" in _Page(text).rows[target]
 
 
 def test_rows_findings_point_to_are_shown_beyond_the_first(made):

@@ -68,6 +68,8 @@ def test_columns_decide_how_their_cells_are_shown():
     assert format_cell("1234567", "base_count") == "1,234,567"
     assert format_cell("1234567", "entrez_id") == "1234567"
     assert format_cell("00123", "plate") == "00123"
+    assert format_cell("0.67001", "size_factor") == "0.6700"
+    assert format_cell("0.5", "dose") == "0.5"
     assert format_cell("DUSP1", "symbol") == "DUSP1"
     assert format_cell("1_000", "x") == "1_000"
     assert [is_p_column(n) for n in ("p_value", "p_adj", "padj", "fdr", "pct_in", "p53_level", "stop")] == [

@@ -156,3 +156,21 @@ def test_next_steps_name_the_genes_of_this_run(run):
     assert "Confirm DUSP1 by RT-qPCR in samples that were not part of this experiment (dex against none)." in advice
     assert any("lfc_threshold 1" in text for text in advice)
     assert not any("among the covariates" in text for text in advice)
+
+
+def test_summary_prefers_the_step_the_question_asks_for(run):
+    record = run.record.model_copy(update={"question": "Which variable genes stand out?"})
+    report = synthesize(run.model_copy(update={"record": record}), small_registry())
+    assert report.summary[0].startswith("gene1 varies most")
+    assert all("transformed" not in sentence for sentence in report.summary)  # preparation is not an answer
+
+
+def test_a_step_that_only_draws_names_the_table_it_drew(run):
+    first = run.results["n1"]
+    figure = first.artifacts[1].model_copy(update={"node": "n3", "name": "n3_plot.png"})
+    drawn = run.results["n3"].model_copy(update={"artifacts": [figure], "findings": []})
+    report = synthesize(run.model_copy(update={"results": {**run.results, "n3": drawn}}), small_registry())
+    assert [(f.artifact.name, f.table) for f in report.figures] == [
+        ("n1_means_plot.png", "n1_means.csv"),
+        ("n3_plot.png", "n2_expression.csv"),
+    ]

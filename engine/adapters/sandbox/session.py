@@ -226,7 +226,10 @@ class Session:
                 raise WorkerGone("it ended before the job began")
             reply = {"status": self._reason or ("memory" if out_of_memory else ""), "error": ""}
             if not reply["status"] and self._could_end_its_keeper():
-                reply = {"status": "killed", "error": "the process that watched it was ended, most likely by the step itself"}
+                reply = {
+                    "status": "killed",
+                    "error": "the process that watched it was ended, most likely by the step itself",
+                }
         if reply["status"] not in STATUSES:
             raise SandboxUnavailable(
                 f"The process that ran step {self.job.id} ended before it could report. The step's code was not judged.",

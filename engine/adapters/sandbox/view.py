@@ -83,7 +83,14 @@ class Places:
 
     def make(self) -> None:
         """Make the folders; only this user may enter them."""
-        for folder in (self.base, self.staging, self.base / "jobs", self.base / "probe", self.base / "matplotlib", self.base / "numba"):
+        for folder in (
+            self.base,
+            self.staging,
+            self.base / "jobs",
+            self.base / "probe",
+            self.base / "matplotlib",
+            self.base / "numba",
+        ):
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
 
     def read_paths(self) -> list[str]:

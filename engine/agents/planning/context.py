@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -71,7 +72,13 @@ class Context:
         exclude = {column.name.lower() for column in columns}
         exclude |= {level.lower() for column in columns for level in column.levels}
         exclude |= {profile.name.lower().split(".")[0] for profile in self.profiles}
-        return words.genes(self.question, exclude=frozenset(exclude), known=known)
+        text = self.question
+        for column in columns:
+            for level, _ in find_levels(text, column):
+                # `CD14+ Monocyte` is a kind of cell here, not a question about the gene CD14.
+                if not level.isalnum():
+                    text = re.sub(re.escape(level), " ", text, flags=re.IGNORECASE)
+        return words.genes(text, exclude=frozenset(exclude), known=known)
 
     def names_something_of(self, columns: list[ColumnProfile]) -> bool:
         """Say whether the question names one of these columns or levels."""

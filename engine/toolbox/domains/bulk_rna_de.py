@@ -40,13 +40,13 @@ def contrast_matches_design(step: StepOutputs) -> Iterator[Issue]:
     """The samples used belong to the two levels asked for, and both levels have replicates."""
     design = step.table("design_table")
     condition = str(step.params.get("condition", ""))
-    wanted = {str(step.params.get("treated", "")), str(step.params.get("control", ""))}
+    wanted = {str(step.params.get(key, "")).strip().removesuffix(".0") for key in ("treated", "control")}
     if condition not in design:
         message = f"The design table has no column {condition!r}."
         yield Issue(code="no_condition", severity="error", message=message, where="design_table")
         return
-    counts = design[condition].astype(str).str.strip().value_counts()
-    if set(counts.index) != {level.strip() for level in wanted} or counts.min() < 2:
+    counts = design[condition].astype(str).str.strip().str.removesuffix(".0").value_counts()
+    if set(counts.index) != wanted or counts.min() < 2:
         message = f"The design holds {counts.to_dict()} although {sorted(wanted)} were to be compared, 2 samples each."
         yield Issue(code="wrong_levels", severity="error", message=message, where="design_table")
 
@@ -134,6 +134,11 @@ def build_factors(used, condition, treated, control, covariates):
         if n_levels < 2:
             notes.append(f"{column} has the same value ({text.iloc[0]}) in all samples used and is left out.")
             continue
+        if n_levels == len(used) and not is_number:
+            raise ValueError(
+                f"{column!r} has a different value in each of the {len(used)} samples, so adjusting for it leaves nothing "
+                "to compare: take it out of the covariates."
+            )
         name = f"covariate_{position + 1}"
         whole = is_number and bool((numbers % 1 == 0).all())
         if is_number and not (whole and n_levels < len(used) and (label_like or n_levels <= 0.5 * len(used))):
@@ -144,7 +149,9 @@ def build_factors(used, condition, treated, control, covariates):
             if is_number:
                 notes.append(f"{column} holds {n_levels} different whole numbers, taken as labels, not as a quantity.")
         terms.append((name, column))
-    factors["condition"] = pd.Categorical(used[condition], categories=[str(control).strip(), str(treated).strip()])
+    # Alphabetical levels: which one is the reference moves the last digits of the fit, so swapping treated and control
+    # then turns signs and nothing else.
+    factors["condition"] = pd.Categorical(used[condition], categories=sorted([treated, control]))
     return factors, terms, notes
 
 
@@ -297,10 +304,17 @@ def differential_expression(
     warnings += notes
     covariates = list(dict.fromkeys(covariates))
     treated, control = str(treated).strip(), str(control).strip()
+    if condition in sheet:
+        # A column of 0 and 1 with a gap is read as 0.0 and 1.0: either spelling names the level.
+        levels = set(level_text(sheet[condition]).dropna())
+        treated, control = (x if x in levels else x.removesuffix(".0") for x in (treated, control))
     used, notes = choose_samples(sheet, condition, treated, control, covariates)
     warnings += notes
     factors, terms, notes = build_factors(used, condition, treated, control, covariates)
     warnings += notes
+    if shrink:
+        # Shrinkage acts on one coefficient, which must be treated against control.
+        factors["condition"] = factors["condition"].cat.reorder_categories([control, treated])
     freedom = check_design(factors, terms, condition)
     if freedom <= 3:
         warnings.append(
@@ -402,7 +416,7 @@ def differential_expression(
         {
             "text": f"{up + down:,} of {len(table):,} tested genes differ between {treated} and {control}{threshold} "
             f"at a false discovery rate of {100 * alpha:g} %: {up:,} higher and {down:,} lower in {treated} than in "
-            f"{control} ({sizes[treated]} {treated}, {sizes[control]} {control} samples{adjusted}).",
+            f"{control} ({condition}: n = {sizes[treated]} {treated}, n = {sizes[control]} {control}{adjusted}).",
             "values": [
                 {"name": "n_significant", "value": up + down, "unit": "genes"},
                 {"name": "n_up", "value": up, "unit": "genes"},

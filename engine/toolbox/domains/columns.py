@@ -163,8 +163,8 @@ def format_number(x, digits=3):
         return "not available"
     if math.isinf(x):
         return "infinite"
-    if x == 0:
-        return "0"
+    if x == 0 or isinstance(x, int):
+        return str(int(x))
     size = math.floor(math.log10(abs(x)))
     if size >= 7 or size < -4:
         mantissa, exponent = f"{x:.{digits - 1}e}".split("e")

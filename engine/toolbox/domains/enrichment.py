@@ -273,8 +273,8 @@ def over_representation(genes, gene_sets, background, *, min_size: int = 10, max
     significant = int((result["p_adj"] < alpha).sum())
     findings = [
         {
-            "text": f"{significant:,} of {len(result):,} gene sets tested are over-represented at a false discovery rate "
-            f"of {100 * alpha:g} % among {n_query:,} genes, against a background of {n_all:,} genes.",
+            "text": f"{significant:,} of {len(result):,} gene sets tested are over-represented at a false "
+            f"discovery rate of {100 * alpha:g} % among {n_query:,} genes, against a background of {n_all:,} genes.",
             "values": [
                 {"name": "n_significant", "value": significant, "unit": "sets"},
                 {"name": "n_tested", "value": len(result), "unit": "sets"},
@@ -320,9 +320,9 @@ def over_representation(genes, gene_sets, background, *, min_size: int = 10, max
     title="Gene set enrichment analysis (preranked)",
     description=(
         "Test whether the genes of a set gather at the top or bottom of a ranking of all genes (GSEA, weight 1, "
-        "GSEApy): enrichment score, NES, nominal p-value (one-sided, among permutations of the same sign) and FDR q-value from "
-        "permuted sets. Positive NES: the set is increased in the treated group. Sets are permuted, not samples, so the usual cut-off of 0.25 for "
-        "sample permutation would be too lax: 0.05 is the default. Set sizes are counted within the ranking."
+        "GSEApy): enrichment score, NES, nominal p-value (one-sided, among permutations of the same sign) and FDR "
+        "q-value. Positive NES: the set is increased in the treated group. Sets are permuted, not samples, so the usual "
+        "FDR of 0.25 for sample permutation would be too lax: 0.05 is the default. Set sizes are counted within the ranking."
     ),
     domain="functional genomics",
     task_type="analysis",

@@ -45,7 +45,13 @@ def check_counts(counts):
             f"The count matrix has more than one column for sample {name_some(doubled)}: "
             "expected one column a sample; rename or merge them."
         )
-    values = counts.to_numpy(dtype=float)
+    try:
+        values = counts.to_numpy(dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"The count matrix holds text ({error}): expected whole numbers only; correct those cells or leave out the "
+            "columns that are not samples."
+        ) from error
 
     def place(mask):
         row, column = np.argwhere(mask)[0]

@@ -216,12 +216,14 @@ def sc_markers(
             warnings.append(f"No gene is higher in {name} than in {compared}.")
             continue
         shown = rows["symbol" if "symbol" in rows else "gene"].fillna("").tolist()[:5]
+        # Without any cell on the other side the fold change only reflects a small constant.
+        fold = f"log2 fold change {first['log2_fold_change']:.1f}, " if first["pct_out"] > 0 else ""
         findings.append(
             {
                 "text": (
                     f"Leading markers of {name} (n={sizes[name]} cells) are {', '.join(shown)}; "
                     f"{shown[0]} is found in {first['pct_in']:.0f} % of its cells and "
-                    f"{first['pct_out']:.0f} % of {compared} (higher in {name}, adjusted p "
+                    f"{first['pct_out']:.0f} % of {compared} (higher in {name}, {fold}adjusted p "
                     f"{format_p(first['p_adj'])})."
                 ),
                 "values": [

@@ -66,6 +66,7 @@ def draw_survival(curves, unit):
             below.text(tick, number, str(int(at_risk)), ha="center", va="center", fontsize=8)
     below.set_ylim(len(curves) - 0.5, -0.5)
     below.set_yticks(range(len(curves)), list(curves), fontsize=8)
+    below.tick_params(axis="y", length=0, pad=16)
     below.set_title("number at risk", fontsize=8, loc="left")
     below.set_xlabel(f"time ({unit})" if unit else "time (unit of the table)")
     for side in ("top", "right", "left"):

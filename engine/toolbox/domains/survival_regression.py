@@ -210,6 +210,13 @@ def cox_regression(
             "without estimating its effect."
         )
         raise ValueError(message)
+    stray = [name for name in categorical if name not in covariates]
+    if stray:
+        message = (
+            f"The column {stray[0]!r} in categorical is not among the covariates {', '.join(covariates)}; "
+            "add it or drop it."
+        )
+        raise ValueError(message)
     data, chosen, warnings = survival_data(survival, time, event, event_value, [*covariates, *strata])
     design, facts, notes = code_covariates(data, covariates, categorical)
     warnings += notes

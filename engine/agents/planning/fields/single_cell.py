@@ -126,7 +126,8 @@ def _named_labels(ctx: Context, columns: list[ColumnProfile]) -> str:
     for match in find_columns(ctx.question, able):
         if match.strength >= 0.85 and _LABEL_NAMES.search(match.name):
             return match.name
-    return ""
+    named = [c for c in able if _LABEL_NAMES.search(c.name) and find_levels(ctx.question, c)]
+    return max(named, key=lambda c: len(find_levels(ctx.question, c))).name if named else ""
 
 
 def _markers(ctx: Context, chain: _Chain, labels: str) -> None:
@@ -139,11 +140,28 @@ def _markers(ctx: Context, chain: _Chain, labels: str) -> None:
     else:
         chain.upto("sc_cluster")
         group, why = "cluster", "Markers are found for the clusters."
-    params = {"group_by": group, "top_n": words.top_n(ctx.question), "method": method}
+    named = _named_groups(ctx, group)
+    params: dict[str, object] = {
+        "group_by": group,
+        "top_n": words.top_n(ctx.question),
+        "method": method,
+        "groups": named[:1],
+    }
+    if len(named) == 2:
+        params["reference"] = named[1]
+        why += f" {named[0]!r} is compared with {named[1]!r}, as the question names them."
+    else:
+        params["groups"] = named
     ctx.builder.add("sc_markers", params, inputs={"adata": chain.data}, reasons=[why])
     ctx.warnings.append(
         "P-values of markers are too small to be taken literally: the same cells defined the groups and are compared here."
     )
+
+
+def _named_groups(ctx: Context, label: str) -> list[str]:
+    found = ctx.profile_as(DataType.ANNDATA)
+    column = found[0].column(label) if found else None
+    return [level for level, _ in find_levels(ctx.question, column)] if column else []
 
 
 def _compares_conditions(ctx: Context, columns: list[ColumnProfile]) -> bool:

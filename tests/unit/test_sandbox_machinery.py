@@ -1,0 +1,225 @@
+"""What happens when the machinery that runs steps dies, is closed or is missing a part: nothing outlives it, nothing hangs."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from engine.adapters.process_sandbox import ProcessSandbox
+from engine.adapters.sandbox.cgroup import ControlGroups
+from engine.adapters.sandbox.worker import find_bubblewrap
+from engine.domain.results import ExecResult
+from engine.errors import SandboxUnavailable
+from engine.ports import Job, Limits
+from engine.runtime.cancel import CancelSource
+
+ROOT = Path(__file__).resolve().parents[2]
+MACHINERY = {
+    "bubblewrap": {"use_bubblewrap": True},
+    "namespaces_without_control_groups": {"use_bubblewrap": False, "control_groups": False},
+    "plain": {"use_bubblewrap": False, "isolations": (), "control_groups": False},
+}
+
+
+def run(sandbox: ProcessSandbox, code: str, name: str = "job", **limits: float) -> ExecResult:
+    workdir = sandbox._places.scratch / "runs" / name
+    workdir.mkdir(parents=True, exist_ok=True)
+    job = Job(id=name, code=textwrap.dedent(code), workdir=workdir, limits=Limits(**{"seconds": 20.0, **limits}))
+    return sandbox.run(job, on_output=lambda *_: None, cancel=CancelSource())
+
+
+def _tree() -> list[psutil.Process]:
+    return psutil.Process().children(recursive=True)
+
+
+def _workers() -> list[psutil.Process]:
+    found = []
+    for process in _tree():
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if process.status() != "zombie" and "sandbox_worker" in " ".join(process.cmdline()):
+                found.append(process)
+    return found
+
+
+def _eventually(condition, seconds: float = 2.0) -> bool:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if condition():
+                return True
+        time.sleep(0.02)
+    return False
+
+
+@pytest.fixture(params=MACHINERY)
+def options(request: pytest.FixtureRequest) -> dict:
+    if "bubblewrap" in request.param and find_bubblewrap() is None:
+        pytest.skip("bubblewrap is not installed or cannot make namespaces on this machine")
+    return {"preload": ("json",), **MACHINERY[request.param]}
+
+
+def test_a_worker_that_dies_between_jobs_is_replaced_unnoticed(options: dict, tmp_path: Path) -> None:
+    sandbox = ProcessSandbox(tmp_path, **options)
+    try:
+        sandbox.warm()
+        for process in _workers():
+            process.kill()
+        assert run(sandbox, "print('alive')").stdout == "alive\n"
+        assert run(sandbox, "print('again')").stdout == "again\n"
+        sandbox.warm()
+        assert sandbox.is_warm
+    finally:
+        sandbox.close()
+
+
+def test_a_job_lost_with_its_worker_is_the_machines_fault_and_the_next_one_runs(options: dict, tmp_path: Path) -> None:
+    sandbox = ProcessSandbox(tmp_path, **options)
+    try:
+        sandbox.warm()
+        workdir = tmp_path / "w"
+        workdir.mkdir()
+        shown = []
+
+        def sink(_: str, text: str) -> None:
+            shown.append(text)
+            for process in _tree():
+                process.kill()
+
+        job = Job(id="lost", code="import time; print('on', flush=True); time.sleep(20)", workdir=workdir)
+        with pytest.raises(SandboxUnavailable, match="not judged") as raised:
+            sandbox.run(job, on_output=sink, cancel=CancelSource())
+        assert raised.value.retryable
+        assert shown == ["on\n"]
+        assert run(sandbox, "print('next')").stdout == "next\n"
+    finally:
+        sandbox.close()
+
+
+def test_nothing_outlives_an_engine_that_is_killed(options: dict, tmp_path: Path) -> None:
+    owner = f"""
+import sys, threading
+sys.path.insert(0, {str(ROOT)!r})
+from pathlib import Path
+from engine.adapters.process_sandbox import ProcessSandbox
+from engine.ports import Job
+from engine.runtime.cancel import CancelSource
+root = Path({str(tmp_path)!r})
+sandbox = ProcessSandbox(root, **{options!r})
+(root / "w").mkdir()
+code = '''
+import os, time
+if os.fork() == 0:
+    os.setsid()
+while True:
+    with open("alive", "a") as file:
+        file.write(".")
+    time.sleep(0.02)
+'''
+sandbox.run(Job(id="j", code=code, workdir=root / "w"), on_output=print, cancel=CancelSource())
+"""
+    process = subprocess.Popen([sys.executable, "-c", owner])
+    alive = tmp_path / "w" / "alive"
+    try:
+        assert _eventually(lambda: alive.exists() and alive.stat().st_size > 20, 15)
+        started = [p for p in psutil.Process(process.pid).children(recursive=True)]
+        assert started
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert _eventually(lambda: not any(p.is_running() and p.status() != "zombie" for p in started), 2.0)
+    size = alive.stat().st_size
+    time.sleep(0.2)
+    assert alive.stat().st_size == size
+
+
+def test_an_engine_killed_while_its_worker_imports_leaves_nothing(tmp_path: Path) -> None:
+    slow = tmp_path / "lib"
+    slow.mkdir()
+    (slow / "slow_module.py").write_text("import time\nt = time.time()\nwhile time.time() < t + 30: pass\n")
+    owner = f"""
+import sys
+sys.path.insert(0, {str(ROOT)!r})
+from pathlib import Path
+from engine.adapters.sandbox import view
+view.package_paths = lambda: [{str(slow)!r}]
+from engine.adapters.process_sandbox import ProcessSandbox
+sandbox = ProcessSandbox(Path({str(tmp_path / "scratch")!r}), preload=("slow_module",))
+sandbox._ensure_warm()
+print("started", flush=True)
+import time; time.sleep(60)
+"""
+    process = subprocess.Popen([sys.executable, "-c", owner], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    try:
+        assert process.stdout.readline() == b"started\n"
+        assert _eventually(lambda: bool(psutil.Process(process.pid).children(recursive=True)))
+        time.sleep(0.3)
+        started = psutil.Process(process.pid).children(recursive=True)
+        assert started
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+    assert _eventually(lambda: not any(p.is_running() and p.status() != "zombie" for p in started), 2.0)
+
+
+def test_a_bubblewrap_that_cannot_make_namespaces_is_not_used_and_the_report_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = tmp_path / "bin" / "bwrap"
+    broken.parent.mkdir()
+    broken.write_text("#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n")
+    broken.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{broken.parent}:{os.environ['PATH']}")
+    sandbox = ProcessSandbox(tmp_path / "scratch", preload=())
+    try:
+        report = sandbox.report()
+        assert report.kind == "process"
+        assert any("bubblewrap is not used" in sentence for sentence in report.missing)
+        assert run(sandbox, "print(1)").status == "ok"
+    finally:
+        sandbox.close()
+
+
+def test_a_job_does_not_wait_for_ever_for_a_worker_that_is_still_importing(tmp_path: Path) -> None:
+    sandbox = ProcessSandbox(tmp_path, preload=("scanpy",), warm_wait=0.0)
+    try:
+        assert run(sandbox, "import sys; print('scanpy' in sys.modules)").stdout == "False\n"
+    finally:
+        sandbox.close()
+
+
+def test_a_folder_outside_the_scratch_folder_can_be_worked_in(tmp_path: Path) -> None:
+    sandbox = ProcessSandbox(tmp_path / "scratch", preload=("json",))
+    try:
+        workdir = tmp_path / "elsewhere"
+        workdir.mkdir()
+        job = Job(id="j", code="open('out', 'w').write('here')", workdir=workdir)
+        assert sandbox.run(job, on_output=lambda *_: None, cancel=CancelSource()).status == "ok"
+        assert (workdir / "out").read_text() == "here"
+    finally:
+        sandbox.close()
+
+
+def test_closing_ends_running_jobs_and_refuses_new_ones(tmp_path: Path) -> None:
+    sandbox = ProcessSandbox(tmp_path, preload=("json",))
+    sandbox.warm()
+    sandbox.close()
+    assert _eventually(lambda: not _workers())
+    assert [(p.pid, p.name()) for p in psutil.Process().children() if p.status() == "zombie"] == []
+    with pytest.raises(SandboxUnavailable, match="closed"):
+        run(sandbox, "pass")
+
+
+def test_control_groups_count_only_where_they_can_be_made() -> None:
+    assert ControlGroups(allowed=False).make() is None
+    assert not ControlGroups(allowed=False).available
