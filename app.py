@@ -19,6 +19,7 @@ page = st.navigation(
         ],
     }
 )
+st.session_state["framed"] = True
 page.run()
 
 from pages._sidebar import draw_foot  # noqa: E402 - after the page: the page must be on the screen first

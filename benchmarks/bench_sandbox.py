@@ -2,8 +2,8 @@
 
     python benchmarks/bench_sandbox.py [--rounds 25] [--json] [--real]
 
-Writes benchmarks/results/sandbox.json. `--real` adds a real analysis (neighbours and UMAP of the 700 blood cells that ship
-with scanpy) in a warm step and as a script of its own.
+Writes benchmarks/results/sandbox.json. `--real` adds a real analysis (neighbours and UMAP of the 700 blood cells that
+ship with scanpy) in a warm step and as a script of its own.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def step(sandbox: ProcessSandbox, code: str) -> tuple[float, float]:
 
 
 def script(code: str) -> tuple[float, float]:
-    """Run the code as a script of its own; all of it is counted as overhead but for the code, which is next to nothing."""
+    """Run the code as a script of its own; all of it counts as overhead, for the code itself is next to nothing."""
     began = time.perf_counter()
     environment = {**os.environ, "MPLBACKEND": "Agg"}
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, env=environment)
@@ -65,7 +65,7 @@ def script(code: str) -> tuple[float, float]:
 
 
 def row(name: str, action: Callable[[], tuple[float, float]], rounds: int) -> dict[str, Any]:
-    """Measure `rounds` times, with a pause in which the sandbox may make the next step ready, as it has in a real run."""
+    """Measure `rounds` times, with pauses in which the sandbox may make the next step ready, as in a real run."""
     times = []
     for _ in range(rounds):
         times.append(action())

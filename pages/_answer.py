@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from pages._graph import levels_of
 from pages._tables import rows_shown_by, save_button, show_artifact, show_figure, show_frame, table_of
 from pages._words import duration, number, plain, size
 
 if TYPE_CHECKING:
     from engine.api import Engine, RunView
 
-FINDINGS_SHOWN = 12
+FINDINGS_SHOWN, FIGURES_SHOWN = 12, 4
 
 
 def draw_answer(engine: Engine, view: RunView) -> None:
@@ -24,7 +25,7 @@ def draw_answer(engine: Engine, view: RunView) -> None:
     seconds = view.record.usage.seconds
     if seconds:
         st.caption(f"{duration(seconds)} of computing, no model used")
-    _figures(engine, report, run_id)
+    _figures(engine, view, report, run_id)
     _findings(engine, report, run_id)
     if report.limitations:
         with st.container(border=True, key=f"limits_{run_id}"):
@@ -34,19 +35,29 @@ def draw_answer(engine: Engine, view: RunView) -> None:
     _methods(report, run_id)
 
 
-def _figures(engine: Engine, report: Any, run_id: str) -> None:
+def _figures(engine: Engine, view: RunView, report: Any, run_id: str) -> None:
+    # What stands deepest in the plan is nearest to the answer; the steps that prepare it come last.
+    depth = levels_of(view.plan) if view.plan else {}
+    figures = sorted(report.figures, key=lambda figure: -depth.get(figure.artifact.node, 0))
     tables = {artifact.name: artifact for artifact in report.tables}
-    for start in range(0, len(report.figures), 2):
-        for column, figure in zip(st.columns(2), report.figures[start : start + 2], strict=False):
+    _figure_rows(engine, figures[:FIGURES_SHOWN], tables, run_id)
+    if len(figures) > FIGURES_SHOWN:
+        rest = figures[FIGURES_SHOWN:]
+        with st.expander(f"More figures ({len(rest)})", icon=":material/image:", key=f"more_figures_{run_id}"):
+            _figure_rows(engine, rest, tables, run_id)
+
+
+def _figure_rows(engine: Engine, figures: list[Any], tables: dict[str, Any], run_id: str) -> None:
+    for start in range(0, len(figures), 2):
+        for column, figure in zip(st.columns(2), figures[start : start + 2], strict=False):
             with column:
                 show_figure(engine, figure.artifact, caption=figure.caption)
-                with st.container(horizontal=True):
-                    path = engine.artifact(figure.artifact.sha256)
-                    save_button(path, figure.artifact.name, key=f"figure_{run_id}_{figure.artifact.name}")
+                name = figure.artifact.name
+                save_button(engine.artifact(figure.artifact.sha256), name, key=f"figure_{run_id}_{name}")
                 twin = tables.get(figure.table)
                 if twin is not None:
-                    with st.expander("The numbers of this figure", key=f"twin_{run_id}_{figure.artifact.name}"):
-                        show_artifact(engine, twin, key=f"twin_{run_id}_{figure.artifact.name}")
+                    with st.expander("The numbers of this figure", key=f"twin_{run_id}_{name}"):
+                        show_artifact(engine, twin, key=f"twin_{run_id}_{name}")
 
 
 def _findings(engine: Engine, report: Any, run_id: str) -> None:

@@ -167,6 +167,17 @@ def draw_versions(engine: Engine, view: RunView) -> None:
             st.table(rows, border="horizontal", hide_index=True)
 
 
+def chosen_step(plan: TaskDag, *, key: str) -> str:
+    """Return the chosen step, the first one while none was chosen."""
+    ids = [node.id for node in ordered(plan)]
+    wanted = st.session_state.pop("step_wanted", None)
+    if wanted in ids:
+        st.session_state[key] = wanted
+    if st.session_state.get(key) not in ids and ids:
+        st.session_state[key] = ids[0]
+    return str(st.session_state.get(key) or "")
+
+
 def step_choice(plan: TaskDag, clicked: str, *, key: str) -> str:
     """Draw the steps as buttons to choose from and return the chosen one; a click in the graph chooses too."""
     ids = [node.id for node in ordered(plan)]
@@ -174,10 +185,5 @@ def step_choice(plan: TaskDag, clicked: str, *, key: str) -> str:
     if clicked in ids and st.session_state.get(seen) != clicked:
         st.session_state[key] = clicked
     st.session_state[seen] = clicked
-    wanted = st.session_state.pop("step_wanted", None)
-    if wanted in ids:
-        st.session_state[key] = wanted
-    if st.session_state.get(key) not in ids and ids:
-        st.session_state[key] = ids[0]
     chosen = st.pills("Step", ids, format_func=step_name(plan), key=key, label_visibility="collapsed")
     return chosen or (ids[0] if ids else "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -17,7 +18,7 @@ _NO_TEMPLATE = str.maketrans("{}|", "()/")
 """Braces and bars are commands in the chart library's labels."""
 DRAWN_WIDTH = 900
 """In pixels; the drawing is stretched to the page's width."""
-ROW_HEIGHT, UPRIGHT_ROW = 74, 58
+ROW_HEIGHT, UPRIGHT_ROW = 84, 58
 MOST_COLUMNS = 8
 TEXT, PAGE = {"light": "#1b2528", "dark": "#e6ecee"}, {"light": "#ffffff", "dark": "#12191b"}
 """As in `.streamlit/config.toml`: charts cannot ask the page for its colours."""
@@ -72,6 +73,7 @@ def layered_graph(columns: list[list[dict[str, Any]]], links: list[dict[str, str
     ]
     known = {node["id"] for node in nodes}
     shown = list({(link["source"], link["target"]): link for link in links}.values())
+    height = rows * (UPRIGHT_ROW if upright else ROW_HEIGHT)
     spec = {
         "tooltip": {"formatter": "{b}"},
         "animation": False,
@@ -79,23 +81,21 @@ def layered_graph(columns: list[list[dict[str, Any]]], links: list[dict[str, str
             {
                 "type": "graph",
                 "layout": "none",
-                "left": min(100, room / 2),
-                "right": min(100, room / 2),
-                "top": 16,
-                "bottom": 44,
-                "preserveAspect": False,
+                "left": 0,
+                "right": 0,
+                "top": 0,
+                "bottom": 0,
                 "selectedMode": "single",
                 "edgeSymbol": ["none", "arrow"],
                 "edgeSymbolSize": 7,
                 "lineStyle": {"width": 1.5, "curveness": 0, "opacity": 0.6},
                 "emphasis": {"focus": "none"},
                 "select": {"itemStyle": {"borderWidth": 3, "borderColor": TEXT[_theme()]}},
-                "data": nodes,
+                "data": [*nodes, *_corners(height)],
                 "links": [link for link in shown if link["source"] in known and link["target"] in known],
             }
         ],
     }
-    height = max(110, rows * (UPRIGHT_ROW if upright else ROW_HEIGHT) + 30)
     event = st.echarts_chart(spec, height=height, key=key, on_select="rerun", renderer="svg", alt=alt)
     for group in event.get("selection", {}).get("selected", []):
         for index in group.get("data_indices", []):
@@ -104,17 +104,25 @@ def layered_graph(columns: list[list[dict[str, Any]]], links: list[dict[str, str
     return ""
 
 
+def _corners(height: float) -> list[dict[str, Any]]:
+    """Return two invisible nodes that fix the drawing's extent; the chart would stretch whatever it finds."""
+    unseen = {"symbolSize": 0.01, "itemStyle": {"opacity": 0}, "label": {"show": False}, "tooltip": {"show": False}}
+    return [
+        {"id": "_corner_1", "name": " ", "x": 0, "y": 0, **unseen},
+        {"id": "_corner_2", "name": "  ", "x": DRAWN_WIDTH, "y": height, **unseen},
+    ]
+
+
 def _placed(
     node: dict[str, Any], depth: int, across: float, *, room: float, upright: bool, widest: int
 ) -> dict[str, Any]:
-    x = across * DRAWN_WIDTH if upright else depth * room
-    y = depth * UPRIGHT_ROW if upright else across * widest * ROW_HEIGHT
-    letters = max(8, int((room - 14) / 6.4))
-    lines = [
-        line if len(line) <= letters else line[: letters - 2].rstrip() + "..."
-        for line in node["label"]["formatter"].split("\n")
-    ]
-    return {**node, "x": x, "y": y, "label": {**node["label"], "formatter": "\n".join(lines)}}
+    # Room for the label below a mark: a mark stands a third down its cell.
+    x = across * DRAWN_WIDTH if upright else (depth + 0.5) * room
+    y = (depth + 0.35) * UPRIGHT_ROW if upright else across * widest * ROW_HEIGHT - 0.15 * ROW_HEIGHT
+    letters = max(8, int((room - 10) / 6.6))
+    name, *below = node["label"]["formatter"].split("\n")
+    lines = textwrap.wrap(name, letters, max_lines=1 if upright else 2, placeholder="...") or [""]
+    return {**node, "x": x, "y": y, "label": {**node["label"], "formatter": "\n".join([*lines, *below])}}
 
 
 def graph_node(

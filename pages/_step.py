@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from engine.api import Engine, RunView
 
 TEXT_SHOWN = 50_000
+FIGURE_WIDTH = 640
 
 
 def draw_step(engine: Engine, view: RunView, node_id: str) -> None:
@@ -54,8 +55,7 @@ def _head(engine: Engine, view: RunView, node: Any, result: Any, spec: Any) -> N
             attempts = f" · {counted(result.attempts, 'attempt')}" if result.attempts > 1 else ""
             memory = f" · {result.peak_memory_mb:,.0f} MB" if result.peak_memory_mb else ""
             st.caption(f"{duration(result.seconds)}{attempts}{memory}", width="content")
-    reasons = " ".join(node.reasons) or spec.description
-    st.caption(plain(f"{spec.title}. {reasons}"))
+    st.caption(plain(" ".join(node.reasons) or f"{spec.description.split('. ')[0].rstrip('.')}."))
     if result and result.error:
         st.markdown(f":red[:material/error:] {plain(result.error)}")
 
@@ -75,7 +75,8 @@ def _results(engine: Engine, view: RunView, result: Any) -> None:
     for artifact in sorted(result.artifacts, key=lambda a: a.type != "figure"):
         if artifact.type != "figure":
             st.markdown(f"**{plain(artifact.name)}**")
-        show_artifact(engine, artifact, key=f"step_{artifact.name}")
+        with st.container(width=FIGURE_WIDTH if artifact.type == "figure" else "stretch"):
+            show_artifact(engine, artifact, key=f"step_{artifact.name}")
 
 
 def _checks(engine: Engine, view: RunView, node_id: str, result: Any) -> None:

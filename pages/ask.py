@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from pages._answer import draw_answer
+from pages._downloads import draw_downloads
 from pages._engine import attempt, run_page, show_message
+from pages._frame import inside_frame
 from pages._live import activity_of, follow, is_working
 from pages._plan import draw_brief, draw_problems, draw_questions, run_it
 from pages._profile_card import draw_card, profile_of
@@ -243,9 +246,6 @@ def _reply(engine: Engine, view: RunView) -> None:
     if record.error:
         show_message(record.error, activity_of(engine, record.run_id).advice)
     if view.report is not None:
-        from pages._answer import draw_answer
-        from pages._downloads import draw_downloads
-
         draw_downloads(engine, record.run_id, ("html", "pdf", "notebook", "bundle"), key="ask")
         draw_answer(engine, view)
 
@@ -284,10 +284,11 @@ def _proposal(engine: Engine, view: RunView) -> None:
             st.switch_page("pages/plan_run.py", query_params={"run": run_id})
 
 
-run_id = run_in_focus()
-asked = None
-st.title("Ask")
-if not run_id:
-    st.caption("A question about your data. You get a checked plan, then a report, a notebook and a record of how.")
-    asked = _question_field("What do you want to know of your data?")
-run_page(draw)
+if inside_frame():
+    run_id = run_in_focus()
+    asked = None
+    st.title("Ask")
+    if not run_id:
+        st.caption("A question about your data. You get a checked plan, then a report, a notebook and a record of how.")
+        asked = _question_field("What do you want to know of your data?")
+    run_page(draw)

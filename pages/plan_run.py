@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from pages._activity import headline
 from pages._downloads import draw_download_menu
-from pages._editor import draft_of, draw_editor, draw_versions, step_choice
+from pages._editor import chosen_step, draft_of, draw_editor, draw_versions, step_choice
 from pages._engine import attempt, run_page, show_message
+from pages._frame import inside_frame
 from pages._graph import task_graph
 from pages._live import activity_of, follow, is_working
 from pages._plan import ordered, read_from, step_name
@@ -70,9 +72,11 @@ def _one(engine: Engine, run_id: str) -> None:
 
 def _edit(engine: Engine, view: RunView) -> None:
     draft = draft_of(view)
-    clicked = task_graph(draft.plan, {}, key=f"graph_{view.record.run_id}")
+    key = f"step_{view.record.run_id}"
+    chosen = chosen_step(draft.plan, key=key)
+    clicked = task_graph(draft.plan, {}, key=f"graph_{view.record.run_id}", selected=chosen)
     _table_twin(draft.plan, view)
-    selected = step_choice(draft.plan, clicked, key=f"step_{view.record.run_id}")
+    selected = step_choice(draft.plan, clicked, key=key)
     draw_editor(engine, view, draft, selected)
     draw_versions(engine, view)
 
@@ -88,13 +92,11 @@ def _watch(engine: Engine, run_id: str) -> None:
     st.session_state[f"watched_{run_id}"] = working
     statuses = {node_id: result.status for node_id, result in view.results.items()}
     if working:
-        from pages._activity import headline
-
         statuses |= activity.statuses()
         text = f"{plain(headline(activity))} · {duration(activity.elapsed)}"
         st.progress(min(1.0, activity.done / max(1, len(view.plan.nodes))), text=text)
     key = f"step_{run_id}"
-    clicked = task_graph(view.plan, statuses, key=f"graph_{run_id}", selected=st.session_state.get(key) or "")
+    clicked = task_graph(view.plan, statuses, key=f"graph_{run_id}", selected=chosen_step(view.plan, key=key))
     _table_twin(view.plan, view, statuses)
     selected = step_choice(view.plan, clicked, key=key)
     if selected:
@@ -154,6 +156,7 @@ def _start(action) -> None:
         _open(started[0])
 
 
-run_id = run_in_focus()
-st.title("Plan & Run")
-run_page(draw)
+if inside_frame():
+    run_id = run_in_focus()
+    st.title("Plan & Run")
+    run_page(draw)

@@ -9,6 +9,7 @@ import streamlit as st
 from pages._compare import changed_findings, differences
 from pages._downloads import draw_download_menu
 from pages._engine import attempt, run_page
+from pages._frame import inside_frame
 from pages._lineage import draw_lineage
 from pages._live import is_working
 from pages._plan import ordered, step_name
@@ -189,5 +190,6 @@ def _plain_table(rows: list[dict[str, str]], otherwise: str) -> None:
     st.table([{n: plain(text) for n, text in row.items()} for row in rows], border="horizontal", hide_index=True)
 
 
-st.title("Provenance")
-run_page(draw)
+if inside_frame():
+    st.title("Provenance")
+    run_page(draw)

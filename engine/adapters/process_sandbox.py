@@ -1,7 +1,7 @@
 """Runs code that is not trusted as a process on this machine, as tightly as this machine allows, in milliseconds.
 
-A worker that imported the scientific libraries once is kept ready, and each job is a fork of it inside walls of its own.
-What the walls are made of is found out, not assumed: bubblewrap and private namespaces, else Landlock, else limits alone;
+A worker that imported the scientific libraries once is kept ready, and each job is a fork of it inside walls of its
+own. What the walls are made of is found out and not assumed: bubblewrap and namespaces, else Landlock, else limits;
 `report` runs hostile code to say which of them hold here.
 """
 
@@ -29,9 +29,11 @@ from engine.errors import SandboxUnavailable
 from engine.ports import CancelToken, Job, OutputSink, SandboxReport
 
 PRELOAD = (
-    "numpy", "numpy.random", "pandas", "scipy.stats", "scipy.sparse", "matplotlib.pyplot", "statsmodels.api", "sklearn", "anndata",
-    "scanpy", "pydeseq2.dds", "pydeseq2.ds", "gseapy", "lifelines", "threadpoolctl",
+    "numpy", "numpy.random", "pandas", "scipy.stats", "scipy.sparse", "matplotlib.pyplot", "statsmodels.api", "sklearn",
+    "anndata", "scanpy", "pydeseq2.dds", "pydeseq2.ds", "gseapy", "lifelines", "threadpoolctl",
 )  # fmt: skip
+PRELOAD_SINGLE_CELL = ("umap", "pynndescent")
+"""Worth adding with a lasting `cache`: what they compile at import takes a quarter of a minute the first time."""
 START_SECONDS = 20.0
 WARM_SECONDS = 180.0
 MOST_RESTARTS = 3
@@ -66,6 +68,8 @@ class ProcessSandbox:
         use_bubblewrap: Whether to use it; None uses it where it works.
         preload: Modules a warm worker imports; missing ones are left out. Empty: every job starts cold.
         readable: Further paths every job may read.
+        cache: Where a worker's compiled functions and font list are kept, readable but never writable for jobs;
+            a folder that several workspaces of this user share spares each making its own. None: in `scratch_root`.
         warm_wait: How many seconds a job waits for a worker that is still importing before it starts cold.
         isolations: Which of `namespaces` and `landlock` may be used; None for both. For tests and for `doctor`.
         control_groups: Whether control groups may be used.
@@ -78,6 +82,7 @@ class ProcessSandbox:
         use_bubblewrap: bool | None = None,
         preload: Sequence[str] = PRELOAD,
         readable: Sequence[Path] = (),
+        cache: Path | None = None,
         warm_wait: float = 30.0,
         isolations: Sequence[str] | None = None,
         control_groups: bool = True,
@@ -88,7 +93,8 @@ class ProcessSandbox:
                 advice="Run Biodesk on Linux, macOS or in the Windows Subsystem for Linux.",
             )
         scratch_root.mkdir(parents=True, exist_ok=True)
-        self._places = Places(scratch_root.resolve(), tuple(str(path.resolve()) for path in readable))
+        shown = tuple(str(path.resolve()) for path in readable)
+        self._places = Places(scratch_root.resolve(), shown, cache.resolve() if cache else None)
         self._use_bubblewrap = use_bubblewrap
         self._preload = tuple(preload)
         self._warm_wait = warm_wait

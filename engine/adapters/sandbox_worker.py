@@ -5,15 +5,16 @@
 Three kinds of process, each a fork of the one before:
 
 - the *nursery* imports the heavy libraries once and holds nothing else: no key, no database, no data of a user;
-- an *attendant* waits for one job, forked ahead of it so that the job need not wait. Where the system allows it is the first process of a process namespace of its own,
+- an *attendant* waits for one job, forked ahead of it so that the job need not wait. Where the system allows it is the
+  first process of a process namespace of its own,
   so that nothing a job starts outlives it. It sets up the walls, starts the job, enforces the limits, ends the job's
   whole process tree and reports;
 - the *job* runs the code.
 
-The engine sends, over the control socket, one byte with three descriptors: a channel, and the write ends of a stdout and a
-stderr. The nursery forks an attendant that says "here" on the channel and waits for a request (a length, then JSON). It says
-"begun" when the walls stand, and answers with one JSON line when nothing of the job is left. Any further byte, or the end of
-the channel, means: kill it now.
+The engine sends, over the control socket, one byte with three descriptors: a channel, and the write ends of a stdout
+and a stderr. The nursery forks an attendant that says "here" on the channel and waits for a request (a length, then
+JSON). It says "begun" when the walls stand, and answers with one JSON line when nothing of the job is left. Any further
+byte, or the end of the channel, means: kill it now.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ from typing import Any
 
 if __name__ == "__main__":
     _spec = importlib.util.spec_from_file_location("confine", Path(__file__).parent / "sandbox" / "confine.py")
-    assert _spec is not None and _spec.loader is not None
+    assert _spec is not None
+    assert _spec.loader is not None
     confine = importlib.util.module_from_spec(_spec)
     _spec.loader.exec_module(confine)
 else:
@@ -336,7 +338,10 @@ class Attendant:
         if stopped:
             return {**result, **_why_stopped(stopped, request)}
         assert status is not None
-        return {**result, **_how_it_ended(status, str(notes.get("error", "")), notes.get("memory") is True, request)}
+        return {
+            **result,
+            **_how_it_ended(status, str(notes.get("error", "")), request, memory=notes.get("memory") is True),
+        }
 
     def _excess(self, request: dict[str, Any]) -> str:
         """Say which limit the job's processes together are over: where no control group counts, this does."""
@@ -346,7 +351,7 @@ class Attendant:
         limit = request["memory_mb"] << 20
         rough = sum(_own_bytes(pid) for pid in pids)
         self.peak_bytes = max(self.peak_bytes, rough if len(pids) == 1 else 0)
-        # Pages shared with the nursery count for each process above; the exact share is dearer, so only when it matters.
+        # Pages shared with the nursery count for each process; the exact share is dearer, so only when it matters.
         if rough > limit and sum(_fair_share_bytes(pid) for pid in pids) > limit:
             return "memory"
         return ""
@@ -404,7 +409,7 @@ def _why_stopped(reason: str, request: dict[str, Any]) -> dict[str, Any]:
     return {"status": "cancelled", "error": "it was cancelled"}
 
 
-def _how_it_ended(status: int, error: str, memory: bool, request: dict[str, Any]) -> dict[str, Any]:
+def _how_it_ended(status: int, error: str, request: dict[str, Any], *, memory: bool) -> dict[str, Any]:
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         try:
@@ -548,6 +553,8 @@ def _settle_libraries(threads: int) -> None:
     if "numba.core.config" in loaded:
         config = loaded["numba.core.config"]
         config.NUMBA_NUM_THREADS = threads
+        if "numba.np.ufunc.parallel" in loaded:
+            loaded["numba.np.ufunc.parallel"].NUM_THREADS = threads
         config.CACHE_DIR = os.environ["NUMBA_CACHE_DIR"]
         _tolerate_read_only_cache()
     if threads > 1 and "threadpoolctl" in loaded:

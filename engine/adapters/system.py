@@ -23,8 +23,8 @@ class SystemClock:
 class RandomIds:
     """Identifiers that sort by time: `run_20261121_080000_a1b2c3`.
 
-    Two given within the same second get an ascending last part, so that they too sort in the order they were given; a clock
-    that is set back does not undo that. The part begins at random, so that two processes do not give the same.
+    Two given within the same second get an ascending last part, so that they too sort in the order they were given; a
+    clock that is set back does not undo that. The part begins at random, so that two processes do not give the same.
     """
 
     def __init__(self) -> None:

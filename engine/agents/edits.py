@@ -27,6 +27,7 @@ def set_params(plan: TaskDag, changes: Mapping[str, str], registry: ToolRegistry
     if not changes:
         return plan
     nodes = {node.id: node for node in plan.nodes}
+    answered: set[tuple[str, str]] = set()
     for key, text in changes.items():
         target, dot, name = key.rpartition(".")
         shared = {other for q in plan.open_questions if (q.node, q.param) == (target, name) for other in q.also}
@@ -46,8 +47,8 @@ def set_params(plan: TaskDag, changes: Mapping[str, str], registry: ToolRegistry
             if problem:
                 raise PlanError(f"Step {node.id}: {problem}")
             nodes[node.id] = node.model_copy(update={"params": {**node.params, name: value}})
-    answered = set(changes)
-    left = [q for q in plan.open_questions if f"{q.node}.{q.param}" not in answered]
+            answered.add((node.id, name))
+    left = [q for q in plan.open_questions if (q.node, q.param) not in answered]
     update = {"version": plan.version + 1, "nodes": [nodes[node.id] for node in plan.nodes], "open_questions": left}
     return plan.model_copy(update=update)
 
@@ -69,7 +70,7 @@ def parse_value(param: ParamSpec, text: str) -> Any:
             number = float(text)
         except ValueError:
             return text
-        return int(number) if param.kind == "integer" and number == int(number) else number
+        return int(number) if param.kind == "integer" and number.is_integer() else number
     return text
 
 

@@ -8,11 +8,12 @@ question; what cannot be planned becomes an error that says what is missing, nev
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from engine.agents.planning.builder import PlanBuilder, why_not
-from engine.agents.planning.columns import find_columns, with_role
+from engine.agents.planning.columns import find_columns, find_levels, is_categorical, with_role
 from engine.agents.planning.context import Context
 from engine.agents.planning.fields.bulk import plan_bulk, plan_gene_results
 from engine.agents.planning.fields.generic import plan_generic
@@ -28,6 +29,7 @@ from engine.profiling.matching import cross_check
 from engine.toolbox.registry import ToolRegistry
 from engine.toolbox.typecheck import check_plan
 
+_SURVIVAL_WORDS = re.compile(r"\b(?:surviv\w*|kaplan\w*|hazards?|cox|log.?rank)\b", re.IGNORECASE)
 _SURVIVAL_GOALS = ("kaplan_meier", "log_rank", "cox_regression")
 _GENE_RESULTS = (DataType.DE_TABLE, DataType.GENE_LIST, DataType.RANKED_GENES, DataType.GENE_SET_LIBRARY)
 _TABLES = (DataType.TABLE, DataType.SAMPLE_SHEET, DataType.SURVIVAL_TABLE, DataType.ENRICHMENT_TABLE)
@@ -92,7 +94,7 @@ class Planner:
         survival = ctx.profile_as(DataType.SURVIVAL_TABLE)
         if survival is not None and self._about_survival(ctx, survival[0]):
             return plan_survival
-        if ctx.wants(*_SURVIVAL_GOALS[:2]) and not survival and not ctx.wants("compare_groups", "correlation"):
+        if not survival and _SURVIVAL_WORDS.search(ctx.question) and not self._has_survival_column(ctx):
             return self._refuse_survival
         if kinds & set(_TABLES) and not (kinds & set(_GENE_RESULTS) and ctx.wants("over_representation")):
             return plan_tables
@@ -118,12 +120,23 @@ class Planner:
         best = profile.best
         if best is None or best.type != DataType.SURVIVAL_TABLE:
             return False
+        columns = {column.name: column for column in profile.column_profiles}
         times = {c.name for role in ("time", "event") for c in with_role(profile.column_profiles, role)}
         named = {m.name for m in find_columns(ctx.question, profile.column_profiles) if m.strength >= 0.6}
-        others = ("compare_groups", "correlation", "contingency", "linear_regression", "anova", "summarize_table")
+        named |= {name for name, column in columns.items() if find_levels(ctx.question, column)}
         if times & named:
-            return ctx.wants("cox_regression", "compare_groups")
+            return True
+        described = ctx.wants("summarize_table", "histogram", "bar_plot", "contingency", "pivot_table", "filter_rows")
+        groups_only = bool(named) and all(is_categorical(columns[name]) for name in named)
+        if groups_only and ctx.wants("compare_groups") and not (described and len(named) > 1):
+            return True
+        others = ("compare_groups", "correlation", "linear_regression", "anova", "summarize_table", "contingency")
         return bool(named) and ctx.wants("cox_regression") and not ctx.wants(*others)
+
+    @staticmethod
+    def _has_survival_column(ctx: Context) -> bool:
+        """Say whether a column is itself called survival (`survived` yes/no), which is then an ordinary outcome."""
+        return any("surviv" in column.name.lower() for profile in ctx.profiles for column in profile.column_profiles)
 
     @staticmethod
     def _refuse_survival(ctx: Context) -> None:

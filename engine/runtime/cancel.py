@@ -29,7 +29,7 @@ class CancelSource:
         return self._cancelled.is_set()
 
     def cancel(self) -> None:
-        """Tell everyone who waits. The first call counts; a callback that fails does not keep the others from being told."""
+        """Tell everyone who waits. The first call counts; a failing callback keeps no other from being told."""
         with self._lock:
             if self._cancelled.is_set():
                 return
@@ -39,7 +39,7 @@ class CancelSource:
         for callback in callbacks:
             try:
                 callback()
-            except Exception:
+            except Exception:  # noqa: BLE001 - it is somebody else's code, and the others must still be told
                 _log.exception("A callback for a cancellation failed")
 
     def on_cancel(self, callback: Callable[[], None]) -> Callable[[], None]:

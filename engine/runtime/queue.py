@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -11,6 +12,8 @@ from engine.errors import LimitExceeded
 from engine.runtime.cancel import CancelSource
 
 Work = Callable[[CancelSource], None]
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -22,7 +25,7 @@ class _Ticket:
 
 
 class RunQueue:
-    """Works on runs in order. `work` must handle its own errors: what it raises is lost with its thread."""
+    """Works on runs in order. `work` must handle its own errors: what it raises is only logged."""
 
     def __init__(self, *, workers: int, size: int) -> None:
         self._size = size
@@ -101,6 +104,9 @@ class RunQueue:
                 ticket = self._line.popleft()
             try:
                 ticket.work(ticket.cancel)
+            except Exception:
+                # A dead thread would leave every later run waiting for ever.
+                _log.exception("The work on run %s ended with an error it should have handled", ticket.run_id)
             finally:
                 with self._lock:
                     del self._tickets[ticket.run_id]

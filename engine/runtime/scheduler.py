@@ -47,7 +47,8 @@ def run_graph(
                     waiting.remove(node)
                     failed.add(node)
                     on_skip(node, blocker)
-                elif all(u in succeeded for u in upstream.get(node, ())):
+                elif len(running) < workers and all(u in succeeded for u in upstream.get(node, ())):
+                    # Never more than can run: what waits in a pool would start even after a cancellation.
                     waiting.remove(node)
                     running[pool.submit(work, node)] = node
             if not running:

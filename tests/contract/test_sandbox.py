@@ -224,7 +224,8 @@ def test_jobs_run_side_by_side_and_keep_apart(real: ProcessSandbox, workdir: Pat
     def one(number: int) -> None:
         folder = workdir / str(number)
         folder.mkdir(exist_ok=True)
-        code = f"import time, random\ntime.sleep(0.7)\nprint({number}, random.random())\nopen('mine','w').write('{number}')"
+        code = f"import time, random\ntime.sleep(0.7)\nprint({number}, random.random())\n"
+        code += f"open('mine', 'w').write('{number}')"
         results[number] = Ran(real, folder, code)
 
     began = time.monotonic()

@@ -303,6 +303,14 @@ def test_reference_group_sets_the_direction(simulated):
     assert any("normalised to 10,000" in text for text in result["warnings"])
 
 
+def test_groups_without_markers_are_not_given_any(simulated):
+    random = simulated.copy()
+    random.obs["group"] = np.random.default_rng(3).choice(["x", "y"], random.n_obs)
+    result = sc_markers(random, group_by="group")
+    assert (result["markers"]["p_adj"] > 0.05).all()
+    assert all("No gene is significantly higher" in finding["text"] for finding in result["findings"][1:])
+
+
 def test_groups_too_small_or_unknown_are_refused(pbmc):
     with pytest.raises(ValueError, match="no group 'B cells'; its groups are CD14"):
         sc_markers(pbmc, group_by="bulk_labels", groups=["B cells"])
@@ -403,15 +411,17 @@ def test_planted_changes_are_found_in_their_cells_only(simulated):
 def test_pseudobulk_equals_pydeseq2_on_sums_by_hand(simulated):
     from pydeseq2.dds import DeseqDataSet
     from pydeseq2.ds import DeseqStats
+    from threadpoolctl import threadpool_limits
 
     cells = simulated[simulated.obs["truth"] == "T cell"]
     counts = cells.to_df().groupby(cells.obs["donor"].to_numpy()).sum().astype(int)
     sheet = cells.obs.groupby("donor")["condition"].first().to_frame().loc[counts.index]
     counts = counts.loc[:, counts.sum() >= 10]
-    data = DeseqDataSet(counts=counts, metadata=sheet, design="~condition", quiet=True, n_cpus=1)
-    data.deseq2()
-    stats = DeseqStats(data, contrast=["condition", "stim", "control"], quiet=True, n_cpus=1)
-    stats.summary()
+    with threadpool_limits(limits=1):
+        data = DeseqDataSet(counts=counts, metadata=sheet, design="~condition", quiet=True, n_cpus=1)
+        data.deseq2()
+        stats = DeseqStats(data, contrast=["condition", "stim", "control"], quiet=True, n_cpus=1)
+        stats.summary()
     table = sc_pseudobulk_de(simulated, **PSEUDOBULK, cell_type_key="truth")["de_table"]
     table = table[table["cell_type"] == "T cell"].set_index("feature").loc[counts.columns]
     assert np.allclose(table["log2_fold_change"], stats.results_df["log2FoldChange"], rtol=1e-4)
@@ -517,6 +527,19 @@ def test_expression_is_read_from_unscaled_values(pbmc):
         sc_gene_expression(pbmc, genes=["CD3"], group_by="bulk_labels")
 
 
+def test_same_samples_in_both_conditions_are_compared_in_pairs():
+    from scipy.stats import ttest_rel
+
+    paired = simulate(paired=True, donors=4, cells=60)
+    result = sc_composition(paired, group_by="truth", condition="condition", sample_key="donor")
+    table = result["composition_test"].set_index("group")
+    counts = pd.crosstab([paired.obs["condition"], paired.obs["donor"]], paired.obs["truth"])
+    logit = np.log((counts["B cell"] + 0.5) / (counts.sum(axis=1) - counts["B cell"] + 0.5))
+    assert table.loc["B cell", "p_value"] == pytest.approx(ttest_rel(logit["control"], logit["stim"]).pvalue)
+    assert table.loc["B cell", "n_samples"] == 8
+    assert any("compared in pairs" in text for text in result["warnings"])
+
+
 # As steps
 
 
@@ -539,6 +562,13 @@ def cases(chain, simulated):
 
 NAMES = ["sc_qc", "sc_normalize", "sc_highly_variable", "sc_embed", "sc_cluster", "sc_markers", "sc_annotate",
          "sc_pseudobulk_de", "sc_composition", "sc_gene_expression"]  # fmt: skip
+
+
+def test_packages_that_decide_results_are_installed_distributions(chain, simulated):
+    from importlib.metadata import version
+
+    for function, _, _ in cases(chain, simulated).values():
+        assert all(version(name) for name in function.tool_spec.packages)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -344,6 +344,12 @@ def test_correlation_leaves_out_missing_pairs_and_says_how_many():
     assert "rises as flipper_length_mm rises" in result["findings"][0]["text"]
 
 
+def test_row_numbers_are_not_correlated_unless_named():
+    data = MTCARS.assign(row=range(1, 33))
+    assert set(correlation(data)["correlations"]["y"]) == {"wt", "am"}
+    assert correlation(data, x="row", y="mpg")["correlations"]["x"].iloc[0] == "row"
+
+
 def test_auto_correlation_takes_ranks_with_an_extreme_value():
     x = [*range(1, 12)]
     data = pd.DataFrame({"x": x, "y": [*x[:-1], 1000]})

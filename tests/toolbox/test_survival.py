@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from engine.domain.datatypes import DataType
 from engine.toolbox.checks import CHECKS, StepOutputs
 from engine.toolbox.domains.survival import kaplan_meier, log_rank
-from engine.toolbox.domains.survival_data import event_level, survival_curve
+from engine.toolbox.domains.survival_data import survival_curve, survival_event_level
 from engine.toolbox.domains.survival_regression import cox_regression
 from engine.toolbox.script import StepInput, step_script
 
@@ -312,8 +312,8 @@ def test_one_and_two_with_one_as_event_is_warned_of(lung):
 
 
 def test_named_level_wins_over_its_meaning():
-    assert event_level(["alive", "dead"], "alive", "status")[0] == "alive"
-    assert event_level(["0", "1"], "0", "status")[0] == "0"
+    assert survival_event_level(["alive", "dead"], "alive", "status")[0] == "alive"
+    assert survival_event_level(["0", "1"], "0", "status")[0] == "0"
 
 
 # Bad input

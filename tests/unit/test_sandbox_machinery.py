@@ -1,4 +1,4 @@
-"""What happens when the machinery that runs steps dies, is closed or is missing a part: nothing outlives it, nothing hangs."""
+"""What happens when the machinery that runs steps dies, is closed or lacks a part: nothing outlives it or hangs."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ sandbox.run(Job(id="j", code=code, workdir=root / "w"), on_output=print, cancel=
     alive = tmp_path / "w" / "alive"
     try:
         assert _eventually(lambda: alive.exists() and alive.stat().st_size > 20, 15)
-        started = [p for p in psutil.Process(process.pid).children(recursive=True)]
+        started = psutil.Process(process.pid).children(recursive=True)
         assert started
     finally:
         process.send_signal(signal.SIGKILL)
@@ -223,3 +223,24 @@ def test_closing_ends_running_jobs_and_refuses_new_ones(tmp_path: Path) -> None:
 def test_control_groups_count_only_where_they_can_be_made() -> None:
     assert ControlGroups(allowed=False).make() is None
     assert not ControlGroups(allowed=False).available
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_libraries_imported_before_the_fork_use_the_threads_the_job_was_given(tmp_path: Path, threads: int) -> None:
+    sandbox = ProcessSandbox(tmp_path, preload=("numpy", "numba", "numba.np.ufunc.parallel", "threadpoolctl"))
+    code = """
+    import numba, numpy, threadpoolctl
+    blas = {pool["num_threads"] for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas"}
+    print(numba.get_num_threads(), blas)
+    """
+    try:
+        sandbox.warm()
+        assert sandbox.hello is not None
+        assert sandbox.hello.threads == 1, "a process with threads must not be forked"
+        workdir = tmp_path / "w"
+        workdir.mkdir()
+        job = Job(id="j", code=textwrap.dedent(code), workdir=workdir, threads=threads)
+        result = sandbox.run(job, on_output=lambda *_: None, cancel=CancelSource())
+        assert result.stdout == f"{threads} {{{threads}}}\n", result.stderr
+    finally:
+        sandbox.close()

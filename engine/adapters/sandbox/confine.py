@@ -190,7 +190,7 @@ class PrivateTree:
         self.folder(os.path.dirname(path))  # noqa: PTH120
         if not os.path.lexists(place):
             with contextlib.suppress(OSError):  # in a tree that is already shown the link is there
-                os.symlink(os.readlink(path), place)  # noqa: PTH115
+                Path(place).symlink_to(Path(path).readlink())
 
     def hide(self, path: str) -> None:
         """Empty a folder that came in with a larger one."""
@@ -204,8 +204,8 @@ class PrivateTree:
             self.file(f"/dev/{name}", "")
             _mount(f"/dev/{name}", self.inside(f"/dev/{name}"), None, MS_BIND)
         for number, name in enumerate(("stdin", "stdout", "stderr")):
-            os.symlink(f"/proc/self/fd/{number}", self.inside(f"/dev/{name}"))
-        os.symlink("/proc/self/fd", self.inside("/dev/fd"))
+            Path(self.inside(f"/dev/{name}")).symlink_to(f"/proc/self/fd/{number}")
+        Path(self.inside("/dev/fd")).symlink_to("/proc/self/fd")
         self.folder("/dev/shm")  # noqa: S108
         shared = self.inside("/dev/shm")  # noqa: S108
         _mount("tmpfs", shared, "tmpfs", MS_NOSUID | MS_NODEV, f"size={shared_memory_mb}m,mode=1777")

@@ -1,7 +1,7 @@
 """Finds out what a job can do here by letting one try: the answer `doctor` shows and a run records.
 
-A wall that is configured but does not hold must not be reported as one. Each attempt below is what hostile code would do
-first; an aspect is isolated only when every attempt on it failed.
+A wall that is configured but does not hold must not be reported as one. Each attempt below is what hostile code would
+do first; an aspect is isolated only when every attempt on it failed.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 ASPECTS = ("network", "filesystem", "home", "environment", "memory", "processes", "users")
 MISSING = {
-    "network": "Steps can use the network. On Linux, bubblewrap (package `bubblewrap`) or user namespaces would prevent it.",
-    "filesystem": "Steps can write, or change the rights of files, outside their own folder. On Linux, bubblewrap prevents it.",
+    "network": "Steps can use the network. On Linux, bubblewrap or user namespaces would prevent it.",
+    "filesystem": "Steps can write, or change rights, outside their own folder. On Linux, bubblewrap prevents it.",
     "home": "Steps can read your home folder. On Linux, bubblewrap or a kernel with Landlock prevents it.",
     "environment": "Steps can read the environment, and with it the keys, of Biodesk's own process. "
     "On Linux, bubblewrap or a kernel with Landlock prevents it.",
@@ -116,13 +116,14 @@ attempt("network:route", outward_route)
 attempt("filesystem:write", lambda: write(facts["outside"] + "/written"))
 attempt("filesystem:mode", lambda: change_mode(facts["outside"]))
 attempt("filesystem:shadow", lambda: read("/etc/shadow"))
-attempt("home:list", lambda: set(os.listdir(os.path.dirname(facts["home"][0]))) & {os.path.basename(p) for p in facts["home"]})
+home_names = {os.path.basename(path) for path in facts["home"]}
+attempt("home:list", lambda: home_names.intersection(os.listdir(os.path.dirname(facts["home"][0]))))
 attempt("home:read", lambda: any(can_open(path) for path in facts["home"]))
 attempt("environment:other", environ_of_others)
 attempt("environment:engine", lambda: read("/proc/%d/environ" % facts["engine"]))
 attempt("environment:own", lambda: facts["canary"] in repr(dict(os.environ)))
 attempt("processes:signal", lambda: os.kill(facts["engine"], 0) is None)
-attempt("processes:see", lambda: os.path.exists("/proc/%d/status" % facts["engine"]) and read("/proc/%d/status" % facts["engine"]))
+attempt("processes:see", lambda: read("/proc/%d/status" % facts["engine"]))
 attempt("users:read", lambda: read(facts["sibling"]))
 attempt("users:list", lambda: len(os.listdir(os.path.dirname(facts["sibling"]))) > 0)
 attempt("users:worker", lambda: os.kill(os.getppid(), 0) is None and read("/proc/%d/environ" % os.getppid()))
@@ -173,8 +174,8 @@ def _remarks(found: Foundation, *, groups: bool) -> list[str]:
     remarks = []
     if not groups and sys.platform.startswith("linux"):
         remarks.append(
-            "Memory and processes are counted ten times a second, not by the kernel: no control group can be made here. "
-            "Running Biodesk in a user session of systemd gives one."
+            "Memory and processes are counted ten times a second, not by the kernel: no control group can be made "
+            "here. Running Biodesk in a user session of systemd gives one."
         )
     if not found.bubblewrap and sys.platform.startswith("linux"):
         remarks.append("bubblewrap is not used: it is not installed or cannot make namespaces here.")

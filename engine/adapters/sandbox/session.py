@@ -1,7 +1,7 @@
 """One job, from the engine's side: hand it over, follow its output, end it, tell what happened.
 
-The attendant in the worker enforces the limits; this side holds a second clock and a second way to kill, so that a fault
-there cannot hang a run.
+The attendant in the worker enforces the limits; this side holds a second clock and a second way to kill, so that a
+fault there cannot hang a run.
 """
 
 from __future__ import annotations
@@ -232,7 +232,7 @@ class Session:
                 }
         if reply["status"] not in STATUSES:
             raise SandboxUnavailable(
-                f"The process that ran step {self.job.id} ended before it could report. The step's code was not judged.",
+                f"The process that ran step {self.job.id} ended before it could report. Its code was not judged.",
                 advice="Run the step again; the process is started anew. If it happens again, run `biodesk doctor`.",
                 details={"job": self.job.id, "log": self.worker.log_tail()},
             )

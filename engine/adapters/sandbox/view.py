@@ -1,7 +1,7 @@
 """What a job gets to see: the paths, the environment and the folder that is its own.
 
-Both are lists of what is allowed: a key in the engine's environment or a file in the user's home is not removed from the
-job's view, it was never put there.
+Both are lists of what is allowed: a key in the engine's environment or a file in the user's home is not removed from
+the job's view, it was never put there.
 """
 
 from __future__ import annotations
@@ -70,6 +70,8 @@ class Places:
     scratch: Path
     shown: tuple[str, ...] = ()
     """Further paths every job may read."""
+    cache_root: Path | None = None
+    """Where the workers' caches lie; None for the sandbox's own folder."""
 
     @property
     def base(self) -> Path:
@@ -81,16 +83,15 @@ class Places:
         """An empty folder on which a job's file tree is put together."""
         return self.base / "root"
 
+    @property
+    def caches(self) -> Path:
+        """The folder of the workers' caches."""
+        return self.cache_root or self.base
+
     def make(self) -> None:
         """Make the folders; only this user may enter them."""
-        for folder in (
-            self.base,
-            self.staging,
-            self.base / "jobs",
-            self.base / "probe",
-            self.base / "matplotlib",
-            self.base / "numba",
-        ):
+        own = (self.base, self.staging, self.base / "jobs", self.base / "probe")
+        for folder in (*own, self.caches / "matplotlib", self.caches / "numba"):
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
 
     def read_paths(self) -> list[str]:
@@ -103,11 +104,11 @@ class Places:
                 "tmp": str(self.base / "probe")}  # fmt: skip
 
     def worker_environment(self, threads: int) -> dict[str, str]:
-        """Return the environment of a worker. Its caches are never writable for a job: they are code others will run."""
+        """Return a worker's environment. Its caches are never writable for a job: they are code others will run."""
         return base_environment(1) | {
             "HOME": str(self.staging),
-            "MPLCONFIGDIR": str(self.base / "matplotlib"),
-            "NUMBA_CACHE_DIR": str(self.base / "numba"),
+            "MPLCONFIGDIR": str(self.caches / "matplotlib"),
+            "NUMBA_CACHE_DIR": str(self.caches / "numba"),
             "NUMBA_NUM_THREADS": str(threads),
             # Large pages: a fork copies a 512th of the entries, which makes starting and ending a job a third faster.
             "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
@@ -127,7 +128,7 @@ class JobFolder:
         self.path = self.places.base / "jobs" / token
         for name in ("home", "tmp", "cache/numba"):
             (self.path / name).mkdir(parents=True, mode=0o700)
-        shutil.copytree(self.places.base / "matplotlib", self.path / "matplotlib")
+        shutil.copytree(self.places.caches / "matplotlib", self.path / "matplotlib")
         self.script.write_text(self.job.code, encoding="utf-8")
 
     @property
@@ -168,7 +169,7 @@ class JobFolder:
         return {
             "read": self.places.read_paths(),
             "hide": [str(self.places.scratch)],
-            "show": [*shown, str(self.places.base / "numba")],
+            "show": [*shown, str(self.places.caches / "numba")],
             "write": [str(self.path), str(self.job.workdir)],
             "tmp": str(self.path / "tmp"),
             "env": self.environment(),

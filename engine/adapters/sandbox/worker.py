@@ -75,7 +75,7 @@ def _bubblewrap_around_worker(plan: WorkerPlan) -> list[str]:
     options = ["--ro-bind", "/", "/", "--dev", "/dev", "--chdir", "/"]
     # The kernel mounts /proc for a job's namespace only where a whole one is in sight already; bubblewrap's own is not.
     options += ["--bind", "/proc", "/proc"] if "namespaces" in plan.isolations else ["--proc", "/proc"]
-    for path in (str(plan.places.scratch), *plan.writable):
+    for path in (str(plan.places.scratch), str(plan.places.caches), *plan.writable):
         options += ["--bind", path, path]
     return options
 

@@ -20,7 +20,7 @@ _NOT_COLUMNS = re.compile(r"\bprimary biliary (?:cirrhosis|cholangitis)\b", re.I
 """Names of diseases whose words look like the names of common measurements (`bili`)."""
 _SYNONYMS = (
     {"sex", "gender", "male", "female", "males", "females", "men", "women"},
-    {"weight", "mass", "bodyweight", "wt", "weigh", "heavy", "heavier"},
+    {"weight", "mass", "bodyweight", "wt", "weigh", "heavy", "heavier", "heaviest", "lightest"},
     {"treatment", "trt", "arm", "rx", "therapy", "treated", "drug", "intervention", "treat"},
     {"condition", "status", "state", "phenotype", "group"},
     {"genotype", "strain", "mutant", "mutation"},
@@ -91,7 +91,7 @@ def _match(question: str, words: list[str], name: str) -> ColumnMatch | None:
         if at is not None and (len(wanted) > 1 or len(wanted[0]) > 1) and wanted[0] not in _STOP:
             return ColumnMatch(name, strength, at, len(wanted))
     if len(core) > 1 and all(part in words for part in core):
-        return ColumnMatch(name, 0.85, words.index(core[0]))
+        return ColumnMatch(name, 0.85, max(words.index(part) for part in core))
     best: ColumnMatch | None = None
     for at, word in enumerate(words):
         strength, width = max((_word_strength(word, whole, core), 1), _phrase_strength(words, at, whole))
@@ -112,16 +112,21 @@ def _word_strength(word: str, whole: str, core: list[str]) -> float:
     if len(word) >= 4 and whole.endswith(word):
         return 0.7
     if len(word) >= 4 and any(part == word for part in core):
-        return 0.65
-    if len(word) >= 4 and any(len(part) >= 3 and word.startswith(part) for part in core):
+        return 0.65 if len(core) <= 2 else 0.5
+    if len(word) >= 4 and len(core) <= 2 and any(len(part) >= 3 and word.startswith(part) for part in core):
         return 0.6
     if any({word, other} <= group for group in _SYNONYMS for other in (whole, *core)):
         return 0.6
-    if len(word) >= 5 and difflib.SequenceMatcher(None, word, whole).ratio() >= 0.85:
+    if len(word) >= 5 and _alike(word, whole):
         return 0.6
-    if len(word) >= 5 and any(len(p) >= 5 and difflib.SequenceMatcher(None, word, p).ratio() >= 0.85 for p in core):
+    if len(word) >= 5 and any(len(part) >= 5 and _alike(word, part) for part in core):
         return 0.55
     return 0.0
+
+
+def _alike(word: str, other: str) -> bool:
+    """Say whether a word is a misspelling of another; the plural ending that stemming took may be part of it."""
+    return any(difflib.SequenceMatcher(None, form, other).ratio() >= 0.85 for form in (word, word + "s"))
 
 
 def _phrase_strength(words: list[str], at: int, whole: str) -> tuple[float, int]:
@@ -167,7 +172,24 @@ def find_levels(question: str, column: ColumnProfile) -> list[tuple[str, int]]:
         if match:
             found.append((level, match.start()))
     # `untreated` must not also count as `treated`, which the word borders above already prevent.
-    return sorted(found, key=lambda item: item[1])
+    return sorted([*found, *_misspelt_levels(question, column, found)], key=lambda item: item[1])
+
+
+def _misspelt_levels(question: str, column: ColumnProfile, found: list[tuple[str, int]]) -> list[tuple[str, int]]:
+    """Return the levels a word almost spells (`controll`), when no level spells it better."""
+    known = {level for level, _ in found}
+    spelt = {level.lower() for level in column.levels}
+    extra: list[tuple[str, int]] = []
+    for match in re.finditer(r"[A-Za-z]{5,}", question):
+        word = match.group(0).lower()
+        if word in spelt or stem(word) in spelt:
+            continue
+        for level in column.levels:
+            close = len(level) >= 5 and level[0].lower() == word[0] and _alike(word, level.lower())
+            if close and level not in known and abs(len(level) - len(word)) <= 2:
+                known.add(level)
+                extra.append((level, match.start()))
+    return extra
 
 
 def with_role(columns: Iterable[ColumnProfile], role: str, *, least: float = 0.5) -> list[ColumnProfile]:

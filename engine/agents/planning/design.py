@@ -44,6 +44,11 @@ _ADJUST = re.compile(
 )
 
 
+_TECHNICAL = re.compile(
+    r"batch|lane|\brun\b|plate|site|cent(?:er|re)|flow.?cell|\bdate\b|seq(?:uencing)?.?day|prep", re.I
+)
+
+
 @dataclass(slots=True)
 class Design:
     """A comparison of two groups of samples."""
@@ -325,8 +330,10 @@ def _hidden_confounders(
     found: list[str] = []
     for column in others:
         values = used[column.name].astype("string")
-        technical = column.role("batch") >= 0.5 or column.role("covariate") >= 0.5
-        few = 2 <= values.nunique() < max(3, len(values) // 2 + 1)
+        technical = (
+            column.role("batch") >= 0.5 or column.role("covariate") >= 0.5 or bool(_TECHNICAL.search(column.name))
+        )
+        few = 2 <= values.nunique() < len(values)
         if (
             technical
             and few

@@ -38,6 +38,8 @@ PHRASES: dict[str, tuple[str, ...]] = {
         r"\bdo(?:es)?\b.{0,60}\b(?:to|on|in) (?:the )?(?:genes?|cells?|express\w*|transcript\w*)", r"\bsignificant\w* genes?\b",
         r"\bexpress\w* (?:chang|alter|respon)\w*", r"\bgene.?express\w*\b.{0,40}\b(?:between|after|upon|under|with|by)\b",
         r"\bgenes?\b.{0,40}\b(?:affected|induced|repressed|regulated) by\b", r"\bgenes? (?:that )?(?:go|goes|went) (?:up|down)",
+        r"\b(?:alter|chang|affect|influenc|modulat|impact|shift|remodel)\w*\b.{0,50}\b(?:genes?|transcript\w*|express\w*)", r"\btranscriptom\w*",
+        r"\b(?:vs\.?|versus|against)\b.{0,40}\bgenes?\b", r"\bgenexpression\b",
     ),
     "over_representation": (
         r"\benrich\w*", r"\bpathways?\b", r"\bgene.?sets?\b", r"\bhallmarks?\b", r"\bover.?represent", r"\bontolog", r"\bGO.?terms?\b",
@@ -46,7 +48,8 @@ PHRASES: dict[str, tuple[str, ...]] = {
     ),
     "sample_pca": (
         r"\bPCA\b", r"\bprincipal comp", r"\bsamples?\b.{0,40}\b(?:cluster|group|separat|similar|outlier|look alike)\w*", r"\bbatch effects?\b",
-        r"\boutlier samples?\b", r"\bhow similar are the samples", r"\boverview of the samples",
+        r"\boutlier samples?\b", r"\bhow similar are the samples",
+        r"\b(?:donors?|batch|patients?|cell.?lines?|samples?|individuals?)\b.{0,20}\b(?:effects?|differ\w*|variation|variab\w*)", r"\boverview of the samples",
     ),
     "count_qc": (r"\bquality\b", r"\bQC\b", r"\blibrary sizes?\b", r"\bsequencing depth\b", r"\bread depth\b", r"\bgood enough\b"),
     "volcano_plot": (r"\bvolcano",),
@@ -77,7 +80,7 @@ PHRASES: dict[str, tuple[str, ...]] = {
                        r"\brisk\b"),
     "compare_groups": (r"\bdiffer\w*", r"\bcompar\w*", r"\bbetween\b", r"\b(?:higher|lower|larger|smaller|bigger|greater|longer|shorter|heavier|taller|more|less|faster|slower)\b",
                        r"\bt.?test", r"\bmann.?whitney", r"\bwilcoxon", r"\bkruskal", r"\beffects?\b", r"\baffect\w*", r"\binfluenc\w*", r"\bvar(?:y|ies) (?:by|with|between|across)\b",
-                       r"\bincreas\w*", r"\breduc\w*", r"\bchang\w*", r"\bdepend\w*", r"\bimprov\w*", r"\bvs\.?\b", r"\bversus\b"),
+                       r"\bincreas\w*", r"\breduc\w*", r"\bchang\w*", r"\bdepend\w*", r"\bimprov\w*", r"\b(?:heavi|light|long|short|larg|small|bigg|great|tall|high|low|fast|slow|thick|thin)est\b", r"\bvs\.?\b", r"\bversus\b"),
     "anova": (r"\banova\b", r"\btwo.?way\b", r"\binteract\w*", r"\banalysis of variance\b"),
     "correlation": (r"\bcorrelat\w*", r"\brelat(?:ion|ionship|ed|es?)\b", r"\bassociat\w*", r"\bgo(?:es)? (?:along|together) with\b", r"\bspearman\b", r"\bpearson\b",
                     r"\bkendall\b", r"\blink\w*\b", r"\bco.?var(?:y|ies)\b"),

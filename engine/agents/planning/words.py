@@ -15,7 +15,7 @@ from pathlib import Path
 _NUMBER_WORDS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "eight": 8, "ten": 10, "twelve": 12,
                  "fifteen": 15, "twenty": 20, "thirty": 30, "fifty": 50, "hundred": 100}  # fmt: skip
 _NUMBER = r"(?P<n>\d*[.,]?\d+(?:e-?\d+)?)"
-_BELOW = r"\s*(?:<=?|=|≤|of|at|below|under|less than|smaller than|threshold|cut-?off|is|to|:)*\s*"
+_BELOW = r"(?:\s*(?:<=?|=|≤|\bof|\bat|\bbelow|\bunder|\bless than|\bsmaller than|threshold|cut-?off|\bis|\bto|:))*\s*"
 _NOT_GENES = frozenset(
     [
         "DNA",
@@ -112,6 +112,8 @@ def tokens(text: str) -> list[str]:
 
 def stem(word: str) -> str:
     """Return the word without a plural ending; short words stay whole."""
+    if word in ("species", "series"):
+        return word
     if len(word) > 4 and word.endswith("ies"):
         return word[:-3] + "y"
     if len(word) > 4 and word.endswith(("ses", "xes", "ches", "shes")):
@@ -154,7 +156,7 @@ def minimum_log2_fold_change(question: str) -> float | None:
 
 
 def _phrase_above() -> str:
-    return r"\s*(?:>=?|≥|=|of|at least|above|over|greater than|more than|larger than|threshold|cut-?off|is|\|)*\s*"
+    return r"(?:\s*(?:>=?|≥|=|of|at least|above|over|greater than|more than|larger than|threshold|cut-?off|is|\|))*\s*"
 
 
 def _number(text: str) -> float:

@@ -136,8 +136,8 @@ def build_factors(used, condition, treated, control, covariates):
             continue
         if n_levels == len(used) and not is_number:
             raise ValueError(
-                f"{column!r} has a different value in each of the {len(used)} samples, so adjusting for it leaves nothing "
-                "to compare: take it out of the covariates."
+                f"{column!r} has a different value in each of the {len(used)} samples, so adjusting for it leaves "
+                "nothing to compare: take it out of the covariates."
             )
         name = f"covariate_{position + 1}"
         whole = is_number and bool((numbers % 1 == 0).all())

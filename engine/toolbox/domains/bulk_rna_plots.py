@@ -240,6 +240,10 @@ def expression_heatmap(
     if not wanted and de_table is not None:
         table = de_columns(de_table).dropna(subset=["p_adj"]).sort_values("p_adj", kind="stable")
         wanted, why = [name for name in table["feature"] if name in values.index][:top_n], "most significant"
+        if group_by:
+            warnings.append(
+                "The genes were chosen because they differ, so that the groups look distinct is no new evidence."
+            )
         if not wanted:
             raise ValueError("No gene of the differential expression table is a row of the expression matrix.")
     if wanted:
@@ -416,7 +420,7 @@ def gene_expression(expression, samples, *, genes: list[str], group_by: str):
         axis.set_xlim(-0.6, len(levels) - 0.4)
     for axis in axes[len(drawn) :]:
         axis.set_visible(False)
-    figure.supylabel("Expression (log2 scale of the input; bar: mean)", fontsize=9)
+    figure.supylabel("log2 expression (bar: mean)", fontsize=9)
     figure.supxlabel(group_by, fontsize=9)
     return {
         "gene_table": table,

@@ -321,8 +321,9 @@ def over_representation(genes, gene_sets, background, *, min_size: int = 10, max
     description=(
         "Test whether the genes of a set gather at the top or bottom of a ranking of all genes (GSEA, weight 1, "
         "GSEApy): enrichment score, NES, nominal p-value (one-sided, among permutations of the same sign) and FDR "
-        "q-value. Positive NES: the set is increased in the treated group. Sets are permuted, not samples, so the usual "
-        "FDR of 0.25 for sample permutation would be too lax: 0.05 is the default. Set sizes are counted within the ranking."
+        "q-value. Positive NES: the set is increased in the treated group. Sets are permuted, not samples, so the "
+        "FDR of 0.25 used with sample permutation would be too lax: 0.05 is the default. Set sizes are counted "
+        "within the ranking."
     ),
     domain="functional genomics",
     task_type="analysis",

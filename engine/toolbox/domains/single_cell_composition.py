@@ -9,8 +9,8 @@ from engine.domain.toolspec import Citation
 from engine.toolbox.domains.single_cell_values import (
     SINGLE_CELL_CHECKS,
     cell_labels,
-    format_p,
     ordered_labels,
+    p_text,
 )
 from engine.toolbox.domains.table_rows import table_row
 from engine.toolbox.registry import param, tool
@@ -84,7 +84,7 @@ def compare_shares(wide, conditions, paired):
     packages=("anndata", "pandas", "scipy", "statsmodels"),
     seconds=3,
     example="Do the proportions of cell types differ between patients and controls?",
-    helpers=(format_p, cell_labels, ordered_labels, table_row, compare_shares),
+    helpers=(p_text, cell_labels, ordered_labels, table_row, compare_shares),
 )
 def sc_composition(adata, *, group_by: str, condition: str = "", sample_key: str = ""):
     """Count cells per type and compare the shares between conditions, samples as replicates."""
@@ -211,7 +211,7 @@ def sc_composition(adata, *, group_by: str, condition: str = "", sample_key: str
                 text += f" ({'higher' if row['difference'] > 0 else 'lower'} in {tested[0]} than in {tested[1]})"
             findings.append(
                 {
-                    "text": f"{text}, p {format_p(row['p_value'])}, adjusted {format_p(row['p_adj'])}.",
+                    "text": f"{text}, p {p_text(row['p_value'])}, adjusted {p_text(row['p_adj'])}.",
                     "values": [
                         {"name": key, "value": row[key], "unit": unit}
                         for key, unit in (("difference", "percentage points"), ("p_value", ""), ("p_adj", ""))

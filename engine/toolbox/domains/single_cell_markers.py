@@ -14,12 +14,12 @@ from engine.toolbox.domains.single_cell_values import (
     cell_labels,
     draw_dots,
     find_counts,
-    format_p,
     gene_symbols_of,
     group_profiles,
     log_values,
     matrix_kind,
     ordered_labels,
+    p_text,
 )
 from engine.toolbox.domains.table_rows import table_row
 from engine.toolbox.registry import param, tool
@@ -97,7 +97,7 @@ def locate_genes(genes, names, symbols):
     seconds=8,
     example="Which genes mark each cluster of cells?",
     helpers=(
-        format_p,
+        p_text,
         matrix_kind,
         find_counts,
         log_values,
@@ -218,13 +218,16 @@ def sc_markers(
         shown = rows["symbol" if "symbol" in rows else "gene"].fillna("").tolist()[:5]
         # Without any cell on the other side the fold change only reflects a small constant.
         fold = f"log2 fold change {first['log2_fold_change']:.1f}, " if first["pct_out"] > 0 else ""
+        lead = f"Leading markers of {name} (n={sizes[name]} cells) are {', '.join(shown)}"
+        side = f"higher in {name}"
+        if first["p_adj"] >= 0.05:
+            lead = f"No gene is significantly higher in {name} (n={sizes[name]} cells)"
+            side = "not significant"
         findings.append(
             {
                 "text": (
-                    f"Leading markers of {name} (n={sizes[name]} cells) are {', '.join(shown)}; "
-                    f"{shown[0]} is found in {first['pct_in']:.0f} % of its cells and "
-                    f"{first['pct_out']:.0f} % of {compared} (higher in {name}, {fold}adjusted p "
-                    f"{format_p(first['p_adj'])})."
+                    f"{lead}; {shown[0]} is found in {first['pct_in']:.0f} % of its cells and {first['pct_out']:.0f} % "
+                    f"of {compared} ({side}, {fold}adjusted p {p_text(first['p_adj'])})."
                 ),
                 "values": [
                     {"name": "pct_in", "value": float(first["pct_in"]), "unit": "%", "n": int(sizes[name])},

@@ -11,10 +11,10 @@ from engine.toolbox.domains.single_cell_values import (
     SINGLE_CELL_CHECKS,
     cell_labels,
     find_counts,
-    format_p,
     gene_symbols_of,
     matrix_kind,
     ordered_labels,
+    p_text,
 )
 from engine.toolbox.domains.table_rows import table_row
 from engine.toolbox.registry import param, tool
@@ -181,7 +181,7 @@ def fit_pseudobulk(counts, factors, formula, alpha):
     seconds=20,
     example="Which genes change with treatment in each cell type, with donors as replicates?",
     helpers=(
-        format_p,
+        p_text,
         matrix_kind,
         find_counts,
         gene_symbols_of,
@@ -405,7 +405,7 @@ def sc_pseudobulk_de(
             {
                 "text": (
                     f"{label} is {direction} in {treated} than in {control} in {row['cell_type']}: log2 "
-                    f"fold change {row['log2_fold_change']:.2f}, adjusted p {format_p(row['p_adj'])}."
+                    f"fold change {row['log2_fold_change']:.2f}, adjusted p {p_text(row['p_adj'])}."
                 ),
                 "values": [
                     {

@@ -19,7 +19,7 @@ SINGLE_CELL_CHECKS = ("tables_not_empty", "p_values_valid", "findings_match_tabl
 SINGLE_CELL_PACKAGES = ("scanpy", "anndata", "numpy", "scipy")
 
 
-def format_p(value):
+def p_text(value):
     """Return a p-value as text: 0.034, 1.2e-8, or below what a double can hold."""
     value = float(value)
     if value != value:

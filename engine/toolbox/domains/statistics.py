@@ -190,12 +190,15 @@ def correlation_pairs(table, x, y, columns):
     """Return the pairs of columns asked for: x with y, x with every other, or all pairs."""
     import pandas as pd
 
+    # Row numbers measure nothing; a day or a dose that happens to count up does, so the name decides too.
+    numbering = {"rownames", "row", "row_number", "rowid", "index", "id", "unnamed: 0", ""}
     usable = [
         name
         for name in table.columns
         if pd.api.types.is_numeric_dtype(table[name])
         and not pd.api.types.is_bool_dtype(table[name])
         and table[name].nunique() > 1
+        and not (str(name).casefold() in numbering and (table[name].diff().iloc[1:] == 1).all())
     ]
     if x and y:
         if x == y:
@@ -253,7 +256,8 @@ def correlation_figure(rows, numbers):
         "How strongly two numeric columns move together, or each pair of several: Pearson (straight line), Spearman or "
         "Kendall (monotonic, by ranks). `auto` takes Pearson, but Spearman for all pairs when any column is strongly "
         "skewed (|skewness| > 1) or has values more than three interquartile ranges outside the quartiles. "
-        "Two-sided p-values, 95 % intervals, Benjamini-Hochberg over the pairs. Rows missing either value are left "
+        "Two-sided p-values, 95 % intervals, Benjamini-Hochberg over the pairs. With no column named, all numeric ones "
+        "but row numbers. Rows missing either value are left "
         "out pair by pair; every row is taken as independent. Correlation is not causation."
     ),
     domain="statistics",

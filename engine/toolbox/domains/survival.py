@@ -95,6 +95,7 @@ def draw_survival(curves, unit):
         "km_plot": "figure: curves with numbers at risk",
         "survival_at": "table: survival at the times asked for",
     },
+    optional_outputs=("survival_at",),
     params={
         "time": _TIME,
         "event": _EVENT,

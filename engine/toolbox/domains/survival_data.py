@@ -17,7 +17,7 @@ from engine.toolbox.domains.columns import (
 from engine.toolbox.domains.table_rows import table_row
 
 
-def event_level(labels, event_value, column):
+def survival_event_level(labels, event_value, column):
     """Return (the level that means the event happened, warnings).
 
     `1`, `1.0`, TRUE and `1:DECEASED` are the same level. When the wanted level is absent and the column has two
@@ -97,7 +97,7 @@ def survival_data(table, time, event, event_value, others):
         if name in others:
             message = f"The column {name!r} is the time or the event and cannot also be a group, stratum or covariate."
             raise ValueError(message)
-    chosen, warnings = event_level(level_labels(table[event]), event_value, event)
+    chosen, warnings = survival_event_level(level_labels(table[event]), event_value, event)
     kept, notes = complete_rows(table[list(dict.fromkeys([time, event, *others]))], [time, event, *others])
     times = numeric_values(kept, time)
     if (times < 0).any():
@@ -175,7 +175,7 @@ def time_at_half(times, values):
 
 
 SURVIVAL_HELPERS = (
-    plain_table, require_columns, numeric_values, level_labels, order_levels, complete_rows, event_level, survival_data,
-    survival_groups, survival_curve, time_at_half, table_row,
+    plain_table, require_columns, numeric_values, level_labels, order_levels, complete_rows, survival_event_level,
+    survival_data, survival_groups, survival_curve, time_at_half, table_row,
 )  # fmt: skip
 """What every survival tool ships with."""

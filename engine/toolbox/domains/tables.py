@@ -302,8 +302,8 @@ def join_tables(left, right, *, left_on: str, right_on: str, how: str = "inner")
             f"Rows without a key match nothing: {blank_left} in the first table, {blank_right} in the second."
         )
     # Missing keys get marks that differ between the tables: pandas would match them with each other.
-    a = left.assign(__key=key_left.where(key_left.notna(), "\0left"))
-    b = right.assign(__key=key_right.where(key_right.notna(), "\0right"))
+    a = left.assign(__key=("key " + key_left).where(key_left.notna(), "none in left"))
+    b = right.assign(__key=("key " + key_right).where(key_right.notna(), "none in right"))
     same_name = left_on == right_on
     b = b.rename(columns={right_on: "__right_key"}) if same_name else b
     joined = a.merge(b, on="__key", how=how, suffixes=("", "_right"), sort=False)

@@ -142,15 +142,21 @@ def _differential(
     columns, frame = sheet[0].column_profiles, ctx.frame(*sheet)
     samples_known = set(counts[0].sample_ids)
     here = frame[frame.index.astype(str).isin(samples_known)]
-    if 0 < len(here) < len(frame) or (len(here) and len(here) < len(samples_known)):
+    if 0 < len(here) < max(len(frame), len(samples_known)):
         frame_note = f"{len(here)} samples are in both {counts[0].name} and {sheet[0].name}; only these are used."
         ctx.warnings.append(frame_note)
-    design = comparison(ctx.question, columns, here if len(here) else frame)
+    if len(here) < 4:
+        message = (
+            f"{len(here)} samples are too few: each group needs at least 2 samples to tell a difference from chance, "
+            "and 3 or more to find most of them."
+        )
+        raise PlanError(message, advice="Add replicates; without them no p-value means anything.")
+    design = comparison(ctx.question, columns, here)
     if design is None:
         message = f"{sheet[0].name} has no column that could be the groups to compare."
         advice = "Add a column that says which group each sample belongs to (with at least two groups)."
         raise PlanError(message, advice=advice)
-    add_covariates(design, ctx.question, columns, here if len(here) else frame)
+    add_covariates(design, ctx.question, columns, here)
     require_replicates(design)
     ctx.warnings += design.warnings
     matrix, samples = ctx.builder.use(*counts), ctx.builder.use(*sheet)
@@ -291,6 +297,8 @@ def plan_gene_results(ctx: Context) -> None:
             raise missing(ctx.profiles, spec, DataType.GENE_SET_LIBRARY)
         ctx.builder.add("over_representation", {"alpha": ctx.alpha})
         return
+    if ctx.wants("over_representation") and not ctx.wants("summarize_gene_sets"):
+        raise missing(ctx.profiles, spec, DataType.GENE_LIST)
     ctx.builder.add("summarize_gene_sets")
 
 

@@ -181,6 +181,7 @@ class _Association:
         self.profile = profile
         self.columns = columns
         self.by_name = {column.name: column for column in columns}
+        self.found = found
         self.names = list(dict.fromkeys(match.name for match in found))
         self.data = data
         self.adjusted = adjustment_columns(ctx.question, columns)
@@ -191,11 +192,14 @@ class _Association:
         stats = ("compare_groups", "anova", "correlation", "contingency", "linear_regression", "logistic_regression")
         if not names and ctx.wants("correlation"):
             return self._correlate([])
+        if not ctx.wants(*stats) and len({match.position for match in self.found}) < 2:
+            return False
         every = bool(_EVERY.search(ctx.question)) and ctx.wants(*stats)
         if not every and (not names or not (ctx.wants(*stats) or len(names) >= 2)):
             return False
         if ctx.wants("summarize_table") and not ctx.wants(*stats):
             return False
+        self._subset()
         outcome, predictors = self._sides()
         if _EVERY.search(ctx.question) and not outcome:
             labels = [c for c in self.columns if is_categorical(c) and c.role("id") < 0.7]
@@ -209,6 +213,26 @@ class _Association:
         if not predictors:
             return self._single(outcome)
         return self._model(outcome, predictors)
+
+    def _subset(self) -> None:
+        """Keep only the rows of a level the question restricts itself to: `within Gentoo`, `in females only`."""
+        for column in self.columns:
+            levels = [level for level, _ in find_levels(self.ctx.question, column)]
+            if len(levels) != 1 or not is_categorical(column) or is_numeric(column) or column.distinct < 2:
+                continue
+            level = re.escape(levels[0])
+            restricts = (
+                rf"\b(?:within|among|in|only|for|of)\s+(?:the\s+|only\s+)?{level}(?:s|es)?\b|\b{level}(?:s|es)? only\b"
+            )
+            others = [name for name in self.names if name != column.name]
+            enough = len(others) >= 2 or (others and column.distinct > 2)
+            if enough and re.search(restricts, self.ctx.question, re.IGNORECASE):
+                condition = f"`{column.name}` in [{levels[0]!r}]"
+                why = [f"The question is about {column.name} = {levels[0]} only."]
+                made = self.ctx.builder.add("filter_rows", {"condition": condition}, inputs=self.data, reasons=why)
+                self.data = {"table": f"{made}.filtered"}
+                self.names = others
+                return
 
     def _sides(self) -> tuple[str, list[str]]:
         """Return (outcome, predictors) from the question's grammar, else from the columns' kinds."""
@@ -224,6 +248,10 @@ class _Association:
                 return left[0], [*right, *(n for n in left[1:] if n not in right)]
         numbers = [n for n in main if self._numeric(n)]
         groups_named = [n for n in main if not self._numeric(n)]
+        if re.search(r"\b(?:odds|logistic|probabilit\w*)\b", self.ctx.question, re.I):
+            binary = [n for n in main if self._binary(n)]
+            if binary:
+                return binary[0], [n for n in main if n != binary[0]]
         if numbers and groups_named:
             return numbers[0], groups_named + numbers[1:]
         if len(main) >= 2:

@@ -1,0 +1,176 @@
+"""The tool decorator and the built-in catalogue: what every tool promises its planner, its runner and its reader."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+
+import pytest
+
+from engine.domain.datatypes import DataType
+from engine.errors import NotFoundError
+from engine.toolbox.checks import CHECKS
+from engine.toolbox.registry import DOMAIN_MODULES, ToolRegistry, builtin_tools, function_source, param, tool
+from engine.toolbox.script import StepInput, step_script
+
+
+def built_in() -> ToolRegistry:
+    """The catalogue of the modules that exist: a module that is listed and absent is another test's failure."""
+    registry = ToolRegistry()
+    for name in DOMAIN_MODULES:
+        if importlib.util.find_spec(f"engine.toolbox.domains.{name}") is None:
+            continue
+        module = importlib.import_module(f"engine.toolbox.domains.{name}")
+        for value in vars(module).values():
+            if hasattr(value, "tool_spec") and value.__module__ == module.__name__:
+                registry.add(value.tool_spec)
+    return registry
+
+
+SPECS = list(built_in())
+NAMED = pytest.mark.parametrize("spec", SPECS, ids=[spec.name for spec in SPECS])
+
+
+def add_up(values):
+    """Return the sum."""
+    return sum(values)
+
+
+def describe(function, **changes):
+    facts = {"name": "doubled", "title": "Double", "description": "Doubles.", "domain": "tests",
+        "task_type": "analysis",
+             "inputs": {"table": "table: what to double"}, "outputs": {"result": "table"},
+             "params": {"factor": param("By how much", minimum=0)}, "helpers": (add_up,)}  # fmt: skip
+    return tool(**(facts | changes))(function)
+
+
+def double(table, *, factor: float = 2.0):
+    """Double a table."""
+    return {"result": table * factor}
+
+
+def test_decorated_function_is_returned_unchanged():
+    decorated = describe(double)
+    assert decorated is double
+    assert decorated(3, factor=4.0) == {"result": 12.0}
+
+
+def test_description_takes_types_and_defaults_from_the_signature():
+    spec = describe(double).tool_spec
+    factor = spec.param("factor")
+    assert (factor.kind, factor.default, factor.required, factor.minimum) == ("number", 2.0, False, 0)
+    assert spec.input("table").type is DataType.TABLE
+    assert spec.input("table").description == "what to double"
+    assert spec.source.startswith("def double(")
+    assert "return sum(values)" in spec.helper_sources[0]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"params": {}}, {"params": {"factor": param("a"), "more": param("b")}}, {"inputs": {"data": "table"}},
+     {"inputs": {"table": "table", "factor": "table"}}],
+)  # fmt: skip
+def test_description_that_misses_the_signature_is_refused(changes):
+    with pytest.raises(ValueError, match=r"'double'.*do not match its signature"):
+        describe(double, **changes)
+
+
+def test_unknown_data_type_is_refused():
+    with pytest.raises(ValueError, match="spreadsheet"):
+        describe(double, inputs={"table": "spreadsheet"})
+
+
+def test_second_tool_of_a_name_is_refused_naming_both():
+    spec = describe(double).tool_spec
+    registry = ToolRegistry([spec])
+    with pytest.raises(ValueError, match=r"'doubled': 'Double' and 'Twice'"):
+        registry.add(spec.model_copy(update={"title": "Twice"}))
+
+
+def test_unknown_tool_suggests_the_closest():
+    registry = ToolRegistry(SPECS)
+    with pytest.raises(NotFoundError) as error:
+        registry.get("compare_group")
+    assert "compare_groups" in error.value.advice
+
+
+def test_source_leaves_out_the_decorator():
+    assert function_source(add_up) == 'def add_up(values):\n    """Return the sum."""\n    return sum(values)\n'
+
+
+def test_catalogue_holds_the_table_statistics_and_figure_tools():
+    names = {spec.name for spec in builtin_tools()}
+    assert names >= {
+        "summarize_table", "compare_groups", "anova", "correlation", "contingency", "linear_regression",
+            "logistic_regression",
+        "adjust_p_values", "join_tables", "filter_rows", "derive_column", "pivot_table", "box_plot", "scatter_plot",
+            "histogram",
+        "bar_plot",
+    }  # fmt: skip
+
+
+@NAMED
+def test_tool_says_what_it_does_and_how_to_ask_for_it(spec):
+    assert len(spec.description) > 60
+    assert spec.title
+    assert spec.domain
+    assert spec.keywords
+    assert spec.example
+    assert spec.packages
+    assert len(spec.params) == len({p.name for p in spec.params})
+
+
+@pytest.mark.parametrize("spec", [spec for spec in SPECS if spec.task_type == "analysis"], ids=lambda spec: spec.name)
+def test_analysis_cites_a_published_method(spec):
+    assert spec.citations
+    for work in spec.citations:
+        assert work.title
+        assert work.year
+        assert not work.doi or work.doi.startswith("10.")
+
+
+@NAMED
+def test_checks_of_a_tool_exist(spec):
+    assert spec.checks or all(port.type is DataType.FIGURE for port in spec.outputs)
+    assert set(spec.checks) <= set(CHECKS)
+
+
+@NAMED
+def test_params_are_described_and_point_to_what_exists(spec):
+    inputs, params = {port.name for port in spec.inputs}, {p.name: p for p in spec.params}
+    for p in spec.params:
+        assert p.description
+        if p.kind in ("column", "columns"):
+            assert p.of in inputs
+        if p.kind == "level":
+            assert params[p.of].kind == "column"
+        if p.choices:
+            assert p.default is None or p.default in p.choices
+        if p.minimum is not None and isinstance(p.default, int | float):
+            assert p.minimum <= p.default
+
+
+@NAMED
+def test_step_of_a_tool_is_complete_python(spec):
+    given = {port.name: StepInput(path=f"{port.name}.csv", type=port.type) for port in spec.inputs}
+    code = step_script(spec, given, {p.name: p.default for p in spec.params if not p.required})
+    compile(code, spec.name, "exec")
+    namespace: dict = {"__name__": "step"}
+    exec("from __future__ import annotations\n" + "\n".join([*spec.helper_sources, spec.source]), namespace)
+    # Every name a function looks up globally must travel with it: nothing of the package is there in a sandbox.
+    import builtins
+
+    for function in [value for value in namespace.values() if callable(value) and hasattr(value, "__code__")]:
+        missing = [n for n in global_names(function.__code__) if n not in namespace and not hasattr(builtins, n)]
+        assert missing == [], f"{function.__name__} needs {missing}"
+
+
+def global_names(code) -> set[str]:
+    """Return the names that a code object and those nested in it look up globally."""
+    import dis
+
+    names = {i.argval for i in dis.get_instructions(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+    for constant in code.co_consts:
+        if hasattr(constant, "co_code"):
+            names |= global_names(constant)
+    return names

@@ -1,0 +1,315 @@
+"""Plans for questions nobody wrote rules for one by one: wordings, directions, designs and the classic traps."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from engine.agents.planner import Planner
+from engine.domain.profile import Profile
+from engine.errors import DataError, PlanError
+from engine.profiling.profiler import profile_files
+from engine.toolbox.registry import builtin_tools
+from engine.toolbox.typecheck import check_plan
+
+GENES = ["DUSP1", "KLF15", "PER1", "FKBP5", "TP53", "MYC", "VCAM1", "ACTB", "GAPDH", "EGFR"]
+
+
+@pytest.fixture(scope="module")
+def planner():
+    return Planner(builtin_tools())
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("planner")
+
+
+def counts_file(folder, samples, name="counts.csv", *, values=None):
+    rng = np.random.default_rng(1)
+    genes = [*GENES, *(f"GENE{n}" for n in range(90))]
+    values = rng.negative_binomial(5, 0.05, (len(genes), len(samples))) if values is None else values
+    path = folder / name
+    pd.DataFrame(values, index=pd.Index(genes, name="gene"), columns=samples).to_csv(path)
+    return path
+
+
+def sheet_file(folder, name="samples.csv", **columns):
+    path = folder / name
+    pd.DataFrame(columns).to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture(scope="module")
+def paired(folder):
+    samples = [f"s{n}" for n in range(8)]
+    files = [
+        counts_file(folder, samples),
+        sheet_file(folder, id=samples, dex=["control", "treated"] * 4, donor=[f"D{n // 2}" for n in range(8)]),
+    ]
+    gmt = folder / "sets.gmt"
+    gmt.write_text("".join(f"SET_{n}\thttp://x\t" + "\t".join(GENES) + "\n" for n in range(3)))
+    return profile_files([*files, gmt])
+
+
+def node(plan, tool):
+    found = [item for item in plan.nodes if item.tool == tool]
+    assert found, f"no {tool} in {[item.tool for item in plan.nodes]}"
+    return found[0]
+
+
+WORDINGS = [
+    "Which genes change with dexamethasone? The cell lines are paired donors. Then find enriched hallmark pathways.",
+    "What does dex do to gene expression? Which pathways are affected?",
+    "differentially expressed genes treated vs control accounting for donor, then pathway analysis",
+    "wich genes go up or down when cells get dexametasone, pls, and what pathways",
+    "Compare expression of treated against control samples and test gene sets",
+    "effect of treatment on the transcriptome, and enriched gene sets",
+    "Find DEGs between treated and control; run enrichment on hallmarks",
+    "Please run DESeq2 for dex and a GSEA afterwards",
+    "Are there genes regulated by dex? Use over-representation of the sets for interpretation",
+    "How do cells respond transcriptionally to dexamethasone, and what biological processes are involved?",
+]
+
+
+@pytest.mark.parametrize("question", WORDINGS)
+def test_every_wording_gives_the_paired_design_and_the_right_direction(planner, paired, question):
+    plan = planner.plan(question, paired).plan
+    params = node(plan, "differential_expression").params
+    assert (params["condition"], params["treated"], params["control"]) == ("dex", "treated", "control")
+    assert params["covariates"] == ["donor"]
+    assert {item.tool for item in plan.nodes} & {"over_representation", "gsea_preranked"}
+    assert not [issue for issue in check_plan(plan, builtin_tools()) if issue.severity == "error"]
+
+
+@pytest.mark.parametrize("question", WORDINGS)
+def test_quality_control_comes_without_being_asked(planner, paired, question):
+    tools = [item.tool for item in planner.plan(question, paired).plan.nodes]
+    assert tools.index("count_qc") < tools.index("differential_expression")
+    assert "sample_pca" in tools
+
+
+def test_over_representation_uses_the_tested_genes_as_background(planner, paired):
+    plan = planner.plan("Which genes change? Over-representation of hallmark sets", paired).plan
+    tested = node(plan, "differential_expression").id
+    assert node(plan, "over_representation").inputs["background"] == f"{tested}.de_table"
+
+
+@pytest.mark.parametrize(
+    ("question", "treated", "control"),
+    [
+        ("Which genes are higher in control than in treated?", "control", "treated"),
+        ("genes up in treated relative to control", "treated", "control"),
+        ("compare control and treated", "treated", "control"),
+        ("what changes from control to treated genes", "treated", "control"),
+        ("control versus treated differential expression", "control", "treated"),
+    ],
+)
+def test_the_direction_is_the_one_the_words_say(planner, paired, question, treated, control):
+    plan = planner.plan(question, paired).plan
+    params = node(plan, "differential_expression").params
+    assert (params["treated"], params["control"]) == (treated, control)
+    if treated == "control":
+        assert any(item.param == "control" for item in plan.open_questions), "an unusual direction must be pointed out"
+
+
+def test_unpaired_means_no_pairing(planner, paired):
+    plan = planner.plan("Differential expression treated vs control, ignore the donors", paired).plan
+    assert node(plan, "differential_expression").params.get("covariates", []) == []
+
+
+def test_thresholds_and_genes_become_parameters(planner, paired):
+    plan = planner.plan("Is DUSP1 among genes changed by dex at FDR < 0.01 and at least 2-fold?", paired).plan
+    assert node(plan, "differential_expression").params["alpha"] == 0.01
+    assert node(plan, "differential_expression").params["genes_of_interest"] == ["DUSP1"]
+    assert node(plan, "volcano_plot").params["min_abs_lfc"] == 1.0
+
+
+def test_missing_gene_sets_are_said_and_the_rest_is_planned(planner, paired):
+    plan = planner.plan("Which genes change with dex and which pathways?", paired[:2]).plan
+    assert node(plan, "differential_expression")
+    assert any("gene set file" in warning for warning in plan.warnings)
+
+
+def test_a_question_about_nothing_is_refused(planner, paired):
+    with pytest.raises(PlanError, match="names nothing"):
+        planner.plan("What is the weather in Berlin?", paired)
+
+
+def test_no_file_is_refused_with_what_to_add(planner):
+    with pytest.raises(PlanError, match="No data file") as caught:
+        planner.plan("Which genes change?", [])
+    assert "Add the file" in caught.value.advice
+
+
+def test_unusable_files_are_named(planner, folder):
+    empty = folder / "empty.csv"
+    empty.write_text("")
+    with pytest.raises(DataError, match=r"empty\.csv"):
+        planner.plan("Which genes change?", profile_files([empty]))
+
+
+def test_condition_confounded_with_batch_is_a_warning_and_not_a_covariate(planner, folder):
+    samples = [f"s{n}" for n in range(6)]
+    data = [
+        counts_file(folder, samples, "c1.csv"),
+        sheet_file(
+            folder, "confounded.csv", sample=samples, condition=["a", "a", "a", "b", "b", "b"], batch=list("112334")
+        ),
+    ]
+    plan = planner.plan("Which genes differ by condition?", profile_files(data)).plan
+    assert any("cannot be told apart" in warning for warning in plan.warnings)
+    assert "batch" not in node(plan, "differential_expression").params.get("covariates", [])
+
+
+def test_a_separable_batch_enters_the_design(planner, folder):
+    samples = [f"s{n}" for n in range(8)]
+    data = [
+        counts_file(folder, samples, "c2.csv"),
+        sheet_file(folder, "batch.csv", sample=samples, condition=["wt", "ko"] * 4, batch=["A"] * 4 + ["B"] * 4),
+    ]
+    plan = planner.plan("Which genes differ by condition?", profile_files(data)).plan
+    assert node(plan, "differential_expression").params["covariates"] == ["batch"]
+    assert node(plan, "differential_expression").params["control"] == "wt"
+
+
+def test_two_samples_are_too_few(planner, folder):
+    data = [
+        counts_file(folder, ["s0", "s1"], "two.csv"),
+        sheet_file(folder, "two_s.csv", id=["s0", "s1"], group=["ctrl", "drug"]),
+    ]
+    with pytest.raises(PlanError, match="at least 2 samples"):
+        planner.plan("Which genes change with the drug?", profile_files(data))
+
+
+def test_two_per_group_is_a_warning(planner, folder):
+    samples = ["s0", "s1", "s2", "s3"]
+    data = [
+        counts_file(folder, samples, "four.csv"),
+        sheet_file(folder, "four_s.csv", id=samples, group=["ctrl", "drug"] * 2),
+    ]
+    plan = planner.plan("Which genes change with the drug?", profile_files(data)).plan
+    assert any("only 2" in warning for warning in plan.warnings)
+
+
+def test_normalised_values_are_not_taken_for_counts(planner, folder):
+    samples = [f"s{n}" for n in range(6)]
+    values = np.random.default_rng(2).normal(6, 2, (100, 6)).clip(0.1)
+    data = [
+        counts_file(folder, samples, "log.csv", values=values),
+        sheet_file(folder, "log_s.csv", id=samples, group=["ctrl", "drug"] * 3),
+    ]
+    with pytest.raises(PlanError, match="raw counts"):
+        planner.plan("Which genes change with the drug?", profile_files(data))
+
+
+def test_negative_values_are_not_taken_for_counts(planner, folder):
+    samples = [f"s{n}" for n in range(6)]
+    values = np.random.default_rng(3).integers(-5, 500, (100, 6))
+    data = [
+        counts_file(folder, samples, "neg.csv", values=values),
+        sheet_file(folder, "neg_s.csv", id=samples, group=["ctrl", "drug"] * 3),
+    ]
+    with pytest.raises(PlanError, match="raw counts") as caught:
+        planner.plan("Which genes change with the drug?", profile_files(data))
+    assert "negative" in caught.value.advice
+
+
+def test_unmatched_samples_are_refused(planner, folder):
+    data = [counts_file(folder, ["a1", "a2", "a3", "a4"], "un.csv"),
+            sheet_file(folder, "un_s.csv", id=["x1", "x2", "x3", "x4"], group=["ctrl", "drug"] * 2)]  # fmt: skip
+    with pytest.raises(PlanError, match="No sample of"):
+        planner.plan("Which genes change with the drug?", profile_files(data))
+
+
+def test_several_possible_conditions_block_until_answered(planner, folder):
+    samples = [f"s{n}" for n in range(8)]
+    data = [
+        counts_file(folder, samples, "amb.csv"),
+        sheet_file(
+            folder, "amb_s.csv", id=samples, treatment=["ctl", "drug"] * 4, genotype=["wt", "wt", "ko", "ko"] * 2
+        ),
+    ]
+    plan = planner.plan("Find differentially expressed genes", profile_files(data)).plan
+    assert any(item.blocking and item.param == "condition" for item in plan.open_questions)
+
+
+# ==== tables and survival ====
+
+
+@pytest.fixture(scope="module")
+def penguins(folder):
+    rng = np.random.default_rng(4)
+    rows = 90
+    path = folder / "birds.csv"
+    pd.DataFrame(
+        {
+            "species": rng.choice(["Adelie", "Gentoo", "Chinstrap"], rows),
+            "island": rng.choice(["Biscoe", "Dream", "Torgersen"], rows),
+            "bill_length_mm": rng.normal(44, 5, rows).round(1),
+            "bill_depth_mm": rng.normal(17, 2, rows).round(1),
+            "flipper_length_mm": rng.normal(200, 14, rows).round(0),
+            "body_mass_g": rng.normal(4200, 800, rows).round(0),
+            "sex": rng.choice(["male", "female"], rows),
+        }
+    ).to_csv(path, index=False)
+    return profile_files([path])
+
+
+@pytest.mark.parametrize(
+    ("question", "tool", "params"),
+    [
+        ("Is bill length different between species?", "compare_groups", {"value": "bill_length_mm", "group": "species"}),
+        ("do males weigh more than females", "compare_groups", {"value": "body_mass_g", "group": "sex"}),
+        ("is body mass related to flipper length", "correlation", {"x": "flipper_length_mm", "y": "body_mass_g"}),
+        ("predict body mass from flipper length and sex", "linear_regression",
+         {"outcome": "body_mass_g", "predictors": ["flipper_length_mm", "sex"]}),
+        ("is species associated with island?", "contingency", {}),
+        ("two-way anova of body mass by species and sex", "anova", {"value": "body_mass_g", "factors": ["species", "sex"]}),
+        ("effect of species and sex on body mass", "anova", {"value": "body_mass_g", "factors": ["species", "sex"]}),
+        ("summarise the data by species", "summarize_table", {"group_by": "species"}),
+        ("histogram of flipper length", "histogram", {"column": "flipper_length_mm"}),
+        ("scatter plot of bill length against bill depth", "scatter_plot", {"x": "bill_depth_mm", "y": "bill_length_mm"}),
+        ("keep only rows where species is Adelie and body_mass_g > 4000", "filter_rows",
+         {"condition": "`species` in ['Adelie'] and `body_mass_g` > 4000"}),
+        ("spearman correlation of bill depth and body mass", "correlation", {"method": "spearman"}),
+    ],
+)  # fmt: skip
+def test_questions_about_a_table_reach_the_right_tool(planner, penguins, question, tool, params):
+    chosen = node(planner.plan(question, penguins).plan, tool)
+    assert {key: chosen.params.get(key) for key in params} == params
+
+
+@pytest.fixture(scope="module")
+def trial(folder):
+    rng = np.random.default_rng(5)
+    rows = 120
+    path = folder / "trial.csv"
+    pd.DataFrame(
+        {
+            "arm": rng.choice(["placebo", "drug"], rows),
+            "age": rng.integers(30, 80, rows),
+            "tgrade": rng.choice(["I", "II", "III"], rows),
+            "time": rng.exponential(500, rows).round(0) + 1,
+            "status": rng.integers(0, 2, rows),
+        }
+    ).to_csv(path, index=False)
+    return profile_files([path])
+
+
+def test_survival_between_groups_gets_curves_test_and_hazard_ratio(planner, trial):
+    plan = planner.plan("Does the drug prolong survival, adjusted for age and grade?", trial).plan
+    assert [item.tool for item in plan.nodes] == ["kaplan_meier", "log_rank", "cox_regression"]
+    assert plan.nodes[0].params["group"] == "arm"
+    assert plan.nodes[2].params["covariates"] == ["arm", "age", "tgrade"]
+
+
+def test_survival_without_a_time_column_says_what_is_missing(planner, penguins):
+    with pytest.raises(PlanError, match="time to an event"):
+        planner.plan("Do females survive longer (Kaplan-Meier)?", penguins)
+
+
+def test_profiles_alone_decide_nothing_without_words(planner, trial: list[Profile]):
+    with pytest.raises(PlanError):
+        planner.plan("hello", trial)
