@@ -140,8 +140,10 @@ class Engine:
         """Return the plan for a question, without making a run.
 
         Raises:
+            UserError: for an empty question.
             PlanError: when it cannot be planned; the message says what is missing.
         """
+        _require_words(question)
         return self._orchestrator.draft(question, [Path(path) for path in data], changes)
 
     def check_plan(self, plan: TaskDag) -> list[Issue]:
@@ -197,8 +199,7 @@ class Engine:
             UserError: for an empty question or a strategy this version lacks.
             LimitExceeded: when the queue is full.
         """
-        if not question.strip():
-            raise UserError("The question is empty.", advice="Ask in a sentence what you want to know of the data.")
+        _require_words(question)
         return self._orchestrator.ask(
             question,
             [Path(path) for path in data],
@@ -251,10 +252,7 @@ class Engine:
         Raises:
             NotFoundError: when there is no such run.
         """
-        record = self._parts.store.run(run_id)
-        if record is None:
-            raise NotFoundError(f"There is no run {run_id!r}.", advice="`biodesk runs` lists them.")
-        return record
+        return self._orchestrator.record(run_id)
 
     def view(self, run_id: str) -> RunView:
         """Return everything known of a run: record, plan, results, profiles, report."""
@@ -329,6 +327,11 @@ class Engine:
     def close(self) -> None:
         """Stop the runs (they can be resumed) and release the workspace."""
         self._parts.close()
+
+
+def _require_words(question: str) -> None:
+    if not any(character.isalnum() for character in question):
+        raise UserError("The question is empty.", advice="Ask in a sentence what you want to know of the data.")
 
 
 def open_engine(**settings: Any) -> Engine:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import sys
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -86,6 +87,7 @@ def _connect(settings: Settings, workspace: Workspace) -> Parts:
         limits=Limits(seconds=settings.step_seconds, memory_mb=settings.step_memory_mb, file_mb=settings.step_file_mb),
         threads=os.cpu_count() or 1,
         reuse=settings.reuse_results,
+        slots=threading.BoundedSemaphore(settings.parallel_steps),
     )
     orchestrator = Orchestrator(
         registry=registry,

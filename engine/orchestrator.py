@@ -13,9 +13,12 @@ of a run are turned into its status.
 
 from __future__ import annotations
 
+import logging
+import shutil
+import threading
 import traceback
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +57,10 @@ from engine.strategies.dag import DONE, run_dag
 from engine.toolbox.registry import ToolRegistry
 from engine.toolbox.typecheck import check_plan
 
+_log = logging.getLogger(__name__)
+_SETTLE_SECONDS = 10.0
+"""How long a next stage waits for the last one to let go of its run: writing a report takes a moment."""
+
 
 @dataclass(slots=True)
 class Orchestrator:
@@ -70,6 +77,9 @@ class Orchestrator:
     ids: IdSource
     environment: Mapping[str, str]
     parallel_steps: int
+    _unwritten: dict[str, RunRecord] = field(default_factory=dict)
+    """States of runs that the disk had no room for: what is true of them until the next start."""
+    _guard: threading.Lock = field(default_factory=threading.Lock)
 
     # ==== from question to plan ====
 
@@ -85,10 +95,10 @@ class Orchestrator:
     ) -> str:
         """Start a run and return its id; the plan appears as an event."""
         route(question, [], forced=strategy)
-        record = self._new_run(question, data, user=user, auto_approve=auto_approve)
+        record = self._new_run(question, data, user=user, auto_approve=auto_approve, changes=changes)
 
         def work(cancel: CancelToken) -> None:
-            self._work(record.run_id, cancel, lambda: self._propose(record.run_id, cancel, strategy, changes or {}))
+            self._work(record.run_id, cancel, lambda: self._propose(record.run_id, cancel, strategy))
 
         self._enqueue(record, work)
         return record.run_id
@@ -104,12 +114,12 @@ class Orchestrator:
         plan = plan.model_copy(update={"version": 1})
         if run_now:
             self._require_runnable(plan)
+        self._save_inputs(plan)
         record = self._new_run(plan.question, [Path(d.path) for d in plan.datasets], user=user, parent=parent)
         record = self._update(
             record, fresh_nodes=list(fresh_nodes), approved_version=1 if run_now else 0,
             route=route(plan.question, [], forced="dag"), profiles_sha256=self._profiles_of(parent),
         )  # fmt: skip
-        self._save_inputs(plan)
         self.store.save_plan(record.run_id, plan)
         self.log.emit(PlanProposed(run_id=record.run_id, plan=plan))
         if not run_now:
@@ -154,11 +164,12 @@ class Orchestrator:
         if record.status != "awaiting_approval" or plan is None:
             raise PlanError(f"Run {run_id} has no plan waiting for approval; its status is {record.status}.")
         self._require_runnable(plan)
+        self.queue.wait(run_id, _SETTLE_SECONDS)
         record = self._update(record, status="queued", approved_version=plan.version)
         self.log.emit(PlanApproved(run_id=run_id, version=plan.version, by=user))
         self._enqueue(record, lambda cancel: self._work(run_id, cancel, lambda: self._execute(record, cancel)))
 
-    def _propose(self, run_id: str, cancel: CancelToken, strategy: str, changes: Mapping[str, str]) -> None:
+    def _propose(self, run_id: str, cancel: CancelToken, strategy: str) -> None:
         record = self._update(self._record(run_id), status="planning")
         profiles = profile_files([Path(path) for path in record.data])
         chosen = route(record.question, profiles, forced=strategy)
@@ -169,7 +180,7 @@ class Orchestrator:
         proposal = self.planner.plan(record.question, profiles)
         seconds = round(self.clock.monotonic() - started, 4)
         self.log.emit(ToolsRetrieved(run_id=run_id, tools=proposal.retrieved, seconds=seconds))
-        plan = set_params(proposal.plan, changes, self.registry).model_copy(update={"version": 1})
+        plan = set_params(proposal.plan, record.changes, self.registry).model_copy(update={"version": 1})
         self._save_inputs(plan)
         self.store.save_plan(run_id, plan)
         self.log.emit(PlanProposed(run_id=run_id, plan=plan))
@@ -192,7 +203,9 @@ class Orchestrator:
             raise PlanError(f"Run {run_id} is already over ({record.status}).")
         self.log.emit(RunCancelled(run_id=run_id, by=user))
         if not self.queue.cancel(run_id):
-            self._finish(record, "cancelled")
+            record = self._record(run_id)  # read again: it may have ended by itself a moment ago
+            if record.status not in FINAL:
+                self._finish(record, "cancelled")
         self.log.flush()
 
     def resume(self, run_id: str, *, user: str) -> None:
@@ -200,6 +213,12 @@ class Orchestrator:
         record = self._record(run_id)
         if record.status in ("queued", "planning", "running") and run_id in self.queue.active():
             raise PlanError(f"Run {run_id} is being worked on; there is nothing to resume.")
+        if record.status == "awaiting_approval":
+            raise PlanError(
+                f"Run {run_id} waits for its plan to be approved; there is nothing to resume.",
+                advice="Approve the plan, then it runs.",
+            )
+        self.queue.wait(run_id, _SETTLE_SECONDS)
         if record.status == "succeeded":
             raise PlanError(f"Run {run_id} succeeded; there is nothing to resume.")
         kept = [node for node, result in self.store.results(run_id).items() if result.status in DONE]
@@ -212,7 +231,7 @@ class Orchestrator:
             self.log.flush()
             return
         else:
-            stage = lambda cancel: lambda: self._propose(run_id, cancel, "auto", {})  # noqa: E731
+            stage = lambda cancel: lambda: self._propose(run_id, cancel, "auto")  # noqa: E731
         self._enqueue(record, lambda cancel: self._work(run_id, cancel, stage(cancel)))
 
     def rerun(self, run_id: str, *, user: str, from_node: str = "") -> str:
@@ -234,6 +253,8 @@ class Orchestrator:
             message = "Biodesk stopped while this run was at work. Steps that finished are kept."
             self.log.emit(RunInterrupted(run_id=record.run_id, message=message))
             self._update(record, status="interrupted", error=message, error_code="interrupted")
+            # What the killed process was working with: copies of data and half-written results.
+            shutil.rmtree(self.executor.scratch / record.run_id, ignore_errors=True)
         if left:
             self.log.flush()
         return [record.run_id for record in left]
@@ -259,16 +280,17 @@ class Orchestrator:
         status = "cancelled" if cancel.cancelled else overall_status(plan, results)
         self._finish(record, status)
 
-    def _finish(self, record: RunRecord, status: RunStatus) -> None:
-        seconds = sum(result.seconds for result in self.store.results(record.run_id).values())
+    def _finish(self, record: RunRecord, status: RunStatus, *, report: bool = True) -> None:
+        results = self.store.results(record.run_id).values()
+        seconds = sum(result.seconds for result in results if result.status != "cached")
         record = self._update(
             record, status=status, finished_at=self.clock.now(), usage=Usage(seconds=round(seconds, 3))
         )
-        if self.store.plan(record.run_id) is not None:
-            report = synthesize(self.view(record.run_id), self.registry)
-            sha256 = self.artifacts.put_bytes(report.model_dump_json().encode())
+        if report and self.store.plan(record.run_id) is not None:
+            made = synthesize(self.view(record.run_id), self.registry)
+            sha256 = self.artifacts.put_bytes(made.model_dump_json().encode())
             record = self._update(record, report_sha256=sha256)
-            self.log.emit(ReportReady(run_id=record.run_id, sha256=sha256, title=report.title))
+            self.log.emit(ReportReady(run_id=record.run_id, sha256=sha256, title=made.title))
         self.log.emit(RunFinished(run_id=record.run_id, status=status, usage=record.usage))
         self.log.flush()
 
@@ -295,24 +317,36 @@ class Orchestrator:
 
     def _give_up(self, run_id: str, err: EngineError, status: RunStatus) -> None:
         # When even this cannot be written (a full disk), the next start finds the run unfinished and
-        # marks it interrupted, so swallowing the second error loses nothing.
+        # marks it interrupted, so swallowing the second error loses nothing; until then it is remembered here.
+        told = {"error": err.message, "error_code": err.code, "advice": err.advice}
+        record = self._record(run_id)
         try:
-            record = self._update(self._record(run_id), error=err.message, error_code=err.code, advice=err.advice)
+            record = self._update(record, **told)
             self.log.emit(ErrorRaised(run_id=run_id, code=err.code, message=err.message, advice=err.advice))
             if status == "interrupted":
                 self.log.emit(RunInterrupted(run_id=run_id, message=err.message))
                 self._update(record, status=status)
                 self.log.flush()
             else:
-                self._finish(record, status)
+                self._finish_or_log(record, status)
         except StorageError:
-            return
+            with self._guard:
+                self._unwritten[run_id] = record.model_copy(update={**told, "status": "interrupted"})
+
+    def _finish_or_log(self, record: RunRecord, status: RunStatus) -> None:
+        try:
+            self._finish(record, status)
+        except StorageError:
+            raise
+        except Exception:  # noqa: BLE001 - a report that cannot be written must not leave the run without an end
+            _log.exception("The report on run %s could not be written", record.run_id)
+            self._finish(record, status, report=False)
 
     # ==== what is known of a run ====
 
     def view(self, run_id: str) -> RunView:
         """Return everything known of a run."""
-        record = self._record(run_id)
+        record = self.record(run_id)
         plan = self.store.plan(run_id, record.approved_version or None)
         results = self.store.results(run_id)
         profiles = self._load_profiles(record)
@@ -341,6 +375,16 @@ class Orchestrator:
         stored = json.loads(self.artifacts.path(record.profiles_sha256).read_bytes())
         return [Profile.model_validate(item) for item in stored]
 
+    def record(self, run_id: str) -> RunRecord:
+        """Return a run's newest state, also one that could not be written.
+
+        Raises:
+            NotFoundError: when there is no such run.
+        """
+        with self._guard:
+            unwritten = self._unwritten.get(run_id)
+        return unwritten or self._record(run_id)
+
     def _record(self, run_id: str) -> RunRecord:
         record = self.store.run(run_id)
         if record is None:
@@ -352,7 +396,14 @@ class Orchestrator:
         return record.profiles_sha256 if record else ""
 
     def _new_run(
-        self, question: str, data: Sequence[Path], *, user: str, auto_approve: bool = False, parent: str = ""
+        self,
+        question: str,
+        data: Sequence[Path],
+        *,
+        user: str,
+        auto_approve: bool = False,
+        parent: str = "",
+        changes: Mapping[str, str] | None = None,
     ) -> RunRecord:
         record = RunRecord(
             run_id=self.ids.new("run"),
@@ -363,6 +414,7 @@ class Orchestrator:
             parent=parent,
             auto_approve=auto_approve,
             data=[str(Path(path).expanduser().absolute()) for path in data],
+            changes=dict(changes or {}),
             environment=dict(self.environment),
         )
         self.store.create_run(record)
@@ -380,6 +432,8 @@ class Orchestrator:
     def _update(self, record: RunRecord, **changes: Any) -> RunRecord:
         record = record.model_copy(update=changes)
         self.store.update_run(record)
+        with self._guard:
+            self._unwritten.pop(record.run_id, None)
         return record
 
     def _require_runnable(self, plan: TaskDag) -> None:

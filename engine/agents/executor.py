@@ -7,18 +7,19 @@ of the files found.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import importlib.metadata
 import re
 import shutil
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
-
 from engine.agents.critic import judge
 from engine.agents.repairs import Repair, repair
+from engine.agents.written import is_plain_file, read_result
 from engine.domain.events import (
     ArtifactSaved,
     NodeFailed,
@@ -30,11 +31,11 @@ from engine.domain.events import (
     NodeVerdict,
     WarningRaised,
 )
-from engine.domain.findings import Finding, FindingValue
+from engine.domain.findings import Finding
 from engine.domain.plan import DATA_PREFIX, TaskDag, TaskNode
 from engine.domain.results import Artifact, ExecResult, NodeResult
 from engine.domain.toolspec import ToolSpec
-from engine.errors import DataError, SandboxUnavailable, StorageError
+from engine.errors import DataError, IntegrityError, SandboxUnavailable, StorageError
 from engine.ports import ArtifactStore, CancelToken, Clock, Job, Limits, RunStore, Sandbox
 from engine.runtime.event_log import EventLog
 from engine.toolbox.registry import ToolRegistry
@@ -42,29 +43,8 @@ from engine.toolbox.script import STORED_READ, StepInput, cache_key, step_script
 
 OUTPUT_CHUNK = 8_000
 """Characters of stdout or stderr that one event may carry."""
-
-
-class _Written(BaseModel):
-    """`result.json` as a step writes it. It comes from inside the sandbox, so every field is checked."""
-
-    model_config = ConfigDict(extra="ignore")
-
-    class Output(BaseModel):
-        file: str
-        type: str
-        rows: int | None = None
-        columns: list[str] = []
-
-    class Found(BaseModel):
-        model_config = ConfigDict(extra="ignore")
-        text: str
-        values: list[FindingValue] = []
-        output: str = ""
-        row: dict[str, str | int | float | bool | None] = {}
-
-    outputs: dict[str, Output] = {}
-    findings: list[Found] = []
-    warnings: list[str] = []
+_SLOT_SECONDS = 0.1
+"""How often a step that waits for a free slot looks whether it was cancelled."""
 
 
 @dataclass(slots=True)
@@ -77,7 +57,7 @@ class _Input:
 
 @dataclass(slots=True)
 class Executor:
-    """Runs steps of one run after the other or side by side; holds no state of its own."""
+    """Runs steps of any run, one after the other or side by side; keeps nothing of a step once it is over."""
 
     registry: ToolRegistry
     sandbox: Sandbox
@@ -89,6 +69,8 @@ class Executor:
     limits: Limits = field(default_factory=Limits)
     threads: int = 1
     reuse: bool = True
+    slots: threading.Semaphore | None = None
+    """How many steps may be in the sandbox at once, over all runs; None: as many as ask."""
 
     def run(
         self,
@@ -152,7 +134,8 @@ class Executor:
                 dataset = plan.dataset(ref.removeprefix(DATA_PREFIX))
                 assert dataset is not None
                 source = self.artifacts.path(dataset.sha256)
-                step = StepInput(path=f"inputs/{_safe_name(dataset.path)}", type=dataset.type, read=dataset.read)
+                path = _input_path(_safe_name(dataset.path), port.name, found)
+                step = StepInput(path=path, type=dataset.type, read=dataset.read)
                 found.append(_Input(port.name, dataset.sha256, source, step))
             else:
                 upstream, _, output = ref.partition(".")
@@ -163,7 +146,8 @@ class Executor:
                     message = f"Step {upstream} gave no {output}, which step {node.id} needs."
                     raise DataError(message)
                 kind = next(o.type for o in self.registry.get(results[upstream].tool).outputs if o.name == output)
-                step = StepInput(path=f"inputs/{artifact.name}", type=kind, read=STORED_READ.get(kind, {}))
+                path = _input_path(artifact.name, port.name, found)
+                step = StepInput(path=path, type=kind, read=STORED_READ.get(kind, {}))
                 found.append(_Input(port.name, artifact.sha256, self.artifacts.path(artifact.sha256), step))
         return found
 
@@ -171,8 +155,8 @@ class Executor:
         if not self.reuse:
             return None
         hit = self.store.cached_result(key)
-        if hit is None or not all(self.artifacts.has(item.sha256) for item in hit[1].artifacts):
-            return None
+        if hit is None or not all(self.artifacts.verify(item.sha256) == item.sha256 for item in hit[1].artifacts):
+            return None  # what was stored is gone or was changed: the step runs again
         origin, old = hit
         artifacts = [a.model_copy(update={"name": _artifact_name(node.id, a), "node": node.id}) for a in old.artifacts]
         names = {a.name: b.name for a, b in zip(old.artifacts, artifacts, strict=True)}
@@ -186,10 +170,12 @@ class Executor:
             )
             for number, f in enumerate(old.findings, start=1)
         ]
+        stated = [warning for warning in old.warnings if not warning.startswith(_repaired(old.node, ""))]
         result = old.model_copy(
             update={
                 "node": node.id,
                 "status": "cached",
+                "warnings": [*(_repaired(node.id, f"{fix.why}.") for fix in spent), *stated],
                 "from_run": old.from_run or origin,
                 "artifacts": artifacts,
                 "findings": findings,
@@ -223,6 +209,7 @@ class Executor:
                 for item in inputs:
                     # A copy, not a link: code in the sandbox must not be able to change what is stored.
                     shutil.copyfile(item.source, workdir / item.step.path)
+                    self._require_unchanged(node, item, workdir / item.step.path)
             except OSError as err:
                 message = f"Inputs of step {node.id} could not be copied: {err.strerror or err}."
                 raise StorageError(message, advice="Free some disk space, then resume the run.") from err
@@ -246,6 +233,19 @@ class Executor:
             with contextlib.suppress(OSError):
                 workdir.parent.rmdir()
 
+    @staticmethod
+    def _require_unchanged(node: TaskNode, item: _Input, copy: Path) -> None:
+        # The record will say that the step read exactly these bytes, so that is made sure of.
+        with copy.open("rb") as handle:
+            found = hashlib.file_digest(handle, "sha256").hexdigest()
+        if found != item.sha256:
+            message = (
+                f"Input {item.name!r} of step {node.id} is not what was stored: its SHA-256 is {found[:12]}..., "
+                f"{item.sha256[:12]}... was recorded."
+            )
+            advice = f"Remove {item.source} and run the analysis again from the original data."
+            raise IntegrityError(message, advice=advice)
+
     def _sandboxed(self, run_id: str, node: TaskNode, code: str, workdir: Path, cancel: CancelToken) -> ExecResult:
         def show(stream: Literal["stdout", "stderr"], text: str) -> None:
             for start in range(0, len(text), OUTPUT_CHUNK):
@@ -254,24 +254,40 @@ class Executor:
 
         job = Job(id=f"{run_id}-{node.id}", code=code, workdir=workdir, limits=self.limits, threads=self.threads)
         try:
-            return self.sandbox.run(job, on_output=show, cancel=cancel)
+            with self._slot(cancel):
+                return self.sandbox.run(job, on_output=show, cancel=cancel)
         except SandboxUnavailable as err:
             if cancel.cancelled:
                 return ExecResult(status="cancelled", error="Stopped.")
             message = f"The sandbox failed ({err.message}); trying once more."
             self.log.emit(NodeProgress(run_id=run_id, node=node.id, message=message))
-            return self.sandbox.run(job, on_output=show, cancel=cancel)
+            with self._slot(cancel):
+                return self.sandbox.run(job, on_output=show, cancel=cancel)
+
+    @contextlib.contextmanager
+    def _slot(self, cancel: CancelToken) -> Iterator[None]:
+        """Wait for a free place among the steps at work; a cancelled step goes on at once, to be refused."""
+        held = self.slots is None
+        while not held and not cancel.cancelled:
+            held = self.slots is not None and self.slots.acquire(timeout=_SLOT_SECONDS)
+        try:
+            yield
+        finally:
+            if held and self.slots is not None:
+                self.slots.release()
 
     def _collect(self, run_id: str, node: TaskNode, spec: ToolSpec, base: NodeResult, folder: Path) -> NodeResult:
-        try:
-            written = _Written.model_validate_json((folder / "result.json").read_bytes())
-        except (OSError, ValidationError, ValueError) as err:
-            return base.model_copy(update={"status": "failed", "error": f"The step's result cannot be read: {err}"})
+        written = read_result(folder)
+        if isinstance(written, str):
+            return base.model_copy(update={"status": "failed", "error": f"The step's result cannot be used: {written}"})
         artifacts: list[Artifact] = []
         for output, facts in written.outputs.items():
             port, path = spec.output(output), folder / facts.file
-            if port is None or _safe_name(facts.file) != facts.file or path.is_symlink() or not path.is_file():
+            if port is None or _safe_name(facts.file) != facts.file or not is_plain_file(path):
                 error = f"The step's output {output!r} is not the file it says ({facts.file!r})."
+                return base.model_copy(update={"status": "failed", "error": error})
+            if any(artifact.name == f"{node.id}_{facts.file}" for artifact in artifacts):
+                error = f"The step gave the same file ({facts.file!r}) as two of its outputs."
                 return base.model_copy(update={"status": "failed", "error": error})
             artifact = Artifact(
                 name=f"{node.id}_{facts.file}",
@@ -323,7 +339,7 @@ class Executor:
         return folder / artifact.name.removeprefix(f"{artifact.node}_")
 
     def _finish(self, run_id: str, result: NodeResult, spent: list[Repair]) -> NodeResult:
-        repaired = [f"Step {result.node} was repaired: {fix.why}." for fix in spent]
+        repaired = [_repaired(result.node, f"{fix.why}.") for fix in spent]
         result = result.model_copy(update={"finished_at": self.clock.now(), "warnings": [*repaired, *result.warnings]})
         self.store.save_result(run_id, result)
         for message in result.warnings:
@@ -333,6 +349,10 @@ class Executor:
         else:
             self.log.emit(NodeFailed(run_id=run_id, node=result.node, error=result.error, seconds=result.seconds))
         return result
+
+
+def _repaired(node: str, why: str) -> str:
+    return f"Step {node} was repaired: {why}"
 
 
 def explain_failure(outcome: ExecResult, limits: Limits) -> str:
@@ -360,6 +380,14 @@ def package_versions(packages: list[str]) -> dict[str, str]:
 
 def _artifact_name(node_id: str, artifact: Artifact) -> str:
     return f"{node_id}_{artifact.name.removeprefix(artifact.node + '_')}"
+
+
+def _input_path(name: str, port: str, others: list[_Input]) -> str:
+    """Return where an input is put; files of the same name from different folders must not replace each other."""
+    path, number = f"inputs/{name}", 1
+    while any(path.lower() == other.step.path.lower() for other in others):
+        path, number = f"inputs/{port}_{'' if number == 1 else number}{name}", number + 1
+    return path
 
 
 def _safe_name(path: str) -> str:

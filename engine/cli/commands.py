@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import sys
 import time
@@ -13,6 +14,8 @@ from typing import Any
 from engine.cli import show
 from engine.errors import EngineError, NotFoundError, PlanError, UserError, WorkspaceInUse
 
+_OURS = (EngineError.code, "storage_error", "integrity_error", "sandbox_unavailable")
+"""Errors that are not the input's fault."""
 EXIT_BY_STATUS = {"succeeded": 0, "partial": 1, "failed": 1, "cancelled": 4, "interrupted": 4}
 
 
@@ -53,8 +56,12 @@ def ask(options: argparse.Namespace) -> int:
         route(options.question, [], forced=options.strategy)
     with _engine(options) as engine:
         engine.warm_in_background()
-        run_id = engine.ask(options.question, _data(options), strategy=options.strategy, changes=_changes(options))
-        record = engine.wait(run_id)
+        changes = _changes(options)
+        run_id = engine.ask(options.question, _data(options), strategy=options.strategy, changes=changes)
+        try:
+            record = engine.wait(run_id)
+        except KeyboardInterrupt:
+            return _stopped(engine, run_id, options)
         if record.status == "awaiting_approval":
             view = engine.view(run_id)
             if not options.quiet:
@@ -123,10 +130,7 @@ def _follow(engine: Any, run_id: str, options: argparse.Namespace) -> int:
                 break
             engine.wait(run_id, 0.1)
     except KeyboardInterrupt:
-        engine.cancel(run_id)
-        engine.wait(run_id, 5)
-        print(f"Stopped. `biodesk resume {run_id}` goes on where it was.", file=sys.stderr)
-        return 4
+        return _stopped(engine, run_id, options)
     view = engine.view(run_id)
     if view.plan is None or view.record.status == "interrupted":
         return _failed_before_running(view.record)
@@ -136,10 +140,27 @@ def _follow(engine: Any, run_id: str, options: argparse.Namespace) -> int:
     return EXIT_BY_STATUS.get(view.record.status, 1)
 
 
+def _stopped(engine: Any, run_id: str, options: argparse.Namespace) -> int:
+    """Stop a run after Ctrl-C; it may have ended in the same moment."""
+    with contextlib.suppress(PlanError):
+        engine.cancel(run_id)
+    engine.wait(run_id, 5)
+    if engine.record(run_id).status in ("succeeded", "partial", "failed"):
+        print(f"It was over already; `biodesk show {run_id}` shows the result.", file=sys.stderr)
+        return 4
+    message = f"Run {run_id} was stopped. Steps that finished are kept."
+    raise _Stopped(message, advice=f"`biodesk resume {run_id}` goes on where it was.", details={"run_id": run_id})
+
+
+class _Stopped(EngineError):
+    code = "interrupted"
+    exit_code = 4
+
+
 def _failed_before_running(record: Any) -> int:
     class Failed(EngineError):
         code = record.error_code or "failed"
-        exit_code = 4 if record.status in ("interrupted", "cancelled") else 2
+        exit_code = 4 if record.status in ("interrupted", "cancelled") else 1 if record.error_code in _OURS else 2
 
     advice = f"`biodesk resume {record.run_id}` goes on." if record.status == "interrupted" else record.advice
     raise Failed(record.error or f"The run is {record.status}.", advice=advice, details={"run_id": record.run_id})
@@ -163,7 +184,10 @@ def cancel(options: argparse.Namespace) -> int:
             engine.cancel(options.run_id)
             document = {"run_id": options.run_id, "status": engine.record(options.run_id).status}
     except WorkspaceInUse:
-        request_cancel(options.workspace, options.run_id)
+        from engine.settings import load_settings
+
+        settings, _ = load_settings(workspace=options.workspace)
+        request_cancel(settings.workspace, options.run_id)
         document = {"run_id": options.run_id, "status": "cancel requested"}
     _emit(options, document, lambda: f"{options.run_id}: {document['status']}")
     return 0

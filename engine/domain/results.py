@@ -146,6 +146,8 @@ class RunRecord(Value):
     auto_approve: bool = False
     data: list[str] = []
     """Paths of the files the question came with."""
+    changes: dict[str, str] = {}
+    """`NODE.PARAM` -> value as text: parameters set together with the question."""
     error: str = ""
     error_code: str = ""
     advice: str = ""

@@ -104,7 +104,7 @@ class RunQueue:
                 ticket = self._line.popleft()
             try:
                 ticket.work(ticket.cancel)
-            except Exception:
+            except Exception:  # noqa: BLE001 - logged with its traceback
                 # A dead thread would leave every later run waiting for ever.
                 _log.exception("The work on run %s ended with an error it should have handled", ticket.run_id)
             finally:

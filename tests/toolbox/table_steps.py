@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 
 import pandas as pd
+import pytest
 
 from engine.domain.datatypes import DataType
 from engine.toolbox.checks import CHECKS, StepOutputs
@@ -46,3 +47,12 @@ def check_issues(checks, outputs: dict[str, pd.DataFrame], folder: Path, *, find
         frame.to_csv(files[name], index=False)
     step = StepOutputs(params=params or {}, files=files, types=dict.fromkeys(files, "table"), findings=list(findings))
     return [issue.code for name in checks for issue in CHECKS[name](step)]
+
+
+def classic(name: str) -> pd.DataFrame:
+    """Read development data that lies beside the project (or where BIODESK_DEV_DATA says); skip when it is absent."""
+    beside = Path(__file__).resolve().parents[3] / "shared" / "data"
+    path = Path(os.environ.get("BIODESK_DEV_DATA", beside)) / "classic" / name
+    if not path.exists():
+        pytest.skip(f"no classic/{name} in the development data; set BIODESK_DEV_DATA to their folder")
+    return pd.read_csv(path)

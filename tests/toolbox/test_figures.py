@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from table_steps import check_issues, run_step
+from table_steps import check_issues, classic, run_step
 
 from engine.toolbox.domains.figures import bar_plot, box_plot, histogram, scatter_plot
-
-PENGUINS = Path("/work/shared/data/classic/penguins.csv")
 
 
 def iris() -> pd.DataFrame:
@@ -22,12 +18,6 @@ def iris() -> pd.DataFrame:
     data = load_iris(as_frame=True)
     frame = data.frame.rename(columns=lambda name: name.replace(" (cm)", "").replace(" ", "_"))
     return frame.assign(species=data.target_names[frame["target"]])
-
-
-def penguins() -> pd.DataFrame:
-    if not PENGUINS.exists():
-        pytest.skip("development data penguins.csv is not on this machine")
-    return pd.read_csv(PENGUINS)
 
 
 def test_box_table_of_iris_matches_the_summary_r_prints():
@@ -50,7 +40,7 @@ def test_box_plot_shows_every_group_with_its_size_and_unit(kind):
 
 
 def test_points_without_a_value_are_counted():
-    result = scatter_plot(penguins(), x="flipper_length_mm", y="body_mass_g", color_by="species")
+    result = scatter_plot(classic("penguins.csv"), x="flipper_length_mm", y="body_mass_g", color_by="species")
     drawn = sum(len(group.get_offsets()) for group in result["scatter"].axes[0].collections)
     assert drawn == 342
     assert any("2 of 344 rows were left out" in text for text in result["warnings"])
@@ -87,7 +77,7 @@ def test_grouped_histograms_share_their_bins():
 
 def test_bars_of_counts_match_the_published_penguins():
     # palmerpenguins documentation: 152 Adelie, 68 Chinstrap, 124 Gentoo
-    table = bar_plot(penguins(), category="species")["bar_table"].set_index("species")
+    table = bar_plot(classic("penguins.csv"), category="species")["bar_table"].set_index("species")
     assert table["count"].to_dict() == {"Adelie": 152, "Chinstrap": 68, "Gentoo": 124}
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from table_steps import check_issues, run_step
+from table_steps import check_issues, classic, run_step
 
 from engine.toolbox.domains.anova import anova
 from engine.toolbox.domains.contingency import contingency
@@ -18,8 +17,6 @@ from engine.toolbox.domains.groups import compare_groups
 from engine.toolbox.domains.logistic import logistic_regression
 from engine.toolbox.domains.regression import linear_regression
 from engine.toolbox.domains.statistics import adjust_p_values, correlation, summarize_table
-
-CLASSIC = Path("/work/shared/data/classic")
 
 # R's `sleep` (Student 1908): extra hours of sleep under two drugs, the same ten patients.
 SLEEP = pd.DataFrame(
@@ -114,13 +111,6 @@ BH_1995 = [
     0.7590,
     1.0,
 ]
-
-
-def classic(name: str) -> pd.DataFrame:
-    path = CLASSIC / name
-    if not path.exists():
-        pytest.skip(f"development data {name} is not on this machine")
-    return pd.read_csv(path)
 
 
 def row(frame: pd.DataFrame, **where) -> pd.Series:

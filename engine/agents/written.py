@@ -1,0 +1,69 @@
+"""What a step left behind, read with suspicion: it comes from inside the sandbox.
+
+Nothing is followed out of the step's folder, nothing is opened that could block, and every field is checked.
+"""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from engine.domain.findings import FindingValue
+
+RESULT_BYTES = 32 * 2**20
+"""The largest `result.json` that is read: it holds sentences, not data."""
+
+
+class Written(BaseModel):
+    """`result.json` as a step writes it. It comes from inside the sandbox, so every field is checked."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    class Output(BaseModel):
+        """A file it says it wrote."""
+
+        file: str
+        type: str
+        rows: int | None = None
+        columns: list[str] = []
+
+    class Found(BaseModel):
+        """A sentence it found."""
+
+        model_config = ConfigDict(extra="ignore")
+        text: str
+        values: list[FindingValue] = []
+        output: str = ""
+        row: dict[str, str | int | float | bool | None] = {}
+
+    outputs: dict[str, Output] = {}
+    findings: list[Found] = []
+    warnings: list[str] = []
+
+
+def read_result(folder: Path) -> Written | str:
+    """Return what a step says it made, or in a few words why that cannot be used."""
+    place = folder / "result.json"
+    # A link would lead out of the sandbox, and opening a pipe would wait for ever.
+    if folder.is_symlink() or not is_plain_file(place):
+        return "there is no file outputs/result.json."
+    try:
+        if place.stat().st_size > RESULT_BYTES:
+            return f"result.json has {place.stat().st_size:,} bytes, at most {RESULT_BYTES:,} are read."
+        return Written.model_validate_json(place.read_bytes())
+    except ValidationError as err:
+        first = err.errors(include_url=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"]) or "result.json"
+        return f"{where}: {first['msg']}."
+    except (OSError, ValueError) as err:
+        return f"result.json cannot be read ({type(err).__name__})."
+
+
+def is_plain_file(path: Path) -> bool:
+    """Say whether there is a file: not a folder, not a link, not a pipe."""
+    try:
+        return stat.S_ISREG(path.lstat().st_mode)
+    except (OSError, ValueError):
+        return False
