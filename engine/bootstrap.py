@@ -9,8 +9,9 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.adapters.process_sandbox import ProcessSandbox
+from engine.adapters.process_sandbox import PRELOAD, PRELOAD_SINGLE_CELL, ProcessSandbox
 from engine.adapters.system import RandomIds, SystemClock
+from engine.adapters.warm_up import compiled_cache
 from engine.agents.executor import Executor
 from engine.agents.planner import Planner
 from engine.errors import StorageError, UserError
@@ -120,9 +121,11 @@ def _connect(settings: Settings, workspace: Workspace) -> Parts:
 def make_sandbox(settings: Settings, scratch: Path) -> Sandbox:
     """Return the sandbox the settings ask for."""
     wanted = {"auto": None, "bubblewrap": True, "plain": False}[settings.sandbox]
-    if settings.warm_workers:
-        return ProcessSandbox(scratch, use_bubblewrap=wanted)
-    return ProcessSandbox(scratch, use_bubblewrap=wanted, preload=())
+    if not settings.warm_workers:
+        return ProcessSandbox(scratch, use_bubblewrap=wanted, preload=())
+    # Compiled numba functions and the font list are the same for every workspace of this account.
+    modules = PRELOAD + PRELOAD_SINGLE_CELL
+    return ProcessSandbox(scratch, use_bubblewrap=wanted, preload=modules, cache=compiled_cache())
 
 
 def environment() -> dict[str, str]:

@@ -6,6 +6,7 @@ on any machine. Each example names its package, its data set and the work it was
 
 from __future__ import annotations
 
+import contextlib
 import uuid
 from collections.abc import Callable
 from pathlib import Path
@@ -92,7 +93,8 @@ def example_files(example_id: str, folder: Path) -> list[Path]:
         message = f"The example's data cannot be written to {folder}: {err.strerror or err}."
         raise StorageError(message, advice="Free some space or choose another workspace.") from err
     finally:
-        part.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
     return [path]
 
 

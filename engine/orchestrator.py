@@ -219,6 +219,7 @@ class Orchestrator:
                 advice="Approve the plan, then it runs.",
             )
         self.queue.wait(run_id, _SETTLE_SECONDS)
+        record = self._record(run_id)
         if record.status == "succeeded":
             raise PlanError(f"Run {run_id} succeeded; there is nothing to resume.")
         kept = [node for node, result in self.store.results(run_id).items() if result.status in DONE]

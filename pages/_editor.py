@@ -85,7 +85,7 @@ def _step_form(engine: Engine, view: RunView, draft: Draft, node_id: str) -> Non
     with st.container(border=True, key="step_form"):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"**{plain(node.name)}**", width="content")
-            st.caption(plain(f"{spec.title} ({node.tool})"), width="stretch")
+            st.caption(plain(node.tool if node.name == spec.title else f"{spec.title} ({node.tool})"), width="stretch")
             if st.button("Remove step", key=f"remove_{prefix}", icon=":material/delete:", type="tertiary"):
                 draft.plan = plan.model_copy(update={"nodes": [n for n in plan.nodes if n.id != node_id]})
                 st.rerun()

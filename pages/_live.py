@@ -72,7 +72,7 @@ def stop_button(engine: Engine, record: RunRecord, *, key: str) -> None:
     """Draw the button that truly stops a run; what finished is kept."""
     stopping = activity_of(engine, record.run_id).stopping
     if st.button(
-        "Stopping..." if stopping else "Stop",
+        "Stopping..." if stopping else "Stop run",
         key=f"stop_{key}_{record.run_id}",
         icon=":material/stop_circle:",
         disabled=stopping,

@@ -85,12 +85,8 @@ def _checks(engine: Engine, view: RunView, node_id: str, result: Any) -> None:
         st.caption("Not judged yet.")
     else:
         word = "passed" if verdict.passed else "did not pass"
-        st.markdown(f"The result {word} its checks; quality {verdict.quality:.2f} of 1.")
-        found: dict[str, str] = {}
-        for name in verdict.checks:
-            found.setdefault(name, "")
-        rows = [{"Check": name.replace("_", " "), "Result": "made"} for name in found]
-        st.table(rows, border="horizontal", hide_index=True)
+        st.markdown(f"The result {word} its checks; quality {verdict.quality:.2f} of 1. What was checked:")
+        st.markdown("\n".join(f"- {plain(name)}" for name in dict.fromkeys(verdict.checks)))
         for issue in verdict.issues:
             color = "red" if issue.severity == "error" else "orange" if issue.severity == "warning" else "gray"
             where = f" ({issue.where})" if issue.where else ""

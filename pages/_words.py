@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -108,9 +109,11 @@ def number(value: object) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, float):
-        if value == int(value) and abs(value) < 1e15:
+        if not math.isfinite(value):
+            return str(value)
+        if value.is_integer() and abs(value) < 1e15:
             return f"{int(value):,}"
-        if abs(value) >= 1000:
+        if 1000 <= abs(value) < 1e15:
             return f"{value:,.1f}"
         return re.sub(r"e([+-])0*(\d)", r"e\1\2", f"{value:.4g}").replace("e+", "e")
     return str(value)

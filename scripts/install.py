@@ -20,7 +20,8 @@ def main() -> int:
         done = subprocess.run(command, stderr=subprocess.PIPE, text=True)
         if done.returncode:
             return explain(done.stderr)
-    return 0
+    print("Preparing compiled libraries, once ...", flush=True)
+    return subprocess.run([sys.executable, "-m", "engine.adapters.warm_up"]).returncode
 
 
 def explain(errors: str) -> int:

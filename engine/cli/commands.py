@@ -247,7 +247,7 @@ def verify(options: argparse.Namespace) -> int:
     else:
         with _engine(options) as engine:
             result = engine.verify(options.target)
-    _emit(options, result.to_json(), lambda: show.verification_text(result))
+    _emit(options, result.model_dump(mode="json"), lambda: show.verification_text(result))
     return 0 if result.ok else 1
 
 

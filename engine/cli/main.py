@@ -9,7 +9,9 @@ import argparse
 import json
 import signal
 import sys
+import traceback
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
 from engine.errors import EngineError, UserError
@@ -26,7 +28,7 @@ class _Parser(argparse.ArgumentParser):
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of all commands."""
-    common = argparse.ArgumentParser(add_help=False)
+    common = _Parser(add_help=False)
     group = common.add_argument_group("everywhere")
     group.add_argument(
         "--workspace", metavar="DIR", default=argparse.SUPPRESS, help="folder that holds runs and results"
@@ -38,7 +40,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="biodesk", description="Ask questions about biological data.", parents=[common])
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_Parser)
 
-    def add(name: str, text: str) -> argparse.ArgumentParser:
+    def add(name: str, text: str) -> _Parser:
         return commands.add_parser(name, help=text, description=text, parents=[common])
 
     def data(command: argparse.ArgumentParser) -> None:
@@ -125,6 +127,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader of our output went away (`biodesk runs | head`): nothing is wrong.
         sys.stderr.close()
         return 0
+    except Exception as err:  # noqa: BLE001 - the last border: a person gets a sentence, a program a document
+        return _report(_Defect(err), as_json=as_json)
+
+
+class _Defect(EngineError):
+    code = "defect"
+
+    def __init__(self, err: Exception) -> None:
+        where = traceback.extract_tb(err.__traceback__)[-1]
+        super().__init__(
+            f"Biodesk itself failed ({type(err).__name__}: {err}; {Path(where.filename).name}, line {where.lineno}).",
+            advice="This is a defect of the program; with --json the error holds the details.",
+            details={"traceback": "".join(traceback.format_exception(err))},
+        )
 
 
 class _Interrupted(EngineError):

@@ -140,10 +140,11 @@ def tool_text(spec: Any) -> str:
 
 def verification_text(result: Any) -> str:
     """Return what was checked and every difference."""
-    document = result.to_json()
-    head = "Verified: nothing differs." if document["ok"] else "NOT verified:"
-    lines = [head, *[f"  - {text}" for text in document["differences"]]]
-    return "\n".join([*lines, f"{document['checked']} files and records were checked."])
+    head = "Verified: nothing differs." if result.ok else "NOT verified:"
+    lines = [head, *[f"  - {text}" for text in result.differences], *[f"  note: {text}" for text in result.notes]]
+    return "\n".join(
+        [*lines, f"{result.files} files were hashed again, {result.findings} findings compared with their rows."]
+    )
 
 
 def doctor_text(report: dict[str, Any]) -> str:

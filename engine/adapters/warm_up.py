@@ -1,0 +1,72 @@
+"""Compiles once what single-cell libraries would otherwise compile again in every step.
+
+umap, pynndescent and scanpy compile functions with numba at first use: up to half a minute a step. Steps may
+read a shared cache of compiled functions but never write it (it is code that later steps run), so it is filled
+here, by Biodesk's own code: at installation (`make run` does it), or by `python -m engine.adapters.warm_up`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from platformdirs import user_cache_path
+
+_PACKAGES = ("numba", "umap-learn", "pynndescent", "scanpy", "numpy")
+_EXERCISE = """
+import warnings
+warnings.filterwarnings("ignore")
+import matplotlib
+matplotlib.use("Agg")
+import matplotlib.pyplot
+import scanpy as sc
+cells = sc.datasets.pbmc68k_reduced().raw.to_adata()
+sc.pp.highly_variable_genes(cells, n_top_genes=100)
+sc.pp.pca(cells, n_comps=10)
+sc.pp.neighbors(cells)
+sc.tl.umap(cells)
+sc.tl.leiden(cells, flavor="igraph", n_iterations=2, directed=False)
+sc.tl.rank_genes_groups(cells, "leiden", method="wilcoxon", tie_correct=True)
+"""
+
+
+def compiled_cache() -> Path:
+    """Return this account's folder of compiled functions and the font list, made if it is not there."""
+    return user_cache_path("biodesk", appauthor=False, ensure_exists=True)
+
+
+def fill(cache: Path) -> bool:
+    """Fill the cache unless it was filled for these packages; return False when that was not possible."""
+    facts = [sys.prefix, sys.version, *(f"{name} {importlib.metadata.version(name)}" for name in _PACKAGES)]
+    marker = cache / f"filled-{hashlib.sha256('|'.join(facts).encode()).hexdigest()[:16]}"
+    if marker.exists():
+        return True
+    folders = {"NUMBA_CACHE_DIR": cache / "numba", "MPLCONFIGDIR": cache / "matplotlib"}
+    for folder in folders.values():
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    environment = {**os.environ, **{name: str(folder) for name, folder in folders.items()}}
+    done = subprocess.run([sys.executable, "-c", _EXERCISE], env=environment, capture_output=True, check=False)
+    if done.returncode == 0:
+        marker.touch()
+    return done.returncode == 0
+
+
+def main() -> int:
+    """Fill the cache and say so. Never an error: without it steps only take longer."""
+    try:
+        filled = fill(compiled_cache())
+    except OSError:
+        filled = False
+    if not filled:
+        print(
+            "The cache of compiled functions could not be filled; single-cell steps will take longer.", file=sys.stderr
+        )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

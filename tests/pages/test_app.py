@@ -1,0 +1,342 @@
+"""Every page against the real engine: launch, nothing there yet, workspace taken, and a question answered."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = ("pages/ask.py", "pages/plan_run.py", "pages/provenance.py")
+QUESTION = "Is the value higher in treated than in control (group)?"
+TABLE = "sample,group,value\n" + "".join(
+    f"s{k},{'treated' if k % 2 else 'control'},{10 + (k % 2) * 4 + (k * 7 % 5) * 0.3:.2f}\n" for k in range(24)
+)
+
+
+@pytest.fixture
+def workspace(tmp_path, monkeypatch):
+    """Return a workspace of this test alone."""
+    monkeypatch.setenv("BIODESK_WORKSPACE", str(tmp_path / "workspace"))
+    monkeypatch.setenv("BIODESK_WARM_WORKERS", "false")
+    yield tmp_path / "workspace"
+    release(tmp_path / "workspace")
+
+
+@pytest.fixture(scope="module")
+def answered(tmp_path_factory):
+    """Return a workspace and the id of a finished run in it, shared by tests that only look."""
+    folder = tmp_path_factory.mktemp("answered")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BIODESK_WORKSPACE", str(folder / "workspace"))
+        patch.setenv("BIODESK_WARM_WORKERS", "false")
+        yield folder / "workspace", asked(folder / "workspace", folder)
+    release(folder / "workspace")
+
+
+@pytest.fixture
+def finished(answered, monkeypatch):
+    """Point the pages to the shared workspace and return the id of its finished run."""
+    monkeypatch.setenv("BIODESK_WORKSPACE", str(answered[0]))
+    monkeypatch.setenv("BIODESK_WARM_WORKERS", "false")
+    return answered[1]
+
+
+def release(folder: Path) -> None:
+    """Close the engine of a workspace, so that the next test can open another."""
+    from pages._engine import _opened
+
+    _opened.clear(str(folder))
+    st.cache_data.clear()
+
+
+def app() -> AppTest:
+    return AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+
+
+def opened(workspace: Path):
+    """Return the engine the pages use."""
+    from pages._engine import _opened
+
+    return _opened(str(workspace))
+
+
+def shown(at: AppTest) -> str:
+    """Return all text on the screen."""
+    groups = (at.markdown, at.caption, at.warning, at.error, at.title, at.subheader)
+    return "\n".join(str(element.value) for group in groups for element in group)
+
+
+def asked(workspace: Path, tmp_path: Path, *, auto_approve: bool = True) -> str:
+    """Ask a question outside the pages and wait for it; return the run's id."""
+    table = tmp_path / "values.csv"
+    table.write_text(TABLE)
+    engine = opened(workspace)
+    run_id = engine.ask(QUESTION, [table], auto_approve=auto_approve)
+    engine.wait(run_id, timeout=60)
+    return run_id
+
+
+# ==== nothing there yet ====
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_page_launches_on_an_empty_workspace(workspace, page):
+    at = app().run()
+    at = at.switch_page(page).run()
+    assert not at.exception
+    assert not at.warning
+    assert at.title[0].value in ("Ask", "Plan & Run", "Provenance")
+
+
+def test_ask_offers_three_examples_and_says_what_is_kept(workspace):
+    at = app().run()
+    assert [button.key for button in at.button if button.label == "Ask this"] == [
+        "example_blood_cells",
+        "example_breast_cancer_survival",
+        "example_tumour_nuclei",
+    ]
+    assert "Questions you ask are kept here" in shown(at)
+
+
+def test_sidebar_foot_names_workspace_and_planner(workspace):
+    at = app().run()
+    captions = " ".join(str(caption.value) for caption in at.sidebar.caption)
+    assert "Built-in planner, no model" in captions
+    assert "workspace" in captions
+
+
+# ==== what can go wrong ====
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_workspace_in_use_is_a_calm_sentence(workspace, page):
+    code = (
+        "import sys; from engine.api import open_engine; e = open_engine(workspace=sys.argv[1]);"
+        "print('open', flush=True); sys.stdin.read()"
+    )
+    holder = subprocess.Popen(
+        [sys.executable, "-c", code, str(workspace)], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert holder.stdout is not None
+        assert holder.stdout.readline().strip() == "open"
+        at = app().run().switch_page(page).run()
+        assert not at.exception
+        assert len(at.warning) == 1
+        assert "Traceback" not in at.warning[0].value
+        assert "already using this workspace" in at.warning[0].value
+        assert at.button(key="try_again")
+    finally:
+        holder.communicate("")
+    again = at.button(key="try_again").click().run()
+    assert not again.warning
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_unknown_run_in_the_address_is_a_sentence(workspace, page, tmp_path):
+    asked(workspace, tmp_path, auto_approve=False)
+    at = app()
+    at.query_params["run"] = "run_never"
+    at.run()
+    at.switch_page(page).run()
+    assert not at.exception
+    assert "run\\_never" in at.warning[0].value
+
+
+def test_question_that_cannot_be_planned_says_what_is_missing(workspace):
+    engine = opened(workspace)
+    run_id = engine.ask("Which genes change with treatment?", [])
+    engine.wait(run_id, timeout=60)
+    at = app()
+    at.query_params["run"] = run_id
+    at.run()
+    assert not at.exception
+    assert engine.record(run_id).error
+    assert len(at.warning) == 1
+
+
+# ==== from question to answer ====
+
+
+def test_question_is_planned_approved_and_answered(workspace, tmp_path):
+    run_id = asked(workspace, tmp_path, auto_approve=False)
+    engine = opened(workspace)
+    at = app()
+    at.query_params["run"] = run_id
+    at.run()
+    assert not at.exception
+    assert "Nothing has been computed yet" in shown(at)
+    at.button(key="run_plan").click().run()
+    engine.wait(run_id, timeout=90)
+    at.run()
+    assert not at.exception
+    assert engine.record(run_id).status == "succeeded"
+    text = shown(at)
+    report = engine.view(run_id).report
+    from pages._words import plain
+
+    assert report.findings
+    for finding in report.findings[:3]:
+        assert plain(finding.text) in text
+    assert "What limits this result" in text or not report.limitations
+    downloads = {element.label for element in at.get("download_button")}
+    assert {"Report (HTML)", "Report (PDF)", "Notebook", "Everything (ZIP)"} <= downloads
+
+
+def test_question_with_an_uploaded_file_becomes_a_run(workspace):
+    at = app().run()
+    at.file_uploader(key="uploader_0").upload("va lues.csv", TABLE.encode(), "text/csv").run()
+    assert not at.exception
+    assert "va lues.csv" in shown(at)
+    at.chat_input(key="question").set_value(QUESTION).run()
+    assert not at.exception
+    (record,) = opened(workspace).runs()
+    assert record.question == QUESTION
+    assert [Path(path).name for path in record.data] == ["va lues.csv"]
+    assert Path(record.data[0]).read_text() == TABLE
+
+
+def test_unreadable_upload_is_shown_as_unusable(workspace):
+    at = app().run()
+    at.file_uploader(key="uploader_0").upload("noise.xlsx", b"\x00\x01not a workbook" * 50, "application/x").run()
+    assert not at.exception
+    assert "noise.xlsx" in shown(at)
+    assert "Cannot be used" in shown(at) or at.warning
+
+
+def test_plan_can_be_changed_before_it_runs(workspace, tmp_path):
+    run_id = asked(workspace, tmp_path, auto_approve=False)
+    engine = opened(workspace)
+    at = app()
+    at.query_params["run"] = run_id
+    at.run()
+    at.switch_page("pages/plan_run.py").run()
+    assert not at.exception
+    plan = engine.view(run_id).plan
+    (step,) = [node for node in plan.nodes if node.tool == "compare_groups"]
+    assert at.button(key="editor_save").disabled
+    at.selectbox(key=f"edit_{run_id}_0_{step.id}_test").set_value("mann_whitney").run()
+    assert not at.exception
+    at.button(key="editor_save").click().run()
+    assert engine.view(run_id).plan.version == 2
+    assert engine.view(run_id).plan.node(step.id).params["test"] == "mann_whitney"
+
+
+def test_step_that_does_not_fit_is_said_at_once_and_blocks_the_run(workspace, tmp_path):
+    run_id = asked(workspace, tmp_path, auto_approve=False)
+    at = app()
+    at.query_params["run"] = run_id
+    at.run()
+    at.switch_page("pages/plan_run.py").run()
+    assert not at.button(key="editor_run").disabled
+    choice = at.selectbox(key="add_tool_0")
+    volcano = next(option for option in choice.options if "olcano" in option)
+    choice.select(volcano).run()
+    at.button(key="add_step_now").click().run()
+    assert not at.exception
+    assert "is not connected" in shown(at)
+    assert at.button(key="editor_run").disabled
+    at.button(key="editor_drop").click().run()
+    assert not at.button(key="editor_run").disabled
+
+
+def test_finished_run_can_be_rerun_and_compared(workspace, tmp_path):
+    run_id = asked(workspace, tmp_path)
+    engine = opened(workspace)
+    at = app()
+    at.query_params["run"] = run_id
+    at.run()
+    at.switch_page("pages/plan_run.py").run()
+    at.button(key="rerun").click().run()
+    assert not at.exception
+    records = engine.runs()
+    assert len(records) == 2
+    assert records[0].parent == run_id
+    assert at.query_params["run"] == records[0].run_id
+    engine.wait(records[0].run_id, timeout=60)
+    at.switch_page("pages/provenance.py").run()
+    assert "Both runs used the same data, steps, settings, code and versions" in shown(at)
+    assert "Every number of the findings is the same" in shown(at)
+
+
+def test_runs_are_listed_and_searched(workspace, tmp_path):
+    asked(workspace, tmp_path, auto_approve=False)
+    at = app().run().switch_page("pages/plan_run.py").run()
+    assert at.dataframe[0].value["Question"].tolist() == [QUESTION]
+    at.text_input(key="search_plan_run").set_value("nothing like it").run()
+    assert "No run matches" in shown(at)
+
+
+def test_provenance_verifies_a_run_and_names_a_changed_file(workspace, tmp_path):
+    run_id = asked(workspace, tmp_path)
+    engine = opened(workspace)
+    at = app()
+    at.query_params["run"] = run_id
+    at.run()
+    at.switch_page("pages/provenance.py").run()
+    assert not at.exception
+    at.button(key="verify").click().run()
+    assert "As recorded" in shown(at)
+    artifact = next(a for r in engine.view(run_id).results.values() for a in r.artifacts if a.name.endswith(".csv"))
+    stored = engine.artifact(artifact.sha256)
+    stored.chmod(0o644)
+    stored.write_bytes(stored.read_bytes() + b"tampered,1\n")
+    at.button(key="verify").click().run()
+    assert "As recorded" not in shown(at)
+    assert artifact.name.replace("_", "\\_") in shown(at)
+
+
+def test_provenance_compares_two_runs(workspace, tmp_path):
+    first = asked(workspace, tmp_path)
+    engine = opened(workspace)
+    plan = engine.view(first).plan
+    step = next(node for node in plan.nodes if node.tool == "compare_groups")
+    changed = step.model_copy(update={"params": {**step.params, "test": "mann_whitney"}})
+    nodes = [changed if node.id == step.id else node for node in plan.nodes]
+    second = engine.run_plan(plan.model_copy(update={"nodes": nodes}))
+    engine.wait(second, timeout=60)
+    at = app()
+    at.query_params["run"] = second
+    at.run()
+    at.switch_page("pages/provenance.py").run()
+    assert not at.exception
+    tables = [table.value for table in at.table]
+    settings = [t for t in tables if "What" in t.columns and "First run" in t.columns]
+    assert any(cell == "mann\\_whitney" for table in settings for row in table.values.tolist() for cell in row)
+
+
+def test_downloads_hold_the_run(answered, finished):
+    from pages._downloads import exported
+
+    engine = opened(answered[0])
+    starts = {"html": b"<!", "pdf": b"%PDF", "md": b"#", "notebook": b"{", "json": b"{"}
+    for name, start in starts.items():
+        data = exported(engine, finished, name)
+        assert data.lstrip().startswith(start), name
+        assert len(data) > 500
+
+
+def test_bundle_is_a_zip_with_report_notebook_and_proof(answered, finished):
+    from pages._downloads import bundle_zip
+
+    with zipfile.ZipFile(io.BytesIO(bundle_zip(opened(answered[0]), finished))) as archive:
+        names = {name.split("/", 1)[1] for name in archive.namelist()}
+    assert {"report.html", "report.md", "notebook.ipynb", "plan.json", "provenance.json"} <= names
+
+
+def test_each_step_shows_results_checks_code_and_settings(finished):
+    at = app()
+    at.query_params["run"] = finished
+    at.run()
+    at.switch_page("pages/plan_run.py").run()
+    assert not at.exception
+    assert [tab.label for tab in at.tabs][:6] == ["Results", "Checks", "Settings", "Inputs", "Code", "Output"]
+    assert any("def compare_groups" in str(block.value) for block in at.code)
+    assert "What was checked" in shown(at)

@@ -1,0 +1,218 @@
+"""The documentation is checked like code: its example runs, and its reference leaves nothing out."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import re
+import sys
+from pathlib import Path
+from typing import get_args
+
+import pandas as pd
+import pytest
+
+from engine import errors
+from engine.agents.planner import Planner
+from engine.cli.main import FORMATS, build_parser
+from engine.domain.events import EngineEvent
+from engine.domain.plan import Dataset, OpenQuestion, TaskDag, TaskNode
+from engine.profiling.profiler import profile_files
+from engine.settings import Settings
+from engine.toolbox.checks import CHECKS
+from engine.toolbox.registry import DOMAIN_MODULES, builtin_tools
+from engine.toolbox.typecheck import check_plan
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("adr/*.md"))]
+MODULE = "engine.toolbox.domains.population_genetics"
+
+
+def blocks(path: Path, language: str = "python") -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", path.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+
+
+def load(name: str, source: str, folder: Path):
+    """Import a piece of the documentation from a file, because a tool's source is read from its file."""
+    path = folder / f"{name.rpartition('.')[2]}.py"
+    path.write_text(source, encoding="utf-8")
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def example(tmp_path_factory):
+    """The example tool and its tests, imported as the documentation says they would lie in the project."""
+    assert MODULE.rpartition(".")[2] not in DOMAIN_MODULES, "the example became a tool: choose another example"
+    tool_code, test_code = blocks(DOCS / "add-a-tool.md")
+    folder, before = tmp_path_factory.mktemp("example"), dict(CHECKS)
+    sys.path.insert(0, str(ROOT / "tests" / "toolbox"))
+    try:
+        tools = load(MODULE, tool_code, folder)
+        yield tools, load("documented_tests", test_code, folder)
+    finally:
+        sys.path.remove(str(ROOT / "tests" / "toolbox"))
+        for name in (MODULE, "documented_tests"):
+            sys.modules.pop(name, None)
+        for name in set(CHECKS) - set(before):
+            del CHECKS[name]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "test_fords_moths_are_in_equilibrium",
+        "test_missing_heterozygotes_are_found",
+        "test_a_third_allele_is_refused_by_name",
+    ],
+)
+def test_the_example_tool_passes_its_own_documented_tests(example, name, tmp_path):
+    test = getattr(example[1], name)
+    test(*[tmp_path for parameter in inspect.signature(test).parameters if parameter == "tmp_path"])
+
+
+def test_every_documented_test_is_run_here(example):
+    documented = {name for name in vars(example[1]) if name.startswith("test_")}
+    (mark,) = [m for m in test_the_example_tool_passes_its_own_documented_tests.pytestmark if m.name == "parametrize"]
+    assert documented == set(mark.args[1])
+
+
+def test_the_example_tool_is_planned_without_touching_the_planner(example, tmp_path):
+    tools, tests = example
+    registry = builtin_tools()
+    registry.add(tools.hardy_weinberg.tool_spec)
+    tests.moths(1469, 138, 5).to_csv(tmp_path / "moths.csv", index=False)
+    profiles = profile_files([tmp_path / "moths.csv"])
+    plan = Planner(registry).plan("Is this population in Hardy-Weinberg equilibrium?", profiles).plan
+    assert [node.tool for node in plan.nodes] == ["hardy_weinberg"]
+    assert plan.nodes[0].inputs == {"table": "data:moths.csv"}
+    assert plan.nodes[0].params["genotype"] == "genotype"
+    assert check_plan(plan, registry) == []
+
+
+def test_the_example_check_notices_lost_individuals(example, tmp_path):
+    from table_steps import check_issues
+
+    lost = pd.DataFrame({"genotype": ["AA"], "observed": [10], "expected": [9.0]})
+    assert check_issues(["genotypes_add_up"], {"genotypes": lost}, tmp_path) == ["genotypes_lost"]
+
+
+def documented_codes(section: str) -> set[str]:
+    """Return what stands in code marks at the start of table rows or list items under a heading of the reference."""
+    text = (DOCS / "reference.md").read_text(encoding="utf-8")
+    found = re.search(rf"^## {section}\n(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE)
+    assert found, f"docs/reference.md has no section {section!r}"
+    return set(re.findall(r"^(?:\| |- )`([^`]+)`", found.group(1), re.MULTILINE))
+
+
+def test_reference_lists_every_command_and_no_other():
+    parser = build_parser()
+    commands = next(action for action in parser._actions if action.dest == "command").choices
+    assert {code.split()[0] for code in documented_codes("Commands")} == set(commands)
+
+
+@pytest.mark.parametrize("command", ["ask", "plan", "run", "resume", "runs", "events", "export", "serve", "demo"])
+def test_reference_lists_every_option_of_a_command(command):
+    text = (DOCS / "reference.md").read_text(encoding="utf-8")
+    row = re.search(rf"^\| `{command}[ `].*$", text, re.MULTILINE)
+    assert row
+    parsers = next(action for action in build_parser()._actions if action.dest == "command").choices
+    options = {option for action in parsers[command]._actions for option in action.option_strings}
+    everywhere = {"--workspace", "--user", "--model", "--json", "--quiet", "--help", "-h"}
+    assert all(f"`{option}" in text for option in everywhere - {"-h"})
+    assert options - everywhere == set(re.findall(r"--[a-z]+", row.group(0))) - everywhere
+
+
+def test_reference_lists_every_setting_with_its_default():
+    text = (DOCS / "reference.md").read_text(encoding="utf-8")
+    assert documented_codes("Settings") == set(Settings.model_fields)
+    for name, field in Settings.model_fields.items():
+        if field.default_factory is None:
+            default = str(field.default).lower() if isinstance(field.default, bool) else f"{field.default}"
+            assert re.search(rf"^\| `{name}` \| `{re.escape(default)}` \|", text, re.MULTILINE), (name, default)
+
+
+def test_reference_lists_every_event_with_its_fields():
+    text = (DOCS / "reference.md").read_text(encoding="utf-8")
+    classes = get_args(get_args(EngineEvent)[0])
+    assert documented_codes("Events") == {cls.model_fields["kind"].default for cls in classes}
+    for cls in classes:
+        own = [name for name in cls.model_fields if name not in ("run_id", "seq", "at", "kind")]
+        row = re.search(rf"^\| `{cls.model_fields['kind'].default}` \| (.*?) \|", text, re.MULTILINE)
+        assert row, cls
+        assert re.findall(r"`(\w+)`", row.group(1)) == own, cls
+
+
+def test_reference_lists_every_error_with_its_code_and_exit_code():
+    text = (DOCS / "reference.md").read_text(encoding="utf-8")
+    classes = [c for c in vars(errors).values() if isinstance(c, type) and issubclass(c, errors.EngineError)]
+    assert documented_codes("Errors") == {cls.__name__ for cls in classes}
+    for cls in classes:
+        assert f"| `{cls.__name__}` | `{cls.code}` | {cls.exit_code} |" in text
+
+
+@pytest.mark.parametrize("value", [TaskDag, Dataset, TaskNode, OpenQuestion])
+def test_reference_names_every_field_of_a_plan(value):
+    text = (DOCS / "reference.md").read_text(encoding="utf-8")
+    section = text[text.index("## Plan files") :]
+    assert not [name for name in value.model_fields if f"`{name}`" not in section]
+
+
+def test_reference_names_every_export_format():
+    text = (DOCS / "reference.md").read_text(encoding="utf-8")
+    assert not [name for name in FORMATS if f"`{name}`" not in text]
+
+
+def test_the_documented_plan_is_one_that_fits(tmp_path):
+    (source,) = blocks(DOCS / "reference.md", "json")
+    plan = TaskDag.model_validate_json(source)
+    assert check_plan(plan, builtin_tools()) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_of_a_page_lead_somewhere(page):
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    for target in re.findall(r"\]\(([^)]+)\)", text):
+        if not target.startswith(("http://", "https://", "#")) and "docs/images/" not in target:
+            assert (page.parent / target.partition("#")[0]).exists(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_paths_a_page_names_exist(page):
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    example = {"engine/toolbox/domains/population_genetics.py", "tests/toolbox/test_population_genetics.py"}
+    named = (
+        set(re.findall(r"`((?:engine|storage|pages|benchmarks|docs|scripts|tests|\.streamlit)/[\w./-]+)`", text))
+        - example
+    )
+    assert not [path for path in named if not (ROOT / path).exists() and path != "benchmarks/results/"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_make_targets_a_page_names_exist(page):
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    named = set(re.findall(r"(?:^|`)make ([a-z][a-z-]*)", page.read_text(encoding="utf-8"), re.MULTILINE))
+    assert named <= targets
+
+
+def readme_commands() -> list[str]:
+    lines = [line for block in blocks(ROOT / "README.md", "") for line in block.splitlines()]
+    lines = [line.split("  #")[0].strip() for line in lines]
+    return [line.removeprefix(".venv/bin/biodesk ") for line in lines if line.startswith(".venv/bin/biodesk ")]
+
+
+def test_readme_shows_biodesk_commands():
+    assert len(readme_commands()) >= 5
+
+
+@pytest.mark.parametrize("command", readme_commands())
+def test_a_command_of_the_readme_is_one_the_parser_knows(command):
+    import shlex
+
+    assert build_parser().parse_args(shlex.split(command)).command
