@@ -10,6 +10,7 @@ import contextlib
 import uuid
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from engine.domain.base import Value
 from engine.errors import NotFoundError, StorageError
@@ -113,7 +114,7 @@ def _write_survival(path: Path) -> None:
 def _write_nuclei(path: Path) -> None:
     from sklearn.datasets import load_breast_cancer
 
-    bunch = load_breast_cancer(as_frame=True)
+    bunch: Any = load_breast_cancer(as_frame=True)
     table = bunch.data
     # The package codes the diagnosis as 0 and 1; words cannot be read the wrong way round.
     table.insert(0, "diagnosis", [str(bunch.target_names[code]) for code in bunch.target])

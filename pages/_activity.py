@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pages._words import counted, seconds_between, shortened
 
@@ -79,6 +79,9 @@ class Activity:
         """Return step id -> state, for steps that have begun."""
         return dict(self._statuses)
 
+    def _name(self, node_id: str) -> str:
+        return self.names.get(node_id, node_id)
+
     def _open(self, key: str, label: str, at: str) -> Line:
         self.lines[key] = Line(key=key, label=label, started=at)
         return self.lines[key]
@@ -89,20 +92,20 @@ class Activity:
             line.state = state
             line.seconds = seconds if seconds is not None else seconds_between(line.started, at)
 
-    def _on_run_queued(self, event) -> None:
+    def _on_run_queued(self, event: Any) -> None:
         idle = "Starting" if self.names else "Looking at the files"
         line = self._open(f"line_{event.seq}", "Waiting in line" if event.position else idle, event.at)
         self._waiting = line.key
         if event.position:
             line.notes.append(f"{counted(event.position, 'other run')} stood before it.")
 
-    def _on_route_chosen(self, event) -> None:
+    def _on_route_chosen(self, event: Any) -> None:
         # The queue says nothing when a run's turn comes; the time until the route is known is spent on the files.
         self._relabel_wait("Looking at the files")
         self._close(self._waiting, event.at)
         self._open("plan", "Making a plan", event.at)
 
-    def _on_run_started(self, event) -> None:
+    def _on_run_started(self, event: Any) -> None:
         self._drop_wait(event.at)
 
     def _relabel_wait(self, label: str) -> None:
@@ -115,21 +118,21 @@ class Activity:
         if line is not None and not line.notes and (line.seconds or 0) < 1:
             del self.lines[self._waiting]
 
-    def _on_tools_retrieved(self, event) -> None:
+    def _on_tools_retrieved(self, event: Any) -> None:
         if "plan" in self.lines:
             self.lines["plan"].notes.append(f"Tools considered: {', '.join(event.tools[:15])}.")
 
-    def _on_plan_proposed(self, event) -> None:
+    def _on_plan_proposed(self, event: Any) -> None:
         self._close("plan", event.at)
         self._learn(event.plan)
 
-    def _on_plan_edited(self, event) -> None:
+    def _on_plan_edited(self, event: Any) -> None:
         self._learn(event.plan)
         line = self._open(f"edit_{event.seq}", f"Plan changed to version {event.plan.version}", event.at)
         line.notes += event.changes
         self._close(line.key, event.at, seconds=0.0)
 
-    def _on_plan_approved(self, event) -> None:
+    def _on_plan_approved(self, event: Any) -> None:
         line = self._open(f"approved_{event.seq}", f"Plan version {event.version} approved by {event.by}", event.at)
         self._close(line.key, event.at, seconds=0.0)
 
@@ -137,75 +140,75 @@ class Activity:
         self.names = {node.id: node.name for node in plan.nodes}
         self.total = len(plan.nodes)
 
-    def _on_run_resumed(self, event) -> None:
+    def _on_run_resumed(self, event: Any) -> None:
         self.stopping = self.finished = False
         self.error = self.advice = ""
         line = self._open(f"resumed_{event.seq}", "Resumed", event.at)
         line.notes.append(f"{counted(len(event.kept), 'finished step')} kept.")
         self._close(line.key, event.at, seconds=0.0)
 
-    def _on_node_started(self, event) -> None:
+    def _on_node_started(self, event: Any) -> None:
         self._statuses[event.node] = "running"
         old = self.lines.pop(event.node, None)
-        line = self._open(event.node, self.names.get(event.node, event.node), event.at)
+        line = self._open(event.node, self._name(event.node), event.at)
         if old is not None and event.attempt > 1:
             line.notes, line.log = old.notes, old.log
 
-    def _on_node_output(self, event) -> None:
+    def _on_node_output(self, event: Any) -> None:
         if event.node in self.lines:
             line = self.lines[event.node]
             line.log = (line.log + event.text)[-LOG_CHARACTERS:]
 
-    def _on_node_progress(self, event) -> None:
+    def _on_node_progress(self, event: Any) -> None:
         if event.node in self.lines:
             self.lines[event.node].notes.append(event.message)
 
-    def _on_node_retried(self, event) -> None:
+    def _on_node_retried(self, event: Any) -> None:
         if event.node in self.lines:
             changed = ", ".join(f"{name} = {value!r}" for name, value in event.changed.items())
             self.lines[event.node].notes.append(
                 f"Attempt {event.attempt}: {event.why} Changed: {changed or 'nothing'}."
             )
 
-    def _on_warning(self, event) -> None:
+    def _on_warning(self, event: Any) -> None:
         if event.node in self.lines:
             self.lines[event.node].notes.append(event.message)
 
-    def _on_node_finished(self, event) -> None:
+    def _on_node_finished(self, event: Any) -> None:
         if event.node not in self.lines:
-            self._open(event.node, self.names.get(event.node, event.node), event.at)
+            self._open(event.node, self._name(event.node), event.at)
         if event.status == "cached":
             self.lines[event.node].notes.append("Taken from an earlier run: same code, parameters, data and versions.")
         self._close(event.node, event.at, seconds=event.seconds)
         self._statuses[event.node] = event.status
 
-    def _on_node_failed(self, event) -> None:
+    def _on_node_failed(self, event: Any) -> None:
         if event.node not in self.lines:
-            self._open(event.node, self.names.get(event.node, event.node), event.at)
+            self._open(event.node, self._name(event.node), event.at)
         self.lines[event.node].notes.append(event.error)
         self._close(event.node, event.at, state="error", seconds=event.seconds)
         self._statuses[event.node] = "cancelled" if self.stopping else "failed"
 
-    def _on_node_skipped(self, event) -> None:
+    def _on_node_skipped(self, event: Any) -> None:
         self._statuses[event.node] = "skipped"
-        line = self._open(event.node, self.names.get(event.node, event.node), event.at)
-        line.notes.append(f"Not run: it needs {self.names.get(event.because, event.because)}, which did not succeed.")
+        line = self._open(event.node, self._name(event.node), event.at)
+        line.notes.append(f"Not run: it needs {self._name(event.because)}, which did not succeed.")
         self._close(event.node, event.at, state="error", seconds=0.0)
 
-    def _on_error(self, event) -> None:
+    def _on_error(self, event: Any) -> None:
         self.error, self.advice = event.message, event.advice
         for key in list(self.lines):
             self._close(key, event.at, state="error")
 
-    def _on_run_cancelled(self, event) -> None:
+    def _on_run_cancelled(self, event: Any) -> None:
         self.stopping = True
 
-    def _on_run_interrupted(self, event) -> None:
+    def _on_run_interrupted(self, event: Any) -> None:
         self.error = self.error or event.message
         for key in list(self.lines):
             self._close(key, event.at, state="error")
 
-    def _on_run_finished(self, event) -> None:
+    def _on_run_finished(self, event: Any) -> None:
         self.finished = True
         for key in list(self.lines):
             self._close(key, event.at, state="error" if self.stopping else "complete")

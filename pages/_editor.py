@@ -129,7 +129,7 @@ def _wire(engine: Engine, plan: TaskDag, node: Any, port: Any, inputs: dict[str,
         help=plain(f"{port.description} Takes {port.type.value.replace('_', ' ')}.".strip()),
     )
     rest = {name: ref for name, ref in inputs.items() if name != port.name}
-    return {**rest, port.name: chosen} if chosen else rest
+    return {**rest, str(port.name): str(chosen)} if chosen else rest
 
 
 def _add_step(engine: Engine, draft: Draft) -> None:
@@ -157,8 +157,8 @@ def draw_versions(engine: Engine, view: RunView) -> None:
     """Draw the versions of the plan with what changed in each."""
     rows = []
     for event in engine.events(view.record.run_id):
-        if event.kind in ("plan_proposed", "plan_edited"):
-            changes = list(getattr(event, "changes", [])) or ["As proposed."]
+        if event.kind == "plan_proposed" or event.kind == "plan_edited":
+            changes = event.changes if event.kind == "plan_edited" else ["As proposed."]
             rows.append(
                 {"Version": event.plan.version, "Steps": len(event.plan.nodes), "What changed": " ".join(changes)}
             )

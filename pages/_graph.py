@@ -18,7 +18,7 @@ _NO_TEMPLATE = str.maketrans("{}|", "()/")
 """Braces and bars are commands in the chart library's labels."""
 DRAWN_WIDTH = 900
 """In pixels; the drawing is stretched to the page's width."""
-ROW_HEIGHT, UPRIGHT_ROW = 84, 58
+ROW_HEIGHT, UPRIGHT_ROW = 96, 58
 MOST_COLUMNS = 8
 TEXT, PAGE = {"light": "#1b2528", "dark": "#e6ecee"}, {"light": "#ffffff", "dark": "#12191b"}
 """As in `.streamlit/config.toml`: charts cannot ask the page for its colours."""
@@ -116,9 +116,9 @@ def _corners(height: float) -> list[dict[str, Any]]:
 def _placed(
     node: dict[str, Any], depth: int, across: float, *, room: float, upright: bool, widest: int
 ) -> dict[str, Any]:
-    # Room for the label below a mark: a mark stands a third down its cell.
+    # Room for the label below a mark: a mark stands in the upper part of its cell.
     x = across * DRAWN_WIDTH if upright else (depth + 0.5) * room
-    y = (depth + 0.35) * UPRIGHT_ROW if upright else across * widest * ROW_HEIGHT - 0.15 * ROW_HEIGHT
+    y = (depth + 0.35) * UPRIGHT_ROW if upright else across * widest * ROW_HEIGHT - 0.28 * ROW_HEIGHT
     letters = max(8, int((room - 10) / 6.6))
     name, *below = node["label"]["formatter"].split("\n")
     lines = textwrap.wrap(name, letters, max_lines=1 if upright else 2, placeholder="...") or [""]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -24,8 +23,8 @@ def draw_foot() -> None:
         return
     with st.sidebar:
         st.space("small")
-        workspace = str(opened.settings.workspace)
-        st.caption(f":material/folder_open: {plain(_short_path(workspace))}", help=plain(workspace))
+        workspace = opened.settings.workspace
+        st.caption(f":material/folder_open: {plain(workspace.name)}", help=plain(f"Everything is kept in {workspace}"))
         st.caption(":material/memory: Built-in planner, no model")
         if opened.active():
             st.fragment(_running, run_every=POLL_SECONDS)(opened)
@@ -45,9 +44,3 @@ def _running(opened: Engine) -> None:
         )
     if len(active) > 5:
         st.caption(f"and {len(active) - 5} more")
-
-
-def _short_path(path: str) -> str:
-    home = str(Path.home())
-    text = "~" + path.removeprefix(home) if path.startswith(home + "/") else path
-    return text if len(text) <= 34 else "..." + text[-31:]

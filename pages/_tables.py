@@ -108,4 +108,4 @@ def rows_shown_by(frame: pd.DataFrame, row: dict[str, Any]) -> pd.DataFrame:
             chosen &= column.isna()
         else:
             chosen &= column.astype(str) == str(value)
-    return frame[chosen]
+    return frame.loc[chosen]

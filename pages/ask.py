@@ -51,8 +51,11 @@ def _take(engine: Engine, message: Any) -> None:
     st.session_state[ATTACHED] = _unique([*_attached(), *given])
     if message.text.strip():
         data = _attached()
-        if not data and run_id:
-            data = [path for path in engine.record(run_id).data if Path(path).is_file()]
+        if run_id:
+            # A follow-up keeps the files it follows; a new file of the same name replaces the old one.
+            names = {Path(path).name for path in data}
+            old = [path for path in engine.record(run_id).data if Path(path).name not in names]
+            data = [*(path for path in old if Path(path).is_file()), *data]
         _ask(engine, message.text, data)
 
 

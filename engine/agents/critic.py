@@ -57,5 +57,5 @@ def judge(
     passed = not any(issue.severity == "error" for issue in issues)
     quality = max(0.0, 1.0 - sum(COST[issue.severity] for issue in issues))
     guidance = "; ".join(issue.message for issue in issues if issue.severity == "error")
-    checks = [(CHECKS[name].__doc__ or name).strip().splitlines()[0] for name in spec.checks]
+    checks = [(getattr(CHECKS.get(name), "__doc__", None) or name).strip().splitlines()[0] for name in spec.checks]
     return Verdict(passed=passed, quality=round(quality, 3), issues=issues, checks=checks, retry_guidance=guidance)

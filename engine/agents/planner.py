@@ -12,10 +12,10 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from engine.agents.planning.builder import PlanBuilder, why_not
+from engine.agents.planning.builder import PlanBuilder, missing, why_not
 from engine.agents.planning.columns import find_columns, find_levels, is_categorical, with_role
 from engine.agents.planning.context import Context
-from engine.agents.planning.fields.bulk import plan_bulk, plan_gene_results
+from engine.agents.planning.fields.bulk import NotUnderstood, plan_bulk, plan_gene_results
 from engine.agents.planning.fields.generic import plan_generic
 from engine.agents.planning.fields.single_cell import plan_single_cell
 from engine.agents.planning.fields.survival import plan_survival
@@ -66,7 +66,13 @@ class Planner:
         ctx = Context(
             question=question, profiles=usable, builder=builder, goals=goals, ranked=[name for name, _ in ranked]
         )
-        self._field(ctx, ranked)(ctx)
+        try:
+            self._field(ctx, ranked)(ctx)
+        except NotUnderstood as err:
+            if ctx.wants("differential_expression") and not ctx.profile_as(DataType.COUNT_MATRIX):
+                # A question about genes with only a sheet (or a broken matrix) lacks data, not words.
+                raise missing(profiles, self._registry.get("differential_expression"), DataType.COUNT_MATRIX) from err
+            raise
         if not builder.nodes:
             raise PlanError("No step of the catalogue answers this question on these data.")
         return Proposal(plan=self._finished(ctx, profiles), retrieved=self._retrieved(ctx))
@@ -78,7 +84,7 @@ class Planner:
                 message, advice="Add the file (CSV, TSV, Excel, h5ad, GMT...) that holds the data to analyse."
             )
         if not usable:
-            message = " ".join(f"{profile.name}: {why_not(profile)}" for profile in profiles)
+            message = " ".join(why_not(profile) for profile in profiles)
             raise DataError(message, advice="Give a file that holds data, for example a CSV table or an h5ad file.")
 
     def _field(self, ctx: Context, ranked: list[tuple[str, float]]) -> Callable[[Context], None]:

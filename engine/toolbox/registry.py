@@ -41,6 +41,7 @@ DOMAIN_MODULES = (
     "contingency",
     "regression",
     "logistic",
+    "screening",
     "tables",
     "figures",
 )

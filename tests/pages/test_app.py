@@ -203,6 +203,18 @@ def test_question_with_an_uploaded_file_becomes_a_run(workspace):
     assert Path(record.data[0]).read_text() == TABLE
 
 
+def test_follow_up_question_keeps_the_files(workspace, tmp_path):
+    run_id = asked(workspace, tmp_path, auto_approve=False)
+    at = app()
+    at.query_params["run"] = run_id
+    at.run()
+    at.chat_input(key="question").set_value("Summarise the value by group.").run()
+    assert not at.exception
+    newest = opened(workspace).runs()[0]
+    assert newest.run_id != run_id
+    assert newest.data == opened(workspace).record(run_id).data
+
+
 def test_unreadable_upload_is_shown_as_unusable(workspace):
     at = app().run()
     at.file_uploader(key="uploader_0").upload("noise.xlsx", b"\x00\x01not a workbook" * 50, "application/x").run()
@@ -245,6 +257,20 @@ def test_step_that_does_not_fit_is_said_at_once_and_blocks_the_run(workspace, tm
     assert at.button(key="editor_run").disabled
     at.button(key="editor_drop").click().run()
     assert not at.button(key="editor_run").disabled
+
+
+def test_inputs_offer_what_fits_and_never_a_circle(workspace, tmp_path):
+    run_id = asked(workspace, tmp_path, auto_approve=False)
+    engine = opened(workspace)
+    plan = engine.add_step(engine.view(run_id).plan, "filter_rows")
+    first, added = plan.nodes[0].id, plan.nodes[-1].id
+    sources = engine.sources(plan, added, "table")
+    assert "data:values.csv" in sources
+    assert any(ref.startswith(f"{first}.") for ref in sources)
+    assert not any(ref.startswith(f"{added}.") for ref in sources)
+    wired = plan.nodes[-1].model_copy(update={"inputs": {"table": f"{first}.comparison"}})
+    plan = plan.model_copy(update={"nodes": [*plan.nodes[:-1], wired]})
+    assert not any(ref.startswith(f"{added}.") for ref in engine.sources(plan, first, "table"))
 
 
 def test_finished_run_can_be_rerun_and_compared(workspace, tmp_path):

@@ -5,6 +5,9 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import re
+import shlex
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 from typing import get_args
@@ -94,6 +97,18 @@ def test_the_example_tool_is_planned_without_touching_the_planner(example, tmp_p
     assert plan.nodes[0].inputs == {"table": "data:moths.csv"}
     assert plan.nodes[0].params["genotype"] == "genotype"
     assert check_plan(plan, registry) == []
+
+
+def test_the_documented_code_passes_the_projects_linter(tmp_path):
+    places = re.findall(r"^## .*`([\w/]+\.py)`", (DOCS / "add-a-tool.md").read_text(encoding="utf-8"), re.MULTILINE)
+    for place, code in zip(places, blocks(DOCS / "add-a-tool.md"), strict=True):
+        (tmp_path / place).parent.mkdir(parents=True)
+        (tmp_path / place).write_text(code, encoding="utf-8")
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    for command in (["check", "--no-cache", "."], ["format", "--no-cache", "--check", "."]):
+        ruff = [sys.executable, "-m", "ruff", *command]
+        done = subprocess.run(ruff, cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout
 
 
 def test_the_example_check_notices_lost_individuals(example, tmp_path):
@@ -213,6 +228,4 @@ def test_readme_shows_biodesk_commands():
 
 @pytest.mark.parametrize("command", readme_commands())
 def test_a_command_of_the_readme_is_one_the_parser_knows(command):
-    import shlex
-
     assert build_parser().parse_args(shlex.split(command)).command

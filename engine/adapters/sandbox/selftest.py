@@ -226,7 +226,12 @@ def _isolation(sandbox: ProcessSandbox, places: Places, place: Path) -> dict[str
 
 def _hidden_in_home(places: Places) -> list[str]:
     """Return what lies in the home folder, but for what leads to Python or to the workspace."""
-    needed = [*places.read_paths(), *map(os.path.realpath, places.read_paths()), str(places.scratch)]
+    needed = [
+        *places.read_paths(),
+        *map(os.path.realpath, places.read_paths()),
+        str(places.scratch),
+        str(places.caches),
+    ]
     try:
         entries = [str(path) for path in Path.home().iterdir()]
     except OSError:

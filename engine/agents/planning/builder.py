@@ -188,7 +188,8 @@ def missing(profiles: Sequence[Profile], spec: ToolSpec, wanted: DataType) -> Pl
     """Return the error for an input no file can serve as: what is needed and why each file does not do."""
     need = _HUMAN.get(wanted, wanted.value.replace("_", " "))
     message = f"{spec.title} needs {need}, which the files do not hold."
-    reasons = [f"{profile.name}: {why_not(profile)}" for profile in profiles]
+    said = [(profile.name, why_not(profile)) for profile in profiles]
+    reasons = [text if text.startswith(name) else f"{name}: {text}" for name, text in said]
     advice = " ".join(reasons) if reasons else "No data file was given; add one with the question."
     return PlanError(message, advice=advice, details={"missing": wanted.value})
 
@@ -196,7 +197,7 @@ def missing(profiles: Sequence[Profile], spec: ToolSpec, wanted: DataType) -> Pl
 def why_not(profile: Profile) -> str:
     """Return one sentence on what a file is, or why it is nothing usable."""
     if not profile.types or profile.best is None:
-        return profile.warnings[0] if profile.warnings else "it cannot be read."
+        return profile.warnings[0] if profile.warnings else f"{profile.name} cannot be read."
     matrix = {DataType.COUNT_MATRIX, DataType.EXPRESSION_MATRIX}
     if profile.best.type in matrix and profile.warnings:
         return profile.warnings[0]

@@ -225,10 +225,9 @@ def select_genes(de_table, *, direction: str = "both", alpha: float = 0.05, min_
         warnings.append(f"Only the best {top_n} of {total} passing genes are kept.")
     if not genes:
         smallest = table["p_adj"].min()
-        raise ValueError(
+        warnings.append(
             f"No gene has an adjusted p-value below {alpha:g}, an absolute log2 fold change of at least "
-            f"{min_abs_lfc:g} and direction {direction!r} (smallest adjusted p-value: {smallest:.3g}): relax the "
-            "thresholds, or rank all genes instead of selecting some."
+            f"{min_abs_lfc:g} and direction {direction!r} (smallest adjusted p-value: {smallest:.3g})."
         )
     wording = {"up": "higher in the treated group", "down": "lower in the treated group", "both": "in either direction"}
     finding = {

@@ -304,8 +304,12 @@ def plan_gene_results(ctx: Context) -> None:
     ctx.builder.add("summarize_gene_sets")
 
 
-def not_understood(ctx: Context, could: str) -> PlanError:
+class NotUnderstood(PlanError):
+    """The words of a question lead to nothing that can be done with these files."""
+
+
+def not_understood(ctx: Context, could: str) -> NotUnderstood:
     """Return the error for a question whose words lead to no tool: what these files could be asked."""
     files = ", ".join(profile.name for profile in ctx.profiles)
     message = "The question names nothing that can be analysed in these files."
-    return PlanError(message, advice=f"{files} can be asked: {could}.")
+    return NotUnderstood(message, advice=f"{files} can be asked: {could}.")

@@ -26,6 +26,7 @@ _EVERY = re.compile(
     r"\b(?:which|what) (?:factors?|variables?|features?|measure\w*|characteristics|columns)\b|\ball (?:other )?(?:variables|columns|features)\b",
     re.I,
 )
+_EXPLICIT_MODEL = re.compile(r"\b(?:odds|logistic|regress|adjust|model|multivaria)\w*", re.IGNORECASE)
 _MODEL_WORDS = re.compile(r"\b(?:predict|odds|logistic|regress|risk|classif|probabilit)\w*", re.IGNORECASE)
 _TESTS = {"welch_t": r"\bwelch", "student_t": r"\bstudent", "mann_whitney": r"mann.?whitney|rank.?sum|\bu.?test", "wilcoxon": r"wilcoxon|signed.?rank",
           "paired_t": r"paired t", "kruskal": r"kruskal"}  # fmt: skip
@@ -212,6 +213,9 @@ class _Association:
             return False
         if not predictors:
             return self._single(outcome)
+        numbers = [name for name in predictors if self._numeric(name)]
+        if every and not self._numeric(outcome) and len(numbers) > 3 and not _EXPLICIT_MODEL.search(ctx.question):
+            return self._screen(outcome, [])
         return self._model(outcome, predictors)
 
     def _subset(self) -> None:
@@ -300,10 +304,18 @@ class _Association:
             if len(numbers) == 1:
                 return self._compare(numbers[0].name, name)
             self.ctx.notes.append(f"No measurement was named, so each is compared between the groups of {name!r}.")
-            for column in numbers[:6]:
-                self._compare(column.name, name)
-            return True
+            return self._screen(name, [])
         return False
+
+    def _screen(self, group: str, columns: list[str]) -> bool:
+        """Compare many measurements between groups in one step, corrected for their number."""
+        levels = list(self.by_name[group].levels)
+        control = control_level(levels) if len(levels) == 2 else ""
+        treated = next((level for level in levels if level != control), "") if control else ""
+        params = {"group": group, "columns": columns, "treated": treated, "control": control, "alpha": self.ctx.alpha}
+        why = ["Many measurements are compared, so the p-values are corrected for the number of tests."]
+        self.ctx.builder.add("compare_columns", params, inputs=self.data, reasons=why)
+        return True
 
     def _model(self, outcome: str, predictors: list[str]) -> bool:
         ctx = self.ctx
