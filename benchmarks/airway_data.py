@@ -26,8 +26,13 @@ class Airway(NamedTuple):
 
 
 def airway(folder: Path) -> Airway:
-    """Return the files of `BIODESK_BENCH_DATA`, else of `shared/data` beside the project, else simulated ones."""
-    given = os.environ.get("BIODESK_BENCH_DATA")
+    """Return the files of `BIODESK_BENCH_DATA`, else of `shared/data` beside the project, else simulated ones.
+
+    `BIODESK_BENCH_DATA=simulated` asks for the simulated ones.
+    """
+    given = os.environ.get("BIODESK_BENCH_DATA", "")
+    if given == "simulated":
+        return simulated(folder)
     root = Path(given).expanduser() if given else ROOT.parent / "shared" / "data"
     found = Airway(
         root / "airway" / "airway_rawcounts.csv",
@@ -53,7 +58,7 @@ def simulated(folder: Path) -> Airway:
     ids[: len(names)] = list(names)[:GENES]
     symbols = [symbol for symbol in list(names.values())[:GENES] if symbol]
     # Half of the genes of the real matrix are silent; the others spread over five orders of magnitude.
-    mean = np.where(generator.random(GENES) < 0.5, 0.02, 10 ** generator.normal(2.0, 1.0, GENES))
+    mean = np.where(generator.random(GENES) < 0.5, 0.005, 10 ** generator.normal(1.6, 1.0, GENES))
     effect = np.where(generator.random(GENES) < 0.1, generator.normal(0.0, 1.0, GENES), 0.0)
     treated = np.tile([0, 1], SAMPLES // 2)
     donors = generator.normal(0.0, 0.25, (GENES, SAMPLES // 2)).repeat(2, axis=1)

@@ -11,6 +11,7 @@ installs.
 from __future__ import annotations
 
 import http.client
+import importlib.util
 import os
 import shutil
 import socket
@@ -27,7 +28,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from benchmarks.measuring import arguments, report, summary, target  # noqa: E402
+from benchmarks.measuring import arguments, not_measured, report, summary, target  # noqa: E402
 
 LIMIT = 1.5
 CHROMIUM_ARGUMENTS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
@@ -107,11 +108,14 @@ def first_heading(browser: Any, port: int) -> tuple[float, str]:
 def main() -> None:
     """Measure, compare, report."""
     options = arguments(__doc__, rounds=5)
-    from playwright.sync_api import sync_playwright
-
     chromium = os.environ.get("BIODESK_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
     if not chromium:
-        raise SystemExit("Chromium is not installed (Debian: apt install chromium); or name it in BIODESK_CHROMIUM.")
+        why = "Chromium is not installed (Debian: apt install chromium), nor named in BIODESK_CHROMIUM."
+        return not_measured("first_paint", why)
+    if importlib.util.find_spec("playwright") is None:
+        return not_measured("first_paint", "The package playwright is not installed; `make test` installs it.")
+    from playwright.sync_api import sync_playwright
+
     apps = ("Biodesk", "empty app")
     times: dict[tuple[str, str], list[float]] = {(app, kind): [] for app in apps for kind in ("byte", "cold", "warm")}
     headings: dict[str, str] = {}
@@ -137,7 +141,7 @@ def main() -> None:
     medians = {key: statistics.median(values) for key, values in times.items()}
     ratios = {kind: medians["Biodesk", kind] / medians["empty app", kind] for kind in ("cold", "warm")}
     targets = [target(f"{words[k]}, Biodesk / empty app", ratio, LIMIT, unit="x") for k, ratio in ratios.items()]
-    report("first_paint", rows, targets, headings=headings, browser=chromium)
+    return report("first_paint", rows, targets, headings=headings, browser=chromium)
 
 
 if __name__ == "__main__":

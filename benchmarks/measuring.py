@@ -72,5 +72,13 @@ def report(
         print(f"Note: {note}")
 
 
+def not_measured(name: str, why: str) -> None:
+    """Say why nothing was measured, also in `results/NAME.json`, so that no older figure is taken for a new one."""
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    document = {"name": name, "machine": machine(), "not_measured": why}
+    (RESULTS / f"{name}.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    print(f"Not measured: {why}")
+
+
 def _digits(number: float) -> int:
     return 3 if abs(number) < 1 else 1 if abs(number) < 1000 else 0

@@ -346,7 +346,9 @@ def cox_regression(
             "output": "cox_table",
         }
     ]
-    for row in table.sort_values("p_value", kind="stable").head(9).to_dict("records"):
+    # The covariate named first is usually the one the question is about; with many, the clearest come first.
+    told = table if len(table) <= 6 else table.sort_values("p_value", kind="stable").head(9)
+    for row in told.to_dict("records"):
         change = "higher" if row["hazard_ratio"] > 1 else "lower"
         if row["level"]:
             text = (
