@@ -46,6 +46,7 @@ from engine.reporting import bundle, html, markdown
 from engine.reporting import run_json as run_json_module
 from engine.runtime.requests import request_cancel
 from engine.settings import Settings, load_settings
+from engine.toolbox.registry import ToolRegistry
 from engine.toolbox.typecheck import check_plan, offered_type
 
 __all__ = [

@@ -94,7 +94,8 @@ def draw_questions(engine: Engine, plan: TaskDag, *, key: str) -> TaskDag:
         )
         st.caption(plain(question.why))
         if answer != value and not (answer in (None, "", []) and value in (None, "", [])):
-            plan = with_param(plan, node.id, param.name, answer)
+            for node_id in (node.id, *question.also):
+                plan = with_param(plan, node_id, param.name, answer)
     return plan
 
 

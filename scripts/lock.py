@@ -49,7 +49,8 @@ def main() -> None:
     test = closure(project["optional-dependencies"]["test"])
     head = "# Made by `make lock` from pyproject.toml; do not edit by hand.\n"
     write(ROOT / "requirements.lock", run, head)
-    write(ROOT / "requirements-test.lock", {n: v for n, v in test.items() if n not in run}, head + "-r requirements.lock\n")
+    extra = {name: version for name, version in test.items() if name not in run}
+    write(ROOT / "requirements-test.lock", extra, head + "-r requirements.lock\n")
 
 
 if __name__ == "__main__":

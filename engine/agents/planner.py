@@ -88,7 +88,7 @@ class Planner:
             raise DataError(message, advice="Give a file that holds data, for example a CSV table or an h5ad file.")
 
     def _field(self, ctx: Context, ranked: list[tuple[str, float]]) -> Callable[[Context], None]:
-        """Choose who plans: a tool the fields do not know when its own words fit clearly best, else the data's field."""
+        """Choose who plans: a tool no field knows when its own words fit clearly best, else the data's field."""
         kinds = {profile.best.type for profile in ctx.profiles if profile.best}
         unknown = self._unknown_tool(ctx, ranked)
         if unknown:

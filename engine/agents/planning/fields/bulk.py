@@ -192,6 +192,7 @@ def _differential(
         inputs={"counts": matrix, "samples": samples},
         name=f"Differential expression: {design.treated} against {design.control}",
         reasons=design.reasons,
+        priority=2,
     )
     ctx.ask(tested, design.questions)
     table = f"{tested}.de_table"
@@ -236,6 +237,7 @@ def plan_enrichment(ctx: Context, de_table: str, design: Design | None = None) -
                 {key: value for key, value in params.items() if spec.param(key)},
                 inputs={"ranked": f"{ranked}.ranked", "gene_sets": sets},
                 reasons=["Uses the whole ranking, so it needs no threshold and sees small changes in many genes."],
+                priority=1,
             )
 
 
@@ -262,6 +264,7 @@ def _over_representation(ctx: Context, de_table: str, sets: str, design: Design 
             {"alpha": ctx.alpha, "label": label},
             inputs={"genes": f"{chosen}.genes", "gene_sets": sets, "background": de_table},
             name=f"Over-representation: genes {label}",
+            priority=1,
             reasons=["The background is the genes that were tested, not the whole genome: others could not be found."],
         )
 

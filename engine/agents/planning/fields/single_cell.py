@@ -41,7 +41,9 @@ class _Chain:
         for step in self.ORDER[: self.ORDER.index(tool) + 1]:
             if step not in self.done:
                 params = _chain_params(step, self.ctx.question)
-                made = self.ctx.builder.add(step, params, inputs={"adata": self.data, **self._extra(step)})
+                asked = {"sc_annotate": 2, "sc_cluster": 1}.get(step, 0) if self.ctx.wants(step) else 0
+                inputs = {"adata": self.data, **self._extra(step)}
+                made = self.ctx.builder.add(step, params, inputs=inputs, priority=asked)
                 self.data = f"{made}.adata"
                 self.done.add(step)
         return self.data
@@ -152,7 +154,7 @@ def _markers(ctx: Context, chain: _Chain, labels: str) -> None:
         why += f" {named[0]!r} is compared with {named[1]!r}, as the question names them."
     else:
         params["groups"] = named
-    ctx.builder.add("sc_markers", params, inputs={"adata": chain.data}, reasons=[why])
+    ctx.builder.add("sc_markers", params, inputs={"adata": chain.data}, reasons=[why], priority=1)
     ctx.warnings.append(
         "P-values of markers are too small to be taken literally: the same cells defined the groups and are compared here."
     )
@@ -281,7 +283,7 @@ def _between_conditions(ctx: Context, profile: Profile, chain: _Chain, labels: s
             *per_sample.reasons,
             f"Counts are summed per {sample_key!r}, because cells of one sample are not independent.",
         ]
-        made = ctx.builder.add("sc_pseudobulk_de", params, inputs={"adata": chain.data}, reasons=why)
+        made = ctx.builder.add("sc_pseudobulk_de", params, inputs={"adata": chain.data}, reasons=why, priority=2)
         ctx.ask(made, [*per_sample.questions, *asked])
         if ctx.wants("over_representation") and not cell_types:
             plan_enrichment(ctx, f"{made}.de_table", design)

@@ -69,7 +69,7 @@ def plan_survival(ctx: Context) -> None:
         if everything:
             why = ["The question asks which factors matter, so every column that can be a covariate is in the model."]
             _warn_many(ctx, covariates, profile)
-        ctx.builder.add("cox_regression", {**base, "covariates": covariates}, inputs=data, reasons=why)
+        ctx.builder.add("cox_regression", {**base, "covariates": covariates}, inputs=data, reasons=why, priority=2)
     elif not ctx.vague and ctx.wants("cox_regression", "log_rank") and not group:
         usable_names = ", ".join(by_name) or "none"
         message = f"The question compares survival, but names no column of {profile.name} to compare by."

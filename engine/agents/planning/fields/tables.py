@@ -10,7 +10,6 @@ from engine.agents.planning.context import Context
 from engine.agents.planning.design import adjustment_columns, control_level
 from engine.agents.planning.fields.bulk import not_understood
 from engine.domain.datatypes import DataType
-from engine.domain.plan import OpenQuestion
 from engine.domain.profile import ColumnProfile, Profile, TypeGuess
 from engine.errors import PlanError
 
@@ -283,18 +282,9 @@ class _Association:
         if self._numeric(name) and self.ctx.wants("compare_groups") and others:
             if len(others) == 1:
                 return self._compare(name, others[0].name)
-            made = self._compare(name, others[0].name)
-            choice = OpenQuestion(
-                id="group",
-                text=f"Between which groups is {name!r} compared?",
-                why="The question names no grouping and several columns could be one.",
-                param="group",
-                choices=[c.name for c in others],
-                proposed=others[0].name,
-                blocking=True,
-            )
-            self.ctx.ask(self.ctx.builder.nodes[-1].id, [choice])
-            return made
+            listed = ", ".join(c.name for c in others[:8])
+            message = f"The question does not say between which groups {name!r} is compared."
+            raise PlanError(message, advice=f"Name one of these columns: {listed}.")
         numbers = [
             c
             for c in with_role(self.columns, "measure", least=0.3)

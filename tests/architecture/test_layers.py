@@ -1,0 +1,111 @@
+"""What may import what, beyond the import contracts: the app's frame, lone modules, quick starts, no vendor."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+HEAVY = ("scanpy", "anndata", "pydeseq2", "torch", "matplotlib", "lancedb", "streamlit", "sentence_transformers",
+         "gseapy", "lifelines", "sklearn", "statsmodels", "scipy")  # fmt: skip
+VENDORS = ("openai", "anthropic", "google", "cohere", "mistralai", "litellm", "langchain", "langgraph", "ollama", "groq",
+           "boto3", "azure")  # fmt: skip
+
+
+def imports_of(path: Path) -> set[str]:
+    """Return the full names of the modules a file imports, at any depth."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            found.add(node.module or "")
+    return found
+
+
+def loaded_by(code: str) -> set[str]:
+    """Run code in a new interpreter and return the top-level modules it loaded."""
+    script = f"{code}\nimport sys\nprint(*sorted({{name.split('.')[0] for name in sys.modules}}))"
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return set(done.stdout.splitlines()[-1].split())
+
+
+def test_the_app_is_a_short_frame_that_imports_only_streamlit_and_its_sidebar():
+    text = (ROOT / "app.py").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 60
+    assert {name.split(".")[0] for name in imports_of(ROOT / "app.py")} <= {"streamlit", "pages"}
+    before_pages = [
+        name for name in imports_of(ROOT / "app.py") if name.startswith("pages") and name != "pages._sidebar"
+    ]
+    assert before_pages == []
+
+
+def test_every_page_the_app_names_is_there():
+    named = re.findall(r'"(pages/\w+\.py)"', (ROOT / "app.py").read_text(encoding="utf-8"))
+    assert named
+    assert [name for name in named if not (ROOT / name).is_file()] == []
+
+
+@pytest.mark.parametrize("module", ["storage.runs", "storage.workspace", "engine.domain.plan", "engine.errors", "engine.ports",
+                                    "engine.adapters.process_sandbox", "engine.toolbox.registry", "engine.api"])  # fmt: skip
+def test_a_module_can_be_imported_alone_in_a_new_process(module):
+    done = subprocess.run([sys.executable, "-c", f"import {module}"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_importing_the_engine_loads_no_heavy_library():
+    assert not loaded_by("import engine.api") & set(HEAVY)
+
+
+def test_asking_for_help_loads_neither_heavy_libraries_nor_the_databases():
+    code = "from engine.cli.main import main\ntry:\n    main(['--help'])\nexcept SystemExit:\n    pass"
+    assert not loaded_by(code) & {*HEAVY, "duckdb", "pandas", "numpy"}
+
+
+def test_the_domain_loads_neither_files_nor_processes_of_ours():
+    loaded = loaded_by("import engine.domain.events, engine.domain.plan, engine.domain.results, engine.domain.hashing")
+    assert not loaded & {*HEAVY, "duckdb", "pandas", "numpy", "storage"}
+
+
+def test_the_facade_lists_what_it_offers_in_order_and_all_of_it_is_there():
+    api = importlib.import_module("engine.api")
+    assert api.__all__ == sorted(api.__all__)
+    assert len(set(api.__all__)) == len(api.__all__)
+    assert [name for name in api.__all__ if not hasattr(api, name)] == []
+
+
+def test_pages_and_commands_take_only_what_the_facade_offers():
+    from engine import api
+
+    for path in [*(ROOT / "pages").glob("*.py"), ROOT / "engine" / "cli" / "commands.py"]:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module == "engine.api":
+                missing = {alias.name for alias in node.names} - {name for name in dir(api) if not name.startswith("_")}
+                assert not missing, f"{path.name} imports {missing} from engine.api"
+
+
+def test_no_vendor_of_models_is_imported_anywhere_in_the_engine():
+    for path in [*(ROOT / "engine").rglob("*.py"), *(ROOT / "storage").rglob("*.py"), *(ROOT / "pages").rglob("*.py")]:
+        assert not {name.split(".")[0] for name in imports_of(path)} & set(VENDORS), path
+
+
+def test_no_file_names_a_folder_of_the_machine_it_was_written_on():
+    # Two words, so that this file does not name one itself.
+    patterns = ["/" + "work/", "/" + "home/", "/" + "Users/", "/" + "root/"]
+    for folder in ("engine", "storage", "pages", "scripts"):
+        for path in (ROOT / folder).rglob("*.py"):
+            text = path.read_text(encoding="utf-8")
+            assert [p for p in patterns if p in text] == [], path
+
+
+def test_every_module_begins_with_why_it_is_there():
+    for folder in ("engine", "storage", "pages"):
+        for path in (ROOT / folder).rglob("*.py"):
+            assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))), path
