@@ -26,7 +26,7 @@ check: $(VENV)/.ready-test
 	@$(BIN)/basedpyright --level error
 	@$(BIN)/lint-imports
 
-bench: $(VENV)/.ready  ## Measure against bare scripts and peers; JSON under benchmarks/results/
+bench: $(VENV)/.ready-test  ## Measure against bare scripts and peers; JSON under benchmarks/results/
 	@$(BIN)/python -m benchmarks
 
 help:  ## List the targets

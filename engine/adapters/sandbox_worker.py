@@ -552,10 +552,10 @@ def _settle_libraries(threads: int) -> None:
                 clear()
     if "numba.core.config" in loaded:
         config = loaded["numba.core.config"]
-        config.NUMBA_NUM_THREADS = threads
+        setattr(config, "NUMBA_NUM_THREADS", threads)  # noqa: B010 - a module found by name has no declared attributes
         if "numba.np.ufunc.parallel" in loaded:
-            loaded["numba.np.ufunc.parallel"].NUM_THREADS = threads
-        config.CACHE_DIR = os.environ["NUMBA_CACHE_DIR"]
+            setattr(loaded["numba.np.ufunc.parallel"], "NUM_THREADS", threads)  # noqa: B010
+        setattr(config, "CACHE_DIR", os.environ["NUMBA_CACHE_DIR"])  # noqa: B010
         _tolerate_read_only_cache()
     if threads > 1 and "threadpoolctl" in loaded:
         loaded["threadpoolctl"].threadpool_limits(threads)
@@ -580,7 +580,7 @@ def _execute(request: dict[str, Any], report: int) -> int:
     path, code = request["script"], request["code"]
     module = types.ModuleType("__main__")
     module.__file__ = path
-    module.__builtins__ = __builtins__
+    module.__dict__["__builtins__"] = __builtins__
     sys.modules["__main__"] = module
     sys.argv = [path]
     sys.path.insert(0, request["workdir"])

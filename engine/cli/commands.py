@@ -324,6 +324,7 @@ def demo(options: argparse.Namespace) -> int:
     """Answer a built-in question end to end."""
     from engine.api import examples
 
+    _check_out(options.out)
     example = examples()[0]
     with _engine(options) as engine:
         engine.warm_in_background()

@@ -96,6 +96,7 @@ def write_bundle(view: RunView, artifacts: ArtifactStore, registry: ToolRegistry
 
 
 def refuse_foreign(out: Path) -> None:
+    """Raise `UserError` when `out` is a file, or a folder with files Biodesk did not write."""
     if out.exists() and not out.is_dir():
         message = f"{str(out)!r} is a file; a folder is expected."
         raise UserError(message, advice="Give the name of a new or empty folder.")

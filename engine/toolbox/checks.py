@@ -4,6 +4,7 @@ The critic runs them on the stored files, outside the sandbox, so code that lies
 found out. A tool names the checks that apply to it.
 """
 
+# pyright: reportArgumentType=false, reportCallIssue=false, reportAttributeAccessIssue=false
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping

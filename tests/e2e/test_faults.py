@@ -81,7 +81,7 @@ def plan_file(tmp_path: Path, growth_csv: Path) -> Path:
 
 # ==== a killed process ====
 
-MOMENTS = ["running", "n1 started", "n2 done"]
+MOMENTS = ["running", "n1 started", "done in"]
 """Words of the progress after which the process is killed, a random moment (seeds 0 to 2) later."""
 
 
@@ -112,7 +112,7 @@ def test_a_run_that_was_killed_goes_on_without_repeating_what_finished(seed, sur
     workspace = tmp_path / "ws"
     process = start("ask", QUESTION, "--data", survival_csv, "--workspace", workspace, "--yes")
     until(process, MOMENTS[seed])
-    time.sleep(random.Random(seed).uniform(0, 0.6))
+    time.sleep(random.Random(seed).uniform(0, 0.4))
     children = family(process)
     process.kill()
     process.wait(10)
@@ -120,6 +120,9 @@ def test_a_run_that_was_killed_goes_on_without_repeating_what_finished(seed, sur
 
     before, _, finished = newest(workspace)
     done = {node for node, result in finished.items() if result.status == "succeeded"}
+    if before.status == "succeeded":  # a quick machine was over before the kill came
+        assert fingerprint(finished) == undisturbed
+        return
     resumed = call("resume", before.run_id, "--workspace", workspace, "--json")
     assert resumed.returncode == 0, resumed.stderr
     assert json.loads(resumed.stdout)["status"] == "succeeded"

@@ -114,8 +114,8 @@ def test_an_analysis_that_fails_ends_with_1_and_the_document(desk, document, tmp
 
 def test_a_plan_is_made_written_changed_and_run(desk, document, call, tmp_path):
     path = tmp_path / "plan.json"
-    made = document("plan", QUESTION, "--data", desk.data, "--out", path, "--set", "n1.test=welch")
-    assert made["nodes"][0]["params"]["test"] == "welch"
+    made = document("plan", QUESTION, "--data", desk.data, "--out", path, "--set", "n1.test=welch_t")
+    assert made["nodes"][0]["params"]["test"] == "welch_t"
     assert json.loads(path.read_text(encoding="utf-8")) == made
     run = document("run", path, "--set", "n1.test=mann_whitney")
     assert run["status"] == "succeeded"
@@ -272,7 +272,8 @@ def test_doctor_says_what_works_and_where_each_setting_comes_from(document, call
         assert f"{name} = " in text
 
 
-def test_doctor_makes_no_workspace(capsys, tmp_path):
+def test_doctor_makes_no_workspace(capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("BIODESK_WARM_WORKERS", "false")
     assert main(["doctor", "--json", "--workspace", str(tmp_path / "new")]) == 0
     assert json.loads(capsys.readouterr().out)["workspace"]["state"] == "new"
     assert not (tmp_path / "new").exists()

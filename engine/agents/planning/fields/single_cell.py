@@ -1,5 +1,6 @@
 """Single-cell data: quality, clusters, cell types, markers, composition and comparisons between donors."""
 
+# pyright: reportArgumentType=false, reportCallIssue=false, reportAttributeAccessIssue=false
 from __future__ import annotations
 
 import re
