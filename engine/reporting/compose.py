@@ -173,7 +173,10 @@ def _input_tables(view: RunView, node: TaskNode) -> list[str]:
 
 def limitations(view: RunView) -> list[str]:
     """Return everything that speaks against the result, once each: what failed first, then data, then steps."""
-    sentences = [*unfinished(view), *(view.plan.warnings if view.plan else []), *view.warnings]
+    # A step's own caveats come below under its name; `view.warnings` has them too, without it.
+    of_steps = {warning for result in view.results.values() for warning in result.warnings}
+    general = [warning for warning in view.warnings if warning not in of_steps]
+    sentences = [*unfinished(view), *(view.plan.warnings if view.plan else []), *general]
     for profile in view.profiles:
         sentences += [w if profile.name in w else f"{profile.name}: {w}" for w in profile.warnings]
     for node, result in planned(view):

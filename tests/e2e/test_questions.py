@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from conftest import table_plan, write_growth
 
-from engine.api import PlanError, read_plan, set_params, verify_path
+from engine.api import LimitExceeded, PlanError, read_plan, set_params, verify_path
 
 QUESTION = (
     "Does hormone therapy (horTh) prolong survival of breast cancer patients, adjusted for age, tumour size and grade?"
@@ -314,3 +315,66 @@ def test_two_runs_at_once_do_not_mix(engine, tmp_path):
     assert "treated" in tables[0]
     assert "fed" not in tables[0]
     assert "fed" in tables[1]
+
+
+# ==== one stage right after the other ====
+
+GROWTH = "Is growth higher in treated than in control?"
+
+
+def until(condition, seconds: float = 30.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "It did not happen in time."
+        time.sleep(0.001)
+
+
+def test_a_plan_can_be_approved_the_moment_it_is_shown(engine, growth_csv):
+    run_id = engine.ask(GROWTH, [growth_csv])
+    until(lambda: engine.record(run_id).status == "awaiting_approval")
+    engine.approve(run_id)
+    assert finish(engine, run_id).status == "succeeded"
+
+
+def test_a_run_can_be_resumed_the_moment_it_is_cancelled(engine, growth_csv):
+    run_id = engine.run_plan(table_plan(growth_csv))
+    engine.cancel(run_id)
+    until(lambda: engine.record(run_id).status == "cancelled")
+    engine.resume(run_id)
+    assert finish(engine, run_id).status == "succeeded"
+
+
+def test_parameters_set_with_the_question_survive_an_interruption(open_engine, growth_csv):
+    engine = open_engine(parallel_runs=1)
+    first = engine.run_plan(table_plan(growth_csv))
+    waiting = engine.ask(GROWTH, [growth_csv], changes={"n1.test": "welch_t"})
+    engine.cancel(waiting)
+    engine.cancel(first)
+    assert finish(engine, waiting).status == "cancelled"
+    assert engine.view(waiting).plan is None
+    engine.resume(waiting)
+    assert finish(engine, waiting).status == "awaiting_approval"
+    assert engine.view(waiting).plan.node("n1").params["test"] == "welch_t"
+
+
+def test_a_full_queue_refuses_with_the_limit_and_the_run_can_be_resumed_later(open_engine, growth_csv):
+    engine = open_engine(parallel_runs=1, queue_size=1)
+    runs = [engine.run_plan(table_plan(growth_csv))]
+    until(lambda: engine.record(runs[0]).status == "running")
+    runs.append(engine.run_plan(table_plan(growth_csv)))
+    with pytest.raises(LimitExceeded, match="1 runs are already waiting"):
+        engine.ask(GROWTH, [growth_csv])
+    refused = engine.runs()[0]
+    assert refused.status == "interrupted"
+    for run_id in runs:
+        engine.cancel(run_id)
+        finish(engine, run_id)
+    engine.resume(refused.run_id)
+    assert finish(engine, refused.run_id).status == "awaiting_approval"
+
+
+def test_what_was_reused_is_not_counted_as_time_spent(engine, growth_csv):
+    first = engine.run_plan(table_plan(growth_csv))
+    assert finish(engine, first).usage.seconds > 0
+    second = engine.run_plan(table_plan(growth_csv))
+    assert finish(engine, second).usage.seconds == 0
