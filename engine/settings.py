@@ -85,6 +85,9 @@ def load_settings(**command_line: Any) -> tuple[Settings, dict[str, str]]:
     try:
         workspace = Path(given.get("workspace") or os.environ.get("BIODESK_WORKSPACE") or Settings().workspace)
         from_file = _read_toml(workspace.expanduser() / "settings.toml")
+        if "workspace" in from_file:
+            message = "The settings file of a workspace cannot name another workspace."
+            raise UserError(message, advice="Remove `workspace` from it; use --workspace or BIODESK_WORKSPACE instead.")
         merged = {key: value for key, value in from_file.items() if key not in environment} | given
         merged["workspace"] = workspace.expanduser().absolute()
         settings = Settings(**merged)

@@ -194,6 +194,7 @@ class Planner:
 
 _COMPANIONS = frozenset(
     [
+        "compare_columns",
         "select_genes",
         "rank_genes",
         "gsea_preranked",

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from conftest import table_plan, write_growth
+from growth_data import table_plan, write_growth
 
 ROOT = Path(__file__).parents[2]
 QUESTION = "Does horTh change survival, adjusted for age?"

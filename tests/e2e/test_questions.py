@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from conftest import table_plan, write_growth
+from growth_data import table_plan, write_growth
 
 from engine.api import LimitExceeded, PlanError, read_plan, set_params, verify_path
 

@@ -456,9 +456,10 @@ def test_tables_of_r_packages_are_understood():
         gene_lists.select_genes(text)
 
 
-def test_selection_refuses_to_give_nothing_silently(compared):
-    with pytest.raises(ValueError, match="smallest adjusted p-value"):
-        gene_lists.select_genes(compared["de_table"], alpha=0.05, min_abs_lfc=15)
+def test_selection_says_when_nothing_passes(compared):
+    result = gene_lists.select_genes(compared["de_table"], alpha=0.05, min_abs_lfc=15)
+    assert result["genes"] == []
+    assert any("smallest adjusted p-value" in warning for warning in result["warnings"])
 
 
 def test_ranking_keeps_the_largest_score_of_a_symbol():

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import table_plan, write_growth
+from growth_data import table_plan, write_growth
 
 from engine.cli import commands
 from engine.cli.main import build_parser, main

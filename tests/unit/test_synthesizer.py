@@ -60,14 +60,15 @@ def test_every_warning_reaches_the_limitations_once(run):
         update={
             "results": {**run.results, "n1": first},
             "profiles": [profile],
-            "warnings": ["Normality was not tested."],
+            "warnings": ["Normality was not tested.", "The clock was wrong."],
         }
     )
     limits = synthesize(view, small_registry()).limitations
     assert limits == [
         "The plate was not recorded.",
-        "Normality was not tested.",
+        "The clock was wrong.",
         "growth.csv: 3 values are missing.",
+        "Growth by dose: Normality was not tested.",
         "Growth by dose: Two rows are equal. (means)",
     ]
 

@@ -80,7 +80,7 @@ PHRASES: dict[str, tuple[str, ...]] = {
                        r"\brisk\b"),
     "compare_groups": (r"\bdiffer\w*", r"\bcompar\w*", r"\bbetween\b", r"\b(?:higher|lower|larger|smaller|bigger|greater|longer|shorter|heavier|taller|more|less|faster|slower)\b",
                        r"\bt.?test", r"\bmann.?whitney", r"\bwilcoxon", r"\bkruskal", r"\beffects?\b", r"\baffect\w*", r"\binfluenc\w*", r"\bvar(?:y|ies) (?:by|with|between|across)\b",
-                       r"\bincreas\w*", r"\breduc\w*", r"\bchang\w*", r"\bdepend\w*", r"\bimprov\w*", r"\b(?:heavi|light|long|short|larg|small|bigg|great|tall|high|low|fast|slow|thick|thin)est\b", r"\bvs\.?\b", r"\bversus\b"),
+                       r"\bincreas\w*", r"\breduc\w*", r"\bchang\w*", r"\bdepend\w*", r"\bmatters?\b", r"\bimprov\w*", r"\b(?:heavi|light|long|short|larg|small|bigg|great|tall|high|low|fast|slow|thick|thin)est\b", r"\bvs\.?\b", r"\bversus\b"),
     "anova": (r"\banova\b", r"\btwo.?way\b", r"\binteract\w*", r"\banalysis of variance\b"),
     "correlation": (r"\bcorrelat\w*", r"\brelat(?:ion|ionship|ed|es?)\b", r"\bassociat\w*", r"\bgo(?:es)? (?:along|together) with\b", r"\bspearman\b", r"\bpearson\b",
                     r"\bkendall\b", r"\blink\w*\b", r"\bco.?var(?:y|ies)\b"),

@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from engine.agents.planning import words
+from engine.agents.planning.builder import PlanBuilder
 from engine.agents.planning.columns import ColumnMatch, find_columns, find_levels, is_categorical, is_numeric, with_role
 from engine.agents.planning.context import Context
 from engine.agents.planning.design import adjustment_columns, control_level
 from engine.agents.planning.fields.bulk import not_understood
+from engine.agents.planning.goals import phrase_goals
 from engine.domain.datatypes import DataType
 from engine.domain.profile import ColumnProfile, Profile, TypeGuess
 from engine.errors import PlanError
@@ -26,38 +29,97 @@ _EVERY = re.compile(
     re.I,
 )
 _EXPLICIT_MODEL = re.compile(r"\b(?:odds|logistic|regress|adjust|model|multivaria)\w*", re.IGNORECASE)
+_ANOTHER_REQUEST = re.compile(
+    r",? and (?=(?:show|plot|draw|make|correlate|compare|test|summari[sz]e|give|compute|fit|predict)\b)|"
+    r", (?=(?:an? )?(?:histogram|box|scatter|violin|bar|correlat|show|plot|draw|make|compare|test|summari[sz]e)\w*)",
+    re.IGNORECASE,
+)
+_TESTING = ("compare_groups", "anova", "correlation", "contingency", "linear_regression", "logistic_regression")
+_UNNAMED = re.compile(
+    r"\b(?:is|was) (?:the )?(?:mean |average |median )?(?P<what>[a-z][a-z-]{3,}[^s\W])(?: levels?| content| concentration| expression)? "
+    r"(?:significantly |really )?(?:higher|lower|larger|smaller|greater|longer|shorter|increased|decreased|elevated|reduced|"
+    r"different|changed|affected|correlated|associated)\b",
+    re.IGNORECASE,
+)
 _MODEL_WORDS = re.compile(r"\b(?:predict|odds|logistic|regress|risk|classif|probabilit)\w*", re.IGNORECASE)
 _TESTS = {"welch_t": r"\bwelch", "student_t": r"\bstudent", "mann_whitney": r"mann.?whitney|rank.?sum|\bu.?test", "wilcoxon": r"wilcoxon|signed.?rank",
           "paired_t": r"paired t", "kruskal": r"kruskal"}  # fmt: skip
 
 
 def plan_tables(ctx: Context) -> None:
-    """Plan what a question asks of a table."""
+    """Plan what a question asks of a table; each of several requests gets its own steps.
+
+    Raises:
+        PlanError: when the words lead to nothing that can be done with the columns.
+    """
+    whole = ctx.question
+    for request in requests(ctx):
+        ctx.question, ctx.goals = request, phrase_goals(request)
+        _plan_request(ctx)
+    ctx.question, ctx.goals = whole, phrase_goals(whole)
+
+
+def requests(ctx: Context) -> list[str]:
+    """Split a question into the requests that can be planned alone; words that cannot stay with those before them."""
+    parts = [part for clause in words.clauses(ctx.question) for part in _ANOTHER_REQUEST.split(clause) if part.strip()]
+    if len(parts) < 2:
+        return [ctx.question]
+    merged: list[str] = []
+    for part in parts:
+        if merged and not _understood(ctx, part):
+            merged[-1] = f"{merged[-1]}. {part.strip()}"
+        else:
+            merged.append(part.strip())
+    return merged if all(_understood(ctx, part) for part in merged) else [ctx.question]
+
+
+def _understood(ctx: Context, request: str) -> bool:
+    trial = Context(
+        question=request,
+        profiles=ctx.profiles,
+        builder=PlanBuilder(ctx.builder.registry, ctx.profiles),
+        goals={tool: goal for tool, goal in phrase_goals(request).items() if tool in ctx.builder.registry},
+    )
+    try:
+        _plan_request(trial)
+    except PlanError:
+        return False
+    return bool(trial.builder.nodes)
+
+
+def _plan_request(ctx: Context) -> None:
     tables = [(p, g) for p in ctx.profiles if (g := _as_table(p))]
     if ctx.wants("join_tables") and len(tables) >= 2:
         _join(ctx, tables[0], tables[1])
         return
     profile, guess = _best_table(ctx, tables)
     data = {"table": ctx.builder.use(profile, guess)}
-    columns = [c for c in profile.column_profiles if c.distinct != 1 or c.levels]
+    columns = [c for c in profile.column_profiles if (c.distinct != 1 or c.levels) and not _names_rows(c, profile)]
     found = [m for m in find_columns(ctx.question, columns) if m.strength >= 0.55]
     found += [
         ColumnMatch(c.name, 0.6, len(ctx.question))
         for c in columns
         if c.name not in {m.name for m in found} and find_levels(ctx.question, c)
     ]
-    if _handling(ctx, profile, columns, found, data):
+    before = len(ctx.builder.nodes)
+    if _handling(ctx, profile, columns, found, data) and not ctx.wants(*_TESTING):
         return
     planner = _Association(ctx, profile, columns, found, data)
-    if not planner.plan():
-        if ctx.vague or ctx.wants("summarize_table"):
-            names = [match.name for match in found]
-            group = next((n for n in names if is_categorical(planner.by_name[n])), "")
-            numbers = [n for n in names if n != group]
-            ctx.builder.add("summarize_table", {"columns": numbers, "group_by": group}, inputs=data)
-            return
-        listed = ", ".join(c.name for c in columns[:20])
-        raise not_understood(ctx, f"anything about the columns {listed}")
+    if planner.plan() or len(ctx.builder.nodes) > before:
+        return
+    if ctx.vague or ctx.wants("summarize_table"):
+        names = [match.name for match in found]
+        group = next((n for n in names if is_categorical(planner.by_name[n])), "")
+        numbers = [n for n in names if n != group]
+        ctx.builder.add("summarize_table", {"columns": numbers, "group_by": group}, inputs=data)
+        return
+    listed = ", ".join(c.name for c in columns[:20])
+    raise not_understood(ctx, f"anything about the columns {listed}")
+
+
+def _names_rows(column: ColumnProfile, profile: Profile) -> bool:
+    """Say whether a column only names the rows: no analysis is about it, whatever word of the question it resembles."""
+    return column.role("id") >= 0.7 and column.distinct >= 0.9 * (profile.rows or 0) and column.kind != "number"
 
 
 def _as_table(profile: Profile) -> TypeGuess | None:
@@ -215,7 +277,20 @@ class _Association:
         numbers = [name for name in predictors if self._numeric(name)]
         if every and not self._numeric(outcome) and len(numbers) > 3 and not _EXPLICIT_MODEL.search(ctx.question):
             return self._screen(outcome, [])
+        if self._several_outcomes():
+            numbers = [name for name in self.names if self._numeric(name)]
+            group = next(name for name in self.names if name not in numbers)
+            return self._screen(group, numbers)
         return self._model(outcome, predictors)
+
+    def _several_outcomes(self) -> bool:
+        """Say whether the question compares several measurements between one grouping."""
+        numbers = [name for name in self.names if self._numeric(name)]
+        one_group = len(self.names) - len(numbers) == 1
+        plain = (
+            self.ctx.wants("compare_groups") and not self.adjusted and not self.ctx.wants("linear_regression", "anova")
+        )
+        return len(numbers) >= 2 and one_group and plain and not _OUTCOME_FIRST.search(self.ctx.question)
 
     def _subset(self) -> None:
         """Keep only the rows of a level the question restricts itself to: `within Gentoo`, `in females only`."""
@@ -290,6 +365,14 @@ class _Association:
             for c in with_role(self.columns, "measure", least=0.3)
             if c.name != name and is_numeric(c) and not self._few(c.name)
         ]
+        unnamed = _UNNAMED.search(self.ctx.question)
+        if numbers and unnamed and not find_levels(unnamed["what"], self.by_name[name]):
+            what = unnamed["what"]
+            known = any(match.strength >= 0.55 for match in find_columns(what, self.columns))
+            if not known and what.lower() not in ("there", "this", "that", "something", "anything", "everything"):
+                listed = ", ".join(c.name for c in numbers[:12])
+                message = f"No column of {self.profile.name} is about {what!r}."
+                raise PlanError(message, advice=f"Its measurements are: {listed}.")
         if not self._numeric(name) and self.ctx.wants("compare_groups") and numbers:
             if len(numbers) == 1:
                 return self._compare(numbers[0].name, name)
