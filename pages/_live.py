@@ -59,13 +59,14 @@ def _lines(activity: Activity) -> None:
     for line in activity.lines.values():
         seconds = line.seconds if line.seconds is not None else seconds_between(line.started)
         label = plain(line.label) + (f" · {duration(seconds)}" if seconds else "")
-        with st.status(label, state=line.state, type="step"):
-            for note in line.notes:
-                st.caption(plain(note))
-            if line.log:
-                st.code(line.log, language=None, height=150)
-            if not line.notes and not line.log:
-                st.caption("Nothing to add.")
+        # Not in a `with`: leaving it would mark a running step as complete.
+        status = st.status(label, state=line.state, type="step")
+        for note in line.notes:
+            status.caption(plain(note))
+        if line.log:
+            status.code(line.log, language=None, height=150)
+        if not line.notes and not line.log:
+            status.caption("Nothing to add.")
 
 
 def stop_button(engine: Engine, record: RunRecord, *, key: str) -> None:

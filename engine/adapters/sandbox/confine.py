@@ -229,6 +229,8 @@ def build_view(view: dict[str, Any], staging: str, shared_memory_mb: int) -> Non
         OSError: when a part of it cannot be made; nothing may run then.
     """
     tree = PrivateTree(staging)
+    # First: Python itself may lie under /tmp (a fresh clone there), and must not be covered by the job's own.
+    tree.bind("/tmp", writable=True, source=view["tmp"])  # noqa: S108
     for path in view["read"]:
         tree.bind(path)
     for path in view["hide"]:
@@ -238,7 +240,6 @@ def build_view(view: dict[str, Any], staging: str, shared_memory_mb: int) -> Non
     tree.file("/etc/passwd", f"biodesk:x:{INNER_ID}:{INNER_ID}::{home}:/bin/sh\n")
     tree.file("/etc/group", f"biodesk:x:{INNER_ID}:\n")
     tree.file("/etc/hosts", "127.0.0.1 localhost biodesk\n")
-    tree.bind("/tmp", writable=True, source=view["tmp"])  # noqa: S108
     for path in view["show"]:
         if not os.path.exists(path):  # noqa: PTH110
             raise FileNotFoundError(f"a readable path of the job is not there: {path}")

@@ -82,13 +82,14 @@ def _bubblewrap_around_worker(plan: WorkerPlan) -> list[str]:
 
 def _bubblewrap_around_job(view: dict[str, Any]) -> list[str]:
     """One job's own small tree, made by bubblewrap."""
-    options: list[str] = ["--cap-drop", "ALL"]
+    # The job's own /tmp comes first: Python itself may lie under /tmp and must not be covered.
+    options: list[str] = ["--cap-drop", "ALL", "--bind", view["tmp"], "/tmp"]  # noqa: S108
     for path in view["read"]:
         if Path(path).is_symlink():
             options += ["--symlink", str(Path(path).readlink()), path]
             path = str(Path(path).resolve())
         options += ["--ro-bind", path, path]
-    options += ["--proc", "/proc", "--dev", "/dev", "--bind", view["tmp"], "/tmp"]  # noqa: S108
+    options += ["--proc", "/proc", "--dev", "/dev"]
     options += ["--ro-bind", str(SCRIPT.parent), str(SCRIPT.parent)]
     for path in view["hide"]:
         if any(path.startswith(top + "/") for top in view["read"]):
