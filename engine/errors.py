@@ -6,6 +6,7 @@ EngineError
     PlanError            a plan does not fit the catalogue or the data
     NotFoundError        no such run, tool, artifact
   SandboxUnavailable     this machine cannot run code now; never the user's code's fault
+  Interrupted            Biodesk was closed in the middle of a run, which can be resumed
   LimitExceeded          a limit (queue, quota) was reached
   StorageError           the workspace cannot be read or written
     WorkspaceInUse       another process holds it
@@ -64,6 +65,13 @@ class SandboxUnavailable(EngineError):
 
     code = "sandbox_unavailable"
     retryable = True
+
+
+class Interrupted(EngineError):
+    """Biodesk was closed in the middle of a run; what finished is kept."""
+
+    code = "interrupted"
+    exit_code = 4
 
 
 class LimitExceeded(EngineError):

@@ -47,7 +47,15 @@ from engine.domain.profile import Profile
 from engine.domain.report import Report
 from engine.domain.results import FINAL, Issue, NodeResult, RunRecord, RunStatus, Usage
 from engine.domain.run_view import RunView
-from engine.errors import DataError, EngineError, NotFoundError, PlanError, SandboxUnavailable, StorageError
+from engine.errors import (
+    DataError,
+    EngineError,
+    Interrupted,
+    NotFoundError,
+    PlanError,
+    SandboxUnavailable,
+    StorageError,
+)
 from engine.ports import ArtifactStore, CancelToken, Clock, IdSource, RunStore
 from engine.profiling.profiler import profile_files
 from engine.routing.router import route
@@ -278,8 +286,19 @@ class Orchestrator:
             cancel=cancel,
             fresh=frozenset(record.fresh_nodes),
         )
+        self._require_open(cancel)
         status = "cancelled" if cancel.cancelled else overall_status(plan, results)
         self._finish(record, status)
+
+    def _require_open(self, cancel: CancelToken) -> None:
+        """Tell a run that was stopped by closing Biodesk from one its user gave up.
+
+        Raises:
+            Interrupted: when Biodesk is being closed.
+        """
+        if cancel.cancelled and self.queue.closing:
+            message = "Biodesk was closed while this run was at work. Steps that finished are kept."
+            raise Interrupted(message, advice="Resume it to go on.")
 
     def _finish(self, record: RunRecord, status: RunStatus, *, report: bool = True) -> None:
         results = self.store.results(record.run_id).values()
@@ -297,13 +316,14 @@ class Orchestrator:
 
     def _work(self, run_id: str, cancel: CancelToken, stage: Any) -> None:
         try:
+            self._require_open(cancel)
             if cancel.cancelled:
                 self._finish(self._record(run_id), "cancelled")
                 return
             stage()
             self.log.flush()
-        except (StorageError, SandboxUnavailable) as err:
-            # The machine's fault: nothing is wrong with the analysis, so it can go on later.
+        except (StorageError, SandboxUnavailable, Interrupted) as err:
+            # Not the analysis's fault: it can go on later.
             self._give_up(run_id, err, "interrupted")
         except EngineError as err:
             self._give_up(run_id, err, "failed")

@@ -87,7 +87,9 @@ def draw_state(engine: Engine, record: RunRecord, *, key: str) -> None:
         stop_button(engine, record, key=key)
         return
     draw_badge(record)
-    if record.status in RESUMABLE:
+    # A question that could not be planned has nothing to go on with: it has to be asked differently.
+    unplanned = record.status == "failed" and not record.approved_version
+    if record.status in RESUMABLE and not unplanned:
         resume_button(engine, record, key=key)
 
 

@@ -83,6 +83,11 @@ class RunQueue:
             ticket = self._tickets.get(run_id)
         return True if ticket is None else ticket.done.wait(timeout)
 
+    @property
+    def closing(self) -> bool:
+        """True once the queue is being closed: what is cancelled then was interrupted, not given up."""
+        return self._closed
+
     def close(self) -> None:
         """Cancel everything and wait for the threads."""
         with self._lock:

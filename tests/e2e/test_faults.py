@@ -467,3 +467,14 @@ def test_starting_and_stopping_many_threads_leaves_none_behind(open_engine, tmp_
         open_engine(tmp_path / f"ws{number}").close()
     wait_for(lambda: ours() <= before, 5)
     assert write_growth(tmp_path / "g.csv").exists()
+
+
+def test_closing_biodesk_leaves_a_run_interrupted_and_resumable(open_engine, growth_csv, tmp_path):
+    slow = table_plan(growth_csv)
+    first = open_engine(tmp_path / "closed")
+    run_id = first.run_plan(slow)
+    first.close()
+    again = open_engine(tmp_path / "closed")
+    assert again.record(run_id).status == "interrupted"
+    again.resume(run_id)
+    assert again.wait(run_id, 120).status == "succeeded"

@@ -112,6 +112,12 @@ def test_untreated_does_not_count_as_treated():
     assert levels == ["untreated"]
 
 
+@pytest.mark.parametrize("written", ["CD14+ Monocyte", "cd14+ monocytes", "CD14+_Monocyte"])
+def test_levels_of_several_words_are_found(written):
+    cells = column("cells", "CD14+ Monocyte", "CD19+ B")
+    assert [level for level, _ in find_levels(f"what marks {written}?", cells)] == ["CD14+ Monocyte"]
+
+
 def test_camel_case_and_underscores_split():
     assert split_name("bodyMass_g2") == ["body", "mass", "g", "2"]
 

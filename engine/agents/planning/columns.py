@@ -21,8 +21,9 @@ _NOT_COLUMNS = re.compile(r"\bprimary biliary (?:cirrhosis|cholangitis)\b", re.I
 _SYNONYMS = (
     {"sex", "gender", "male", "female", "males", "females", "men", "women"},
     {"weight", "mass", "bodyweight", "wt", "weigh", "heavy", "heavier", "heaviest", "lightest"},
-    {"treatment", "trt", "arm", "rx", "therapy", "treated", "drug", "intervention", "treat"},
-    {"condition", "status", "state", "phenotype", "group"},
+    {"treatment", "trt", "arm", "rx", "therapy", "treated", "drug", "intervention", "treat", "condition", "group"},
+    {"condition", "state", "phenotype", "group"},
+    {"horsepower", "hp"},
     {"genotype", "strain", "mutant", "mutation"},
     {"donor", "patient", "subject", "individual", "participant", "animal", "mouse"},
     {"sample", "specimen", "replicate", "library"},
@@ -111,6 +112,8 @@ def _word_strength(word: str, whole: str, core: list[str]) -> float:
         return 0.75
     if len(word) >= 4 and whole.endswith(word):
         return 0.7
+    if _same_root(word, whole):
+        return 0.7
     if len(word) >= 4 and any(part == word for part in core):
         return 0.65 if len(core) <= 2 else 0.5
     if len(word) >= 4 and len(core) <= 2 and any(len(part) >= 3 and word.startswith(part) for part in core):
@@ -124,6 +127,14 @@ def _word_strength(word: str, whole: str, core: list[str]) -> float:
     return 0.0
 
 
+def _same_root(word: str, whole: str) -> bool:
+    """Say whether two long words differ only in their ending: survival and survived."""
+    shared = 0
+    while shared < min(len(word), len(whole)) and word[shared] == whole[shared]:
+        shared += 1
+    return shared >= 6 and shared >= 0.7 * max(len(word), len(whole))
+
+
 def _alike(word: str, other: str) -> bool:
     """Say whether a word is a misspelling of another; the plural ending that stemming took may be part of it."""
     return any(difflib.SequenceMatcher(None, form, other).ratio() >= 0.85 for form in (word, word + "s"))
@@ -131,6 +142,9 @@ def _alike(word: str, other: str) -> bool:
 
 def _phrase_strength(words: list[str], at: int, whole: str) -> tuple[float, int]:
     """Say whether two or three words from `at` on abbreviate to the name: hormone therapy -> horth."""
+    for count in (2, 3):
+        if len(whole) >= 5 and "".join(words[at : at + count]) == whole:
+            return 0.95, count
     if len(whole) < 4 or words[at] in _STOP:
         return 0.0, 1
     for count in (2, 3):
@@ -167,7 +181,7 @@ def find_levels(question: str, column: ColumnProfile) -> list[tuple[str, int]]:
     for level in column.levels:
         if not level or (len(level) == 1 and not level.isupper()) or re.fullmatch(r"[\d.]+", level):
             continue
-        pattern = re.escape(level).replace(r"\ ", r"[\s_-]+").replace("_", r"[\s_-]+")
+        pattern = r"[\s_-]+".join(re.escape(part) for part in re.split(r"[\s_]+", level) if part)
         match = re.search(rf"(?<![\w]){pattern}(?:s|es)?(?![\w])", question, 0 if len(level) < 3 else re.IGNORECASE)
         if match:
             found.append((level, match.start()))

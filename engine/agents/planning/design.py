@@ -302,7 +302,14 @@ def add_covariates(design: Design, question: str, columns: Sequence[ColumnProfil
         if column.name == pair:
             continue
         wanted = column.name in asked
+        levels = used[column.name].nunique()
         batch = column.role("batch") >= 0.7 and is_categorical(column)
+        if batch and not wanted and levels > max(2, len(used) // 4):
+            design.warnings.append(
+                f"The design does not adjust for {column.name!r}: with {levels} levels in {len(used)} samples it would "
+                "take up most of the information. Name it in the question to adjust for it."
+            )
+            continue
         if not (wanted or batch) or used[column.name].nunique() < 2:
             continue
         if is_categorical(column) and confounded(used[column.name].astype("string"), condition):

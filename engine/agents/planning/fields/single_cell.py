@@ -8,7 +8,7 @@ import re
 from engine.agents.planning import words
 from engine.agents.planning.columns import find_columns, find_levels, is_categorical, with_role
 from engine.agents.planning.context import Context
-from engine.agents.planning.design import Design, add_covariates, comparison, require_replicates
+from engine.agents.planning.design import Design, add_covariates, comparison, control_level, require_replicates
 from engine.agents.planning.fields.bulk import not_understood, plan_enrichment
 from engine.domain.datatypes import DataType
 from engine.domain.plan import OpenQuestion
@@ -125,12 +125,24 @@ def plan_single_cell(ctx: Context) -> None:
 
 def _named_labels(ctx: Context, columns: list[ColumnProfile]) -> str:
     """Return an existing label column the question names exactly (`bulk_labels`, `per louvain cluster`), or ""."""
-    able = [c for c in columns if is_categorical(c) and c.distinct >= 2]
+    able = _label_columns(columns)
     for match in find_columns(ctx.question, able):
-        if match.strength >= 0.85 and _LABEL_NAMES.search(match.name):
+        if match.strength >= 0.85:
             return match.name
-    named = [c for c in able if _LABEL_NAMES.search(c.name) and find_levels(ctx.question, c)]
+    named = [c for c in able if find_levels(ctx.question, c)]
     return max(named, key=lambda c: len(find_levels(ctx.question, c))).name if named else ""
+
+
+def _label_columns(columns: list[ColumnProfile]) -> list[ColumnProfile]:
+    """Return the columns that group cells by kind: clusters and cell types, not what was done to them."""
+    conditions = {column.name for column in _treated_columns(columns)}
+    able = [c for c in columns if is_categorical(c) and c.distinct >= 2 and _LABEL_NAMES.search(c.name)]
+    return [column for column in able if column.name not in conditions]
+
+
+def _treated_columns(columns: list[ColumnProfile]) -> list[ColumnProfile]:
+    """Return columns with a control among few levels: they say what was done to the cells, whatever their name."""
+    return [c for c in columns if is_categorical(c) and c.distinct <= 4 and control_level(list(c.levels))]
 
 
 def _markers(ctx: Context, chain: _Chain, labels: str) -> None:
@@ -188,7 +200,8 @@ def _asks_conditions(question: str) -> bool:
 
 def _condition_columns(columns: list[ColumnProfile]) -> list[ColumnProfile]:
     groups = with_role(columns, "group", least=0.3)
-    return [
+    treated = _treated_columns(columns)
+    return treated or [
         c
         for c in groups
         if is_categorical(c) and c.distinct <= 8 and not _LABEL_NAMES.search(c.name) and not _technical(c)
@@ -204,8 +217,7 @@ def _technical(column: ColumnProfile) -> bool:
 
 
 def _between_labels(ctx: Context, columns: list[ColumnProfile]) -> bool:
-    labels = [c for c in columns if _LABEL_NAMES.search(c.name)]
-    return any(len(find_levels(ctx.question, c)) >= 2 for c in labels)
+    return any(len(find_levels(ctx.question, c)) >= 2 for c in _label_columns(columns))
 
 
 def _sample_key(ctx: Context, columns: list[ColumnProfile], condition: str) -> tuple[str, list[OpenQuestion]]:
@@ -297,7 +309,7 @@ def _between_conditions(ctx: Context, profile: Profile, chain: _Chain, labels: s
 
 
 def _existing_labels(columns: list[ColumnProfile]) -> str:
-    able = [c for c in columns if is_categorical(c) and _LABEL_NAMES.search(c.name) and 2 <= c.distinct <= 60]
+    able = [c for c in _label_columns(columns) if c.distinct <= 60]
     able.sort(key=lambda c: not re.search(r"cell.?type|label|annotation", c.name, re.IGNORECASE))
     return able[0].name if able else ""
 

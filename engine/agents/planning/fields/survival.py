@@ -47,7 +47,7 @@ def plan_survival(ctx: Context) -> None:
     named = [match.name for match in find_columns(ctx.question, others) if match.strength >= 0.55]
     named += [c.name for c in others if c.name not in named and len(find_levels(ctx.question, c)) >= 1]
     by_name = {column.name: column for column in others}
-    groups = [name for name in named if name not in adjusted and is_categorical(by_name[name])]
+    groups = [name for name in named if name not in adjusted and _makes_curves(by_name[name])]
     everything = bool(_ALL.search(ctx.question)) and not [name for name in named if name not in adjusted]
     if everything:
         named = [c.name for c in others if is_numeric(c) or is_categorical(c)]
@@ -80,6 +80,11 @@ def plan_survival(ctx: Context) -> None:
         ctx.warnings.append(
             f"{event.name!r} = {value} is taken as the event and {others} as censored; change it if that is wrong."
         )
+
+
+def _makes_curves(column: ColumnProfile) -> bool:
+    """Say whether a column is a grouping: a score of many whole numbers is a measurement and gets no curve a value."""
+    return is_categorical(column) and not (is_numeric(column) and column.distinct > 6)
 
 
 def _one(ctx: Context, profile: Profile, role: str) -> ColumnProfile:

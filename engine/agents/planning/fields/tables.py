@@ -34,6 +34,9 @@ _ANOTHER_REQUEST = re.compile(
     r", (?=(?:an? )?(?:histogram|box|scatter|violin|bar|correlat|show|plot|draw|make|compare|test|summari[sz]e)\w*)",
     re.IGNORECASE,
 )
+_IDENTIFIES = re.compile(
+    r"(?:id|subject|patient|participant|animal|donor|pair|individual|person|mouse)(?:[._]?id)?$", re.I
+)
 _TESTING = ("compare_groups", "anova", "correlation", "contingency", "linear_regression", "logistic_regression")
 _UNNAMED = re.compile(
     r"\b(?:is|was) (?:the )?(?:mean |average |median )?(?P<what>[a-z][a-z-]{3,}[^s\W])(?: levels?| content| concentration| expression)? "
@@ -244,7 +247,8 @@ class _Association:
         self.columns = columns
         self.by_name = {column.name: column for column in columns}
         self.found = found
-        self.names = list(dict.fromkeys(match.name for match in found))
+        paired = bool(re.search(r"\bpair|\bsame\b|\brepeated|\bwithin\b", ctx.question, re.IGNORECASE))
+        self.names = [name for name in dict.fromkeys(m.name for m in found) if not (paired and _IDENTIFIES.match(name))]
         self.data = data
         self.adjusted = adjustment_columns(ctx.question, columns)
 
@@ -361,9 +365,7 @@ class _Association:
             message = f"The question does not say between which groups {name!r} is compared."
             raise PlanError(message, advice=f"Name one of these columns: {listed}.")
         numbers = [
-            c
-            for c in with_role(self.columns, "measure", least=0.3)
-            if c.name != name and is_numeric(c) and not self._few(c.name)
+            c for c in self.columns if c.name != name and is_numeric(c) and c.role("id") < 0.7 and not self._few(c.name)
         ]
         unnamed = _UNNAMED.search(self.ctx.question)
         if numbers and unnamed and not find_levels(unnamed["what"], self.by_name[name]):
