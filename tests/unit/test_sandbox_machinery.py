@@ -41,6 +41,13 @@ def _tree() -> list[psutil.Process]:
     return psutil.Process().children(recursive=True)
 
 
+def _kill(processes: list[psutil.Process]) -> None:
+    for process in processes:
+        # Killing one ends those that depend on it: some are gone before their turn.
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.kill()
+
+
 def _workers() -> list[psutil.Process]:
     found = []
     for process in _tree():
@@ -71,8 +78,7 @@ def test_a_worker_that_dies_between_jobs_is_replaced_unnoticed(options: dict, tm
     sandbox = ProcessSandbox(tmp_path, **options)
     try:
         sandbox.warm()
-        for process in _workers():
-            process.kill()
+        _kill(_workers())
         assert run(sandbox, "print('alive')").stdout == "alive\n"
         assert run(sandbox, "print('again')").stdout == "again\n"
         sandbox.warm()
@@ -91,10 +97,7 @@ def test_a_job_lost_with_its_worker_is_the_machines_fault_and_the_next_one_runs(
 
         def sink(_: str, text: str) -> None:
             shown.append(text)
-            for process in _tree():
-                # Killing one ends those that depend on it: some are gone before their turn.
-                with contextlib.suppress(psutil.NoSuchProcess):
-                    process.kill()
+            _kill(_tree())
 
         job = Job(id="lost", code="import time; print('on', flush=True); time.sleep(20)", workdir=workdir)
         with pytest.raises(SandboxUnavailable, match="not judged") as raised:
