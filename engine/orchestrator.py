@@ -43,12 +43,9 @@ from engine.domain.events import (
 )
 from engine.domain.hashing import canonical_json
 from engine.domain.plan import TaskDag
-from engine.domain.profile import Profile
-from engine.domain.report import Report
 from engine.domain.results import FINAL, Issue, NodeResult, RunRecord, RunStatus, Usage
 from engine.domain.run_view import RunView
 from engine.errors import (
-    DataError,
     EngineError,
     Interrupted,
     NotFoundError,
@@ -58,8 +55,10 @@ from engine.errors import (
 )
 from engine.ports import ArtifactStore, CancelToken, Clock, IdSource, RunStore
 from engine.profiling.profiler import profile_files
+from engine.reporting.gather import gather
 from engine.routing.router import route
 from engine.runtime.event_log import EventLog
+from engine.runtime.inputs import keep_inputs
 from engine.runtime.queue import RunQueue
 from engine.strategies.dag import DONE, run_dag
 from engine.toolbox.registry import ToolRegistry
@@ -122,7 +121,7 @@ class Orchestrator:
         plan = plan.model_copy(update={"version": 1})
         if run_now:
             self._require_runnable(plan)
-        self._save_inputs(plan)
+        keep_inputs(plan, self.artifacts)
         record = self._new_run(plan.question, [Path(d.path) for d in plan.datasets], user=user, parent=parent)
         record = self._update(
             record, fresh_nodes=list(fresh_nodes), approved_version=1 if run_now else 0,
@@ -189,7 +188,7 @@ class Orchestrator:
         seconds = round(self.clock.monotonic() - started, 4)
         self.log.emit(ToolsRetrieved(run_id=run_id, tools=proposal.retrieved, seconds=seconds))
         plan = set_params(proposal.plan, record.changes, self.registry).model_copy(update={"version": 1})
-        self._save_inputs(plan)
+        keep_inputs(plan, self.artifacts)
         self.store.save_plan(run_id, plan)
         self.log.emit(PlanProposed(run_id=run_id, plan=plan))
         if cancel.cancelled:
@@ -272,7 +271,7 @@ class Orchestrator:
         run_id = record.run_id
         plan = self.store.plan(run_id, record.approved_version)
         assert plan is not None
-        self._save_inputs(plan)
+        keep_inputs(plan, self.artifacts)
         isolation = self.executor.sandbox.report()
         missing = {f"missing_{number}": text for number, text in enumerate(isolation.missing, start=1)}
         record = self._update(self._record(run_id), status="running", sandbox={"kind": isolation.kind, **missing})
@@ -367,34 +366,7 @@ class Orchestrator:
 
     def view(self, run_id: str) -> RunView:
         """Return everything known of a run."""
-        record = self.record(run_id)
-        plan = self.store.plan(run_id, record.approved_version or None)
-        results = self.store.results(run_id)
-        profiles = self._load_profiles(record)
-        warnings = [*(plan.warnings if plan else []), *(w for profile in profiles for w in profile.warnings)]
-        warnings += [warning for result in results.values() for warning in result.warnings]
-        report = None
-        if record.report_sha256 and self.artifacts.has(record.report_sha256):
-            report = Report.model_validate_json(self.artifacts.path(record.report_sha256).read_bytes())
-        return RunView(
-            record=record,
-            route=record.route,
-            plan=plan,
-            plan_versions=self.store.plan_versions(run_id),
-            results=results,
-            profiles=profiles,
-            report=report,
-            warnings=list(dict.fromkeys(warnings)),
-            sandbox=record.sandbox,
-        )
-
-    def _load_profiles(self, record: RunRecord) -> list[Profile]:
-        if not record.profiles_sha256 or not self.artifacts.has(record.profiles_sha256):
-            return []
-        import json
-
-        stored = json.loads(self.artifacts.path(record.profiles_sha256).read_bytes())
-        return [Profile.model_validate(item) for item in stored]
+        return gather(self.record(run_id), self.store, self.artifacts)
 
     def record(self, run_id: str) -> RunRecord:
         """Return a run's newest state, also one that could not be written.
@@ -466,19 +438,6 @@ class Orchestrator:
             more = f" ({len(problems) - 1} more)" if len(problems) > 1 else ""
             advice = "Answer the plan's open questions or change the step, then run it again."
             raise PlanError(problems[0].message + more, advice=advice, details=details)
-
-    def _save_inputs(self, plan: TaskDag) -> None:
-        """Keep a copy of every input under its hash, so that a run can be repeated when the file has changed."""
-        for dataset in plan.datasets:
-            if self.artifacts.has(dataset.sha256):
-                continue
-            path = Path(dataset.path).expanduser()
-            if not path.is_file():
-                message = f"The data file {dataset.path} is not there any more."
-                raise DataError(message, advice="Put it back or give it with --data.")
-            if self.artifacts.put_file(path) != dataset.sha256:
-                message = f"The data file {dataset.name} has changed since the plan was made."
-                raise DataError(message, advice="Make the plan again from the file as it is now.")
 
 
 def overall_status(plan: TaskDag, results: Mapping[str, NodeResult]) -> RunStatus:
