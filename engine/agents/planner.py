@@ -21,6 +21,11 @@ from engine.agents.planning.fields.single_cell import plan_single_cell
 from engine.agents.planning.fields.survival import plan_survival
 from engine.agents.planning.fields.tables import plan_tables
 from engine.agents.planning.goals import PHRASES, Retriever, phrase_goals
+from engine.agents.planning.limits import (
+    refuse_ignored_restriction,
+    refuse_missing_codes,
+    refuse_unknown_groups,
+)
 from engine.domain.datatypes import DataType
 from engine.domain.plan import TaskDag
 from engine.domain.profile import Profile
@@ -73,6 +78,10 @@ class Planner:
                 # A question about genes with only a sheet (or a broken matrix) lacks data, not words.
                 raise missing(profiles, self._registry.get("differential_expression"), DataType.COUNT_MATRIX) from err
             raise
+        columns = [column for profile in usable for column in profile.column_profiles]
+        refuse_ignored_restriction(question, builder.nodes)
+        refuse_unknown_groups(question, columns)
+        refuse_missing_codes(builder.nodes, self._registry, columns)
         if not builder.nodes:
             raise PlanError("No step of the catalogue answers this question on these data.")
         return Proposal(plan=self._finished(ctx, profiles), retrieved=self._retrieved(ctx))

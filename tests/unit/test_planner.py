@@ -323,3 +323,57 @@ def test_survival_without_a_time_column_says_what_is_missing(planner, penguins):
 def test_profiles_alone_decide_nothing_without_words(planner, trial: list[Profile]):
     with pytest.raises(PlanError):
         planner.plan("hello", trial)
+
+
+# ==== what must not be passed over in silence ====
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        ("Does the drug prolong survival, only stage III patients?", "leaves out"),
+        ("Does the drug improve survival in patients older than 60?", "leaves out"),
+        ("Does the drug prolong survival, excluding smokers?", "leaves out"),
+        ("Does radiation vs sham change survival?", "Neither 'radiation' nor 'sham'"),
+    ],
+)
+def test_what_the_plan_would_ignore_is_refused(planner, trial, question, words):
+    with pytest.raises(PlanError, match=words):
+        planner.plan(question, trial)
+
+
+def test_samples_to_be_left_out_are_not_kept_silently(planner, paired):
+    with pytest.raises(PlanError, match="leaves out"):
+        planner.plan("Which genes change with dex, excluding sample s3?", paired)
+
+
+def test_a_subset_of_a_table_is_filtered_first(planner, penguins):
+    plan = planner.plan("are bill length and body mass correlated within Gentoo?", penguins).plan
+    assert [item.tool for item in plan.nodes] == ["filter_rows", "correlation"]
+
+
+def test_codes_for_missing_values_are_not_measurements(planner, folder):
+    path = folder / "codes.csv"
+    glucose = [100.0 + n for n in range(18)] + [-99, -99]
+    pd.DataFrame({"sex": ["male", "female"] * 10, "glucose": glucose}).to_csv(path, index=False)
+    with pytest.raises(PlanError, match="code for a missing value"):
+        planner.plan("is glucose different between sexes?", profile_files([path]))
+
+
+def test_two_columns_are_not_correlated_when_a_paired_test_is_asked(planner, folder):
+    path = folder / "wide.csv"
+    rng = np.random.default_rng(6)
+    pd.DataFrame({"bp_before": rng.normal(140, 9, 20).round(1), "bp_after": rng.normal(133, 9, 20).round(1)}).to_csv(
+        path, index=False
+    )
+    with pytest.raises(PlanError, match="paired comparison of two columns"):
+        planner.plan("paired t-test of bp after against bp before", profile_files([path]))
+
+
+def test_running_numbers_are_not_measurements(planner, folder):
+    path = folder / "numbered.csv"
+    pd.DataFrame({"mouse #": range(1, 21), "arm": ["a", "b"] * 10, "weight": np.arange(20) % 7 + 20.5}).to_csv(
+        path, index=False
+    )
+    with pytest.raises(PlanError, match="cholesterol|names nothing"):
+        planner.plan("compare cholesterol between a and b", profile_files([path]))

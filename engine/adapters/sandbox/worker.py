@@ -176,15 +176,16 @@ class Worker:
         return self.hello
 
     def _read_hello(self, seconds: float) -> None:
-        self._control.settimeout(seconds)
         line = bytearray()
         with contextlib.suppress(OSError):
+            self._control.settimeout(seconds)
             while not line.endswith(b"\n"):
                 piece = self._control.recv(65536)
                 if not piece:
                     break
                 line += piece
-        self._control.settimeout(10.0)
+        with contextlib.suppress(OSError):  # closed meanwhile: nobody needs it any more
+            self._control.settimeout(10.0)
         if line.endswith(b"\n"):
             self.hello = Hello(**json.loads(line))
             self.ready.set()

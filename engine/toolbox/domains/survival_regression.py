@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING
 from engine.domain.results import Issue
 from engine.domain.toolspec import Citation
 from engine.toolbox.checks import check
-from engine.toolbox.domains.columns import format_number, format_p, level_labels, numeric_values, order_levels
+from engine.toolbox.domains.columns import (
+    format_number,
+    format_p,
+    level_labels,
+    likely_control,
+    numeric_values,
+    order_levels,
+)
 from engine.toolbox.domains.survival_data import SURVIVAL_HELPERS, survival_data
 from engine.toolbox.domains.table_rows import table_row
 from engine.toolbox.registry import param, tool
@@ -38,7 +45,10 @@ def hazard_ratios_consistent(step: StepOutputs) -> Iterator[Issue]:
 
 
 def code_covariates(data, covariates, categorical):
-    """Return (numeric design, facts per term, warnings): text becomes one term per level but the first."""
+    """Return (numeric design, facts per term, warnings): text becomes one term per level but the reference.
+
+    The reference is the level named like a control (placebo, control, no...), else the first in order.
+    """
     import pandas as pd
 
     design, facts, warnings = pd.DataFrame(index=data.index), {}, []
@@ -69,10 +79,11 @@ def code_covariates(data, covariates, categorical):
                 "identifier? Leave it out or group its levels."
             )
             raise ValueError(message)
-        for level in levels[1:]:
-            term = f"{name}: {level} vs {levels[0]}"
+        reference = likely_control(levels) or levels[0]
+        for level in (level for level in levels if level != reference):
+            term = f"{name}: {level} vs {reference}"
             design[term] = (labels == level).astype(float)
-            facts[term] = (name, level, levels[0])
+            facts[term] = (name, level, reference)
             if design[term].sum() < 5:
                 warnings.append(f"Only {int(design[term].sum())} rows have {name} = {level}.")
     return design, facts, warnings
@@ -180,7 +191,7 @@ def fit_cox(frame, strata, penalizer):
     packages=("lifelines", "pandas", "numpy", "scipy"),
     seconds=4,
     example="Does hormone therapy lower the risk of relapse, adjusted for age and nodes?",
-    helpers=(*SURVIVAL_HELPERS, format_number, format_p, code_covariates, fit_cox),
+    helpers=(*SURVIVAL_HELPERS, likely_control, format_number, format_p, code_covariates, fit_cox),
 )
 def cox_regression(
     survival,

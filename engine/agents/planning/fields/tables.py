@@ -44,6 +44,7 @@ _UNNAMED = re.compile(
     r"different|changed|affected|correlated|associated)\b",
     re.IGNORECASE,
 )
+_COMPARED = re.compile(r"\bcompare (?:the )?(?P<what>[a-z][a-z-]{3,}) (?:between|across|in|by)\b", re.IGNORECASE)
 _MODEL_WORDS = re.compile(r"\b(?:predict|odds|logistic|regress|risk|classif|probabilit)\w*", re.IGNORECASE)
 _TESTS = {"welch_t": r"\bwelch", "student_t": r"\bstudent", "mann_whitney": r"mann.?whitney|rank.?sum|\bu.?test", "wilcoxon": r"wilcoxon|signed.?rank",
           "paired_t": r"paired t", "kruskal": r"kruskal"}  # fmt: skip
@@ -122,7 +123,11 @@ def _plan_request(ctx: Context) -> None:
 
 def _names_rows(column: ColumnProfile, profile: Profile) -> bool:
     """Say whether a column only names the rows: no analysis is about it, whatever word of the question it resembles."""
-    return column.role("id") >= 0.7 and column.distinct >= 0.9 * (profile.rows or 0) and column.kind != "number"
+    rows = profile.rows or 0
+    if column.kind == "integer" and column.distinct == rows and column.minimum in (0, 1):
+        # 1, 2, 3 ... to the number of rows: a running number, whatever its name.
+        return column.maximum == column.minimum + rows - 1
+    return column.role("id") >= 0.7 and column.distinct >= 0.9 * rows and column.kind != "number"
 
 
 def _as_table(profile: Profile) -> TypeGuess | None:
@@ -281,11 +286,22 @@ class _Association:
         numbers = [name for name in predictors if self._numeric(name)]
         if every and not self._numeric(outcome) and len(numbers) > 3 and not _EXPLICIT_MODEL.search(ctx.question):
             return self._screen(outcome, [])
+        self._refuse_wide_pairs()
         if self._several_outcomes():
             numbers = [name for name in self.names if self._numeric(name)]
             group = next(name for name in self.names if name not in numbers)
             return self._screen(group, numbers)
         return self._model(outcome, predictors)
+
+    def _refuse_wide_pairs(self) -> None:
+        """Refuse a paired comparison of two columns: a correlation of them would answer another question."""
+        numbers = [name for name in self.names if self._numeric(name)]
+        said = re.search(r"\bpaired\b|\bbefore\b.*\bafter\b|\bafter\b.*\bbefore\b", self.ctx.question, re.IGNORECASE)
+        related = self.ctx.wants("correlation") and not self.ctx.wants("compare_groups")
+        if said and not related and len(numbers) >= 2 and len(numbers) == len(self.names):
+            message = f"A paired comparison of two columns ({numbers[0]!r} and {numbers[1]!r}) is not available."
+            advice = "Give the table in long form: one row a measurement, with the subject, the occasion and the value."
+            raise PlanError(message, advice=advice)
 
     def _several_outcomes(self) -> bool:
         """Say whether the question compares several measurements between one grouping."""
@@ -367,7 +383,7 @@ class _Association:
         numbers = [
             c for c in self.columns if c.name != name and is_numeric(c) and c.role("id") < 0.7 and not self._few(c.name)
         ]
-        unnamed = _UNNAMED.search(self.ctx.question)
+        unnamed = _UNNAMED.search(self.ctx.question) or _COMPARED.search(self.ctx.question)
         if numbers and unnamed and not find_levels(unnamed["what"], self.by_name[name]):
             what = unnamed["what"]
             known = any(match.strength >= 0.55 for match in find_columns(what, self.columns))
