@@ -126,6 +126,14 @@ def test_thresholds_and_genes_become_parameters(planner, paired):
     assert node(plan, "volcano_plot").params["min_abs_lfc"] == 1.0
 
 
+def test_a_direction_and_a_size_of_change_become_a_list_of_genes(planner, paired):
+    plan = planner.plan(
+        "what genes go down in treated relative to control with at least 2-fold and FDR < 0.01", paired
+    ).plan
+    params = node(plan, "select_genes").params
+    assert (params["direction"], params["alpha"], params["min_abs_lfc"]) == ("down", 0.01, 1.0)
+
+
 def test_missing_gene_sets_are_said_and_the_rest_is_planned(planner, paired):
     plan = planner.plan("Which genes change with dex and which pathways?", paired[:2]).plan
     assert node(plan, "differential_expression")
@@ -375,5 +383,5 @@ def test_running_numbers_are_not_measurements(planner, folder):
     pd.DataFrame({"mouse #": range(1, 21), "arm": ["a", "b"] * 10, "weight": np.arange(20) % 7 + 20.5}).to_csv(
         path, index=False
     )
-    with pytest.raises(PlanError, match="cholesterol|names nothing"):
+    with pytest.raises(PlanError, match=r"cholesterol|names nothing"):
         planner.plan("compare cholesterol between a and b", profile_files([path]))

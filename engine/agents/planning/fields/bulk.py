@@ -206,6 +206,19 @@ def _differential(
         {"group_by": design.condition, "top_n": words.top_n(ctx.question)},
         inputs={"expression": expression, "samples": samples, "de_table": table},
     )
+    directions = _directions(ctx.question)
+    if (lfc or len(directions) == 1) and not ctx.wants("over_representation"):
+        # A threshold or a direction that was asked for is answered by a list, not only drawn.
+        for direction in directions:
+            side = {"up": "higher", "down": "lower"}[direction]
+            add(
+                "select_genes",
+                {"direction": direction, "alpha": ctx.alpha, "min_abs_lfc": lfc},
+                inputs={"de_table": table},
+                name=f"Genes {side} in {design.treated} than in {design.control}",
+                reasons=["The question asks for this direction or this size of change."],
+                priority=1,
+            )
     if genes:
         params = {"genes": genes, "group_by": design.condition}
         add("gene_expression", params, inputs={"expression": expression, "samples": samples})
@@ -271,9 +284,13 @@ def _over_representation(ctx: Context, de_table: str, sets: str, design: Design 
 
 
 def _directions(question: str) -> list[str]:
-    up = bool(re.search(r"\bup.?regulat\w*|\binduced\b|\bactivated\b|\bincreased genes\b", question, re.IGNORECASE))
+    up = bool(
+        re.search(r"\bup.?regulat\w*|\bgo(?:es)? up\b|\binduced\b|\bactivated\b|\bincreased genes\b", question, re.I)
+    )
     down = bool(
-        re.search(r"\bdown.?regulat\w*|\brepressed\b|\bsuppressed\b|\bdecreased genes\b", question, re.IGNORECASE)
+        re.search(
+            r"\bdown.?regulat\w*|\bgo(?:es)? down\b|\brepressed\b|\bsuppressed\b|\bdecreased genes\b", question, re.I
+        )
     )
     return ["up"] if up and not down else ["down"] if down and not up else ["up", "down"]
 
