@@ -19,7 +19,7 @@ from engine.toolbox.registry import ToolRegistry
 _WHO = r"(?:patients?|samples?|subjects?|animals?|mice|females?|males?|women|men|people|participants|individuals|cells|plants|donors)"
 _RESTRICTION = re.compile(
     rf"\b(?:excluding|exclude|except(?:ing)?(?: for)?|leav(?:e|ing) out|omit(?:ting)?|remov(?:e|ing)|dropping)\b [^.;?]{{2,40}}|"
-    rf"\bonly (?:the |in |for |among |use |with )*(?:[\w+-]+ ){{0,3}}{_WHO}\b|\bin {_WHO} only\b|\b{_WHO} only\b|"
+    rf"\bonly (?!\d)(?:the |in |for |among |use |with )*(?:[\w+-]+ ){{0,3}}{_WHO}\b|\bin {_WHO} only\b|\b{_WHO} only\b|"
     rf"\b{_WHO} (?:who are |that are |aged )?(?:older|younger|over|under|above|below) (?:than )?\d+|\b(?:older|younger) than \d+",
     re.IGNORECASE,
 )
