@@ -23,7 +23,7 @@ from engine.domain.datatypes import accepts
 from engine.domain.events import EngineEvent
 from engine.domain.plan import DATA_PREFIX, TaskDag, TaskNode
 from engine.domain.profile import Profile
-from engine.domain.results import FINAL, Issue, RunRecord
+from engine.domain.results import Issue, RunRecord
 from engine.domain.run_view import RunView
 from engine.domain.toolspec import ToolSpec
 from engine.errors import (
@@ -267,10 +267,6 @@ class Engine:
     def artifact(self, sha256: str) -> Path:
         """Return the file that holds an artifact's bytes. Read only."""
         return self._parts.artifacts.path(sha256)
-
-    def is_over(self, run_id: str) -> bool:
-        """Say whether a run has ended for good."""
-        return self.record(run_id).status in FINAL
 
     # ==== reports and proof ====
 
