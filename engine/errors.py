@@ -5,6 +5,7 @@ EngineError
     DataError            a file cannot be used for what was asked
     PlanError            a plan does not fit the catalogue or the data
     NotFoundError        no such run, tool, artifact
+  ModelUnavailable       a model (embedding or language) cannot be used here
   SandboxUnavailable     this machine cannot run code now; never the user's code's fault
   Interrupted            Biodesk was closed in the middle of a run, which can be resumed
   LimitExceeded          a limit (queue, quota) was reached
@@ -65,6 +66,12 @@ class SandboxUnavailable(EngineError):
 
     code = "sandbox_unavailable"
     retryable = True
+
+
+class ModelUnavailable(EngineError):
+    """A model's files, package or service are missing; Biodesk goes on without it where it can."""
+
+    code = "model_unavailable"
 
 
 class Interrupted(EngineError):

@@ -6,14 +6,20 @@ Implemented in `storage` and `engine.adapters`, chosen in `engine.bootstrap`, te
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from engine.domain.events import EngineEvent
+from engine.domain.knowledge import Edge, EdgeRows, GraphImport, GraphSource, NodeRows
+from engine.domain.memory import Episode, Fact, Message, Summary
 from engine.domain.plan import TaskDag
 from engine.domain.results import ExecResult, NodeResult, RunRecord
+from engine.domain.retrieval import CatalogueEntry, CatalogueInfo
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 class Clock(Protocol):
@@ -146,6 +152,14 @@ class VectorIndex(Protocol):
         """Return the ids in the collection; empty for an unknown one."""
         ...
 
+    def add(self, collection: str, ids: Sequence[str], vectors: np.ndarray) -> None:
+        """Add rows to a collection, making it if needed; ids that it has already are passed over."""
+        ...
+
+    def fetch(self, collection: str, ids: Sequence[str]) -> tuple[list[str], np.ndarray]:
+        """Return those of `ids` that the collection has, in the order asked, and their float32 rows."""
+        ...
+
     def drop(self, collection: str) -> None:
         """Remove the collection if it is there."""
         ...
@@ -231,4 +245,257 @@ class Sandbox(Protocol):
 
     def close(self) -> None:
         """Kill everything this sandbox started."""
+        ...
+
+
+# ==== models ====
+
+
+class Embedder(Protocol):
+    """Turns texts into unit vectors."""
+
+    @property
+    def name(self) -> str:
+        """Model and the hash of its files, e.g. `all-MiniLM-L6-v2@8f3a12cd`: vectors of two names never mix."""
+        ...
+
+    @property
+    def dimensions(self) -> int:
+        """Numbers in a vector."""
+        ...
+
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        """Return float32 rows of length 1, shape (len(texts), dimensions). Thread-safe.
+
+        Raises:
+            ModelUnavailable: when the model cannot be loaded here; the message says why and what to do.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatMessage:
+    """A message to or from a language model."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatReply:
+    """A model's answer: `data` holds the parsed object when a schema was asked for."""
+
+    text: str
+    data: Any = None
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+class ChatModel(Protocol):
+    """A language model. Implementations come with the providers; tests use a scripted one."""
+
+    @property
+    def name(self) -> str:
+        """Provider and model."""
+        ...
+
+    @property
+    def max_input_tokens(self) -> int:
+        """How much it can read at once."""
+        ...
+
+    def complete(
+        self,
+        messages: Sequence[ChatMessage],
+        *,
+        role: Literal["reasoning", "coder", "fast"] = "reasoning",
+        schema: dict[str, Any] | None = None,
+    ) -> ChatReply:
+        """Answer; with `schema` (JSON Schema) `data` is an object that satisfies it.
+
+        Raises:
+            ModelUnavailable: when no answer could be had.
+        """
+        ...
+
+    def count_tokens(self, text: str) -> int | None:
+        """Return the exact number of tokens, or None when this model's tokenizer is not known here."""
+        ...
+
+
+# ==== knowledge ====
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphColumns:
+    """The whole graph as columns, for building traversal arrays. Removed sources are left out.
+
+    Node `i` is `ids[i]`; edges name nodes by these positions and types by their codes in `engine.domain.knowledge`.
+    `edge_keys` are what `GraphStore.edges` takes.
+    """
+
+    version: int
+    ids: list[str]
+    names: list[str]
+    node_types: np.ndarray
+    """uint8."""
+    aliases: dict[int, list[str]]
+    """Only nodes that have some."""
+    xrefs: dict[int, list[str]]
+    sources: np.ndarray
+    """int32."""
+    targets: np.ndarray
+    """int32."""
+    edge_types: np.ndarray
+    """uint8."""
+    confidences: np.ndarray
+    """float32."""
+    edge_keys: np.ndarray
+    """int64."""
+
+
+class GraphStore(Protocol):
+    """The knowledge graph's truth. All methods may be called from any thread."""
+
+    def version(self) -> int:
+        """Return a number that grows with every change."""
+        ...
+
+    def add(
+        self,
+        source: GraphSource,
+        batches: Iterable[NodeRows | EdgeRows],
+        *,
+        progress: Callable[[int, int], None] | None = None,
+        cancel: CancelToken | None = None,
+    ) -> GraphImport:
+        """Store everything of a source in one transaction; all of it is there afterwards, or nothing.
+
+        The same source id with the same file hashes again changes nothing and says `unchanged`; with other
+        hashes it replaces what that source had said. A node that exists gains aliases and xrefs and keeps its
+        type and name. Edges to ids that no node has are left out and counted in a warning. `progress` is called
+        with (nodes read, edges read) so far; iterating `batches` may raise DataError, which undoes everything.
+        """
+        ...
+
+    def remove_source(self, source_id: str) -> None:
+        """Take back what a source stated: its edges, and nodes nobody else mentions.
+
+        Raises:
+            NotFoundError: when there is no such source.
+        """
+        ...
+
+    def sources(self) -> list[GraphSource]:
+        """Return the sources that are in force, oldest first."""
+        ...
+
+    def columns(self) -> GraphColumns:
+        """Return the whole graph."""
+        ...
+
+    def edges(self, keys: Sequence[int]) -> list[Edge]:
+        """Return edges by key, in the order given."""
+        ...
+
+
+# ==== tools that can be found ====
+
+
+class CatalogueStore(Protocol):
+    """Imported catalogues of tools."""
+
+    def replace(self, info: CatalogueInfo, entries: Sequence[CatalogueEntry]) -> None:
+        """Make the catalogue of this name hold exactly these entries, in one transaction."""
+        ...
+
+    def catalogues(self) -> list[CatalogueInfo]:
+        """Return the imported catalogues by name."""
+        ...
+
+    def entries(self) -> list[CatalogueEntry]:
+        """Return every imported entry, by catalogue and name."""
+        ...
+
+    def remove(self, name: str) -> None:
+        """Forget a catalogue.
+
+        Raises:
+            NotFoundError: when there is none of this name.
+        """
+        ...
+
+
+# ==== memory ====
+
+
+class EpisodeStore(Protocol):
+    """Past analyses. Append-only: a change is a newer record; forgetting removes all records of an id."""
+
+    def save(self, episodes: Sequence[Episode]) -> None:
+        """Store new episodes or newer states, in one transaction."""
+        ...
+
+    def episode(self, episode_id: str) -> Episode | None:
+        """Return the newest state, or None."""
+        ...
+
+    def episodes(self) -> list[Episode]:
+        """Return all, oldest first."""
+        ...
+
+    def forget(self, episode_id: str) -> bool:
+        """Remove it for good; False when it was not there."""
+        ...
+
+
+class FactStore(Protocol):
+    """Remembered statements, by the same rules as `EpisodeStore`."""
+
+    def save(self, facts: Sequence[Fact]) -> None:
+        """Store new facts or newer states, in one transaction."""
+        ...
+
+    def fact(self, fact_id: str) -> Fact | None:
+        """Return the newest state, or None."""
+        ...
+
+    def facts(self) -> list[Fact]:
+        """Return all, retracted ones too, oldest first."""
+        ...
+
+    def forget(self, fact_id: str) -> bool:
+        """Remove it for good; False when it was not there."""
+        ...
+
+
+class ConversationStore(Protocol):
+    """Conversations: messages, and the summaries that working memory made of the older ones."""
+
+    def append(self, conversation: str, message: Message) -> Message:
+        """Store a message under the conversation's next number and return it numbered."""
+        ...
+
+    def update(self, conversation: str, message: Message) -> None:
+        """Store a newer state of a message (pinned or not)."""
+        ...
+
+    def messages(self, conversation: str) -> list[Message]:
+        """Return them in order; empty for an unknown conversation."""
+        ...
+
+    def save_summaries(self, conversation: str, summaries: Sequence[Summary]) -> None:
+        """Make these the conversation's summaries."""
+        ...
+
+    def summaries(self, conversation: str) -> list[Summary]:
+        """Return the summaries, oldest first."""
+        ...
+
+    def conversations(self) -> list[tuple[str, str, int]]:
+        """Return (id, time of the newest message, number of messages), newest first."""
+        ...
+
+    def forget(self, conversation: str) -> bool:
+        """Remove a conversation for good; False when it was not there."""
         ...

@@ -47,6 +47,26 @@ class Settings(BaseSettings):
     """Keep a process with the scientific libraries loaded, so that a small step costs milliseconds."""
     reuse_results: bool = True
     """Take a step's result from an earlier run when code, parameters, data and versions are the same."""
+    embedding_model: str = "all-MiniLM-L6-v2"
+    """Turns texts into vectors: this name, another of sentence-transformers, a folder, or `none`."""
+    search_candidates: int = Field(default=200, ge=15, le=2000)
+    """Tools the first stage of a search lets through."""
+    search_results: int = Field(default=15, ge=1, le=200)
+    """Tools a search gives at the end."""
+    recall_top: int = Field(default=5, ge=1, le=50)
+    """Past analyses the planner is told of, at most."""
+    recall_min_relevance: float = Field(default=0.25, ge=0, le=1)
+    """How well a past analysis must fit to be told of, 0 to 1."""
+    recall_tokens: int = Field(default=2000, ge=100)
+    """Budget for what the planner is told of past analyses, in tokens."""
+    working_memory_tokens: int = Field(default=-1, ge=-1)
+    """Budget of a conversation in tokens; -1 is 60 % of what the model reads, from 16,000 to 600,000."""
+    remember: bool = True
+    """Keep an episode of every finished run."""
+    learn: bool = True
+    """Let finished runs add their entities, tool edges and facts to the knowledge graph; each can be taken back."""
+    starter_knowledge: bool = True
+    """Load the starter graph into a new workspace."""
 
     @classmethod
     def settings_customise_sources(

@@ -87,6 +87,10 @@ MIGRATIONS: tuple[Migration, ...] = (
             """,
         ),
     ),
+    Migration(3, "m0003_graph", ("SELECT 1",)),
+    Migration(4, "m0004_catalogues", ("SELECT 1",)),
+    Migration(5, "m0005_episodes", ("SELECT 1",)),
+    Migration(6, "m0006_facts_conversations", ("SELECT 1",)),
 )
 
 _RECORD = """

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, TypeAdapter
 
 from engine.domain.base import Value
+from engine.domain.findings import Grounding
 from engine.domain.plan import TaskDag
 from engine.domain.results import Artifact, Route, RunStatus, Usage, Verdict
 
@@ -35,10 +36,22 @@ class RouteChosen(_Event):
     route: Route
 
 
+class MemoryRecalled(_Event):
+    kind: Literal["memory_recalled"] = "memory_recalled"
+    episodes: list[str]
+    """Ids, most relevant first; empty when nothing relevant is remembered."""
+    scores: list[float] = []
+    tokens: int = 0
+    seconds: float = 0.0
+
+
 class ToolsRetrieved(_Event):
     kind: Literal["tools_retrieved"] = "tools_retrieved"
     tools: list[str]
     seconds: float
+    stages: dict[str, int] = {}
+    """How many tools search, expand and rerank gave."""
+    method: str = ""
 
 
 class PlanProposed(_Event):
@@ -127,6 +140,14 @@ class TextMessage(_Event):
     text: str
 
 
+class ClaimChecked(_Event):
+    kind: Literal["claim_checked"] = "claim_checked"
+    claim: str
+    """The finding's id or the sentence."""
+    label: Grounding
+    evidence: list[str] = []
+
+
 class ReportReady(_Event):
     kind: Literal["report_ready"] = "report_ready"
     sha256: str
@@ -170,6 +191,7 @@ class RunFinished(_Event):
 EngineEvent = Annotated[
     RunQueued
     | RouteChosen
+    | MemoryRecalled
     | ToolsRetrieved
     | PlanProposed
     | PlanEdited
@@ -185,6 +207,7 @@ EngineEvent = Annotated[
     | NodeFailed
     | NodeSkipped
     | TextMessage
+    | ClaimChecked
     | ReportReady
     | WarningRaised
     | ErrorRaised

@@ -1,0 +1,1 @@
+"""What is remembered: working (the conversation), episodic (past analyses), semantic (facts)."""

@@ -1,0 +1,1 @@
+"""Readers of catalogues of tools that others maintain."""
