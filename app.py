@@ -14,6 +14,12 @@ page = st.navigation(
             st.Page("pages/ask.py", title="Ask", icon=":material/forum:", default=True),
             st.Page("pages/plan_run.py", title="Plan & Run", icon=":material/account_tree:", url_path="plan_run"),
         ],
+        "Know": [
+            st.Page("pages/memory.py", title="Memory", icon=":material/psychology:", url_path="memory"),
+            st.Page(
+                "pages/knowledge_graph.py", title="Knowledge Graph", icon=":material/hub:", url_path="knowledge_graph"
+            ),
+        ],
         "Trust": [
             st.Page("pages/provenance.py", title="Provenance", icon=":material/fact_check:", url_path="provenance"),
         ],

@@ -21,9 +21,11 @@ from engine.agents.edits import set_params
 from engine.bootstrap import Parts, build, make_sandbox, workspace_holder
 from engine.domain.datatypes import accepts
 from engine.domain.events import EngineEvent
+from engine.domain.knowledge import EDGE_TYPES, EdgeType, Neighbourhood, NodeType
 from engine.domain.plan import DATA_PREFIX, TaskDag, TaskNode
 from engine.domain.profile import Profile
 from engine.domain.results import Issue, RunRecord
+from engine.domain.retrieval import ToolSearch
 from engine.domain.run_view import RunView
 from engine.domain.toolspec import ToolSpec
 from engine.errors import (
@@ -38,12 +40,15 @@ from engine.errors import (
     WorkspaceInUse,
 )
 from engine.examples import Example, example_files, examples
+from engine.knowledge.service import KnowledgeBase
+from engine.memory.service import Memory
 from engine.ports import Sandbox
 from engine.profiling.matching import cross_check
 from engine.profiling.profiler import profile_files
 from engine.provenance.verify import Verification, verify_path, verify_run
 from engine.reporting import bundle, html, markdown
 from engine.reporting import run_json as run_json_module
+from engine.retrieval.service import ToolFinder
 from engine.runtime.requests import request_cancel
 from engine.settings import Settings, load_settings
 from engine.toolbox.registry import ToolRegistry
@@ -51,10 +56,15 @@ from engine.toolbox.typecheck import check_plan, offered_type
 
 __all__ = [
     "DataError",
+    "EdgeType",
     "Engine",
     "EngineError",
     "Example",
+    "KnowledgeBase",
     "LimitExceeded",
+    "Memory",
+    "Neighbourhood",
+    "NodeType",
     "NotFoundError",
     "PlanError",
     "Profile",
@@ -63,14 +73,19 @@ __all__ = [
     "SandboxUnavailable",
     "StorageError",
     "TaskDag",
+    "ToolFinder",
     "UserError",
     "Verification",
     "WorkspaceInUse",
     "builtin_tool_specs",
+    "edge_type_names",
     "event_json",
     "examples",
+    "graph_formats",
     "open_engine",
+    "preview_graph_files",
     "profile_paths",
+    "public_sources",
     "read_plan",
     "request_cancel",
     "sandbox_self_test",
@@ -130,6 +145,38 @@ class Engine:
             NotFoundError: when there is none of this name.
         """
         return self._parts.registry.get(name)
+
+    def search_tools(
+        self,
+        query: str,
+        *,
+        top: int = 15,
+        data: Sequence[Path | str] = (),
+        domains: Sequence[str] = (),
+        explain: bool = False,
+    ) -> ToolSearch:
+        """Find tools for a task over the built-in and all imported catalogues.
+
+        Raises:
+            DataError: when a data file cannot be read.
+        """
+        kinds = {guess.type.value for profile in profile_paths(data) for guess in profile.types} if data else set()
+        return self.catalogue.search(query, top=top, data_types=kinds, domains=domains, explain=explain)
+
+    @property
+    def catalogue(self) -> ToolFinder:
+        """Every tool that can be found, and the imported catalogues."""
+        return self._parts.finder
+
+    @property
+    def knowledge(self) -> KnowledgeBase:
+        """The knowledge graph: search, neighbourhoods, paths, checking of texts, imports."""
+        return self._parts.knowledge
+
+    @property
+    def memory(self) -> Memory:
+        """What is remembered: past analyses, facts, conversations."""
+        return self._parts.memory
 
     def example_files(self, example_id: str) -> list[Path]:
         """Write an example's data (it ships inside dependencies) into the workspace and return the files."""
@@ -191,10 +238,12 @@ class Engine:
         strategy: str = "auto",
         changes: Mapping[str, str] | None = None,
         user: str | None = None,
+        conversation: str = "",
     ) -> str:
         """Start a run in the background and return its id.
 
-        Without `auto_approve` it stops at `awaiting_approval`, and `approve` lets it go on.
+        Without `auto_approve` it stops at `awaiting_approval`, and `approve` lets it go on. A follow-up gives
+        the `conversation` of the run it follows (see `RunRecord`).
 
         Raises:
             UserError: for an empty question or a strategy this version lacks.
@@ -208,6 +257,7 @@ class Engine:
             auto_approve=auto_approve,
             strategy=strategy,
             changes=changes,
+            conversation=conversation,
         )
 
     def run_plan(self, plan: TaskDag, data: Sequence[Path | str] = (), *, user: str | None = None) -> str:
@@ -254,6 +304,10 @@ class Engine:
             NotFoundError: when there is no such run.
         """
         return self._orchestrator.record(run_id)
+
+    def has_run(self, run_id: str) -> bool:
+        """Say whether there is such a run."""
+        return self._parts.store.run(run_id) is not None
 
     def view(self, run_id: str) -> RunView:
         """Return everything known of a run: record, plan, results, profiles, report."""
@@ -302,14 +356,15 @@ class Engine:
         """Start what makes the first step fast; returns when it is ready."""
         if self.settings.warm_workers:
             self._parts.sandbox.warm()
+            self._parts.finder.warm()
 
     def warm_in_background(self) -> None:
         """Start warming and return at once; a step that comes earlier waits for it or starts cold."""
         threading.Thread(target=self._warm_quietly, name="warm-up", daemon=True).start()
 
     def _warm_quietly(self) -> None:
-        # A sandbox that cannot start says so when the first step needs it; here nobody is listening.
-        with contextlib.suppress(SandboxUnavailable):
+        # What cannot start says so when it is first needed; here nobody is listening.
+        with contextlib.suppress(EngineError):
             self.warm()
 
     @property
@@ -352,6 +407,35 @@ def builtin_tool_specs() -> list[ToolSpec]:
     from engine.toolbox.registry import builtin_tools
 
     return list(builtin_tools())
+
+
+def public_sources() -> list[dict[str, Any]]:
+    """Return the public sources of knowledge that can be fetched, without opening a workspace."""
+    from engine.knowledge.fetch import SOURCES
+
+    return [source.as_dict() for source in SOURCES.values()]
+
+
+def graph_formats() -> dict[str, str]:
+    """Return the formats of knowledge that can be imported and what each is."""
+    from engine.knowledge.importers import read
+
+    return {name: info.what for name, info in read.FORMATS.items()}
+
+
+def edge_type_names(codes: Any) -> list[str]:
+    """Return the names of the edge types in an array of codes, the most frequent first."""
+    import numpy as np
+
+    kinds, counts = np.unique(codes, return_counts=True)
+    return [EDGE_TYPES[int(kinds[place])].value for place in np.argsort(-counts, kind="stable")]
+
+
+def preview_graph_files(fmt: str, files: Sequence[Path]) -> Any:
+    """Return the first nodes and edges an import would read, without opening a workspace."""
+    from engine.knowledge.importers import read
+
+    return read.preview(read.detect(files) if fmt == "auto" else fmt, files)
 
 
 def read_plan(path: Path | str) -> TaskDag:

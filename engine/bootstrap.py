@@ -9,21 +9,38 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
+from storage.catalogues import DuckCatalogues
+from storage.episodes import DuckEpisodes
+from storage.graph import DuckGraphStore
+
+from engine.adapters.embedding import load_embedder
 from engine.adapters.process_sandbox import PRELOAD, PRELOAD_SINGLE_CELL, ProcessSandbox
 from engine.adapters.system import RandomIds, SystemClock
 from engine.adapters.warm_up import compiled_cache
 from engine.agents.executor import Executor
 from engine.agents.planner import Planner
+from engine.agents.remember import Remembering
 from engine.errors import StorageError, UserError
+from engine.knowledge.service import KnowledgeBase
+from engine.memory.episodes import EpisodicMemory
+from engine.memory.facts import SemanticMemory
+from engine.memory.service import Memory
+from engine.memory.working import WorkingMemory, resolve_budget
 from engine.orchestrator import Orchestrator
-from engine.ports import ArtifactStore, Limits, RunStore, Sandbox
+from engine.ports import ArtifactStore, Clock, IdSource, Limits, RunStore, Sandbox
+from engine.retrieval.embedding_cache import CachedEmbeddings
+from engine.retrieval.service import ToolFinder
 from engine.runtime.event_log import EventLog
 from engine.runtime.queue import RunQueue
 from engine.runtime.requests import RequestWatcher
 from engine.settings import Settings
 from engine.toolbox.registry import ToolRegistry, builtin_tools
 from storage.artifacts import FileArtifacts
+from storage.conversations import DuckConversations
+from storage.database import Database
+from storage.facts import DuckFacts
 from storage.runs import DuckRunStore
+from storage.vectors import LanceVectors
 from storage.workspace import Workspace
 
 
@@ -33,6 +50,7 @@ class Parts:
 
     settings: Settings
     workspace: Workspace
+    database: Database
     store: RunStore
     artifacts: ArtifactStore
     log: EventLog
@@ -40,6 +58,9 @@ class Parts:
     requests: RequestWatcher
     sandbox: Sandbox
     registry: ToolRegistry
+    knowledge: KnowledgeBase
+    memory: Memory
+    finder: ToolFinder
     orchestrator: Orchestrator
 
     def close(self) -> None:
@@ -49,6 +70,7 @@ class Parts:
         self.log.close()
         self.sandbox.close()
         self.store.close()
+        self.database.close()
         self.workspace.close()
 
 
@@ -71,9 +93,26 @@ def build(settings: Settings) -> Parts:
 
 
 def _connect(settings: Settings, workspace: Workspace) -> Parts:
-    clock, registry = SystemClock(), builtin_tools()
+    clock, ids, registry = SystemClock(), RandomIds(), builtin_tools()
     artifacts = FileArtifacts(workspace.artifacts)
-    store = DuckRunStore(workspace.db_path)
+    database = Database(workspace.db_path)
+    store = DuckRunStore(database)
+    embeddings = make_embeddings(settings, workspace)
+    knowledge = KnowledgeBase(
+        store=DuckGraphStore(database),
+        folder=workspace.folder / "graph",
+        clock=clock,
+        starter_wanted=settings.starter_knowledge,
+    )
+    memory = make_memory(settings, database, embeddings, knowledge, clock, ids)
+    finder = ToolFinder(
+        specs=list(registry),
+        store=DuckCatalogues(database),
+        embeddings=embeddings,
+        clock=clock,
+        graph=knowledge.view,
+        candidates=settings.search_candidates,
+    )
     log = EventLog(store, clock)
     sandbox = make_sandbox(settings, workspace.runs)
     queue = RunQueue(workers=settings.parallel_runs, size=settings.queue_size)
@@ -99,14 +138,19 @@ def _connect(settings: Settings, workspace: Workspace) -> Parts:
         log=log,
         queue=queue,
         clock=clock,
-        ids=RandomIds(),
+        ids=ids,
         environment=environment(),
         parallel_steps=settings.parallel_steps,
+        memory=memory,
+        knowledge=knowledge,
+        finder=finder,
+        remembering=Remembering(settings=settings, memory=memory),
     )
     orchestrator.mark_interrupted()
     return Parts(
         settings=settings,
         workspace=workspace,
+        database=database,
         store=store,
         artifacts=artifacts,
         log=log,
@@ -114,7 +158,44 @@ def _connect(settings: Settings, workspace: Workspace) -> Parts:
         requests=RequestWatcher(workspace.folder, lambda run_id: orchestrator.cancel(run_id, user="another process")),
         sandbox=sandbox,
         registry=registry,
+        knowledge=knowledge,
+        memory=memory,
+        finder=finder,
         orchestrator=orchestrator,
+    )
+
+
+def make_embeddings(settings: Settings, workspace: Workspace) -> CachedEmbeddings | None:
+    """Return what turns texts into vectors, each text once; None when vectors are switched off."""
+    embedder = load_embedder(settings.embedding_model)
+    return CachedEmbeddings(embedder, LanceVectors(workspace.vectors)) if embedder else None
+
+
+def make_memory(
+    settings: Settings,
+    database: Database,
+    embeddings: CachedEmbeddings | None,
+    knowledge: KnowledgeBase,
+    clock: Clock,
+    ids: IdSource,
+) -> Memory:
+    """Connect the three tiers of memory."""
+    episodes, facts, talks = DuckEpisodes(database), DuckFacts(database), DuckConversations(database)
+    budget = resolve_budget(settings.working_memory_tokens, None)
+    return Memory(
+        settings=settings,
+        episodic=EpisodicMemory(
+            episodes,
+            embed=embeddings.vectors_of if embeddings else None,
+            embed_query=embeddings.query if embeddings else None,
+            clock=clock,
+        ),
+        semantic=SemanticMemory(facts, clock, ids),
+        working=WorkingMemory(talks, budget=budget, model=None, clock=clock),
+        episode_store=episodes,
+        fact_store=facts,
+        conversation_store=talks,
+        knowledge=knowledge,
     )
 
 

@@ -1,9 +1,9 @@
 """The way from question to report. Read this first.
 
     ask      a question and files become a run, which waits for its turn in the queue
-    propose  profile the files -> choose the strategy -> make a plan -> show it
+    propose  profile the files -> choose the strategy -> recall -> find tools -> make a plan -> show it
     approve  the user has read (and perhaps changed) the plan
-    execute  run its steps in the sandbox -> judge each -> write the report
+    execute  run its steps in the sandbox -> judge each -> write the report -> check its claims -> remember
     resume   after a kill or a cancel: what succeeded is kept, the rest runs
 
 Every stage writes events (`engine.domain.events`) and stores its result before the next begins, so a run
@@ -24,10 +24,15 @@ from typing import Any
 
 from engine.agents.edits import changes_between, set_params
 from engine.agents.executor import Executor
-from engine.agents.planner import Planner
+from engine.agents.grounder import ground_report
+from engine.agents.planner import Planner, Proposal
+from engine.agents.recall import apply_recall
+from engine.agents.remember import Remembering
 from engine.agents.synthesizer import synthesize
 from engine.domain.events import (
+    ClaimChecked,
     ErrorRaised,
+    MemoryRecalled,
     PlanApproved,
     PlanEdited,
     PlanProposed,
@@ -40,10 +45,15 @@ from engine.domain.events import (
     RunResumed,
     RunStarted,
     ToolsRetrieved,
+    WarningRaised,
 )
 from engine.domain.hashing import canonical_json
+from engine.domain.memory import EpisodicContext
 from engine.domain.plan import TaskDag
-from engine.domain.results import FINAL, Issue, NodeResult, RunRecord, RunStatus, Usage
+from engine.domain.profile import Profile
+from engine.domain.report import Report
+from engine.domain.results import FINAL, Issue, NodeResult, Route, RunRecord, RunStatus, Usage
+from engine.domain.retrieval import ToolSearch
 from engine.domain.run_view import RunView
 from engine.errors import (
     EngineError,
@@ -53,9 +63,12 @@ from engine.errors import (
     SandboxUnavailable,
     StorageError,
 )
+from engine.knowledge.service import KnowledgeBase
+from engine.memory.service import Memory
 from engine.ports import ArtifactStore, CancelToken, Clock, IdSource, RunStore
 from engine.profiling.profiler import profile_files
 from engine.reporting.gather import gather
+from engine.retrieval.service import ToolFinder
 from engine.routing.router import route
 from engine.runtime.event_log import EventLog
 from engine.runtime.inputs import keep_inputs
@@ -84,6 +97,10 @@ class Orchestrator:
     ids: IdSource
     environment: Mapping[str, str]
     parallel_steps: int
+    memory: Memory
+    knowledge: KnowledgeBase
+    finder: ToolFinder
+    remembering: Remembering
     _unwritten: dict[str, RunRecord] = field(default_factory=dict)
     """States of runs that the disk had no room for: what is true of them until the next start."""
     _guard: threading.Lock = field(default_factory=threading.Lock)
@@ -99,10 +116,14 @@ class Orchestrator:
         auto_approve: bool = False,
         strategy: str = "auto",
         changes: Mapping[str, str] | None = None,
+        conversation: str = "",
     ) -> str:
         """Start a run and return its id; the plan appears as an event."""
         route(question, [], forced=strategy)
-        record = self._new_run(question, data, user=user, auto_approve=auto_approve, changes=changes)
+        record = self._new_run(
+            question, data, user=user, auto_approve=auto_approve, changes=changes, conversation=conversation
+        )
+        self.memory.working.add(record.conversation, "user", record.question, run_id=record.run_id)
 
         def work(cancel: CancelToken) -> None:
             self._work(record.run_id, cancel, lambda: self._propose(record.run_id, cancel, strategy))
@@ -140,8 +161,19 @@ class Orchestrator:
     def draft(self, question: str, data: Sequence[Path], changes: Mapping[str, str] | None = None) -> TaskDag:
         """Return the plan for a question without making a run."""
         profiles = profile_files(list(data))
-        plan = self.planner.plan(question, profiles).plan
-        return set_params(plan, changes or {}, self.registry)
+        proposal, _, _ = self._think(question, profiles, route(question, profiles, forced="auto"))
+        return set_params(proposal.plan, changes or {}, self.registry)
+
+    def _think(
+        self, question: str, profiles: list[Profile], chosen: Route
+    ) -> tuple[Proposal, EpisodicContext, ToolSearch]:
+        """Recall what fits the question, find tools for it and make a plan that says what it took from memory."""
+        told = self.memory.context(question, domains=chosen.domains)
+        kinds = {guess.type.value for profile in profiles for guess in profile.types}
+        found = self.finder.search(question, data_types=kinds, domains=chosen.domains)
+        proposal = self.planner.plan(question, profiles, found=found)
+        plan = apply_recall(proposal.plan, told.recall, self.registry)
+        return Proposal(plan=plan, retrieved=proposal.retrieved), told, found
 
     def edit_plan(self, run_id: str, plan: TaskDag, *, user: str) -> tuple[str, list[Issue]]:
         """Store an edited plan; a run that already started gets a successor waiting for approval.
@@ -183,10 +215,21 @@ class Orchestrator:
         payload = canonical_json([profile.model_dump(mode="json") for profile in profiles]).encode()
         record = self._update(record, route=chosen, profiles_sha256=self.artifacts.put_bytes(payload))
         self.log.emit(RouteChosen(run_id=run_id, route=chosen))
-        started = self.clock.monotonic()
-        proposal = self.planner.plan(record.question, profiles)
-        seconds = round(self.clock.monotonic() - started, 4)
-        self.log.emit(ToolsRetrieved(run_id=run_id, tools=proposal.retrieved, seconds=seconds))
+        proposal, told, found = self._think(record.question, profiles, chosen)
+        self.log.emit(
+            MemoryRecalled(
+                run_id=run_id,
+                episodes=[item.episode.id for item in told.recall.episodes],
+                scores=[round(item.score, 3) for item in told.recall.episodes],
+                tokens=told.tokens,
+                seconds=told.recall.seconds,
+            )
+        )
+        stages = {"search": found.stages.search, "expand": found.stages.expand, "rerank": found.stages.rerank}
+        seconds = found.stages.seconds.get("total", 0.0)
+        self.log.emit(
+            ToolsRetrieved(run_id=run_id, tools=proposal.retrieved, seconds=seconds, stages=stages, method=found.method)
+        )
         plan = set_params(proposal.plan, record.changes, self.registry).model_copy(update={"version": 1})
         keep_inputs(plan, self.artifacts)
         self.store.save_plan(run_id, plan)
@@ -306,12 +349,35 @@ class Orchestrator:
             record, status=status, finished_at=self.clock.now(), usage=Usage(seconds=round(seconds, 3))
         )
         if report and self.store.plan(record.run_id) is not None:
-            made = synthesize(self.view(record.run_id), self.registry)
+            made = self._checked(record.run_id, synthesize(self.view(record.run_id), self.registry))
             sha256 = self.artifacts.put_bytes(made.model_dump_json().encode())
             record = self._update(record, report_sha256=sha256)
             self.log.emit(ReportReady(run_id=record.run_id, sha256=sha256, title=made.title))
+            self._remember(record.run_id)
         self.log.emit(RunFinished(run_id=record.run_id, status=status, usage=record.usage))
         self.log.flush()
+
+    def _checked(self, run_id: str, report: Report) -> Report:
+        """Label the report's claims; a fault of the graph must not cost the report."""
+        try:
+            checked = ground_report(report, lambda text, findings: self.knowledge.check(text, findings=findings))
+        except Exception as err:  # noqa: BLE001 - a border: the numbers are right whether or not they can be looked up
+            _log.warning("The claims of run %s could not be checked", run_id, exc_info=err)
+            message = f"The report's claims could not be checked against the knowledge graph: {err}"
+            self.log.emit(WarningRaised(run_id=run_id, message=message))
+            return report
+        for claim in checked.claims.claims if checked.claims else []:
+            evidence = [item.edge for item in claim.evidence][:5]
+            self.log.emit(ClaimChecked(run_id=run_id, claim=claim.text, label=claim.label, evidence=evidence))
+        return checked
+
+    def _remember(self, run_id: str) -> None:
+        """Keep the run as an episode and learn from it; neither may cost the run its end."""
+        try:
+            self.remembering.remember(self.view(run_id), self.store.events(run_id, limit=1_000_000))
+        except Exception as err:  # noqa: BLE001 - a border: an analysis that cannot be remembered is still done
+            _log.warning("Run %s could not be remembered", run_id, exc_info=err)
+            self.log.emit(WarningRaised(run_id=run_id, message=f"This run could not be remembered: {err}"))
 
     def _work(self, run_id: str, cancel: CancelToken, stage: Any) -> None:
         try:
@@ -397,9 +463,13 @@ class Orchestrator:
         auto_approve: bool = False,
         parent: str = "",
         changes: Mapping[str, str] | None = None,
+        conversation: str = "",
     ) -> RunRecord:
+        run_id = self.ids.new("run")
+        inherited = self._record(parent).conversation if parent else ""
         record = RunRecord(
-            run_id=self.ids.new("run"),
+            run_id=run_id,
+            conversation=conversation or inherited or run_id,
             user=user,
             question=question.strip(),
             status="queued",

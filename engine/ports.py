@@ -352,6 +352,15 @@ class GraphColumns:
     """float32."""
     edge_keys: np.ndarray
     """int64."""
+    named_by: np.ndarray
+    """int32: for each node the position in `origins` of the first source that named it; -1 when it is gone."""
+    edge_relations: np.ndarray
+    """int32: positions in `relations`."""
+    edge_origins: np.ndarray
+    """int32: positions in `origins`."""
+    relations: list[str]
+    origins: list[GraphSource]
+    """The sources in force."""
 
 
 class GraphStore(Protocol):
@@ -476,8 +485,16 @@ class ConversationStore(Protocol):
         """Store a message under the conversation's next number and return it numbered."""
         ...
 
+    def extend(self, conversation: str, messages: Sequence[Message]) -> list[Message]:
+        """Append many messages in one transaction and return them numbered."""
+        ...
+
     def update(self, conversation: str, message: Message) -> None:
-        """Store a newer state of a message (pinned or not)."""
+        """Store a newer state of a message (pinned or not).
+
+        Raises:
+            NotFoundError: when the conversation has no message of this number.
+        """
         ...
 
     def messages(self, conversation: str) -> list[Message]:

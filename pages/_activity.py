@@ -118,9 +118,17 @@ class Activity:
         if line is not None and not line.notes and (line.seconds or 0) < 1:
             del self.lines[self._waiting]
 
+    def _on_memory_recalled(self, event: Any) -> None:
+        if "plan" in self.lines:
+            found = counted(len(event.episodes), "similar analysis").replace("analysiss", "analyses")
+            self.lines["plan"].notes.append(f"Memory: {found} remembered.")
+
     def _on_tools_retrieved(self, event: Any) -> None:
         if "plan" in self.lines:
             self.lines["plan"].notes.append(f"Tools considered: {', '.join(event.tools[:15])}.")
+            if event.stages:
+                stages = ", ".join(f"{name} {count}" for name, count in event.stages.items())
+                self.lines["plan"].notes.append(f"Catalogue search ({event.method}): {stages}.")
 
     def _on_plan_proposed(self, event: Any) -> None:
         self._close("plan", event.at)

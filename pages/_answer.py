@@ -8,6 +8,7 @@ import streamlit as st
 
 from pages._graph import levels_of
 from pages._tables import rows_shown_by, save_button, show_artifact, show_figure, show_frame, table_of
+from pages._text_check import draw_check
 from pages._words import duration, number, plain, size
 
 if TYPE_CHECKING:
@@ -27,6 +28,11 @@ def draw_answer(engine: Engine, view: RunView) -> None:
         st.caption(f"{duration(seconds)} of computing, no model used")
     _figures(engine, view, report, run_id)
     _findings(engine, report, run_id)
+    if report.claims is not None and report.claims.claims:
+        with st.expander(
+            f"Claims checked ({len(report.claims.claims)})", icon=":material/fact_check:", key=f"claims_{run_id}"
+        ):
+            draw_check(report.claims, key=run_id)
     if report.limitations:
         with st.container(border=True, key=f"limits_{run_id}"):
             st.markdown(":orange[:material/warning:] **What limits this result**")

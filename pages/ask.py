@@ -61,8 +61,9 @@ def _take(engine: Engine, message: Any) -> None:
 
 def _ask(engine: Engine, question: str, data: list[str]) -> None:
     auto = bool(st.session_state.get(f"{AUTO}_kept", False))
+    talk = engine.record(run_id).conversation if run_id else ""
     started: list[str] = []
-    if attempt(lambda: started.append(engine.ask(question, data, auto_approve=auto))):
+    if attempt(lambda: started.append(engine.ask(question, data, auto_approve=auto, conversation=talk))):
         st.session_state.pop(ATTACHED, None)
         st.session_state["uploader_round"] = st.session_state.get("uploader_round", 0) + 1
         focus(started[0])

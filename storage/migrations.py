@@ -87,10 +87,108 @@ MIGRATIONS: tuple[Migration, ...] = (
             """,
         ),
     ),
-    Migration(3, "m0003_graph", ("SELECT 1",)),
+    Migration(
+        3,
+        "m0003_graph",
+        (
+            # Numbers are handed out from here and never twice, so an old view can never name a newer row.
+            """
+            CREATE TABLE graph_state (
+                graph_version BIGINT NOT NULL,
+                next_node INTEGER NOT NULL,
+                next_edge BIGINT NOT NULL,
+                next_source INTEGER NOT NULL
+            )
+            """,
+            "INSERT INTO graph_state VALUES (0, 0, 0, 0)",
+            # Every state of a source is a row; the last one of a number holds. A replaced source keeps its number.
+            """
+            CREATE TABLE graph_sources (
+                graph_version BIGINT NOT NULL,
+                number INTEGER NOT NULL,
+                source_id VARCHAR NOT NULL,
+                in_force BOOLEAN NOT NULL,
+                kind VARCHAR NOT NULL,
+                version INTEGER NOT NULL,
+                payload JSON NOT NULL
+            )
+            """,
+            # No key is declared on these: one writer sees to it, and an index over millions of rows costs minutes.
+            # Types are codes of engine.domain.knowledge.
+            """
+            CREATE TABLE graph_nodes (
+                node INTEGER NOT NULL,
+                node_id VARCHAR NOT NULL,
+                node_type UTINYINT NOT NULL,
+                name VARCHAR NOT NULL,
+                named_by INTEGER NOT NULL
+            )
+            """,
+            # What each source says of a node; the first source's word is the node's type and name.
+            """
+            CREATE TABLE graph_mentions (
+                node INTEGER NOT NULL,
+                source INTEGER NOT NULL,
+                node_type UTINYINT NOT NULL,
+                name VARCHAR NOT NULL,
+                aliases VARCHAR[] NOT NULL,
+                xrefs VARCHAR[] NOT NULL
+            )
+            """,
+            """
+            CREATE TABLE graph_edges (
+                edge BIGINT NOT NULL,
+                head INTEGER NOT NULL,
+                tail INTEGER NOT NULL,
+                edge_type UTINYINT NOT NULL,
+                relation INTEGER NOT NULL,
+                confidence FLOAT NOT NULL,
+                source INTEGER NOT NULL
+            )
+            """,
+            "CREATE TABLE graph_relations (relation INTEGER NOT NULL, name VARCHAR NOT NULL)",
+        ),
+    ),
     Migration(4, "m0004_catalogues", ("SELECT 1",)),
     Migration(5, "m0005_episodes", ("SELECT 1",)),
-    Migration(6, "m0006_facts_conversations", ("SELECT 1",)),
+    Migration(
+        6,
+        "m0006_facts_conversations",
+        (
+            # Every state of a fact or a message is a row; the highest number is the state as it is now. The one
+            # writer gives the numbers, so no index has to guard them.
+            """
+            CREATE TABLE facts (
+                number BIGINT NOT NULL,
+                fact_id VARCHAR NOT NULL,
+                kind VARCHAR NOT NULL,
+                version INTEGER NOT NULL,
+                payload JSON NOT NULL
+            )
+            """,
+            """
+            CREATE TABLE messages (
+                number BIGINT NOT NULL,
+                conversation VARCHAR NOT NULL,
+                place INTEGER NOT NULL,
+                happened_at VARCHAR NOT NULL,
+                kind VARCHAR NOT NULL,
+                version INTEGER NOT NULL,
+                payload JSON NOT NULL
+            )
+            """,
+            # Made from the messages and can be made again, so these alone are replaced.
+            """
+            CREATE TABLE summaries (
+                conversation VARCHAR NOT NULL,
+                place INTEGER NOT NULL,
+                kind VARCHAR NOT NULL,
+                version INTEGER NOT NULL,
+                payload JSON NOT NULL
+            )
+            """,
+        ),
+    ),
 )
 
 _RECORD = """

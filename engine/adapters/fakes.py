@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import re
 import threading
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from hashlib import blake2b
+from typing import Any, Literal
+
+import numpy as np
 
 from engine.domain.results import ExecResult
-from engine.errors import SandboxUnavailable
-from engine.ports import CancelToken, Job, OutputSink, SandboxReport
+from engine.errors import ModelUnavailable, SandboxUnavailable
+from engine.ports import CancelToken, ChatMessage, ChatReply, Job, OutputSink, SandboxReport
 
 ASPECTS = ("network", "filesystem", "home", "environment", "memory", "processes", "users")
 
@@ -95,3 +103,108 @@ class EchoSandbox:
     def close(self) -> None:
         """Take no more jobs."""
         self._closed = True
+
+
+class HashEmbedder:
+    """Counts words by their hash: texts that share words have similar vectors. The same on every machine.
+
+    `embedded` holds every text it was given, so that a test can see what was embedded twice.
+    """
+
+    def __init__(self, dimensions: int = 256) -> None:
+        self.dimensions = dimensions
+        self.name = f"words-{dimensions}@fake"
+        self.embedded: list[str] = []
+        self._lock = threading.Lock()
+
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        """Return float32 rows of length 1, shape (len(texts), dimensions)."""
+        with self._lock:
+            self.embedded.extend(texts)
+        vectors = np.zeros((len(texts), self.dimensions), dtype=np.float64)
+        for row, text in enumerate(texts):
+            # A text without a word still needs a direction.
+            for word in re.findall(r"\w+", text.lower()) or [""]:
+                vectors[row, self._place(word)] += 1.0
+        return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+
+    def _place(self, word: str) -> int:
+        digest = blake2b(word.encode("utf-8", "replace"), digest_size=8).digest()
+        return int.from_bytes(digest, "little") % self.dimensions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What a scripted model was asked."""
+
+    messages: tuple[ChatMessage, ...]
+    role: str
+    schema: dict[str, Any] | None
+
+
+Scripted = str | dict[str, Any] | list[Any] | ChatReply | Exception | Callable[[Sequence[ChatMessage]], Any]
+
+
+class ScriptedModel:
+    """Answers from a list, in its order, and keeps what it was asked in `asked`.
+
+    An answer is a text, an object (for a question with a schema), a whole `ChatReply`, an exception to raise, or
+    a function of the messages that returns one of these.
+    """
+
+    def __init__(
+        self,
+        replies: Iterable[Scripted] = (),
+        *,
+        name: str = "scripted/model",
+        max_input_tokens: int = 128_000,
+        counts_tokens: bool = False,
+    ) -> None:
+        """Take the answers; with `counts_tokens` a token is a word, else the number is not known."""
+        self.name = name
+        self.max_input_tokens = max_input_tokens
+        self.asked: list[Asked] = []
+        self._replies = list(replies)
+        self._counts_tokens = counts_tokens
+        self._lock = threading.Lock()
+
+    def complete(
+        self,
+        messages: Sequence[ChatMessage],
+        *,
+        role: Literal["reasoning", "coder", "fast"] = "reasoning",
+        schema: dict[str, Any] | None = None,
+    ) -> ChatReply:
+        """Return the next answer.
+
+        Raises:
+            ModelUnavailable: when the list is used up, or a text that is not JSON answers a question with a schema.
+        """
+        with self._lock:
+            self.asked.append(Asked(messages=tuple(messages), role=role, schema=schema))
+            if not self._replies:
+                raise ModelUnavailable(
+                    f"The scripted model {self.name} has no answer left for question {len(self.asked)}.",
+                    advice="Give it another answer.",
+                )
+            reply = self._replies.pop(0)
+        if callable(reply):
+            reply = reply(messages)
+        if isinstance(reply, Exception):
+            raise reply
+        if isinstance(reply, ChatReply):
+            return reply
+        text = reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=False)
+        data = None if schema is None else self._parsed(text)
+        prompt = sum(len(message.content.split()) for message in messages)
+        return ChatReply(text=text, data=data, prompt_tokens=prompt, completion_tokens=len(text.split()))
+
+    def count_tokens(self, text: str) -> int | None:
+        """Return the number of words, or None when this model does not count."""
+        return len(text.split()) if self._counts_tokens else None
+
+    def _parsed(self, text: str) -> Any:
+        try:
+            return json.loads(text)
+        except ValueError as error:
+            raise ModelUnavailable(f"The model {self.name} did not answer in JSON: {text[:80]!r}.") from error

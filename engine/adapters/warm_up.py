@@ -1,6 +1,6 @@
-"""Compiles once what single-cell libraries would otherwise compile again in every step.
+"""Does once, at installation, what would otherwise make a first use or every step slow.
 
-umap, pynndescent and scanpy compile functions with numba at first use: up to half a minute a step. Steps may
+The embedding model is brought into the form that loads in a fraction of a second (`embedding_export`). And umap, pynndescent and scanpy compile functions with numba at first use: up to half a minute a step. Steps may
 read a shared cache of compiled functions but never write it (it is code that later steps run), so it is filled
 here, by Biodesk's own code: at installation (`make run` does it), or by `python -m engine.adapters.warm_up`.
 """
@@ -15,6 +15,9 @@ import sys
 from pathlib import Path
 
 from platformdirs import user_cache_path
+
+from engine.adapters.embedding import DefaultEmbedder
+from engine.errors import ModelUnavailable
 
 _PACKAGES = ("numba", "umap-learn", "pynndescent", "scanpy", "numpy")
 _EXERCISE = """
@@ -55,8 +58,21 @@ def fill(cache: Path) -> bool:
     return done.returncode == 0
 
 
+def prepare_embedding(cache: Path | None = None) -> str:
+    """Make the embedding model's fast form unless it is there; return "" or, in one sentence, why that failed."""
+    embedder = DefaultEmbedder(cache)
+    try:
+        embedder.warm()
+    except ModelUnavailable as error:
+        return error.message
+    return "" if embedder.is_fast else "The embedding model could not be prepared and will take ten seconds to load."
+
+
 def main() -> int:
-    """Fill the cache and say so. Never an error: without it steps only take longer."""
+    """Do both and say what could not be done. Never an error: without it Biodesk only takes longer."""
+    unprepared = prepare_embedding()
+    if unprepared:
+        print(unprepared, file=sys.stderr)
     try:
         filled = fill(compiled_cache())
     except OSError:

@@ -29,6 +29,7 @@ from engine.agents.planning.limits import (
 from engine.domain.datatypes import DataType
 from engine.domain.plan import TaskDag
 from engine.domain.profile import Profile
+from engine.domain.retrieval import ToolSearch
 from engine.errors import DataError, PlanError
 from engine.profiling.matching import cross_check
 from engine.toolbox.registry import ToolRegistry
@@ -55,8 +56,14 @@ class Planner:
         self._registry = registry
         self._retriever = Retriever(registry)
 
-    def plan(self, question: str, profiles: list[Profile]) -> Proposal:
+    def plan(self, question: str, profiles: list[Profile], found: ToolSearch | None = None) -> Proposal:
         """Return a plan that type-checks.
+
+        Args:
+            question: what is asked.
+            profiles: what the files can serve as.
+            found: what the search over all catalogues found; where no built-in step answers the question, the
+                error names the nearest of these.
 
         Raises:
             PlanError: when the question cannot be planned on these data; the message says what is missing.
@@ -77,7 +84,7 @@ class Planner:
             if ctx.wants("differential_expression") and not ctx.profile_as(DataType.COUNT_MATRIX):
                 # A question about genes with only a sheet (or a broken matrix) lacks data, not words.
                 raise missing(profiles, self._registry.get("differential_expression"), DataType.COUNT_MATRIX) from err
-            raise
+            raise with_nearest(err, found) from err
         columns = [column for profile in usable for column in profile.column_profiles]
         refuse_ignored_restriction(question, builder.nodes)
         refuse_unknown_groups(question, columns)
@@ -199,6 +206,15 @@ class Planner:
     def _retrieved(ctx: Context) -> list[str]:
         by_phrase = sorted(ctx.goals.values(), key=lambda goal: -goal.score)
         return list(dict.fromkeys([*(goal.tool for goal in by_phrase), *ctx.ranked]))[:15]
+
+
+def with_nearest(err: NotUnderstood, found: ToolSearch | None) -> NotUnderstood:
+    """Return the error with the tools of the catalogues that come nearest to the question."""
+    near = found.tools[:3] if found else []
+    if not near:
+        return err
+    names = "; ".join(f"{t.name} ({'built in' if t.runnable else f'{t.catalogue}, not runnable here'})" for t in near)
+    return NotUnderstood(err.message, advice=f"{err.advice} Nearest in the catalogues: {names}.", details=err.details)
 
 
 _COMPANIONS = frozenset(

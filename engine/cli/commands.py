@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from engine.cli import show
+from engine.cli import know, show
 from engine.errors import EngineError, NotFoundError, PlanError, UserError, WorkspaceInUse
 
 _OURS = (EngineError.code, "storage_error", "integrity_error", "sandbox_unavailable")
@@ -267,8 +267,11 @@ def profile(options: argparse.Namespace) -> int:
 
 
 def tools(options: argparse.Namespace) -> int:
-    """List tools or show one."""
+    """List the built-in tools, show one, or work with the imported catalogues."""
     from engine.api import builtin_tool_specs
+
+    if options.action in _CATALOGUE_ACTIONS:
+        return _CATALOGUE_ACTIONS[options.action](options)
 
     specs = builtin_tool_specs()
     if options.action == "list":
@@ -280,13 +283,32 @@ def tools(options: argparse.Namespace) -> int:
         return 0
     spec = next((s for s in specs if s.name == options.name), None)
     if spec is None:
-        import difflib
-
-        close = ", ".join(difflib.get_close_matches(options.name, [s.name for s in specs], n=3, cutoff=0.4))
-        advice = f"Did you mean {close}?" if close else "See `biodesk tools list`."
-        raise NotFoundError(f"There is no tool called {options.name!r}.", advice=advice)
+        return _imported_tool(options, [s.name for s in specs])
     _emit(options, spec.model_dump(mode="json"), lambda: show.tool_text(spec))
     return 0
+
+
+def _imported_tool(options: argparse.Namespace, built_in: list[str]) -> int:
+    """Show a tool of an imported catalogue."""
+    import difflib
+
+    with _engine(options) as engine:
+        entries = {entry.name: entry for entry in engine.catalogue.entries()}
+    if options.name in entries:
+        entry = entries[options.name]
+        _emit(options, entry.model_dump(mode="json"), lambda: show.entry_text(entry))
+        return 0
+    close = ", ".join(difflib.get_close_matches(options.name, [*built_in, *entries], n=3, cutoff=0.4))
+    advice = f"Did you mean {close}?" if close else "See `biodesk tools list` and `biodesk tools search`."
+    raise NotFoundError(f"There is no tool called {options.name!r}.", advice=advice)
+
+
+_CATALOGUE_ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
+    "search": know.tools_search,
+    "import": know.tools_import,
+    "catalogues": know.tools_catalogues,
+    "remove": know.tools_remove,
+}
 
 
 def doctor(options: argparse.Namespace) -> int:
@@ -357,6 +379,8 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "verify": verify,
     "profile": profile,
     "tools": tools,
+    "memory": know.memory,
+    "kg": know.kg,
     "doctor": doctor,
     "serve": serve,
     "demo": demo,

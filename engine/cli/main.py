@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from engine.cli import know_arguments as know
 from engine.errors import EngineError, UserError
 
 FORMATS = ("md", "html", "pdf", "notebook", "json")
@@ -92,9 +93,12 @@ def build_parser() -> argparse.ArgumentParser:
     profile = add("profile", "Say what files can serve as.")
     profile.add_argument("paths", metavar="PATH", nargs="+")
     tools = add("tools", "The catalogue of tools.")
-    which = tools.add_subparsers(dest="action", metavar="list|show", required=True, parser_class=_Parser)
-    which.add_parser("list", parents=[common], help="list all tools")
+    which = tools.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=_Parser)
+    which.add_parser("list", parents=[common], help="list the built-in tools")
     which.add_parser("show", parents=[common], help="describe one tool").add_argument("name")
+    know.add_tools(which, common)
+    know.add_memory(add, common, _Parser)
+    know.add_kg(add, common, _Parser)
     add("doctor", "Say what works on this machine.")
     serve = add("serve", "Start the app.")
     serve.add_argument("--port", type=int, default=8501)

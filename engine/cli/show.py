@@ -138,6 +138,22 @@ def tool_text(spec: Any) -> str:
     return "\n".join(lines)
 
 
+def entry_text(entry: Any) -> str:
+    """Return what an imported catalogue says of a tool."""
+    state = f"can be called as {entry.call}" if entry.call else "a description; it does not run here"
+    lines = [f"{entry.name}: {entry.title or entry.name}", f"From {entry.catalogue}; {state}.", "", entry.description]
+    for label, values in (
+        ("Keywords", entry.keywords),
+        ("Operations", entry.operations),
+        ("Takes", entry.inputs),
+        ("Gives", entry.outputs),
+        ("Parameters", entry.params),
+    ):
+        if values:
+            lines.append(f"{label}: {', '.join(values[:30])}")
+    return "\n".join([*lines, entry.url] if entry.url else lines)
+
+
 def verification_text(result: Any) -> str:
     """Return what was checked and every difference."""
     head = "Verified: nothing differs." if result.ok else "NOT verified:"

@@ -15,6 +15,8 @@ class EpisodeStep(Value):
     inputs: dict[str, str] = {}
     status: str = "succeeded"
     error: str = ""
+    changed: dict[str, Literal["edit", "repair"]] = {}
+    """Parameters that are not as the planner proposed them, and who changed them."""
 
 
 class Episode(Value):
@@ -120,6 +122,8 @@ class FactView(Value):
     support: float
     """Confidence from all independent sources together: 1 - product of (1 - confidence)."""
     contradicts: list[Fact] = []
+    against: float = 0.0
+    """Support of the best supported statement that contradicts it, 0 when none does."""
 
 
 class Message(Value):

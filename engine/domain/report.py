@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from engine.domain.base import Value
 from engine.domain.findings import Finding
+from engine.domain.knowledge import ClaimCheck
 from engine.domain.results import Artifact
 from engine.domain.toolspec import Citation
 
@@ -40,3 +41,5 @@ class Report(Value):
     next_steps: list[str]
     citations: list[Citation]
     assumptions: list[str] = []
+    claims: ClaimCheck | None = None
+    """The summary's statements, each labelled by what the findings and the knowledge graph say of it."""

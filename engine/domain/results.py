@@ -143,6 +143,8 @@ class RunRecord(Value):
     name: str = ""
     parent: str = ""
     """The run this one was duplicated, edited or rerun from."""
+    conversation: str = ""
+    """The conversation it is a turn of; the first run's id names it."""
     auto_approve: bool = False
     data: list[str] = []
     """Paths of the files the question came with."""

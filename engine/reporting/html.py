@@ -17,6 +17,7 @@ from engine.domain.toolspec import Citation
 from engine.ports import ArtifactStore
 from engine.provenance.files import shown_path
 from engine.provenance.recorder import maker
+from engine.reporting.claims import claim_lines
 from engine.reporting.contents import Contents, anchor, gather, image_bytes, row_anchor
 from engine.reporting.html_style import STYLE
 from engine.reporting.numbers import format_cell
@@ -35,6 +36,7 @@ def render(view: RunView, artifacts: ArtifactStore, registry: ToolRegistry) -> s
         _header(contents),
         _section("Summary", _list(_summary(contents), "summary")),
         _section("Findings", "".join(_step_section(contents, *part, artifacts) for part in contents.sections())),
+        _section("Claims checked", _list([_e(line) for line in claim_lines(report)])),
         _section("Limitations", _list([_e(text) for text in report.limitations])),
         _section("Assumptions", _list([_e(text) for text in report.assumptions])),
         _section("Next steps", _list([_e(text) for text in report.next_steps])),

@@ -12,6 +12,7 @@ from engine.domain.report import Report
 from engine.domain.run_view import RunView
 from engine.provenance.files import artifact_files
 from engine.provenance.recorder import maker
+from engine.reporting.claims import claim_lines
 from engine.reporting.compose import TITLE_LENGTH, report_of, title_of
 from engine.reporting.numbers import format_number
 from engine.reporting.status import status_lines
@@ -33,6 +34,7 @@ def render(view: RunView, registry: ToolRegistry) -> str:
         f"{maker()}, run `{record.run_id}`, {when} UTC.",
         _section("Summary", _bullets([_e(s) for s in report.summary if s not in status])),
         _section("Findings", _findings(view, report)),
+        _section("Claims checked", _bullets([_e(line) for line in claim_lines(report)])),
         _section("Limitations", _bullets([_e(text) for text in report.limitations])),
         _section("Assumptions", _bullets([_e(text) for text in report.assumptions])),
         _section("Next steps", _bullets([_e(text) for text in report.next_steps])),

@@ -16,6 +16,7 @@ from engine.domain.run_view import RunView
 from engine.ports import ArtifactStore
 from engine.provenance.files import shown_path
 from engine.provenance.recorder import maker
+from engine.reporting.claims import claim_lines
 from engine.reporting.compose import TITLE_LENGTH
 from engine.reporting.contents import Contents, anchor, gather, image_bytes, row_anchor
 from engine.reporting.numbers import format_cell
@@ -126,8 +127,11 @@ class _Page:
         flow += self._section("Summary", [self._item(self._summary(s)) for s in self.contents.summary()])
         flow += self._section("Findings", self._findings())
         for title, lines in (
-            ("Limitations", report.limitations), ("Assumptions", report.assumptions), ("Next steps", report.next_steps)
-        ):  # fmt: skip
+            ("Claims checked", claim_lines(report)),
+            ("Limitations", report.limitations),
+            ("Assumptions", report.assumptions),
+            ("Next steps", report.next_steps),
+        ):
             flow += self._section(title, [self._item(_e(line)) for line in lines])
         flow += self._section("Methods", self._methods())
         flow += self._section(

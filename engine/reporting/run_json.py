@@ -36,6 +36,7 @@ def render(view: RunView, registry: ToolRegistry) -> dict[str, Any]:
         "title": report.title,
         "summary": report.summary,
         "findings": [plain(finding) for finding in report.findings],
+        "claims": plain(report.claims) if report.claims else None,
         "limitations": report.limitations,
         "assumptions": report.assumptions,
         "next_steps": report.next_steps,

@@ -1,0 +1,122 @@
+"""What a plan takes from past analyses, each thing with its reason in the plan.
+
+Three things can be taken. A pipeline: when a similar analysis on the same kind of data ran through the same
+steps, those steps say so. A parameter: one that the user changed in a similar plan that then succeeded is
+proposed again. An avoided failure: a parameter that a repair had to change is set from the start, and what
+failed without a repair is a warning. What the question says itself, and what the planner asks, is never touched.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.domain.memory import Episode, EpisodeStep, Recall, RecalledEpisode
+from engine.domain.plan import TaskDag, TaskNode
+from engine.toolbox.registry import ToolRegistry
+from engine.toolbox.typecheck import param_problem
+
+ALIKE = 0.45
+"""Relevance from which on a parameter is taken over; below it an episode is only mentioned."""
+_PIPELINE = 0.6
+"""Share of a plan's tools that an episode must have used for its pipeline to count as the same."""
+
+
+def apply_recall(plan: TaskDag, recall: Recall, registry: ToolRegistry) -> TaskDag:
+    """Return the plan with what it takes from past analyses, and the reasons.
+
+    Args:
+        plan: as made from the question and the data.
+        recall: the episodes that fit, most relevant first.
+        registry: says what values a parameter can have.
+    """
+    for item in recall.episodes:  # what the most relevant set, no other changes
+        plan = _apply(plan, item, registry)
+    return plan
+
+
+def _apply(plan: TaskDag, item: RecalledEpisode, registry: ToolRegistry) -> TaskDag:
+    episode = item.episode
+    if not _same_data(plan, episode):
+        return plan
+    if not episode.success:
+        return _warned(plan, episode)
+    shared = [node.tool for node in plan.nodes if node.tool in episode.tools]
+    same = len(shared) >= _PIPELINE * len(plan.nodes)
+    changes = {node.id: _changed(node, item, plan, registry) for node in plan.nodes}
+    if not same and not any(changes.values()):
+        return plan
+    nodes = [_with(node, changes[node.id], item, same=same) for node in plan.nodes]
+    note = (
+        f"A similar analysis is remembered ({_named(episode)}): {_cut(episode.result_summary or episode.plan_summary)}"
+    )
+    if episode.lessons:
+        note += f" Lesson: {_cut(episode.lessons)}"
+    return plan.model_copy(update={"nodes": nodes, "notes": [*plan.notes, note]})
+
+
+def _same_data(plan: TaskDag, episode: Episode) -> bool:
+    """Say whether the episode was about data of a kind this plan uses; one that does not say counts as such."""
+    kinds = {dataset.type.value for dataset in plan.datasets}
+    return not episode.data_types or bool(kinds & set(episode.data_types))
+
+
+def _changed(
+    node: TaskNode, item: RecalledEpisode, plan: TaskDag, registry: ToolRegistry
+) -> dict[str, tuple[Any, str]]:
+    """Return parameter -> (value, who changed it then) that this step takes over."""
+    if item.score < ALIKE or node.tool not in registry:
+        return {}
+    spec = registry.get(node.tool)
+    asked = {(question.node, question.param) for question in plan.open_questions}
+    taken: dict[str, tuple[Any, str]] = {}
+    for step in item.episode.steps:
+        if step.tool != node.tool or step.status not in ("succeeded", "cached"):
+            continue
+        for name, who in step.changed.items():
+            param, value = spec.param(name), step.params.get(name)
+            free = param is not None and node.params.get(name, param.default) == param.default
+            # Names of columns and groups belong to the data of then; only settings carry over.
+            carries = param is not None and param.kind in ("integer", "number", "boolean", "choice")
+            if free and carries and (node.id, name) not in asked and value not in (None, node.params.get(name)):
+                assert param is not None
+                if not param_problem(param, value):
+                    taken[name] = (value, who)
+    return taken
+
+
+def _with(node: TaskNode, changes: dict[str, tuple[Any, str]], item: RecalledEpisode, *, same: bool) -> TaskNode:
+    episode = item.episode
+    reasons = []
+    for name, (value, who) in changes.items():
+        how = "you set it" if who == "edit" else "a repair had to set it after a failure"
+        reasons.append(f"{name} = {value!r} from memory: {how} in {_named(episode)}.")
+    if same and node.tool in episode.tools and not any("Served before" in reason for reason in node.reasons):
+        reasons.append(f"Served before: {_named(episode)} used this step (quality {episode.quality:.2f}).")
+    params = {**node.params, **{name: value for name, (value, _) in changes.items()}}
+    return node.model_copy(update={"params": params, "reasons": [*node.reasons, *reasons]})
+
+
+def _warned(plan: TaskDag, episode: Episode) -> TaskDag:
+    """Warn of a step that failed in a similar analysis."""
+    here = {node.tool: node for node in plan.nodes}
+    failed = [step for step in episode.steps if step.status == "failed" and step.tool in here]
+    if not failed:
+        return plan
+    step: EpisodeStep = failed[0]
+    warning = f"In {_named(episode)} the step {here[step.tool].name} failed: {_cut(step.error or episode.lessons)}"
+    nodes = [
+        node.model_copy(update={"reasons": [*node.reasons, f"Watch this step: it failed in {_named(episode)}."]})
+        if node.tool == step.tool
+        else node
+        for node in plan.nodes
+    ]
+    return plan.model_copy(update={"nodes": nodes, "warnings": list(dict.fromkeys([*plan.warnings, warning]))})
+
+
+def _named(episode: Episode) -> str:
+    return f'"{_cut(episode.task, 60)}" of {episode.at[:10]} ({episode.run_id or episode.id})'
+
+
+def _cut(text: str, length: int = 160) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= length else text[:length].rsplit(" ", 1)[0].rstrip(",;: ") + "..."

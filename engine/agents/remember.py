@@ -1,0 +1,80 @@
+"""Keeps what a finished run taught: an episode for the next similar question, and what it states for the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from engine.domain.events import EngineEvent, NodeRetried, PlanEdited
+from engine.domain.memory import Episode
+from engine.domain.run_view import RunView
+from engine.knowledge import learning
+from engine.memory.lessons import episode_of
+from engine.memory.service import Memory
+from engine.settings import Settings
+
+_KEPT = ("succeeded", "partial", "failed")
+"""A run that its user gave up teaches nothing."""
+
+
+@dataclass(slots=True)
+class Remembering:
+    """Turns finished runs into memory."""
+
+    settings: Settings
+    memory: Memory
+
+    def remember(self, view: RunView, events: Sequence[EngineEvent]) -> Episode | None:
+        """Store the episode of a run and what it adds to the graph; the same run again replaces both.
+
+        Returns:
+            The episode, or None when the run is not one to remember.
+        """
+        record = view.record
+        answer = " ".join(view.report.summary) if view.report else record.error
+        self.memory.working.add(record.conversation or record.run_id, "assistant", answer, run_id=record.run_id)
+        if not self.settings.remember or record.status not in _KEPT or view.plan is None:
+            return None
+        episode = self._episode(view, events)
+        self.memory.episodic.add(episode)
+        if self.settings.learn and record.status != "failed" and view.report is not None:
+            source, batches = learning.learned_from(episode, view.plan, view.report.findings)
+            self.memory.knowledge.learn(source, batches)
+            self.memory.knowledge.view()  # so that the next question does not wait for it
+        return episode
+
+    def _episode(self, view: RunView, events: Sequence[EngineEvent]) -> Episode:
+        assert view.plan is not None
+        edits = [change for event in events if isinstance(event, PlanEdited) for change in event.changes]
+        repairs = [f"{event.node}: {event.why}" for event in events if isinstance(event, NodeRetried)]
+        repaired = {
+            (event.node, name): "repair" for event in events if isinstance(event, NodeRetried) for name in event.changed
+        }
+        edited = dict.fromkeys(edited_params(events), "edit")
+        routed = view.route.domains if view.route else []
+        return episode_of(
+            view.record,
+            view.plan,
+            view.results,
+            view.report,
+            view.profiles,
+            domains=list(dict.fromkeys([*routed, *(node.domain for node in view.plan.nodes)])),
+            edits=edits,
+            repairs=repairs,
+            changed={**edited, **repaired},
+        )
+
+
+def edited_params(events: Sequence[EngineEvent]) -> set[tuple[str, str]]:
+    """Return (step, parameter) for everything a user changed between the proposed plan and the approved one."""
+    proposed = next((event.plan for event in events if event.kind == "plan_proposed"), None)
+    last = next((event.plan for event in reversed(events) if isinstance(event, PlanEdited)), None)
+    if proposed is None or last is None:
+        return set()
+    changed: set[tuple[str, str]] = set()
+    for node in last.nodes:
+        old = proposed.node(node.id)
+        if old is not None and old.tool == node.tool:
+            names = {*old.params, *node.params}
+            changed |= {(node.id, name) for name in names if old.params.get(name) != node.params.get(name)}
+    return changed

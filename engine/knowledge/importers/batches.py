@@ -1,0 +1,66 @@
+"""What the readers share: batches that are handed on when they are full, warnings that count, and their input."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from engine.domain.knowledge import EdgeRows, NodeRows
+from engine.knowledge.importers.ids import Genes, Resolve
+
+BATCH = 50_000
+"""Rows of a batch at most."""
+
+Rows = NodeRows | EdgeRows
+Batches = Iterator[Rows]
+
+
+@dataclass(kw_only=True)
+class Reading:
+    """The files of one import and what its reader needs to know and to tell.
+
+    `warnings` is complete when the reader's last batch was taken.
+    """
+
+    paths: list[Path]
+    organism: str = "human"
+    resolve: Resolve | None = None
+    warnings: list[str] = field(default_factory=list)
+    _counts: dict[str, tuple[int, str]] = field(default_factory=dict)
+
+    def genes(self) -> Genes:
+        """Return what gives genes their ids."""
+        return Genes(self.resolve, self.organism)
+
+    def count(self, what: str, example: str = "") -> None:
+        """Count something that is passed over; the first example is kept."""
+        number, first = self._counts.get(what, (0, example))
+        self._counts[what] = (number + 1, first)
+
+    def counted(self, what: str) -> int:
+        """Return how often something was counted."""
+        return self._counts.get(what, (0, ""))[0]
+
+    def finish(self) -> None:
+        """Turn the counts into warnings: `12 obsolete terms were left out (the first: GO:0000005)`."""
+        for what, (number, example) in self._counts.items():
+            first = f" (the first: {example})" if example else ""
+            self.warnings.append(f"{number:,} {what}{first}.")
+        self._counts.clear()
+
+
+def node_batches(nodes: NodeRows) -> Iterator[NodeRows]:
+    """Yield nodes in batches."""
+    for at in range(0, len(nodes), BATCH):
+        part = slice(at, at + BATCH)
+        yield NodeRows(nodes.ids[part], nodes.types[part], nodes.names[part], nodes.aliases[part], nodes.xrefs[part])
+
+
+def edge_batches(edges: EdgeRows) -> Iterator[EdgeRows]:
+    """Yield edges in batches."""
+    for at in range(0, len(edges), BATCH):
+        part = slice(at, at + BATCH)
+        yield EdgeRows(
+            edges.sources[part], edges.types[part], edges.targets[part], edges.relations[part], edges.confidences[part]
+        )

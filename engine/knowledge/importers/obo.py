@@ -1,0 +1,235 @@
+"""OBO 1.2 and 1.4 ontologies: GO, HPO, Disease Ontology, Mondo, Cell Ontology, Uberon, ChEBI and others.
+
+The flat-file format's guide: https://owlcollab.github.io/oboformat/doc/GO.format.obo-1_4.html. A term becomes a node
+whose type follows from its id's prefix, else from its namespace; obsolete terms are left out and counted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from engine.domain.knowledge import EdgeRows, EdgeType, NodeRows, NodeType
+from engine.errors import DataError
+from engine.knowledge.importers.batches import BATCH, Batches, Reading, edge_batches
+from engine.knowledge.importers.ids import known_prefix, type_of_id, xref
+from engine.knowledge.importers.text import bad_line, numbered_lines, shown
+
+NAMESPACES: dict[str, NodeType] = {
+    "biological_process": NodeType.GO_TERM,
+    "molecular_function": NodeType.GO_TERM,
+    "cellular_component": NodeType.GO_TERM,
+    "disease_ontology": NodeType.DISEASE,
+    "human_phenotype": NodeType.PHENOTYPE,
+    "cell": NodeType.CELL_TYPE,
+    "uberon": NodeType.ANATOMY,
+    "chebi_ontology": NodeType.DRUG,
+    "ncbi_taxonomy": NodeType.ORGANISM,
+    "protein": NodeType.PROTEIN,
+    "symptoms": NodeType.SYMPTOM,
+    "pathway_ontology": NodeType.PATHWAY,
+}
+
+RELATIONS: dict[str, tuple[EdgeType, bool]] = {
+    "part_of": (EdgeType.PART_OF, False),
+    "has_part": (EdgeType.PART_OF, True),
+    "regulates": (EdgeType.REGULATES, False),
+    "positively_regulates": (EdgeType.ACTIVATES, False),
+    "negatively_regulates": (EdgeType.INHIBITS, False),
+    "located_in": (EdgeType.LOCATED_IN, False),
+    "occurs_in": (EdgeType.LOCATED_IN, False),
+    "disease_has_location": (EdgeType.LOCATED_IN, False),
+    "has_phenotype": (EdgeType.PRESENTS, False),
+    "has_symptom": (EdgeType.PRESENTS, False),
+    "disease_has_feature": (EdgeType.PRESENTS, False),
+}
+"""Relationship -> canonical type, and whether source and target change places; others are `related_to`."""
+
+_NUMBERED = {
+    "BFO:0000050": "part_of",
+    "BFO:0000051": "has_part",
+    "RO:0002211": "regulates",
+    "RO:0002213": "positively_regulates",
+    "RO:0002212": "negatively_regulates",
+    "RO:0001025": "located_in",
+    "BFO:0000066": "occurs_in",
+    "RO:0004026": "disease_has_location",
+    "RO:0002200": "has_phenotype",
+    "RO:0004029": "disease_has_feature",
+}
+_SYNONYM = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_STANZA = re.compile(r"\[(\w+)\]\s*(!.*)?")
+_TAG = re.compile(r"([A-Za-z_][\w.-]*)\s*:\s?(.*)")
+_ENTRY = re.compile(r'(\S+?)(?:\s+(?:"|\{|!).*)?')
+
+
+@dataclass(slots=True)
+class _Term:
+    line: int
+    id: str = ""
+    name: str = ""
+    namespace: str = ""
+    aliases: list[str] = field(default_factory=list)
+    alternatives: list[str] = field(default_factory=list)
+    xrefs: list[str] = field(default_factory=list)
+    same: list[str] = field(default_factory=list)
+    """Identifiers the ontology says mean exactly this (Mondo's equivalents)."""
+    links: list[tuple[str, str]] = field(default_factory=list)
+    obsolete: bool = False
+
+
+def header_of(path: Path) -> dict[str, str]:
+    """Return the tags before the first stanza, the first value of each."""
+    tags: dict[str, str] = {}
+    for _, line in numbered_lines(path):
+        if line.startswith("["):
+            break
+        match = _TAG.fullmatch(line.strip())
+        if match is None:
+            continue
+        if match[1] == "property_value" and "license" in match[2]:
+            tags.setdefault("license", match[2].split()[1].strip('"'))
+        tags.setdefault(match[1], match[2].strip())
+    return tags
+
+
+def read(reading: Reading) -> Batches:
+    """Yield the terms, then their relations.
+
+    A term that exists under its own, an alternative or (in Mondo) an equivalent identifier keeps that node's id.
+
+    Raises:
+        DataError: for a line outside the format, a term without an id, no term of a known type; names the line.
+    """
+    ids: dict[str, str] = {}
+    links: list[tuple[str, str, str]] = []
+    genes = reading.genes()
+    nodes = NodeRows()
+    terms = 0
+    for path in reading.paths:
+        for term in _terms(path):
+            terms += 1
+            if term.obsolete:
+                reading.count("obsolete terms were left out", term.id)
+                continue
+            type = type_of_id(term.id) or NAMESPACES.get(term.namespace)
+            if type is None:
+                prefix = term.id.partition(":")[0]
+                reading.count(f"terms with the prefix {shown(prefix)} were left out: what they are is not known", term.id)
+                continue
+            own = _plain(term.id)
+            node_id = genes.existing([own, *term.alternatives, *term.same], type) or own
+            ids[term.id] = node_id
+            nodes.add(node_id, type, term.name or term.id, term.aliases, [own, *term.alternatives, *term.xrefs])
+            links.extend((term.id, relation, target) for relation, target in term.links)
+            if len(nodes) == BATCH:
+                yield nodes
+                nodes = NodeRows()
+        if not terms:
+            raise DataError(f"{path.name} has no [Term]: it is no OBO ontology.", advice="Choose the .obo file.")
+    if not ids:
+        message = f"{reading.paths[0].name} has {terms:,} terms, none of a kind that the graph knows."
+        raise DataError(message, advice="Import it as tables of nodes and edges, which name the types.")
+    if len(nodes):
+        yield nodes
+    yield from edge_batches(_edges(links, ids, reading))
+
+
+def _edges(links: list[tuple[str, str, str]], ids: dict[str, str], reading: Reading) -> EdgeRows:
+    edges = EdgeRows()
+    genes = reading.genes()
+    for source, relation, target in links:
+        at = ids.get(target)
+        if at is None:  # a term of another ontology, which may be in the graph
+            type = type_of_id(target)
+            plain = _plain(target)
+            at = ids[target] = (genes.existing([plain], type) if type else None) or plain
+        name = _NUMBERED.get(relation, relation)
+        type, turned = (EdgeType.SUBCLASS_OF, False) if name == "is_a" else RELATIONS.get(name, (EdgeType.RELATED_TO, False))
+        first, second = (at, ids[source]) if turned else (ids[source], at)
+        edges.add(first, type, second, name)
+    return edges
+
+
+def _plain(term: str) -> str:
+    return xref(term) or term
+
+
+def _terms(path: Path) -> Iterator[_Term]:
+    term: _Term | None = None
+    inside = False  # in a stanza of another kind, or in a term
+    for number, raw in numbered_lines(path):
+        line = raw.strip()
+        if not line or line[0] == "!":
+            continue
+        if line[0] == "[":
+            stanza = _STANZA.fullmatch(line)
+            if stanza is None:
+                raise bad_line(path, number, f"{shown(line)} is no stanza; `[Term]` was expected.")
+            if term is not None:
+                yield _complete(path, term)
+            term = _Term(number) if stanza[1] == "Term" else None
+            inside = True
+            continue
+        match = _TAG.fullmatch(line)
+        if match is None:
+            where = "in a stanza" if inside else "in the header"
+            raise bad_line(path, number, f"{shown(line)} {where} is no `tag: value` of an OBO file.")
+        if term is not None:
+            _add(path, number, term, match[1], match[2])
+    if term is not None:
+        yield _complete(path, term)
+
+
+def _complete(path: Path, term: _Term) -> _Term:
+    if not term.id:
+        raise bad_line(path, term.line, "the [Term] that starts here has no id.", "The file may be cut short.")
+    return term
+
+
+def _add(path: Path, number: int, term: _Term, tag: str, value: str) -> None:
+    if tag == "id":
+        term.id = _entry(value)
+    elif tag == "name":
+        term.name = _unescaped(value)
+    elif tag == "namespace":
+        term.namespace = value.strip().lower()
+    elif tag in ("synonym", "exact_synonym"):
+        quoted = _SYNONYM.match(value)
+        if quoted is None:
+            raise bad_line(path, number, f"the synonym {shown(value)} is not in quotes.")
+        term.aliases.append(_unescaped(quoted[1]))
+    elif tag == "alt_id":
+        term.alternatives.append(_plain(_entry(value)))
+    elif tag in ("xref", "xref_analog"):
+        _add_xref(term, value)
+    elif tag == "is_a":
+        term.links.append(("is_a", _entry(value)))
+    elif tag == "relationship":
+        parts = value.split("!")[0].split()
+        if len(parts) < 2:
+            raise bad_line(path, number, f"the relationship {shown(value)} names no target.")
+        term.links.append((parts[0], parts[1]))
+    elif tag == "is_obsolete":
+        term.obsolete = value.strip().lower().startswith("true")
+
+
+def _add_xref(term: _Term, value: str) -> None:
+    known = xref(_entry(value))
+    if known is None:
+        return
+    term.xrefs.append(known)
+    if "equivalentTo" in value and known_prefix(known.partition(":")[0]) == "DOID":
+        term.same.append(known)
+
+
+def _entry(value: str) -> str:
+    """Return an identifier without the comment, description or modifiers behind it."""
+    match = _ENTRY.fullmatch(value.strip())
+    return (match[1] if match else value.strip()).replace("\\:", ":")
+
+
+def _unescaped(value: str) -> str:
+    return re.sub(r"\\(.)", lambda match: {"n": " ", "W": " ", "t": " "}.get(match[1], match[1]), value).strip()

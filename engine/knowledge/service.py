@@ -1,0 +1,227 @@
+"""The workspace's knowledge graph as one thing: opened when first needed, reopened when it changed.
+
+Reading goes through a view of the newest version that never changes under its reader; an import or a finished
+run makes a newer version, and the next question is answered from that.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from engine.domain.findings import Finding
+from engine.domain.knowledge import (
+    ClaimCheck,
+    Edge,
+    EdgeRows,
+    EdgeType,
+    EnrichedNode,
+    GraphImport,
+    GraphPath,
+    GraphSource,
+    GraphStats,
+    Mention,
+    Neighbourhood,
+    Node,
+    NodeHit,
+    NodeRows,
+    NodeType,
+)
+from engine.errors import NotFoundError
+from engine.knowledge import enrichment, fetch, paths, queries, search, starter
+from engine.knowledge.csr import CsrGraph, open_graph
+from engine.knowledge.grounding import check_text
+from engine.knowledge.importers import read
+from engine.knowledge.linking import EntityLinker
+from engine.ports import CancelToken, ChatModel, Clock, GraphStore
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(slots=True)
+class KnowledgeBase:
+    """The knowledge graph of a workspace. Methods may be called from any thread."""
+
+    store: GraphStore
+    folder: Path
+    clock: Clock
+    model: ChatModel | None = None
+    starter_wanted: bool = True
+    _guard: threading.Lock = field(default_factory=threading.Lock)
+    _view: CsrGraph | None = None
+    _linker: tuple[int, EntityLinker] | None = None
+    _starter_checked: bool = False
+
+    # ==== the graph itself ====
+
+    def view(self) -> CsrGraph:
+        """Return the newest version of the graph, loading the starter graph into a workspace that has none."""
+        with self._guard:
+            self._load_starter()
+            version = self.store.version()
+            if self._view is None or self._view.version != version:
+                self._view = open_graph(self.store, self.folder)
+            return self._view
+
+    def linker(self) -> EntityLinker:
+        """Return the entity linker of the newest version."""
+        view = self.view()
+        with self._guard:
+            if self._linker is None or self._linker[0] != view.version:
+                self._linker = (view.version, EntityLinker(view))
+            return self._linker[1]
+
+    def _load_starter(self) -> None:
+        if self._starter_checked:
+            return
+        if self.starter_wanted:
+            source = starter.starter_source().model_copy(update={"at": self.clock.now()})
+            self.store.add(source, starter.starter_batches())
+        self._starter_checked = True
+
+    # ==== questions ====
+
+    def stats(self) -> GraphStats:
+        """Return how large the graph is and of what."""
+        return queries.statistics(self.view(), self.store)
+
+    def search(self, text: str, *, types: Collection[NodeType] = (), top: int = 20) -> list[NodeHit]:
+        """Return the nodes a text may mean, best first."""
+        return search.search(self.view(), text, types=types, top=top)
+
+    def node(self, text: str) -> Node:
+        """Return a node by id, or by a name that fits exactly.
+
+        Raises:
+            NotFoundError: when nothing fits; the advice names what is near.
+        """
+        view = self.view()
+        number = view.number(text)
+        if number >= 0:
+            return view.node(number)
+        hits = self.search(text, top=5)
+        wanted = text.strip().casefold()
+        for hit in hits:
+            if wanted in (hit.matched.casefold(), hit.node.name.casefold()):
+                return hit.node
+        near = ", ".join(f"{hit.node.name} ({hit.node.id})" for hit in hits[:3])
+        advice = f"Near are: {near}." if near else "`biodesk kg search TEXT` finds what is there."
+        raise NotFoundError(f"There is no entity {text!r} in the knowledge graph.", advice=advice)
+
+    def neighbours(
+        self,
+        seeds: str | Sequence[str],
+        *,
+        hops: int = 1,
+        node_types: Collection[NodeType] = (),
+        edge_types: Collection[EdgeType] = (),
+        limit: int = 150,
+    ) -> Neighbourhood:
+        """Return what is around entities, given by id or name."""
+        names = [seeds] if isinstance(seeds, str) else list(seeds)
+        ids = [self.node(name).id for name in names]
+        return queries.neighbourhood(
+            self.view(), ids, hops=hops, edge_types=edge_types or None, node_types=node_types or None, limit=limit
+        )
+
+    def paths(self, a: str, b: str, *, max_hops: int = 4, top: int = 5) -> list[GraphPath]:
+        """Return the best supported paths between two entities; empty when there is none that short."""
+        return paths.best_paths(self.view(), self.node(a).id, self.node(b).id, max_hops=max_hops, top=top)
+
+    def shortest_path(self, a: str, b: str, *, max_hops: int = 6) -> GraphPath | None:
+        """Return a path with the fewest edges, or None."""
+        return paths.shortest_path(self.view(), self.node(a).id, self.node(b).id, max_hops=max_hops)
+
+    def common_neighbours(self, a: str, b: str) -> list[NodeHit]:
+        """Return the nodes linked to both."""
+        return queries.common_neighbours(self.view(), self.node(a).id, self.node(b).id)
+
+    def edges_between(self, a: str, b: str) -> list[Edge]:
+        """Return everything stated of two entities, with who states it."""
+        view = self.view()
+        return view.edges(view.rows_between(view.number(self.node(a).id), view.number(self.node(b).id)))
+
+    def subgraph(self, ids: Sequence[str]) -> Any:
+        """Return the given nodes and the edges among them as a NetworkX multigraph."""
+        return queries.subgraph(self.view(), list(ids))
+
+    def enrich(
+        self, genes: Sequence[str], *, background: Sequence[str] | None = None, **options: Any
+    ) -> list[EnrichedNode]:
+        """Return the neighbourhoods that hold more of the genes than chance would; genes by symbol or id."""
+        found = self.gene_ids(genes)
+        against = self.gene_ids(background) if background is not None else None
+        return enrichment.enrichment(self.view(), found, background=against, **options)
+
+    def gene_ids(self, genes: Sequence[str]) -> list[str]:
+        """Return the ids of the genes that are in the graph, by symbol, alias or id."""
+        view, linker = self.view(), self.linker()
+        found: list[str] = []
+        for gene in genes:
+            if view.number(gene) >= 0:
+                found.append(gene)
+                continue
+            exact = linker.resolve(gene, NodeType.GENE)
+            if exact is not None:
+                found.append(exact)
+        return list(dict.fromkeys(found))
+
+    # ==== text ====
+
+    def link(self, text: str) -> list[Mention]:
+        """Return the entities a text names."""
+        return self.linker().link(text)
+
+    def check(self, text: str, *, findings: Sequence[Finding] = ()) -> ClaimCheck:
+        """Return a text's claims, each labelled by what the graph and the findings say of it."""
+        return check_text(text, self.view(), self.linker(), findings=findings, model=self.model)
+
+    # ==== changes ====
+
+    def import_files(
+        self,
+        fmt: str,
+        files: Sequence[Path],
+        *,
+        name: str | None = None,
+        progress: Progress | None = None,
+        cancel: CancelToken | None = None,
+    ) -> GraphImport:
+        """Read files into the graph: all of it, or nothing when something is wrong with them.
+
+        Raises:
+            DataError: for a file that is not what the format says; the message names the line.
+        """
+        fmt = read.detect(files) if fmt == "auto" else fmt
+        source, batches, warnings = read.open_import(fmt, files, name=name, resolve=self._resolver())
+        source = source.model_copy(update={"at": self.clock.now()})
+        done = self.store.add(source, batches, progress=progress, cancel=cancel)
+        return done.model_copy(update={"warnings": [*done.warnings, *warnings]})
+
+    def preview(self, fmt: str, files: Sequence[Path]) -> Any:
+        """Return the first nodes and edges an import would read."""
+        return read.preview(read.detect(files) if fmt == "auto" else fmt, files)
+
+    def fetch(self, name: str, folder: Path, **options: Any) -> list[Path]:
+        """Download a public source and return its files."""
+        return fetch.fetch(name, folder, **options)
+
+    def learn(self, source: GraphSource, batches: Iterable[NodeRows | EdgeRows]) -> GraphImport:
+        """Store what a run or a remembered fact states."""
+        self.view()
+        return self.store.add(source.model_copy(update={"at": source.at or self.clock.now()}), batches)
+
+    def remove(self, source_id: str) -> None:
+        """Take back what a source stated.
+
+        Raises:
+            NotFoundError: when there is no such source.
+        """
+        self.store.remove_source(source_id)
+
+    def _resolver(self) -> Callable[[str, NodeType], str | None] | None:
+        linker = self.linker()
+        return linker.resolve

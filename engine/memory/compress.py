@@ -1,0 +1,233 @@
+"""Makes text shorter and keeps what a later question will need.
+
+Without a model the shorter text is made of sentences of the longer one, unchanged: those that carry numbers,
+named things, decisions, questions and answers. Nothing is rephrased, so nothing can be invented. Sentences are
+taken greedily by what they add per token to what is covered already, the usual approximation to the best cover
+under a budget (Khuller, Moss and Naor 1999, doi:10.1016/S0020-0190(99)00031-9). With a model its summary is
+used, provided that it is shorter and states no number that the text does not.
+"""
+
+from __future__ import annotations
+
+import heapq
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from engine.errors import ModelUnavailable
+from engine.memory.tokens import TokenCounter, cut_to_tokens
+from engine.ports import ChatMessage, ChatModel
+
+_SENTENCE = re.compile(r"\n+|(?<=[.!?])\s+(?=\S)|(?<=[\u3002\uff01\uff1f])\s*")
+_ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|vs|cf|approx|resp|Fig|No|Dr|et al|sp|spp|ca|[A-Z])\.)$")
+_NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?%?")
+_NAMED = re.compile(
+    r"\b(?:[A-Za-z]+[-_]?\d[\w.-]*\w|[A-Z][A-Z0-9]{1,}(?:-[A-Z0-9]+)*|[a-z]+[A-Z]\w*|\w+:\d+|[\w-]+\.[a-z][a-z0-9]{1,4}"
+    r"|\w+_\w+|(?<=[a-z,] )[A-Z][a-z]{2,})\b"
+)
+_DECISION = re.compile(
+    r"\b(?:decid\w*|chos\w+|choose|agree[ds]?|use[ds]?|using|keep|kept|exclud\w+|remov\w+|drop\w*|set|must|never|always"
+    r"|prefer\w*|threshold|cut-?off|instead|because|therefore|conclu\w+|found|result\w*|significant\w*|failed|error"
+    r"|important|remember|note|want\w*|need\w*|only)\b",
+    re.IGNORECASE,
+)
+_FILLER = re.compile(
+    r"^(?:ok(?:ay)?|thanks?|thank you|sure|great|hello|hi|hey|good|fine|yes please|no problem|you're welcome|perfect|"
+    r"sounds good|got it|well)\b[^\d]{0,40}$",
+    re.IGNORECASE,
+)
+_QUESTION_MARKS = ("?", "\uff1f")
+_IDEOGRAPHS = 0x2E80
+"""From this sign on, scripts are written without blanks between words."""
+_MODEL_SHARE = 0.8
+"""Part of a model's input that a text to summarise may take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A piece of text with who said it: a message, or a line of an earlier summary."""
+
+    speaker: str
+    """`user`, `assistant`, `system`, or "" when unknown."""
+    text: str
+
+
+@dataclass(slots=True)
+class _Sentence:
+    place: int
+    passage: int
+    text: str
+    weight: float
+    terms: frozenset[str]
+    tokens: int = 0
+
+
+def split_sentences(text: str) -> list[str]:
+    """Return the sentences of a text, in order, each as it stands there without the blanks around it."""
+    sentences: list[str] = []
+    start = 0
+    for gap in _SENTENCE.finditer(text):
+        if "\n" not in gap.group() and _ABBREVIATION.search(text[max(start, gap.start() - 8) : gap.start()]):
+            continue
+        sentences.append(text[start : gap.start()].strip())
+        start = gap.end()
+    sentences.append(text[start:].strip())
+    return [sentence for sentence in sentences if sentence]
+
+
+def numbers_in(text: str) -> set[str]:
+    """Return the numbers a text states, without thousands separators."""
+    return {found.group().replace(",", "").lstrip("+").rstrip("%") for found in _NUMBER.finditer(text)}
+
+
+def passages_of(summary: str) -> list[Passage]:
+    """Return the passages of an earlier summary: a line each, with its speaker where it names one."""
+    passages: list[Passage] = []
+    for line in summary.splitlines():
+        speaker, colon, rest = line.partition(": ")
+        known = bool(colon) and speaker in ("user", "assistant", "system")
+        passages.append(Passage(speaker if known else "", rest if known else line))
+    return passages
+
+
+def extract(passages: Sequence[Passage], limit: int, counter: TokenCounter) -> str:
+    """Return the most telling sentences of the passages, in their order, in at most `limit` tokens.
+
+    Sentences are copied as they are; where not even one fits, the best is cut between words and ends with an
+    ellipsis. The result is one line a passage, `speaker: sentences`, and "" when nothing fits.
+    """
+    if limit <= 0:
+        return ""
+    sentences = _weighed(passages)
+    for sentence in sentences:
+        sentence.tokens = counter.measure(sentence.text) + 1
+    chosen = _choose(sentences, passages, limit, counter)
+    text = _written(chosen, passages)
+    while chosen and counter.measure(text) > limit:
+        # What whole lines cost differs a little from the sum over their sentences.
+        chosen.remove(min(chosen, key=lambda sentence: (sentence.weight, -sentence.place)))
+        text = _written(chosen, passages)
+    if chosen or not sentences:
+        return text
+    best = max(sentences, key=lambda sentence: (sentence.weight, -sentence.place))
+    return _cut_sentence(best.text, limit, counter)
+
+
+def _weighed(passages: Sequence[Passage]) -> list[_Sentence]:
+    sentences: list[_Sentence] = []
+    asked = False
+    for number, passage in enumerate(passages):
+        for place, text in enumerate(split_sentences(passage.text)):
+            numbers = numbers_in(text)
+            named = {found.group().casefold() for found in _NAMED.finditer(text)}
+            weight = 0.5 + min(len(numbers), 4) * 0.5 + min(len(_DECISION.findall(text)), 3) * 0.7
+            if text.endswith(_QUESTION_MARKS):
+                weight += 1.0
+            if place == 0:
+                weight += 1.2 if asked else 0.4  # an answer begins where the message after a question does
+            if passage.speaker == "user":
+                weight += 0.4  # what was asked for cannot be worked out again
+            if _FILLER.match(text):
+                weight = 0.05
+            terms = frozenset(named | {f"#{value}" for value in numbers})
+            sentences.append(_Sentence(len(sentences), number, text, weight, terms))
+        asked = passage.text.rstrip().endswith(_QUESTION_MARKS)
+    return sentences
+
+
+def _choose(
+    sentences: list[_Sentence], passages: Sequence[Passage], limit: int, counter: TokenCounter
+) -> list[_Sentence]:
+    """Take sentences greedily by gain per token; gains only fall, so a heap of old gains is enough."""
+    covered: set[str] = set()
+    taken: set[int] = set()
+    begun: set[int] = set()
+    left = limit
+
+    def gain(sentence: _Sentence) -> float:
+        fresh = len(sentence.terms - covered)
+        return (sentence.weight + 0.8 * min(fresh, 8)) / (4 + sentence.tokens) ** 0.7
+
+    heap = [(-gain(sentence), sentence.place) for sentence in sentences]
+    heapq.heapify(heap)
+    while heap and left > 0:
+        _, place = heapq.heappop(heap)
+        sentence = sentences[place]
+        now = -gain(sentence)
+        if heap and (now, place) > heap[0]:
+            heapq.heappush(heap, (now, place))
+            continue
+        speaker = passages[sentence.passage].speaker
+        lead = counter.count(f"{speaker}: ") if speaker and sentence.passage not in begun else 0
+        if sentence.tokens + lead > left:
+            continue
+        left -= sentence.tokens + lead
+        taken.add(place)
+        begun.add(sentence.passage)
+        covered |= sentence.terms
+    return [sentence for sentence in sentences if sentence.place in taken]
+
+
+def _written(chosen: list[_Sentence], passages: Sequence[Passage]) -> str:
+    lines: dict[int, list[str]] = {}
+    for sentence in chosen:
+        lines.setdefault(sentence.passage, []).append(sentence.text)
+    return "\n".join(
+        f"{passages[number].speaker}: {' '.join(texts)}" if passages[number].speaker else " ".join(texts)
+        for number, texts in lines.items()
+    )
+
+
+def _cut_sentence(text: str, limit: int, counter: TokenCounter) -> str:
+    """Return the beginning of a sentence, cut between words (between signs where a script has no blanks)."""
+    room = limit - counter.count(" ...")
+    head = cut_to_tokens(text, room, counter)
+    # Half a number or half a name would say something else.
+    while head and len(head) < len(text) and _joined(head[-1], text[len(head)]):
+        head = head[:-1]
+    head = head.rstrip()
+    return f"{head} ..." if head and counter.measure(f"{head} ...") <= limit else ""
+
+
+def _joined(left: str, right: str) -> bool:
+    """Say whether a cut between two neighbouring signs would split a word or a number."""
+    return not left.isspace() and not right.isspace() and ord(left) < _IDEOGRAPHS and ord(right) < _IDEOGRAPHS
+
+
+class Compressor:
+    """Shortens passages, by a model where there is one and its answer can be used, else by extraction."""
+
+    def __init__(self, counter: TokenCounter, model: ChatModel | None = None) -> None:
+        self._counter = counter
+        self._model = model
+
+    def shorten(self, passages: Sequence[Passage], limit: int) -> str:
+        """Return the passages in at most `limit` tokens; "" when nothing useful fits."""
+        if limit <= 0:
+            return ""
+        if self._model is not None:
+            written = self._ask(self._model, passages, limit)
+            if written is not None:
+                return written
+        return extract(passages, limit, self._counter)
+
+    def _ask(self, model: ChatModel, passages: Sequence[Passage], limit: int) -> str | None:
+        """Return the model's summary, or None when there is none that can be used."""
+        source = "\n".join(f"{p.speaker}: {p.text}" if p.speaker else p.text for p in passages)
+        most = int(model.max_input_tokens * _MODEL_SHARE)
+        if self._counter.measure(source) > most:
+            source = extract(passages, most, self._counter)
+        task = (
+            "Summarise this part of a conversation between a biologist and an analysis assistant. Keep decisions, "
+            "numbers with their units, names of genes, data files and tools, open questions and their answers. Add "
+            f"nothing that is not there. At most {max(1, int(limit * 0.7))} words, plain text."
+        )
+        try:
+            reply = model.complete(
+                [ChatMessage(role="system", content=task), ChatMessage(role="user", content=source)], role="fast"
+            )
+        except ModelUnavailable:
+            return None
+        text = reply.text.strip()
+        usable = bool(text) and self._counter.measure(text) <= limit and numbers_in(text) <= numbers_in(source)
+        return text if usable else None

@@ -1,0 +1,143 @@
+"""The three tiers of memory behind one name, with what joins them: export, import and the door to the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.domain.knowledge import GraphImport, GraphSource, NodeType
+from engine.domain.memory import EpisodicContext, Fact, FactView, MemoryImport, Recall, WorkingView
+from engine.errors import NotFoundError
+from engine.knowledge.service import KnowledgeBase
+from engine.memory import transfer
+from engine.memory.episodes import EpisodicMemory
+from engine.memory.facts import SemanticMemory
+from engine.memory.working import WorkingMemory
+from engine.ports import ConversationStore, EpisodeStore, FactStore
+from engine.settings import Settings
+
+FACTS_SOURCE = "facts"
+"""Id of the graph source that holds what was sent through the door."""
+
+
+@dataclass(slots=True)
+class Memory:
+    """What a workspace remembers. Methods may be called from any thread."""
+
+    settings: Settings
+    episodic: EpisodicMemory
+    semantic: SemanticMemory
+    working: WorkingMemory
+    episode_store: EpisodeStore
+    fact_store: FactStore
+    conversation_store: ConversationStore
+    knowledge: KnowledgeBase
+
+    def recall(
+        self,
+        query: str,
+        *,
+        top: int | None = None,
+        domains: Sequence[str] = (),
+        tools: Sequence[str] = (),
+        success: bool | None = None,
+        min_relevance: float | None = None,
+        explain: bool = False,
+    ) -> Recall:
+        """Return the past analyses that fit a question; none when nothing relevant is remembered."""
+        return self.episodic.recall(
+            query,
+            top=self.settings.recall_top if top is None else top,
+            domains=domains,
+            tools=tools,
+            success=success,
+            min_relevance=self.settings.recall_min_relevance if min_relevance is None else min_relevance,
+            explain=explain,
+        )
+
+    def context(self, query: str, *, budget: int | None = None, domains: Sequence[str] = ()) -> EpisodicContext:
+        """Return what the planner is told of past analyses for a question."""
+        return self.episodic.build_episodic_context(
+            query,
+            self.settings.recall_top,
+            self.settings.recall_tokens if budget is None else budget,
+            domains=domains,
+            min_relevance=self.settings.recall_min_relevance,
+        )
+
+    def view(self, conversation: str) -> WorkingView:
+        """Return the working memory of a conversation."""
+        return self.working.view(conversation)
+
+    def facts(self, entity: str = "") -> list[FactView]:
+        """Return the facts, or those about an entity."""
+        return self.semantic.about(entity) if entity.strip() else self.semantic.all()
+
+    def forget(self, some_id: str) -> str:
+        """Remove an episode, a fact or a conversation for good and return which it was.
+
+        Raises:
+            NotFoundError: when there is nothing of this id.
+        """
+        if self.episodic.forget(some_id):
+            return "episode"
+        if self.semantic.forget(some_id):
+            return "fact"
+        if self.conversation_store.forget(some_id):
+            return "conversation"
+        raise NotFoundError(
+            f"Nothing with the id {some_id!r} is remembered.",
+            advice="`biodesk memory episodes` and `biodesk memory facts` list what is.",
+        )
+
+    def to_graph(self, fact_ids: Sequence[str] = ()) -> tuple[GraphImport, list[str]]:
+        """Send facts to the knowledge graph: those given, or all that are not retracted.
+
+        The door opens one way: the graph never changes a fact. The graph's source `facts` always holds all
+        facts sent so far, so a retracted one leaves the graph with the next sending.
+        """
+        wanted = set(fact_ids)
+        chosen = [
+            fact
+            for fact in self.fact_store.facts()
+            if not fact.retracted and (fact.in_graph or not wanted or fact.id in wanted)
+        ]
+        nodes, edges, skipped = self.semantic.to_graph_rows(chosen, self._link)
+        version = "-".join(sorted(f"{fact.id}:{fact.confidence}" for fact in chosen))
+        source = GraphSource(
+            id=FACTS_SOURCE, name="Remembered facts", kind="facts", files={"facts": version}, confidence=0.8
+        )
+        done = self.knowledge.learn(source, [nodes, edges])
+        passed = set(skipped)
+        self.fact_store.save(
+            [f.model_copy(update={"in_graph": True}) for f in chosen if f.id not in passed and not f.in_graph]
+        )
+        return done, skipped
+
+    def _link(self, name: str) -> tuple[str, NodeType] | None:
+        mentions = self.knowledge.link(name)
+        whole = [m for m in mentions if m.end - m.start >= 0.8 * len(name.strip())]
+        return (whole[0].node.id, whole[0].node.type) if whole else None
+
+    # ==== export and import ====
+
+    def export(self, path: Path) -> MemoryImport:
+        """Write all episodes, facts and conversations as JSONL and return how many."""
+        talks = {
+            name: (self.conversation_store.messages(name), self.conversation_store.summaries(name))
+            for name, _, _ in self.conversation_store.conversations()
+        }
+        return transfer.export_memory(path, self.episode_store.episodes(), self.fact_store.facts(), talks)
+
+    def import_file(self, path: Path) -> MemoryImport:
+        """Read a JSONL export (or records of the same form from elsewhere); what is there already is skipped.
+
+        Raises:
+            DataError: for a line that cannot be read; nothing is imported then.
+        """
+        return transfer.import_memory(path, self.episodic, self.fact_store, self.conversation_store)
+
+    def save_fact(self, fact: Fact) -> None:
+        """Store a newer state of a fact."""
+        self.fact_store.save([fact])

@@ -1,0 +1,202 @@
+"""Everything about the tools that can be found that does not depend on a question, worked out once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from engine.domain.retrieval import CatalogueEntry
+from engine.domain.toolspec import ToolSpec
+from engine.retrieval.lexical import Field, LexicalIndex
+from engine.retrieval.methods import Method, load_methods
+from engine.retrieval.words import name_key, words
+
+TEXT_LENGTH = 1500
+"""Characters of a text that are embedded; the default model reads about 1,000."""
+_FIELDS = {
+    "name": Field(weight=1.0, length=0.4),
+    "labels": Field(weight=1.0, length=0.4),
+    "text": Field(weight=1.0, length=0.45),
+    "data": Field(weight=0.3, length=0.6),
+}
+_METHOD_FIELDS = {
+    "operation": Field(weight=2.0, length=0.3),
+    "synonyms": Field(weight=1.0, length=0.5),
+    "programs": Field(weight=1.0, length=0.3),
+}
+_SEPARATORS = re.compile(r"[/_\-\s.:]+")
+
+
+def spec_entry(spec: ToolSpec) -> CatalogueEntry:
+    """Describe a built-in tool as an entry; inputs and outputs are `DataType` values."""
+    return CatalogueEntry(
+        name=spec.name,
+        title=spec.title,
+        description=spec.description,
+        domain=spec.domain,
+        keywords=[*spec.keywords, *([spec.example] if spec.example else [])],
+        inputs=list(dict.fromkeys(port.type.value for port in spec.inputs)),
+        outputs=list(dict.fromkeys(port.type.value for port in spec.outputs)),
+        params=[param.name for param in spec.params],
+        suite=spec.domain,
+        requires_tool=spec.requires_tool,
+        produces_for=spec.produces_for,
+        runnable=spec.runnable,
+    )
+
+
+def entry_text(entry: CatalogueEntry) -> str:
+    """Return what is embedded of an entry: its names, description, keywords and operations, at most `TEXT_LENGTH`."""
+    labels = ", ".join([*entry.keywords, *entry.operations])
+    parts = [entry.name, entry.title, entry.description.strip(), labels]
+    return ". ".join(part for part in parts if part)[:TEXT_LENGTH]
+
+
+def method_text(method: Method) -> str:
+    """Return what is embedded of a method: its name and what else people call it."""
+    return f"{method.operation}. {', '.join(method.synonyms)}"
+
+
+def method_texts() -> list[str]:
+    """Return the texts of all methods, in the order of `load_methods`."""
+    return [method_text(method) for method in load_methods()]
+
+
+@dataclass(frozen=True, slots=True)
+class MethodIndex:
+    """The table of methods, ready to be matched with a question."""
+
+    methods: Sequence[Method]
+    words: LexicalIndex
+    synonyms: Sequence[frozenset[str]]
+    """For each method, the stems of its name and synonyms."""
+    tools: Sequence[np.ndarray]
+    """For each method, the rows (int32) of tools that are named after one of its programs."""
+    vectors: np.ndarray | None
+    similar: np.ndarray | None
+    """Cosine of each method with each tool, float16, shape (methods, tools)."""
+
+
+class ToolIndex:
+    """The tools, their words, vectors and groups. Never changes once built; safe to share between threads."""
+
+    def __init__(
+        self,
+        entries: Sequence[CatalogueEntry],
+        lexical: LexicalIndex,
+        vectors: np.ndarray | None,
+        methods: MethodIndex,
+    ) -> None:
+        self.entries = entries
+        self.lexical = lexical
+        self.vectors = vectors
+        self.methods = methods
+        self.rows: dict[str, int] = {entry.name: row for row, entry in enumerate(entries)}
+
+    @classmethod
+    def build(
+        cls,
+        entries: Sequence[CatalogueEntry],
+        vectors: np.ndarray | None,
+        method_vectors: np.ndarray | None = None,
+    ) -> ToolIndex:
+        """Index entries.
+
+        Args:
+            entries: the tools; names are unique.
+            vectors: a unit vector for each entry's `entry_text`, shape (entries, dimensions); None to search by
+                words alone.
+            method_vectors: the same for `method_texts()`; without it methods are recognised by words alone.
+
+        Raises:
+            ValueError: when there are not as many vectors as texts, or their dimensions differ.
+        """
+        if vectors is not None and len(vectors) != len(entries):
+            raise ValueError(f"{len(vectors)} vectors for {len(entries)} tools; expected one each.")
+        lexical = LexicalIndex.build([_fields(entry) for entry in entries], _FIELDS)
+        matrix = None if vectors is None else np.ascontiguousarray(vectors, dtype=np.float32)
+        methods = _method_index(load_methods(), entries, matrix, method_vectors)
+        return cls(list(entries), lexical, matrix, methods)
+
+    def with_methods(self, method_vectors: np.ndarray) -> ToolIndex:
+        """Return the same index with vectors for the methods (see `build`)."""
+        methods = _method_index(self.methods.methods, self.entries, self.vectors, method_vectors)
+        return ToolIndex(self.entries, self.lexical, self.vectors, methods)
+
+    def __len__(self) -> int:
+        """Return the number of tools."""
+        return len(self.entries)
+
+    @cached_property
+    def suites(self) -> Mapping[tuple[str, str], list[int]]:
+        """Rows by catalogue and suite; tools without a suite are left out."""
+        groups: dict[tuple[str, str], list[int]] = {}
+        for row, entry in enumerate(self.entries):
+            if entry.suite:
+                groups.setdefault((entry.catalogue, entry.suite), []).append(row)
+        return groups
+
+
+def _fields(entry: CatalogueEntry) -> dict[str, list[str]]:
+    return {
+        "name": words(f"{_SEPARATORS.sub(' ', entry.name)} {entry.title}"),
+        "labels": words(" ; ".join([*entry.keywords, *entry.operations])),
+        "text": words(entry.description),
+        "data": words(" ".join([*entry.inputs, *entry.outputs, entry.domain, entry.suite])),
+    }
+
+
+def _method_index(
+    methods: Sequence[Method],
+    entries: Sequence[CatalogueEntry],
+    vectors: np.ndarray | None,
+    method_vectors: np.ndarray | None,
+) -> MethodIndex:
+    documents = [
+        {
+            "operation": words(method.operation),
+            "synonyms": words(" ; ".join(method.synonyms)),
+            "programs": words(" ; ".join(method.programs)),
+        }
+        for method in methods
+    ]
+    named = _rows_by_name(entries)
+    similar = None
+    if vectors is not None and method_vectors is not None:
+        if method_vectors.shape != (len(methods), vectors.shape[1]):
+            shape = (len(methods), vectors.shape[1])
+            raise ValueError(f"The vectors of the methods have the shape {method_vectors.shape}; expected {shape}.")
+        similar = np.ascontiguousarray((method_vectors @ vectors.T).astype(np.float16))
+    return MethodIndex(
+        methods=methods,
+        words=LexicalIndex.build(documents, _METHOD_FIELDS),
+        synonyms=[frozenset([*document["operation"], *document["synonyms"]]) for document in documents],
+        tools=[_tools_of(method, named) for method in methods],
+        vectors=method_vectors if similar is not None else None,
+        similar=similar,
+    )
+
+
+def _rows_by_name(entries: Sequence[CatalogueEntry]) -> dict[str, list[int]]:
+    """Return name key -> rows of the tools named so: one word of a name or two in a row, with and without a number."""
+    named: dict[str, list[int]] = {}
+    for row, entry in enumerate(entries):
+        for key in {key for name in (entry.name, entry.suite) for key in _name_keys(name)}:
+            named.setdefault(key, []).append(row)
+    return named
+
+
+def _name_keys(name: str) -> set[str]:
+    parts = [name_key(part) for part in _SEPARATORS.split(name)]
+    keys = {*parts, *(a + b for a, b in zip(parts, parts[1:], strict=False))}
+    keys |= {key.rstrip("0123456789") for key in keys if len(key.rstrip("0123456789")) > 3}
+    return {key for key in keys if len(key) > 1}
+
+
+def _tools_of(method: Method, named: Mapping[str, Sequence[int]]) -> np.ndarray:
+    rows = {row for program in method.programs for row in named.get(name_key(program), ())}
+    return np.array(sorted(rows), dtype=np.int32)

@@ -1,0 +1,65 @@
+"""The table of methods: what analysts of the life sciences do, what they call it, with which programs, and what comes first.
+
+The table is written for this project (`data/methods.tsv`): one row an operation, lists separated by `|`. Retrieval uses
+it to understand a question in other words than a tool's, and to bring in steps that nobody named but that must come first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+_COLUMNS = ("operation", "synonyms", "programs", "inputs", "outputs", "prerequisites")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Method:
+    """An analysis operation."""
+
+    operation: str
+    """Its usual name, unique in the table: `single-cell clustering`."""
+    synonyms: tuple[str, ...]
+    """What else people call it; at least one."""
+    programs: tuple[str, ...]
+    """Well-known programs and packages that do it, in lower case; may be empty."""
+    inputs: tuple[str, ...]
+    """Kinds of data it takes, in plain words."""
+    outputs: tuple[str, ...]
+    """Kinds of data it gives."""
+    prerequisites: tuple[str, ...]
+    """Other operations of the table that usually come before it, not necessarily all of them."""
+
+
+@cache
+def load_methods() -> list[Method]:
+    """Return all methods in the order of the table; one shared list, not to be written to."""
+    text = files("engine.retrieval").joinpath("data", "methods.tsv").read_text(encoding="utf-8")
+    header, *lines = text.splitlines()
+    if tuple(header.split("\t")) != _COLUMNS:
+        message = f"methods.tsv has the columns {header!r}; expected {', '.join(_COLUMNS)}"
+        raise ValueError(message)
+    return [_method(line, number) for number, line in enumerate(lines, start=2) if line]
+
+
+@cache
+def methods_by_operation() -> dict[str, Method]:
+    """Return the methods by the name of their operation; not to be written to."""
+    return {method.operation: method for method in load_methods()}
+
+
+def _method(line: str, number: int) -> Method:
+    fields = line.split("\t")
+    if len(fields) != len(_COLUMNS):
+        message = f"methods.tsv line {number} has {len(fields)} fields; expected {len(_COLUMNS)}"
+        raise ValueError(message)
+    operation, *lists = fields
+    synonyms, programs, inputs, outputs, prerequisites = (tuple(part.split("|")) if part else () for part in lists)
+    return Method(
+        operation=operation,
+        synonyms=synonyms,
+        programs=programs,
+        inputs=inputs,
+        outputs=outputs,
+        prerequisites=prerequisites,
+    )

@@ -1,0 +1,68 @@
+"""The working memory of a conversation: what is kept word for word, what was summed up, and how full it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages._engine import attempt
+from pages._session import RUN
+from pages._words import counted, plain, shortened, when
+
+if TYPE_CHECKING:
+    from engine.api import Engine
+
+
+def draw_conversation(engine: Engine) -> None:
+    """Draw the conversation of the open run, or one that is chosen."""
+    memory = engine.memory
+    known = memory.conversation_store.conversations()
+    if not known:
+        st.caption("The questions and answers of a conversation are kept here while it fits what a model can read.")
+        return
+    ids = [name for name, _, _ in known]
+    times = {name: (newest, messages) for name, newest, messages in known}
+    chosen = st.selectbox(
+        "Conversation",
+        ids,
+        index=ids.index(_open_one(engine)) if _open_one(engine) in ids else 0,
+        format_func=lambda name: (
+            f"{when(times[name][0])}  {_title(engine, name)} ({counted(times[name][1], 'message')})"
+        ),
+        key="conversation",
+    )
+    view = memory.view(chosen)
+    share = min(1.0, view.tokens / view.budget) if view.budget else 0.0
+    kind = "counted" if view.exact else "estimated, no tokenizer of a model is known here"
+    st.progress(share, text=f"{view.tokens:,} of {view.budget:,} tokens ({kind})")
+    if view.compressed_messages:
+        st.caption(f"{counted(view.compressed_messages, 'older message')} summed up; the originals are kept.")
+    for message in view.pinned:
+        st.markdown(f":material/keep: {plain(shortened(message.text, 400))}")
+    for summary in view.summaries:
+        with st.expander(
+            f"Messages {summary.first} to {summary.last} in short "
+            f"({summary.tokens_before:,} to {summary.tokens:,} tokens)",
+            icon=":material/compress:",
+            key=f"summary_{summary.first}_{summary.last}_{summary.level}",
+        ):
+            st.markdown(plain(summary.text))
+    for message in view.messages:
+        with st.chat_message("user" if message.role == "user" else "assistant"):
+            st.markdown(plain(shortened(message.text, 700)))
+            label, change = ("Unpin", memory.working.unpin) if message.pinned else ("Pin", memory.working.pin)
+            if st.button(
+                label, key=f"pin_message_{message.number}", type="tertiary", help="A pinned message is never summed up."
+            ) and attempt(lambda change=change, message=message: change(chosen, message.number)):
+                st.rerun()
+
+
+def _open_one(engine: Engine) -> str:
+    run_id = st.session_state.get(RUN, "")
+    return engine.record(run_id).conversation if run_id and engine.has_run(run_id) else ""
+
+
+def _title(engine: Engine, conversation: str) -> str:
+    messages = engine.memory.conversation_store.messages(conversation)
+    return shortened(messages[0].text, 70) if messages else conversation

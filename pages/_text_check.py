@@ -1,0 +1,104 @@
+"""Checks a pasted text: each claim with its label, why, and what supports or denies it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from pages._engine import attempt
+from pages._words import counted, duration, number, plain
+
+if TYPE_CHECKING:
+    from engine.api import Engine
+
+LABELS: dict[str, tuple[str, str, str]] = {
+    "grounded": ("Grounded", ":material/check_circle:", "green"),
+    "inferred": ("Inferred", ":material/route:", "blue"),
+    "ungrounded": ("Not supported here", ":material/help:", "gray"),
+    "contradicted": ("Contradicted", ":material/error:", "red"),
+}
+EXAMPLE = "Imatinib inhibits ABL1. TP53 activates CDKN1A. EGFR is not associated with lung cancer."
+
+
+def draw_text_check(engine: Engine) -> None:
+    """Draw the field, the button and the last outcome."""
+    text = st.text_area(
+        "Text to check",
+        key="check_text",
+        height=130,
+        max_chars=100_000,
+        placeholder="Paste a paragraph, e.g. from a draft, an abstract or a model's answer.",
+    )
+    with st.container(horizontal=True, key="check_buttons"):
+        go = st.button("Check claims", key="check_go", type="primary", icon=":material/fact_check:")
+        st.button("Try an example", key="check_example", on_click=_fill, type="tertiary")
+    if go:
+        if not text.strip():
+            st.caption("Paste a text first.")
+            return
+        found: list[Any] = []
+        with st.spinner("Splitting the text into claims and looking each up..."):
+            if attempt(lambda: found.append(engine.knowledge.check(text))):
+                st.session_state["check_outcome"] = found[0]
+    outcome = st.session_state.get("check_outcome")
+    if outcome is None:
+        st.caption(
+            "Grounded: the graph states it. Inferred: a path of supporting relations leads to it. "
+            "Contradicted: the graph states the opposite. Everything else is not supported here, which does not "
+            "make it wrong."
+        )
+        return
+    draw_check(outcome, key="pasted")
+
+
+def _fill() -> None:
+    st.session_state["check_text"] = EXAMPLE
+    st.session_state.pop("check_outcome", None)
+
+
+def draw_check(outcome: Any, *, key: str) -> None:
+    """Draw a check: the score, then every claim with its evidence."""
+    if not outcome.claims:
+        st.caption("No claim that could be checked was found: no two entities of the graph stand in a relation in it.")
+        return
+    counts = {label: sum(claim.label == label for claim in outcome.claims) for label in LABELS}
+    with st.container(horizontal=True, vertical_alignment="center", key=f"check_score_{key}"):
+        for label, count in counts.items():
+            if count:
+                name, icon, color = LABELS[label]
+                st.badge(f"{name} {count}", icon=icon, color=color)  # type: ignore[arg-type]
+        st.caption(
+            f"Score {number(float(outcome.score))} of 1 · {counted(len(outcome.claims), 'claim')} in "
+            f"{duration(outcome.seconds)}",
+            width="content",
+            help="Mean over the claims: grounded 1, inferred 0.5, not supported 0, contradicted -1.",
+        )
+    for place, claim in enumerate(outcome.claims):
+        _claim(claim, key=f"{key}_{place}")
+
+
+def _claim(claim: Any, *, key: str) -> None:
+    name, icon, color = LABELS[claim.label]
+    with st.container(border=True, key=f"claim_{key}"):
+        with st.container(horizontal=True, vertical_alignment="center", key=f"claim_head_{key}"):
+            st.badge(name, icon=icon, color=color)  # type: ignore[arg-type]
+            st.markdown(plain(claim.text), width="stretch")
+        st.caption(plain(claim.why))
+        if claim.evidence:
+            rows = [
+                {
+                    "What is stated": plain(item.edge),
+                    "By": plain(item.source),
+                    "Confidence": number(float(item.confidence)),
+                }
+                for item in claim.evidence[:12]
+            ]
+            with st.expander(f"Evidence ({len(claim.evidence)})", key=f"claim_evidence_{key}", type="compact"):
+                st.table(rows, border="horizontal", hide_index=True)
+        unsure = [mention for mention in claim.entities if mention.alternatives]
+        for mention in unsure[:3]:
+            others = ", ".join(
+                f"{node.name} ({node.type.value.replace('_', ' ')})" for node in mention.alternatives[:3]
+            )
+            st.caption(plain(f"{mention.text} was read as {mention.node.name}; it could also be {others}."))

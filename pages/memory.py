@@ -1,0 +1,40 @@
+"""Memory: past analyses, facts, the conversation, and what the planner would be told for a question."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages._conversation import draw_conversation
+from pages._engine import run_page
+from pages._episodes import draw_context, draw_episodes
+from pages._facts import draw_facts
+from pages._frame import inside_frame
+from pages._memory_files import draw_transfer
+
+if TYPE_CHECKING:
+    from engine.api import Engine
+
+
+def draw(engine: Engine) -> None:
+    """Draw the tabs."""
+    past, facts, talk, planner, transfer = st.tabs(
+        ["Past analyses", "Facts", "Conversation", "What the planner sees", "Export and import"], key="memory_tabs"
+    )
+    with past:
+        draw_episodes(engine)
+    with facts:
+        draw_facts(engine)
+    with talk:
+        draw_conversation(engine)
+    with planner:
+        draw_context(engine)
+    with transfer:
+        draw_transfer(engine)
+
+
+if inside_frame():
+    st.title("Memory")
+    st.caption("What earlier analyses taught. You can read, correct and delete all of it; nothing leaves this machine.")
+    run_page(draw)

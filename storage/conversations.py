@@ -1,0 +1,127 @@
+"""Conversations in DuckDB: every message ever said, and the summaries that stand for the older ones.
+
+A message's place in its conversation is given inside the write that stores it, so places have no gap and no
+two messages share one, whoever writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from engine.domain.memory import Message, Summary
+from storage import remembered
+from storage.database import Database
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+class DuckConversations:
+    """The `ConversationStore` on disk."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    def append(self, conversation: str, message: Message) -> Message:
+        """Store a message under the conversation's next number and return it numbered."""
+        return self.extend(conversation, [message])[0]
+
+    def extend(self, conversation: str, messages: Sequence[Message]) -> list[Message]:
+        """Append many messages in one transaction and return them numbered."""
+        if not messages:
+            return []
+        with self._db.writing() as connection:
+            last = _last_place(connection, conversation)
+            numbered = [m.model_copy(update={"number": last + i}) for i, m in enumerate(messages, start=1)]
+            _insert(connection, conversation, numbered)
+        return numbered
+
+    def update(self, conversation: str, message: Message) -> None:
+        """Store a newer state of a message (pinned or not).
+
+        Raises:
+            NotFoundError: when the conversation has no message of this number.
+        """
+        with self._db.writing() as connection:
+            if not 1 <= message.number <= _last_place(connection, conversation):
+                raise remembered.unknown_message(conversation, message.number)
+            _insert(connection, conversation, [message])
+
+    def messages(self, conversation: str) -> list[Message]:
+        """Return them in order; empty for an unknown conversation."""
+        with self._db.reading() as connection:
+            rows = connection.execute(
+                "SELECT place, version, payload FROM messages WHERE conversation = ? ORDER BY number", [conversation]
+            ).fetchall()
+        newest = {int(place): (version, payload) for place, version, payload in rows}
+        return [remembered.decode(Message, *newest[place]) for place in sorted(newest)]
+
+    def save_summaries(self, conversation: str, summaries: Sequence[Summary]) -> None:
+        """Make these the conversation's summaries."""
+        rows = [remembered.encode(summary, f"a summary of {conversation}") for summary in summaries]
+        kind, version = remembered.FORMS[Summary]
+        with self._db.writing() as connection:
+            connection.execute("DELETE FROM summaries WHERE conversation = ?", [conversation])
+            remembered.insert(
+                connection,
+                "summaries",
+                {
+                    "conversation": ("VARCHAR", [conversation] * len(rows)),
+                    "place": ("INTEGER", range(len(rows))),
+                    "kind": ("VARCHAR", [kind] * len(rows)),
+                    "version": ("INTEGER", [version] * len(rows)),
+                    "payload": ("JSON", rows),
+                },
+            )
+
+    def summaries(self, conversation: str) -> list[Summary]:
+        """Return the summaries, oldest first."""
+        with self._db.reading() as connection:
+            rows = connection.execute(
+                "SELECT version, payload FROM summaries WHERE conversation = ? ORDER BY place", [conversation]
+            ).fetchall()
+        return [remembered.decode(Summary, *row) for row in rows]
+
+    def conversations(self) -> list[tuple[str, str, int]]:
+        """Return (id, time of the newest message, number of messages), newest first."""
+        with self._db.reading() as connection:
+            rows = connection.execute(
+                """
+                SELECT conversation, arg_max(happened_at, place) AS newest_at, max(place), min(number) AS begun
+                FROM messages GROUP BY conversation ORDER BY newest_at DESC, begun DESC
+                """
+            ).fetchall()
+        return [(str(conversation), str(at), int(count)) for conversation, at, count, _ in rows]
+
+    def forget(self, conversation: str) -> bool:
+        """Remove a conversation for good; False when it was not there."""
+        with self._db.writing() as connection:
+            connection.execute("DELETE FROM summaries WHERE conversation = ?", [conversation])
+            rows = connection.execute("DELETE FROM messages WHERE conversation = ? RETURNING 1", [conversation])
+            return bool(rows.fetchall())
+
+
+def _last_place(connection: duckdb.DuckDBPyConnection, conversation: str) -> int:
+    rows = connection.execute("SELECT coalesce(max(place), 0) FROM messages WHERE conversation = ?", [conversation])
+    return int(rows.fetchall()[0][0])
+
+
+def _insert(connection: duckdb.DuckDBPyConnection, conversation: str, messages: Sequence[Message]) -> None:
+    found = connection.execute("SELECT coalesce(max(number), 0) FROM messages").fetchall()
+    first = int(found[0][0]) + 1
+    kind, version = remembered.FORMS[Message]
+    rows = [remembered.encode(message, f"message {message.number} of {conversation}") for message in messages]
+    remembered.insert(
+        connection,
+        "messages",
+        {
+            "number": ("BIGINT", range(first, first + len(rows))),
+            "conversation": ("VARCHAR", [conversation] * len(rows)),
+            "place": ("INTEGER", [message.number for message in messages]),
+            "happened_at": ("VARCHAR", [message.at for message in messages]),
+            "kind": ("VARCHAR", [kind] * len(rows)),
+            "version": ("INTEGER", [version] * len(rows)),
+            "payload": ("JSON", rows),
+        },
+    )

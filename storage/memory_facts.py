@@ -1,0 +1,113 @@
+"""Facts and conversations without a disk, for tests and for a look that should leave no trace.
+
+Values pass through the same JSON as on disk: a store that hands back the very object it was given would hide
+what is lost on the way.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+from engine.domain.memory import Fact, Message, Summary
+from storage import remembered
+
+
+class MemoryFacts:
+    """The `FactStore` in memory."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._facts: dict[str, str] = {}
+
+    def save(self, facts: Sequence[Fact]) -> None:
+        """Store new facts or newer states, all or none."""
+        rows = {fact.id: remembered.encode(fact, f"fact {fact.id}") for fact in facts}
+        with self._lock:
+            self._facts.update(rows)
+
+    def fact(self, fact_id: str) -> Fact | None:
+        """Return the newest state, or None."""
+        with self._lock:
+            payload = self._facts.get(fact_id)
+        return remembered.decode(Fact, 1, payload) if payload is not None else None
+
+    def facts(self) -> list[Fact]:
+        """Return all, retracted ones too, in the order they were first stored."""
+        with self._lock:
+            rows = list(self._facts.values())
+        return [remembered.decode(Fact, 1, row) for row in rows]
+
+    def forget(self, fact_id: str) -> bool:
+        """Remove it for good; False when it was not there."""
+        with self._lock:
+            return self._facts.pop(fact_id, None) is not None
+
+
+class MemoryConversations:
+    """The `ConversationStore` in memory."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._messages: dict[str, list[str]] = {}
+        self._summaries: dict[str, list[str]] = {}
+
+    def append(self, conversation: str, message: Message) -> Message:
+        """Store a message under the conversation's next number and return it numbered."""
+        return self.extend(conversation, [message])[0]
+
+    def extend(self, conversation: str, messages: Sequence[Message]) -> list[Message]:
+        """Append many messages, all or none, and return them numbered."""
+        if not messages:
+            return []
+        with self._lock:
+            last = len(self._messages.get(conversation, []))
+            numbered = [m.model_copy(update={"number": last + i}) for i, m in enumerate(messages, start=1)]
+            rows = [remembered.encode(m, f"message {m.number} of {conversation}") for m in numbered]
+            self._messages.setdefault(conversation, []).extend(rows)
+        return numbered
+
+    def update(self, conversation: str, message: Message) -> None:
+        """Store a newer state of a message (pinned or not).
+
+        Raises:
+            NotFoundError: when the conversation has no message of this number.
+        """
+        row = remembered.encode(message, f"message {message.number} of {conversation}")
+        with self._lock:
+            if not 1 <= message.number <= len(self._messages.get(conversation, [])):
+                raise remembered.unknown_message(conversation, message.number)
+            self._messages[conversation][message.number - 1] = row
+
+    def messages(self, conversation: str) -> list[Message]:
+        """Return them in order; empty for an unknown conversation."""
+        with self._lock:
+            rows = list(self._messages.get(conversation, []))
+        return [remembered.decode(Message, 1, row) for row in rows]
+
+    def save_summaries(self, conversation: str, summaries: Sequence[Summary]) -> None:
+        """Make these the conversation's summaries."""
+        rows = [remembered.encode(summary, f"a summary of {conversation}") for summary in summaries]
+        with self._lock:
+            self._summaries[conversation] = rows
+
+    def summaries(self, conversation: str) -> list[Summary]:
+        """Return the summaries, oldest first."""
+        with self._lock:
+            rows = list(self._summaries.get(conversation, []))
+        return [remembered.decode(Summary, 1, row) for row in rows]
+
+    def conversations(self) -> list[tuple[str, str, int]]:
+        """Return (id, time of the newest message, number of messages), newest first."""
+        with self._lock:
+            newest = [
+                (conversation, remembered.decode(Message, 1, rows[-1]).at, len(rows))
+                for conversation, rows in reversed(self._messages.items())
+            ]
+        return sorted(newest, key=lambda entry: entry[1], reverse=True)
+
+    def forget(self, conversation: str) -> bool:
+        """Remove a conversation for good; False when it was not there."""
+        with self._lock:
+            self._summaries.pop(conversation, None)
+            return self._messages.pop(conversation, None) is not None

@@ -1,0 +1,125 @@
+"""What a plan takes from past analyses: always with a reason, never over what the question or the data say."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.agents.recall import apply_recall
+from engine.domain.datatypes import DataType
+from engine.domain.memory import Episode, EpisodeSignals, EpisodeStep, Recall, RecalledEpisode
+from engine.domain.plan import Dataset, OpenQuestion, TaskDag, TaskNode
+from engine.toolbox.registry import builtin_tools
+
+
+@pytest.fixture(scope="module")
+def registry():
+    return builtin_tools()
+
+
+def plan(**params) -> TaskDag:
+    data = Dataset(name="counts.csv", path="counts.csv", sha256="0" * 64, type=DataType.COUNT_MATRIX)
+    nodes = [
+        TaskNode(
+            id="n1",
+            name="Differential expression",
+            tool="differential_expression",
+            params=params,
+            inputs={"counts": "data:counts.csv"},
+        ),
+        TaskNode(id="n2", name="Volcano plot", tool="volcano_plot", inputs={"de_table": "n1.de_table"}),
+    ]
+    return TaskDag(question="Which genes change?", datasets=[data], nodes=nodes)
+
+
+def episode(**fields) -> Episode:
+    base = {
+        "id": "ep1",
+        "at": "2026-01-05T10:00:00Z",
+        "task": "genes that respond to dexamethasone",
+        "tools": ["differential_expression", "volcano_plot"],
+        "success": True,
+        "quality": 0.9,
+        "data_types": ["count_matrix"],
+        "result_summary": "812 genes changed.",
+        "run_id": "run_1",
+        "steps": [EpisodeStep(tool="differential_expression", params={"alpha": 0.01}, changed={"alpha": "edit"})],
+    }
+    return Episode(**{**base, **fields})
+
+
+def recalled(*episodes: Episode, score: float = 0.8) -> Recall:
+    items = [RecalledEpisode(episode=e, score=score, signals=EpisodeSignals()) for e in episodes]
+    return Recall(query="q", episodes=items, seconds=0.0)
+
+
+def test_a_parameter_the_user_set_before_is_proposed_again_with_the_reason(registry):
+    made = apply_recall(plan(), recalled(episode()), registry)
+    node = made.node("n1")
+    assert node.params["alpha"] == 0.01
+    assert any("alpha = 0.01 from memory: you set it" in reason and "run_1" in reason for reason in node.reasons)
+
+
+def test_a_repaired_parameter_is_set_from_the_start_as_an_avoided_failure(registry):
+    step = EpisodeStep(tool="differential_expression", params={"alpha": 0.1}, changed={"alpha": "repair"})
+    node = apply_recall(plan(), recalled(episode(steps=[step])), registry).node("n1")
+    assert node.params["alpha"] == 0.1
+    assert any("a repair had to set it after a failure" in reason for reason in node.reasons)
+
+
+def test_what_the_question_already_set_is_kept(registry):
+    node = apply_recall(plan(alpha=0.001), recalled(episode()), registry).node("n1")
+    assert node.params["alpha"] == 0.001
+    assert not any("from memory" in reason for reason in node.reasons)
+
+
+def test_what_the_plan_asks_is_left_to_the_user(registry):
+    asked = plan().model_copy(
+        update={"open_questions": [OpenQuestion(id="q1", text="?", why="", node="n1", param="alpha")]}
+    )
+    assert "alpha" not in apply_recall(asked, recalled(episode()), registry).node("n1").params
+
+
+def test_columns_of_other_data_never_carry_over(registry):
+    step = EpisodeStep(tool="differential_expression", params={"condition": "arm"}, changed={"condition": "edit"})
+    assert "condition" not in apply_recall(plan(), recalled(episode(steps=[step])), registry).node("n1").params
+
+
+def test_a_value_the_tool_does_not_accept_any_more_is_not_taken(registry):
+    step = EpisodeStep(tool="differential_expression", params={"alpha": 7.0}, changed={"alpha": "edit"})
+    assert "alpha" not in apply_recall(plan(), recalled(episode(steps=[step])), registry).node("n1").params
+
+
+def test_a_barely_relevant_episode_changes_no_parameter(registry):
+    made = apply_recall(plan(), recalled(episode(), score=0.3), registry)
+    assert "alpha" not in made.node("n1").params
+
+
+def test_a_reused_pipeline_is_named_in_each_step_and_in_the_notes(registry):
+    made = apply_recall(plan(), recalled(episode(steps=[])), registry)
+    assert all(any("Served before" in reason for reason in node.reasons) for node in made.nodes)
+    assert any("812 genes changed" in note for note in made.notes)
+
+
+def test_other_kinds_of_data_teach_nothing(registry):
+    untouched = plan()
+    assert apply_recall(untouched, recalled(episode(data_types=["survival_table"])), registry) == untouched
+
+
+def test_a_failed_step_of_a_similar_analysis_is_a_warning(registry):
+    step = EpisodeStep(tool="differential_expression", status="failed", error="The design matrix is singular.")
+    made = apply_recall(plan(), recalled(episode(success=False, steps=[step])), registry)
+    assert any("singular" in warning for warning in made.warnings)
+    assert any("Watch this step" in reason for reason in made.node("n1").reasons)
+
+
+def test_nothing_remembered_leaves_the_plan_as_it_is(registry):
+    untouched = plan()
+    assert apply_recall(untouched, recalled(), registry) == untouched
+
+
+def test_of_two_episodes_the_more_relevant_decides(registry):
+    other = episode(
+        id="ep2", steps=[EpisodeStep(tool="differential_expression", params={"alpha": 0.2}, changed={"alpha": "edit"})]
+    )
+    made = apply_recall(plan(), recalled(episode(), other), registry)
+    assert made.node("n1").params["alpha"] == 0.01
