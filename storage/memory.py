@@ -13,6 +13,8 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 from engine.domain.events import EngineEvent
 from engine.domain.hashing import sha256_bytes
 from engine.domain.plan import TaskDag
@@ -226,6 +228,33 @@ class MemoryVectors:
     def ids(self, collection: str) -> list[str]:
         """Return the ids in the collection, in the order they were given; empty for an unknown one."""
         return list(self._collections.get(collection, {}))
+
+    def add(self, collection: str, ids: Sequence[str], vectors: np.ndarray) -> None:
+        """Add rows to a collection, making it if needed; ids that it has already are passed over."""
+        if len(ids) != len(vectors) or len({len(v) for v in vectors}) > 1:
+            raise StorageError(f"The vectors for {collection} cannot be used: ids and vectors do not pair up.")
+        known = self._collections.get(collection, {})
+        rows = {
+            name: _unit(collection, [float(number) for number in vector])
+            for name, vector in reversed(list(zip(ids, vectors, strict=True)))
+        }
+        width = len(next(iter(known.values()))) if known else None
+        fresh = {name: rows[name] for name in dict.fromkeys(ids) if name not in known}
+        if width is not None and any(len(row) != width for row in fresh.values()):
+            raise StorageError(
+                f"The collection {collection} holds vectors of {width} numbers, but the rows to add have "
+                f"{len(next(iter(fresh.values())))}."
+            )
+        if fresh:
+            self._collections[collection] = {**known, **fresh}
+
+    def fetch(self, collection: str, ids: Sequence[str]) -> tuple[list[str], np.ndarray]:
+        """Return those of `ids` that the collection has, in the order asked, and their float32 rows."""
+        known = self._collections.get(collection, {})
+        found = [name for name in ids if name in known]
+        if not found:
+            return [], np.empty((0, 0), dtype=np.float32)
+        return found, np.array([known[name] for name in found], dtype=np.float32)
 
     def drop(self, collection: str) -> None:
         """Remove the collection if it is there."""

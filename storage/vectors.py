@@ -8,7 +8,6 @@ memory is scanned by LanceDB, still exactly.
 
 from __future__ import annotations
 
-import re
 import shutil
 import threading
 import warnings
@@ -20,13 +19,19 @@ from typing import Any
 
 import numpy as np
 
-from engine.domain.hashing import sha256_text
-from engine.errors import IntegrityError, StorageError
 from engine.ports import VectorHit
 from storage import faults
+from storage.vector_rows import check_width, failed, gather, nearest, table_name, unit_matrix, unit_rows
 
 KEPT_IN_MEMORY = 50_000
 """Collections of up to this many rows are searched in a matrix; at 384 numbers a row that is 77 MB."""
+
+
+_MAX_PARTS = 64
+"""Every `add` leaves a part of its own on disk; more of them are joined into one."""
+
+_ASKED_BY_NAME = 200
+"""Up to this many rows are asked for by id; for more, reading everything once is faster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +52,8 @@ class LanceVectors:
         self._connection: Any = None
         self._rows: dict[str, _Rows | None] = {}
         """Collections read so far; None for one too large to keep."""
+        self._known: dict[str, set[str]] = {}
+        """The ids of collections that were added to."""
 
     def replace(self, collection: str, ids: Sequence[str], vectors: Sequence[Sequence[float]]) -> None:
         """Make the collection hold exactly these rows."""
@@ -55,13 +62,13 @@ class LanceVectors:
             return
         rows = _Rows(list(ids), unit_rows(collection, ids, vectors))
         with self._lock:
-            self._rows.pop(collection, None)
+            self._forget(collection)
             try:
-                self._write(_table_name(collection), rows)
+                self._write(table_name(collection), rows)
             except OSError as error:
                 raise faults.from_os(error, self.folder, f"the vectors of {collection}") from error
             except (RuntimeError, ValueError) as error:
-                raise _failed(self.folder, collection, "stored", error) from error
+                raise failed(self.folder, collection, "stored", error) from error
             self._keep(collection, rows)
 
     def search(self, collection: str, vector: Sequence[float], *, top: int) -> list[VectorHit]:
@@ -76,7 +83,7 @@ class LanceVectors:
         if top < 1:
             return []
         if rows is not None:
-            _check_width(collection, rows.matrix.shape[1], len(query))
+            check_width(collection, rows.matrix.shape[1], len(query))
             return nearest(rows.ids, rows.matrix, query, top)
         return [] if table is None else self._scan(collection, table, query, top)
 
@@ -89,11 +96,68 @@ class LanceVectors:
             table = self._table(collection)
         return [] if table is None else self._column(collection, table)
 
+    def add(self, collection: str, ids: Sequence[str], vectors: np.ndarray) -> None:
+        """Add rows to a collection, making it if needed; ids that it has already are passed over.
+
+        One commit: a process killed in the middle leaves the collection as it was.
+        """
+        matrix = unit_matrix(collection, ids, vectors) if len(ids) else np.empty((0, 0), dtype=np.float32)
+        with self._lock:
+            table = self._table(collection)
+            known = self._ids_known(collection, table)
+            first: dict[str, int] = {}
+            for row, name in enumerate(ids):
+                if name not in known:
+                    first.setdefault(name, row)
+            if not first:
+                return
+            rows = _Rows(list(first), matrix[list(first.values())])
+            if table is not None:
+                check_width(collection, table.schema.field("vector").type.list_size, matrix.shape[1], "rows to add")
+            try:
+                if table is None:
+                    self._write(table_name(collection), rows)
+                else:
+                    table.add(_columns(rows))
+                    self._join_parts(table)
+            except OSError as error:
+                self._forget(collection)
+                raise faults.from_os(error, self.folder, f"the vectors of {collection}") from error
+            except (RuntimeError, ValueError) as error:
+                self._forget(collection)
+                raise failed(self.folder, collection, "stored", error) from error
+            known.update(first)
+            self._rows.pop(collection, None)
+
+    def fetch(self, collection: str, ids: Sequence[str]) -> tuple[list[str], np.ndarray]:
+        """Return those of `ids` that the collection has, in the order asked, and their float32 rows.
+
+        The rows have shape (number found, width), with width 0 when nothing was found. What is read is not
+        kept in memory.
+        """
+        with self._lock:
+            rows = self._rows.get(collection)
+            if rows is not None:
+                place = {name: row for row, name in enumerate(rows.ids)}
+                found = [name for name in ids if name in place]
+                return found, rows.matrix[[place[name] for name in found]]
+            table = self._table(collection) if len(ids) else None
+            if table is None:
+                return [], np.empty((0, 0), dtype=np.float32)
+            try:
+                wanted = table.search().select(["id", "vector"])
+                if len(ids) <= _ASKED_BY_NAME:
+                    quoted = ", ".join("'" + name.replace("'", "''") + "'" for name in dict.fromkeys(ids))
+                    wanted = wanted.where(f"id IN ({quoted})")
+                return gather(ids, wanted.to_batches())
+            except (RuntimeError, ValueError, OSError, KeyError) as error:
+                raise failed(self.folder, collection, "read", error) from error
+
     def drop(self, collection: str) -> None:
         """Remove the collection if it is there."""
         with self._lock:
-            self._rows.pop(collection, None)
-            place = self._place(_table_name(collection))
+            self._forget(collection)
+            place = self._place(table_name(collection))
             try:
                 if place.is_dir():
                     shutil.rmtree(place)
@@ -102,14 +166,10 @@ class LanceVectors:
 
     def _write(self, name: str, rows: _Rows) -> None:
         """Store the rows in one step: a reader finds the old collection or the new one."""
-        import pyarrow as pa
-
         if self.folder.exists() and not self.folder.is_dir():
             self.folder.unlink()
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        width = rows.matrix.shape[1]
-        vectors = pa.FixedSizeListArray.from_arrays(pa.array(rows.matrix.reshape(-1)), width)
-        data = pa.table({"id": pa.array(rows.ids, pa.string()), "vector": vectors})
+        data = _columns(rows)
         table = None
         if self._place(name).exists():
             try:
@@ -119,10 +179,24 @@ class LanceVectors:
                 shutil.rmtree(self._place(name), ignore_errors=True)
         if table is None:
             table = self._connect(anew=True).create_table(name, data, mode="create")
-        with warnings.catch_warnings():
-            # It warns of readers of older versions; there are none, the workspace has one process.
-            warnings.simplefilter("ignore")
-            table.optimize(cleanup_older_than=timedelta(0), delete_unverified=True)
+        _tidy(table)
+
+    def _join_parts(self, table: Any) -> None:
+        if table.stats()["fragment_stats"]["num_fragments"] > _MAX_PARTS:
+            _tidy(table)
+
+    def _ids_known(self, collection: str, table: Any) -> set[str]:
+        """Return the collection's ids, read once."""
+        if table is None:
+            self._forget(collection)
+        if collection not in self._known:
+            self._known[collection] = set() if table is None else set(self._column(collection, table))
+        return self._known[collection]
+
+    def _forget(self, collection: str) -> None:
+        """Let go of what is in memory of a collection."""
+        self._rows.pop(collection, None)
+        self._known.pop(collection, None)
 
     def _connect(self, *, anew: bool = False) -> Any:
         import lancedb
@@ -136,13 +210,13 @@ class LanceVectors:
 
     def _table(self, collection: str) -> Any:
         """Return LanceDB's table, or None for an unknown collection."""
-        name = _table_name(collection)
+        name = table_name(collection)
         if not self._place(name).is_dir():
             return None
         try:
             return self._connect().open_table(name)
         except (RuntimeError, ValueError, OSError) as error:
-            raise _failed(self.folder, collection, "read", error) from error
+            raise failed(self.folder, collection, "read", error) from error
 
     def _load(self, collection: str) -> _Rows | None:
         """Return the collection from memory, reading it first when it is small enough to keep."""
@@ -159,7 +233,7 @@ class LanceVectors:
             ids = data["id"].to_pylist()
             flat = data["vector"].combine_chunks().flatten().to_numpy()
         except (RuntimeError, ValueError, OSError, KeyError) as error:
-            raise _failed(self.folder, collection, "read", error) from error
+            raise failed(self.folder, collection, "read", error) from error
         self._rows[collection] = _Rows(ids, flat.reshape(len(ids), -1))
         return self._rows[collection]
 
@@ -171,10 +245,10 @@ class LanceVectors:
             rows = table.search().select(["id"]).limit(table.count_rows()).to_arrow()
             return rows["id"].to_pylist()
         except (RuntimeError, ValueError, OSError) as error:
-            raise _failed(self.folder, collection, "read", error) from error
+            raise failed(self.folder, collection, "read", error) from error
 
     def _scan(self, collection: str, table: Any, query: np.ndarray, top: int) -> list[VectorHit]:
-        _check_width(collection, table.schema.field("vector").type.list_size, len(query))
+        check_width(collection, table.schema.field("vector").type.list_size, len(query))
         try:
             found = (
                 table.search(query, vector_column_name="vector")
@@ -185,73 +259,23 @@ class LanceVectors:
                 .to_arrow()
             )
         except (RuntimeError, ValueError, OSError) as error:
-            raise _failed(self.folder, collection, "searched", error) from error
+            raise failed(self.folder, collection, "searched", error) from error
         pairs = zip(found["id"].to_pylist(), found["_distance"].to_pylist(), strict=True)
         hits = [VectorHit(id=name, score=1.0 - distance) for name, distance in pairs]
         return sorted(hits, key=lambda hit: (-hit.score, hit.id))
 
 
-def unit_rows(collection: str, ids: Sequence[str], vectors: Sequence[Sequence[float]]) -> np.ndarray:
-    """Return the vectors as rows of length 1, having refused what has no direction or does not fit.
+def _columns(rows: _Rows) -> Any:
+    """Return the rows as LanceDB stores them."""
+    import pyarrow as pa
 
-    Raises:
-        StorageError: when ids and vectors do not pair up, an id comes twice, or a vector is not usable.
-    """
-    if len(ids) != len(vectors):
-        raise _bad(collection, f"{len(ids)} ids came with {len(vectors)} vectors")
-    if len(set(ids)) != len(ids):
-        twice = next(name for name in ids if list(ids).count(name) > 1)
-        raise _bad(collection, f"the id {twice!r} came more than once")
-    widths = {len(vector) for vector in vectors}
-    if len(widths) > 1 or 0 in widths:
-        raise _bad(collection, f"the vectors have {sorted(widths)} numbers instead of all the same")
-    matrix = np.asarray(vectors, dtype=np.float32).reshape(len(ids), -1)
-    lengths = np.linalg.norm(matrix.astype(np.float64), axis=1)
-    wrong = np.flatnonzero(~np.isfinite(lengths) | (lengths == 0))
-    if len(wrong):
-        raise _bad(collection, f"the vector of {ids[int(wrong[0])]!r} is zero or not finite")
-    return (matrix / lengths[:, None]).astype(np.float32)
+    vectors = pa.FixedSizeListArray.from_arrays(pa.array(rows.matrix.reshape(-1)), rows.matrix.shape[1])
+    return pa.table({"id": pa.array(rows.ids, pa.string()), "vector": vectors})
 
 
-def nearest(ids: Sequence[str], matrix: np.ndarray, query: np.ndarray, top: int) -> list[VectorHit]:
-    """Return the `top` rows most similar to `query`, ties in the order of their ids."""
-    scores = np.clip(matrix @ query, -1.0, 1.0)
-    count = min(top, len(ids))
-    # All rows as good as the last one wanted are candidates, so that a tie is not broken by chance.
-    bar = np.partition(scores, len(ids) - count)[len(ids) - count]
-    candidates = [(-float(scores[row]), ids[row]) for row in np.flatnonzero(scores >= bar).tolist()]
-    return [VectorHit(id=name, score=-score) for score, name in sorted(candidates)[:count]]
-
-
-def _check_width(collection: str, stored: int, asked: int) -> None:
-    if stored != asked:
-        raise StorageError(
-            f"The collection {collection} holds vectors of {stored} numbers, but the query has {asked}: they come "
-            "from different embedding models.",
-            advice="Rebuild the collection with the model in use.",
-        )
-
-
-def _table_name(collection: str) -> str:
-    """Return a name LanceDB and every file system accept, different for every collection."""
-    readable = re.sub(r"[^A-Za-z0-9]+", "_", collection)[:40].strip("_") or "collection"
-    return f"{readable}-{sha256_text(collection)[:16]}"
-
-
-def _bad(collection: str, what: str) -> StorageError:
-    return StorageError(
-        f"The vectors for {collection} cannot be used: {what}.", advice="Embed the texts again, then store them."
-    )
-
-
-def _failed(folder: Path, collection: str, done: str, error: Exception) -> StorageError:
-    """Return the error for LanceDB's own: damage for reading, for writing whatever it said."""
-    text = str(error)
-    if "No space left" in text or "os error 28" in text:
-        return faults.disk_full(folder, f"the vectors of {collection}")
-    first = text.strip().splitlines()[0][:200] if text.strip() else type(error).__name__
-    kind = StorageError if done == "stored" else IntegrityError
-    return kind(
-        f"The vectors of {collection} in {folder} cannot be {done} ({first}).",
-        advice="They are only a copy: rebuild the index, or remove the folder and start again.",
-    )
+def _tidy(table: Any) -> None:
+    """Join the parts of a table and remove those that nothing refers to any more."""
+    with warnings.catch_warnings():
+        # It warns of readers of older versions; there are none, the workspace has one process.
+        warnings.simplefilter("ignore")
+        table.optimize(cleanup_older_than=timedelta(0), delete_unverified=True)

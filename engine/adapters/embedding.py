@@ -182,7 +182,7 @@ class _SentenceTransformer:
 
             self._model: Any = SentenceTransformer(str(folder), local_files_only=True, device="cpu")
             self.dimensions = int(self._model.get_embedding_dimension() or 0)
-        except Exception as error:  # noqa: BLE001 - a broken folder makes these libraries raise almost anything
+        except Exception as error:
             first = str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__
             raise ModelUnavailable(
                 f"The embedding model {label!r} in {folder} cannot be loaded: {first}",

@@ -1,8 +1,10 @@
 """Does once, at installation, what would otherwise make a first use or every step slow.
 
-The embedding model is brought into the form that loads in a fraction of a second (`embedding_export`). And umap, pynndescent and scanpy compile functions with numba at first use: up to half a minute a step. Steps may
-read a shared cache of compiled functions but never write it (it is code that later steps run), so it is filled
-here, by Biodesk's own code: at installation (`make run` does it), or by `python -m engine.adapters.warm_up`.
+The embedding model is brought into the form that loads in a fraction of a second (`embedding_export`). And
+what single-cell libraries would compile again in every step is compiled: umap, pynndescent and scanpy compile
+functions with numba at first use, up to half a minute a step. Steps may read a shared cache of compiled functions
+but never write it (it is code that later steps run), so it is filled here, by Biodesk's own code: at installation
+(`make run` does it), or by `python -m engine.adapters.warm_up`.
 """
 
 from __future__ import annotations
@@ -16,7 +18,6 @@ from pathlib import Path
 
 from platformdirs import user_cache_path
 
-from engine.adapters.embedding import DefaultEmbedder
 from engine.errors import ModelUnavailable
 
 _PACKAGES = ("numba", "umap-learn", "pynndescent", "scanpy", "numpy")
@@ -60,6 +61,8 @@ def fill(cache: Path) -> bool:
 
 def prepare_embedding(cache: Path | None = None) -> str:
     """Make the embedding model's fast form unless it is there; return "" or, in one sentence, why that failed."""
+    from engine.adapters.embedding import DefaultEmbedder
+
     embedder = DefaultEmbedder(cache)
     try:
         embedder.warm()
