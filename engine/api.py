@@ -411,16 +411,16 @@ def builtin_tool_specs() -> list[ToolSpec]:
 
 def public_sources() -> list[dict[str, Any]]:
     """Return the public sources of knowledge that can be fetched, without opening a workspace."""
-    from engine.knowledge.fetch import SOURCES
+    from engine.knowledge.catalogue_of_sources import SOURCES
 
-    return [source.as_dict() for source in SOURCES.values()]
+    return [source.model_dump(mode="json") for source in SOURCES.values()]
 
 
 def graph_formats() -> dict[str, str]:
     """Return the formats of knowledge that can be imported and what each is."""
     from engine.knowledge.importers import read
 
-    return {name: info.what for name, info in read.FORMATS.items()}
+    return {name: info.description for name, info in read.FORMATS.items()}
 
 
 def edge_type_names(codes: Any) -> list[str]:
@@ -435,7 +435,7 @@ def preview_graph_files(fmt: str, files: Sequence[Path]) -> Any:
     """Return the first nodes and edges an import would read, without opening a workspace."""
     from engine.knowledge.importers import read
 
-    return read.preview(read.detect(files) if fmt == "auto" else fmt, files)
+    return read.preview(fmt, files)
 
 
 def read_plan(path: Path | str) -> TaskDag:

@@ -82,7 +82,7 @@ def _change(engine: Engine, views: list[Any]) -> None:
 def _send(engine: Engine, fact_id: str) -> None:
     sent: list[Any] = []
     if attempt(lambda: sent.append(engine.memory.to_graph([fact_id]))):
-        _, skipped = sent[0]
+        skipped = sent[0].skipped
         if skipped:
             st.caption(plain(f"It could not be sent: {'; '.join(str(reason) for reason in skipped)}"))
         else:

@@ -149,8 +149,49 @@ MIGRATIONS: tuple[Migration, ...] = (
             "CREATE TABLE graph_relations (relation INTEGER NOT NULL, name VARCHAR NOT NULL)",
         ),
     ),
-    Migration(4, "m0004_catalogues", ("SELECT 1",)),
-    Migration(5, "m0005_episodes", ("SELECT 1",)),
+    Migration(
+        4,
+        "m0004_catalogues",
+        (
+            # No key is declared: a catalogue is replaced as a whole, and DuckDB would see a key that is deleted
+            # and stored again in one transaction as stored twice.
+            """
+            CREATE TABLE catalogues (
+                name VARCHAR NOT NULL,
+                kind VARCHAR NOT NULL,
+                version INTEGER NOT NULL,
+                payload JSON NOT NULL
+            )
+            """,
+            """
+            CREATE TABLE catalogue_entries (
+                catalogue VARCHAR NOT NULL,
+                name VARCHAR NOT NULL,
+                kind VARCHAR NOT NULL,
+                version INTEGER NOT NULL,
+                payload JSON NOT NULL
+            )
+            """,
+        ),
+    ),
+    Migration(
+        5,
+        "m0005_episodes",
+        (
+            "CREATE SEQUENCE episode_numbers",
+            # Every state of an episode is a row; the highest number is the episode as it is now. No primary key:
+            # it would make storing a hundred thousand at once slow, and the sequence never gives a number twice.
+            """
+            CREATE TABLE episodes (
+                number BIGINT NOT NULL DEFAULT nextval('episode_numbers'),
+                episode_id VARCHAR NOT NULL,
+                kind VARCHAR NOT NULL,
+                version INTEGER NOT NULL,
+                payload JSON NOT NULL
+            )
+            """,
+        ),
+    ),
     Migration(
         6,
         "m0006_facts_conversations",

@@ -87,7 +87,7 @@ def insert(connection: duckdb.DuckDBPyConnection, table: str, columns: dict[str,
     """
     length = len(next(iter(columns.values()))[1])
     places = ", ".join(f"unnest(?::{kind}[])" for kind, _ in columns.values())
-    statement = f"INSERT INTO {table} ({', '.join(columns)}) SELECT {places}"  # noqa: S608: names of our own
+    statement = f"INSERT INTO {table} ({', '.join(columns)}) SELECT {places}"
     for start in range(0, length, _BATCH):
         connection.execute(statement, [list(values[start : start + _BATCH]) for _, values in columns.values()])
 

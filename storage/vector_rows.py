@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -68,11 +68,12 @@ def gather(wanted: Sequence[str], batches: Iterable[pa.RecordBatch]) -> tuple[li
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    is_in: Any = pc.is_in  # pyright: ignore[reportAttributeAccessIssue] - made at import time
     values = pa.array(list(dict.fromkeys(wanted)), pa.string())
     ids: list[str] = []
     parts: list[np.ndarray] = []
     for batch in batches:
-        hits = batch.filter(pc.is_in(batch["id"], values))
+        hits = batch.filter(is_in(batch["id"], values))
         if hits.num_rows:
             ids.extend(hits["id"].to_pylist())
             parts.append(hits["vector"].flatten().to_numpy(zero_copy_only=False).reshape(hits.num_rows, -1))

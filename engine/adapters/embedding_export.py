@@ -15,6 +15,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,7 @@ CANARY = "Differential expression of genes between two groups of samples"
 """A text whose vector is kept beside the form, to see at every start that it still gives the same."""
 
 _SECONDS = 900
+_MAKING = ".making-"
 _MIN_COSINE = 0.99999
 _SAMPLES = (
     CANARY,
@@ -88,7 +91,8 @@ def export(source: Path, target: Path) -> None:
         ModelUnavailable: when the export does not give the same vectors as the model.
     """
     target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".making-", ignore_cleanup_errors=True) as temporary:
+    _sweep(target.parent)
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=_MAKING, ignore_cleanup_errors=True) as temporary:
         made = Path(temporary) / "export"
         made.mkdir(mode=0o700)
         canary, cosine = _write_model(source, made)
@@ -102,6 +106,14 @@ def export(source: Path, target: Path) -> None:
         }
         (made / MANIFEST_FILE).write_text(json.dumps(facts), encoding="utf-8")
         _put_in_place(made, target)
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what a process left that was killed while it made an export."""
+    for left in folder.glob(f"{_MAKING}*"):
+        with suppress(OSError):
+            if time.time() - left.stat().st_mtime > 2 * _SECONDS:
+                shutil.rmtree(left)
 
 
 def _put_in_place(made: Path, target: Path) -> None:

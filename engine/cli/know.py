@@ -166,10 +166,10 @@ def _contradictions(memory: Any, options: argparse.Namespace) -> int:
 
 
 def _to_graph(memory: Any, options: argparse.Namespace) -> int:
-    done, skipped = memory.to_graph(options.ids)
-    document = {"import": done.model_dump(mode="json"), "skipped": skipped}
-    text = f"{done.edges_read} facts are in the graph now."
-    return _emit(options, document, "\n".join([text, *[f"  passed over: {reason}" for reason in skipped]]))
+    done = memory.to_graph(options.ids)
+    document = {"sent": done.sent, "skipped": done.skipped}
+    text = f"{len(done.sent)} facts are in the graph now."
+    return _emit(options, document, "\n".join([text, *[f"  passed over: {reason}" for reason in done.skipped]]))
 
 
 def _working(memory: Any, options: argparse.Namespace) -> int:
@@ -182,8 +182,8 @@ def _working(memory: Any, options: argparse.Namespace) -> int:
 
 def _export(memory: Any, options: argparse.Namespace) -> int:
     done = memory.export(Path(options.path))
-    text = f"{done.episodes} episodes, {done.facts} facts and {done.messages} messages were written to {options.path}."
-    return _emit(options, done.model_dump(mode="json"), text)
+    told = ", ".join(f"{count} {kind}" for kind, count in done.items())
+    return _emit(options, done, f"Written to {options.path}: {told}.")
 
 
 def _import(memory: Any, options: argparse.Namespace) -> int:
@@ -285,7 +285,8 @@ def _import_graph(graph: Any, options: argparse.Namespace) -> int:
 
 def _fetch(graph: Any, options: argparse.Namespace) -> int:
     folder = Path(options.to) if options.to else graph.folder.parent / "downloads" / options.name
-    files = graph.fetch(options.name, folder, progress=_Counter(options, "{:,} of {:,} bytes"))
+    counter = _Counter(options, "{:,} of {:,} bytes")
+    files = graph.fetch(options.name, folder, progress=lambda _name, got, of: counter(got, of))
     if options.bring:
         done = graph.import_fetched(options.name, files, progress=_Counter(options, "{:,} nodes and {:,} edges read"))
         return _emit(options, done.model_dump(mode="json"), show.graph_import_text(done))

@@ -325,7 +325,9 @@ def preview_text(seen: Any) -> str:
 
 def public_sources_text(listed: list[dict[str, Any]]) -> str:
     """Return what can be fetched."""
-    return "\n".join(f"{item['name']:<14} {item['what']} ({item['license']})" for item in listed)
+    return "\n".join(
+        f"{item['name']:<14} {item['title']}: {item['description']} ({item['license']})" for item in listed
+    )
 
 
 def enriched_text(found: list[Any]) -> str:

@@ -32,10 +32,12 @@ from engine.domain.knowledge import (
 )
 from engine.errors import NotFoundError
 from engine.knowledge import enrichment, fetch, paths, queries, search, starter
+from engine.knowledge.catalogue_of_sources import SOURCES
 from engine.knowledge.csr import CsrGraph, open_graph
 from engine.knowledge.grounding import check_text
 from engine.knowledge.importers import read
 from engine.knowledge.linking import EntityLinker
+from engine.knowledge.resolve import Resolver
 from engine.ports import CancelToken, ChatModel, Clock, GraphStore
 
 Progress = Callable[[int, int], None]
@@ -53,6 +55,7 @@ class KnowledgeBase:
     _guard: threading.Lock = field(default_factory=threading.Lock)
     _view: CsrGraph | None = None
     _linker: tuple[int, EntityLinker] | None = None
+    _resolver: tuple[int, Resolver] | None = None
     _starter_checked: bool = False
 
     # ==== the graph itself ====
@@ -158,16 +161,9 @@ class KnowledgeBase:
 
     def gene_ids(self, genes: Sequence[str]) -> list[str]:
         """Return the ids of the genes that are in the graph, by symbol, alias or id."""
-        view, linker = self.view(), self.linker()
-        found: list[str] = []
-        for gene in genes:
-            if view.number(gene) >= 0:
-                found.append(gene)
-                continue
-            exact = linker.resolve(gene, NodeType.GENE)
-            if exact is not None:
-                found.append(exact)
-        return list(dict.fromkeys(found))
+        resolve = self.resolver()
+        found = [resolve(gene, NodeType.GENE) for gene in genes]
+        return list(dict.fromkeys(node for node in found if node is not None))
 
     # ==== text ====
 
@@ -195,19 +191,23 @@ class KnowledgeBase:
         Raises:
             DataError: for a file that is not what the format says; the message names the line.
         """
-        fmt = read.detect(files) if fmt == "auto" else fmt
-        source, batches, warnings = read.open_import(fmt, files, name=name, resolve=self._resolver())
+        source, batches, warnings = read.open_import(fmt, files, name=name, resolve=self.resolver())
         source = source.model_copy(update={"at": self.clock.now()})
         done = self.store.add(source, batches, progress=progress, cancel=cancel)
         return done.model_copy(update={"warnings": [*done.warnings, *warnings]})
 
-    def preview(self, fmt: str, files: Sequence[Path]) -> Any:
+    def preview(self, fmt: str, files: Sequence[Path]) -> read.ImportPreview:
         """Return the first nodes and edges an import would read."""
-        return read.preview(read.detect(files) if fmt == "auto" else fmt, files)
+        return read.preview(fmt, files, resolve=self.resolver())
 
     def fetch(self, name: str, folder: Path, **options: Any) -> list[Path]:
-        """Download a public source and return its files."""
+        """Download a public source and return its files (see `engine.knowledge.fetch.fetch`)."""
         return fetch.fetch(name, folder, **options)
+
+    def import_fetched(self, name: str, files: Sequence[Path], *, progress: Progress | None = None) -> GraphImport:
+        """Import what `fetch` brought."""
+        source = SOURCES[name.strip().lower()]
+        return self.import_files(source.format, files, name=source.title, progress=progress)
 
     def learn(self, source: GraphSource, batches: Iterable[NodeRows | EdgeRows]) -> GraphImport:
         """Store what a run or a remembered fact states."""
@@ -222,6 +222,10 @@ class KnowledgeBase:
         """
         self.store.remove_source(source_id)
 
-    def _resolver(self) -> Callable[[str, NodeType], str | None] | None:
-        linker = self.linker()
-        return linker.resolve
+    def resolver(self) -> Resolver:
+        """Return the exact lookup of symbols and identifiers in the newest version."""
+        view = self.view()
+        with self._guard:
+            if self._resolver is None or self._resolver[0] != view.version:
+                self._resolver = (view.version, Resolver(view))
+            return self._resolver[1]

@@ -10,6 +10,7 @@ used, provided that it is shorter and states no number that the text does not.
 from __future__ import annotations
 
 import heapq
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -120,13 +121,14 @@ def _weighed(passages: Sequence[Passage]) -> list[_Sentence]:
         for place, text in enumerate(split_sentences(passage.text)):
             numbers = numbers_in(text)
             named = {found.group().casefold() for found in _NAMED.finditer(text)}
-            weight = 0.5 + min(len(numbers), 4) * 0.5 + min(len(_DECISION.findall(text)), 3) * 0.7
+            weight = 0.5 + min(len(numbers), 4) * 0.5 + min(len(named), 4) * 0.4
+            weight += min(len(_DECISION.findall(text)), 3) * 0.7
             if text.endswith(_QUESTION_MARKS):
                 weight += 1.0
             if place == 0:
                 weight += 1.2 if asked else 0.4  # an answer begins where the message after a question does
             if passage.speaker == "user":
-                weight += 0.4  # what was asked for cannot be worked out again
+                weight += 0.8  # what was asked for cannot be worked out again
             if _FILLER.match(text):
                 weight = 0.05
             terms = frozenset(named | {f"#{value}" for value in numbers})
@@ -140,13 +142,14 @@ def _choose(
 ) -> list[_Sentence]:
     """Take sentences greedily by gain per token; gains only fall, so a heap of old gains is enough."""
     covered: set[str] = set()
+    said: set[str] = set()
     taken: set[int] = set()
     begun: set[int] = set()
     left = limit
 
     def gain(sentence: _Sentence) -> float:
         fresh = len(sentence.terms - covered)
-        return (sentence.weight + 0.8 * min(fresh, 8)) / (4 + sentence.tokens) ** 0.7
+        return (sentence.weight + 0.8 * min(fresh, 8)) / math.sqrt(4 + sentence.tokens)
 
     heap = [(-gain(sentence), sentence.place) for sentence in sentences]
     heapq.heapify(heap)
@@ -159,8 +162,10 @@ def _choose(
             continue
         speaker = passages[sentence.passage].speaker
         lead = counter.count(f"{speaker}: ") if speaker and sentence.passage not in begun else 0
-        if sentence.tokens + lead > left:
+        once = sentence.text.casefold()
+        if once in said or sentence.tokens + lead > left:
             continue
+        said.add(once)
         left -= sentence.tokens + lead
         taken.add(place)
         begun.add(sentence.passage)

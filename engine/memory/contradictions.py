@@ -56,6 +56,7 @@ _PHRASES: dict[str, str] = {
     "present_in": "present_in", "found_in": "present_in", "up_regulates": "upregulates",
     "down_regulates": "downregulates", "sensitive_to": "sensitive_to", "resistant_to": "resistant_to",
     "protects_against": "protects_against", "protects_from": "protects_against", "risk_factor_for": "raises_risk_of",
+    "decreases_risk_of": "protects_against", "decreases_the_risk_of": "protects_against",
     "increases_risk_of": "raises_risk_of", "increases_the_risk_of": "raises_risk_of", "stage": "has_stage",
     "grade": "has_grade", "sex": "has_sex", "age": "has_age", "similar_to": "resembles", "has": "has", "have": "has",
     "had": "has", "is": "is", "are": "is", "was": "is", "were": "is", "be": "is", "without": "lacks",
@@ -75,21 +76,37 @@ for _one, _others in {
         _OPPOSITES[_one] = _OPPOSITES.get(_one, frozenset()) | {_other}
         _OPPOSITES[_other] = _OPPOSITES.get(_other, frozenset()) | {_one}
 
+_ANTONYMS: dict[str, frozenset[str]] = {}
+for _one, _other in (
+    ("benign", "malignant"), ("benign", "pathogenic"), ("essential", "dispensable"), ("essential", "nonessential"),
+    ("positive", "negative"), ("significant", "nonsignificant"), ("sensitive", "resistant"), ("present", "absent"),
+    ("oncogene", "tumorsuppressor"), ("viable", "lethal"),
+):  # fmt: skip
+    _ANTONYMS[_one] = _ANTONYMS.get(_one, frozenset()) | {_other}
+    _ANTONYMS[_other] = _ANTONYMS.get(_other, frozenset()) | {_one}
+
 _DENIALS: dict[str, str] = {"absent_in": "expressed_in", "lacks": "has"}
 """Relations that are another one denied."""
 
 _SYMMETRIC = {edge.value for edge in SYMMETRIC}
 _NEGATION = re.compile(
-    r"(?:^|_)(?:(?:do|does|did|is|are|was|were|has|have|can)_(?:not|no)|(?:doesn|don|didn|isn|aren|wasn|hasn|can)_?t"
-    r"|cannot|not|never|no|fails_to)(?=_|$)"
+    r"(?:^|(?<=_))(?:(?:do|does|did)_not|(?:doesn|don|didn)_?t|(?:(?P<verb>is|are|was|were|has|have|had)n_?t)"
+    r"|cannot|can_?t|not|never|no|fails_to)(?=_|$)"
 )
-_AUXILIARY = re.compile(r"^(?:(?:is|are|was|were|been|be|has_been|have_been|can|could|may|might|directly|strongly)_)+")
+_AUXILIARY = re.compile(
+    r"^(?:(?:is|are|was|were|been|be|has_been|have_been|can|could|may|might|directly|strongly|a|an|the)_)+(?=\w)"
+)
+_REVERSED: dict[str, tuple[str, bool]] = {
+    "upregulates_in": ("upregulates", True), "downregulates_in": ("downregulates", True),
+    "treats_with": ("treats", True), "express": ("expressed_in", True), "expresses": ("expressed_in", True),
+    "expressing": ("expressed_in", True), "expressed_by": ("expressed_in", False),
+}  # fmt: skip
+"""Phrases whose direction their grammar does not tell -> relation, and whether the object acts on the subject."""
 
 _GREEK = {"α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "epsilon", "κ": "kappa", "λ": "lambda",
           "μ": "u", "ω": "omega"}  # fmt: skip
 _ALIASES = {"p53": "tp53", "her2": "erbb2", "pd1": "pdcd1", "pdl1": "cd274", "cmyc": "myc", "tnfalpha": "tnf",
-            "tnfa": "tnf", "ifngamma": "ifng", "il1beta": "il1b", "il1alpha": "il1a", "cox2": "ptgs2",
-            "tumour": "tumor", "tcells": "tcell", "bcells": "bcell", "nkcells": "nkcell"}  # fmt: skip
+            "tnfa": "tnf", "ifngamma": "ifng", "il1beta": "il1b", "il1alpha": "il1a", "cox2": "ptgs2"}  # fmt: skip
 """Everyday names of one thing that only one entity has; whatever needs more than this is the graph's to link."""
 _ROMAN = {"i": "1", "ii": "2", "iii": "3", "iv": "4", "v": "5"}
 
@@ -136,11 +153,12 @@ def entity_key(text: str) -> str:
     """
     folded = unicodedata.normalize("NFKC", text).casefold().strip()
     folded = "".join(_GREEK.get(sign, sign) for sign in folded)
-    folded = re.sub(r"[\u2010-\u2015\u2212_\s-]+", "-", folded)
-    quantity = parse_quantity(folded.replace("-", " ") if not folded.startswith("-") else folded)
+    quantity = parse_quantity(folded)
     if quantity is not None:
         return canonical(quantity)
-    key = re.sub(r"(?<!\d)-|-(?!\d)", "", folded).strip()
+    folded = re.sub(r"[\u2010-\u2015\u2212_\s-]+", "-", folded)
+    key = re.sub(r"(?<!\d)-|-(?!\d)", "", folded).replace("tumour", "tumor")
+    key = re.sub(r"cells$", "cell", key)
     return _ALIASES.get(key, key) or folded
 
 
@@ -148,18 +166,25 @@ def relation_of(predicate: str) -> Relation:
     """Return a predicate in one form: `is not activated by` is `activates`, denied and passive."""
     words = re.sub(r"[^\w]+", "_", unicodedata.normalize("NFKC", predicate).casefold()).strip("_")
     words = re.sub(r"_+", "_", words)
-    bare, denials = _NEGATION.subn("", words)
-    bare = bare.strip("_")
+    bare, denials = _NEGATION.subn(lambda found: found["verb"] or "", words)
+    bare = re.sub(r"_+", "_", bare).strip("_") or "is"
     denied = denials % 2 == 1
-    if not bare:
-        # Nothing but the verb was denied: `is not`, `has no`.
-        bare = "has" if words.startswith(("has", "have")) else "is"
-    passive = bare.endswith("_by")
-    plain = _AUXILIARY.sub("", bare[:-3] if passive else bare) or bare
-    name = _named(plain) if plain not in ("a", "an") else "subclass_of"
+    name, passive = _directed(bare)
     if name in _DENIALS:
         name, denied = _DENIALS[name], not denied
     return Relation(name, denied, passive)
+
+
+def _directed(words: str) -> tuple[str, bool]:
+    """Return the relation some words name, and whether the object acts on the subject."""
+    if words in _PHRASES:
+        return _PHRASES[words], False
+    plain = _AUXILIARY.sub("", words)
+    if plain in _REVERSED:
+        return _REVERSED[plain]
+    passive = plain.endswith("_by")
+    name = _named(plain[:-3] if passive else plain)
+    return _REVERSED.get(name, (name, passive))
 
 
 def _named(words: str) -> str:
@@ -227,7 +252,9 @@ def exclude_each_other(a: Statement, b: Statement, functional: frozenset[str] = 
     if a.object == b.object:
         if a.relation == b.relation:
             return a.denied != b.denied
-        return not a.denied and not b.denied and b.relation in _OPPOSITES.get(a.relation, frozenset())
+        return not a.denied and not b.denied and _opposite(a.relation, b.relation)
+    if a.relation == b.relation == "is" and not a.denied and not b.denied:
+        return b.object in _ANTONYMS.get(a.object, frozenset())
     if a.relation != b.relation or not (has_one_object(a, functional) and has_one_object(b, functional)):
         return False
     one, other = quantity_of(a), quantity_of(b)
@@ -238,6 +265,15 @@ def exclude_each_other(a: Statement, b: Statement, functional: frozenset[str] = 
     return not _refines(a.relation, a.object, b.object)
 
 
+def _opposite(one: str, other: str) -> bool:
+    """Say whether two relations deny each other, with the same words after the verb or none."""
+    if other in _OPPOSITES.get(one, frozenset()):
+        return True
+    verb, _, rest = one.partition("_")
+    against, _, same = other.partition("_")
+    return bool(rest) and rest == same and against in _OPPOSITES.get(verb, frozenset())
+
+
 def _refines(relation: str, one: str, other: str) -> bool:
     """Say whether one object is the other, said more exactly: 17q21 lies on 17, IIIA is a III."""
     short, long = sorted((one, other), key=len)
@@ -245,5 +281,5 @@ def _refines(relation: str, one: str, other: str) -> bool:
         return False
     rest = long[len(short) :]
     if relation == "located_on_chromosome":
-        return rest[:1] in ("p", "q", ".") or rest[:1].isdigit() and bool(re.search(r"[pq]", short))
+        return rest[:1] in ("p", "q", ".") or (rest[:1].isdigit() and bool(re.search(r"[pq]", short)))
     return relation in ("has_stage", "has_grade") and bool(re.fullmatch(r"[a-c]\d?|\d", rest)) and short[-1:].isalnum()

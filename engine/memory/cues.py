@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from engine.memory import fingerprints as fp
 
 if TYPE_CHECKING:
     import numpy as np
+
+Known = Callable[["np.ndarray"], Sequence[bool]]
+"""Says for keys whether any episode has a name with that key."""
 
 LONGEST_NAME = 4
 """Words of the longest entity looked for in a query."""
@@ -37,8 +41,6 @@ class Cues:
     """Identifier with a digit, as written -> the key of its word among the unigrams."""
     tools: dict[str, int]
     domains: dict[str, int]
-    domains_given: bool = False
-    """True when the caller named domains, rather than the query's words."""
 
 
 def domain_name(name: str) -> str:
@@ -46,19 +48,34 @@ def domain_name(name: str) -> str:
     return _DOMAIN_EDGE.sub("_", name.strip().lower())
 
 
+@lru_cache(maxsize=200_000)
 def entity_key(name: str) -> int:
     """Return the key of an entity's name, whatever its case, hyphens and spaces."""
     return fp.name_hash(fp.normal_entity(name), "entity")
 
 
+@lru_cache(maxsize=200_000)
 def tool_key(name: str) -> int:
     """Return the key of a tool's name."""
     return fp.name_hash(name.strip().lower(), "tool")
 
 
+@lru_cache(maxsize=200_000)
 def domain_key(name: str) -> int:
     """Return the key of a domain's name."""
     return fp.name_hash(domain_name(name), "domain")
+
+
+def scan(text: str) -> tuple[list[int], list[int]]:
+    """Return the fingerprints of a text's words, in order, and the entity keys of its identifiers."""
+    words: list[int] = []
+    named: list[int] = []
+    for raw in fp.raw_pieces(text):
+        hashes, key = _look(raw)
+        words += hashes
+        if key:
+            named.append(key)
+    return words, named
 
 
 def identifiers(text: str) -> dict[str, str]:
@@ -66,24 +83,15 @@ def identifiers(text: str) -> dict[str, str]:
 
     Names of methods (`PCR`, `qPCR`, `3D`, `10x`) are left out: they say how, not what.
     """
-    found: dict[str, str] = {}
-    for piece in fp.pieces(text):
-        if not any(letter.isdigit() for letter in piece) or not fp.is_identifier(piece):
-            continue
-        word = fp.words(piece)
-        if len(word) == 1 and any(c.isdigit() for c in word[0]) and not _DIMENSION.fullmatch(word[0]):
-            found[piece] = word[0]
-    return found
+    return {piece: word for piece in fp.pieces(text) if (word := _identifier(piece))}
 
 
-def understand(
-    query: str, known: Callable[[int], bool], *, tools: Sequence[str] = (), domains: Sequence[str] = ()
-) -> Cues:
+def understand(query: str, known: Known, *, tools: Sequence[str] = (), domains: Sequence[str] = ()) -> Cues:
     """Return what a query names.
 
     Args:
         query: the user's words.
-        known: says whether any remembered episode has a key (`entity_key`, `tool_key`, `domain_key`).
+        known: says which of many keys (`entity_key`, `tool_key`, `domain_key`) any remembered episode has.
         tools: tools the caller thinks of, besides those the query names.
         domains: domains the caller thinks of; when given, those in the query's words are not looked for.
     """
@@ -95,23 +103,41 @@ def understand(
     pairs = fp.mixed(hashes[:-1], hashes[1:]) if len(hashes) > 1 else hashes[:0]
     triples = fp.mixed(pairs[:-1], hashes[2:]) if len(hashes) > 2 else hashes[:0]
     named = _names(pieces)
-    entities = {name: key for name in named if _may_be_entity(name) and known(key := entity_key(name))}
     strong = identifiers(text)
-    given_tools = {name: tool_key(name) for name in [*tools, *_joined(named)]}
-    wanted_domains = [*domains] or [name for name in named if len(name) > 3]
-    given_domains = {domain_name(name): domain_key(name) for name in wanted_domains if name.strip()}
+    entities = {name: entity_key(name) for name in [*named, *strong] if _may_be_entity(name)}
+    tool_keys = {name: tool_key(name) for name in [*tools, *_joined(named)] if name.strip()}
+    wanted = [*domains] or [name for name in named if len(name) > 3]
+    domain_keys = {domain_name(name): domain_key(name) for name in wanted if name.strip()}
+    all_keys = [*entities.values(), *tool_keys.values(), *domain_keys.values()]
+    remembered = {key for key, there in zip(all_keys, known(np.array(all_keys, dtype=np.uint64)), strict=True) if there}
     return Cues(
         text=text,
         unigrams=np.unique(hashes),
         pairs=np.unique(pairs),
         triples=np.unique(triples),
-        entities=_longest(entities),
-        unknown=[name for name in strong if not known(entity_key(name))],
+        entities=_longest({name: key for name, key in entities.items() if key in remembered}),
+        unknown=[name for name in strong if entity_key(name) not in remembered],
         identifiers={name: fp.word_hash(word) for name, word in strong.items()},
-        tools={name: key for name, key in given_tools.items() if known(key)},
-        domains={name: key for name, key in given_domains.items() if known(key)},
-        domains_given=bool(domains),
+        tools={name: key for name, key in tool_keys.items() if key in remembered},
+        domains={name: key for name, key in domain_keys.items() if key in remembered},
     )
+
+
+@lru_cache(maxsize=400_000)
+def _look(raw: str) -> tuple[tuple[int, ...], int]:
+    """Return the fingerprints of a raw piece's words and its entity key, 0 where it is no identifier."""
+    pieces = fp.pieces(raw)
+    return fp.hashes_of(raw), entity_key(pieces[0]) if pieces and _identifier(pieces[0]) else 0
+
+
+@lru_cache(maxsize=200_000)
+def _identifier(piece: str) -> str:
+    """Return the word of a piece that is an identifier with a digit, otherwise ""."""
+    if not any(letter.isdigit() for letter in piece) or not fp.is_identifier(piece):
+        return ""
+    word = fp.words(piece)
+    named = len(word) == 1 and any(c.isdigit() for c in word[0]) and not _DIMENSION.fullmatch(word[0])
+    return word[0] if named else ""
 
 
 def _names(pieces: Sequence[str]) -> list[str]:
@@ -126,7 +152,7 @@ def _names(pieces: Sequence[str]) -> list[str]:
 
 def _may_be_entity(name: str) -> bool:
     """Refuse stop words, and short lower-case words that only look like a symbol (`ad`, `ft`)."""
-    if not fp.words(name):
+    if not fp.word_hashes(name):
         return False
     return len(name) > 3 or not name.isalpha() or any(letter.isupper() for letter in name)
 

@@ -36,7 +36,9 @@ _STOP = frozenset(
 _PIECE = re.compile(r"[^\s,;!?()\[\]{}<>\"'`=|/\\+~*^&→…]+")
 _EDGE = ".:-_%#@$–—"
 _NUMBER = re.compile(r"[<>~±+-]?\d[\d.,:eE%-]*(?:st|nd|rd|th|x|k|um|mm|nm|kb|mb|gb|gy|kcal)?", re.IGNORECASE)
-_FILE = re.compile(r"[\w.-]*\w\.(?:csv|tsv|txt|xlsx?|h5(?:ad|mu)?|bed|bam|vcf|fa|fasta|fastq|gz|gmt|tif+|pdb|cif|json|loom|zip)")
+_FILE = re.compile(
+    r"[\w.-]*\w\.(?:csv|tsv|txt|xlsx?|h5(?:ad|mu)?|bed|bam|vcf|fa|fasta|fastq|gz|gmt|tif+|pdb|cif|json|loom|zip)"
+)
 _PREFIXED = re.compile(r"[A-Za-z][A-Za-z0-9.]{1,11}:[A-Za-z]{0,6}\d[\w.]*")
 _HAS_DIGIT = re.compile(r"\d")
 _HAS_LETTER = re.compile(r"[^\W\d_]")
@@ -60,7 +62,12 @@ def words(text: str) -> list[str]:
 
 def pieces(text: str) -> list[str]:
     """Return what stands between spaces and brackets, as written, without punctuation at its ends."""
-    return [piece for raw in _PIECE.findall(text) if (piece := raw.strip(_EDGE))]
+    return [piece for raw in raw_pieces(text) if (piece := raw.strip(_EDGE))]
+
+
+def raw_pieces(text: str) -> list[str]:
+    """Return what stands between spaces and brackets, with the punctuation at its ends."""
+    return _PIECE.findall(text)
 
 
 def is_identifier(piece: str) -> bool:
@@ -134,8 +141,8 @@ def word_hash(word: str) -> int:
 def word_hashes(text: str) -> list[int]:
     """Return `word_hash` of every word of a text, in order."""
     found: list[int] = []
-    for raw in _PIECE.findall(text):
-        found.extend(_hashes_of(raw))
+    for raw in raw_pieces(text):
+        found += hashes_of(raw)
     return found
 
 
@@ -145,7 +152,8 @@ def name_hash(name: str, kind: str) -> int:
 
 
 @lru_cache(maxsize=400_000)
-def _hashes_of(raw: str) -> tuple[int, ...]:
+def hashes_of(raw: str) -> tuple[int, ...]:
+    """Return `word_hash` of the words of one raw piece."""
     return tuple(word_hash(word) for word in _words_of(raw.strip(_EDGE)))
 
 

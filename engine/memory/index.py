@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from engine.domain.memory import Episode
 from engine.memory import fingerprints as fp
-from engine.memory.cues import domain_key, entity_key, identifiers, tool_key
+from engine.memory.cues import domain_key, entity_key, scan, tool_key
 from engine.memory.nearest import Nearest
 from engine.memory.postings import Postings
 
@@ -24,6 +25,7 @@ GRAM_FIELDS: tuple[tuple[str, float], ...] = (("task", 1.0), ("result_summary", 
 WORD_FIELDS: tuple[tuple[str, float], ...] = (("lessons", 0.7), ("plan_summary", 0.3))
 """Fields of which only the words are."""
 LIST_FIELDS: tuple[tuple[str, float], ...] = (("entities", 1.0), ("tools", 0.7), ("domains", 0.5))
+_RISING = sorted([*GRAM_FIELDS, *WORD_FIELDS, *LIST_FIELDS], key=lambda field: field[1])
 MENTION = 0.7
 """Worth of an identifier in the text, or of a part of an entity's name, beside 1 for an entity."""
 
@@ -44,6 +46,7 @@ class EpisodeIndex:
         self.entities_of: list[tuple[int, ...]] = []
         """Keys of each row's entities."""
         self.domains_of: list[tuple[int, ...]] = []
+        self._breadth = np.zeros(0, dtype=np.float32)
         self._alive = np.zeros(0, dtype=bool)
         self._success = np.zeros(0, dtype=bool)
         self._words = np.zeros(0, dtype=np.float32)
@@ -72,6 +75,11 @@ class EpisodeIndex:
     def words(self) -> np.ndarray:
         """By row: the number of distinct words, float32."""
         return self._words[: len(self.episodes)]
+
+    @property
+    def breadth(self) -> np.ndarray:
+        """By row: the number of domains, float32."""
+        return self._breadth[: len(self.episodes)]
 
     @property
     def days(self) -> np.ndarray:
@@ -105,11 +113,50 @@ class EpisodeIndex:
         self.nearest.drop(row)
         return True
 
-    def known(self, key: int) -> bool:
-        """Say whether any row has a name with this key."""
+    def at(self, row: int) -> Episode:
+        """Return the episode in a row that was not struck out."""
+        episode = self.episodes[row]
+        assert episode is not None, "a struck out row is no candidate"
+        return episode
+
+    @property
+    def wasteful(self) -> bool:
+        """True when so many rows were struck out that building anew pays."""
+        return len(self) - self.living > max(200, self.living // 3)
+
+    def compacted(self) -> EpisodeIndex:
+        """Return the same episodes without struck out rows; vectors are taken over."""
         import numpy as np
 
-        return bool(self.names.counts(np.array([key], dtype=np.uint64))[0])
+        fresh = EpisodeIndex()
+        old_rows = np.flatnonzero(self.alive)
+        fresh.add(self.at(row) for row in old_rows.tolist())
+        have = self.nearest.has(old_rows)
+        if have.any():
+            fresh.nearest.put(np.flatnonzero(have), self.nearest.vectors(old_rows[have]))
+        return fresh
+
+    def lacking_vectors(self, most: int) -> np.ndarray:
+        """Return the first rows, at most `most`, of episodes without a vector."""
+        import numpy as np
+
+        if self.nearest.known == self.living:
+            return np.empty(0, dtype=np.int64)
+        rows = np.flatnonzero(self.alive)
+        return rows[~self.nearest.has(rows)][:most]
+
+    def put_vectors(self, episodes: Sequence[Episode], vectors: np.ndarray) -> None:
+        """Store vectors of episodes, except of those that have changed or gone since."""
+        import numpy as np
+
+        rows = [self.row_of.get(episode.id, -1) for episode in episodes]
+        same = [row >= 0 and self.episodes[row] is episode for row, episode in zip(rows, episodes, strict=True)]
+        keep = np.asarray(same, dtype=bool)
+        self.nearest.put(np.asarray(rows, dtype=np.int64)[keep], vectors[keep])
+
+    def known(self, keys: np.ndarray) -> list[bool]:
+        """Say for each key whether any row has a name with it."""
+        return (self.names.counts(keys) > 0).tolist()
 
     def _extend(self, first: int, words: Sequence[int], episodes: Sequence[Episode]) -> None:
         import numpy as np
@@ -121,9 +168,11 @@ class EpisodeIndex:
             self._success = np.concatenate((self._success, np.zeros(more, dtype=bool)))
             self._words = np.concatenate((self._words, np.zeros(more, dtype=np.float32)))
             self._days = np.concatenate((self._days, np.zeros(more, dtype=np.float32)))
+            self._breadth = np.concatenate((self._breadth, np.zeros(more, dtype=np.float32)))
         self._alive[first:last] = True
         self._success[first:last] = [episode.success for episode in episodes]
         self._words[first:last] = words
+        self._breadth[first:last] = [len(keys) for keys in self.domains_of[first:last]]
         self._days[first:last] = [day(episode.at) for episode in episodes]
 
 
@@ -145,25 +194,26 @@ class _Rows:
     def read(self, row: int, episode: Episode) -> None:
         """Take in an episode."""
         worth: dict[int, float] = {}
-        fields = [(name, weight, fp.word_hashes(getattr(episode, name))) for name, weight in GRAM_FIELDS]
-        for name, _, hashes in fields:
-            words, owners = self._in_order[name]
-            words.extend(hashes)
-            owners.extend([row] * len(hashes))
-        fields += [(name, weight, fp.word_hashes(getattr(episode, name))) for name, weight in WORD_FIELDS]
-        fields += [
-            (name, weight, fp.word_hashes(" , ".join(getattr(episode, name)).replace("_", " ")))
-            for name, weight in LIST_FIELDS
-        ]
-        for _, weight, hashes in fields:
-            for key in hashes:
-                if worth.get(key, 0.0) < weight:
-                    worth[key] = weight
-        self._keys.extend(worth)
-        self._weights.extend(worth.values())
-        self._rows.extend([row] * len(worth))
+        mentioned: list[int] = []
+        # From the least worth to the most, so that the last value given to a word is its best.
+        for name, weight in _RISING:
+            value = getattr(episode, name)
+            if isinstance(value, list):
+                for text in value:
+                    worth.update(dict.fromkeys(_name_words(text), weight))
+                continue
+            words, named = scan(value)
+            worth.update(dict.fromkeys(words, weight))
+            mentioned += named
+            if name in self._in_order:
+                in_order, owners = self._in_order[name]
+                in_order += words
+                owners += [row] * len(words)
+        self._keys += worth
+        self._weights += worth.values()
+        self._rows += [row] * len(worth)
         self.words.append(len(worth))
-        self._read_names(row, episode)
+        self._read_names(row, episode, mentioned)
 
     def text_postings(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return keys, rows and weights of the words and of the pairs and triples of words."""
@@ -191,22 +241,27 @@ class _Rows:
             np.array(self._name_weights, dtype=np.float32),
         )
 
-    def _read_names(self, row: int, episode: Episode) -> None:
-        entities = {entity_key(name): 1.0 for name in episode.entities if fp.normal_entity(name)}
-        domains = {domain_key(name): 1.0 for name in episode.domains if name.strip()}
-        self.entities_of.append(tuple(entities))
-        self.domains_of.append(tuple(domains))
-        worth = dict(entities)
+    def _read_names(self, row: int, episode: Episode, mentioned: list[int]) -> None:
+        entities = tuple(dict.fromkeys(entity_key(name) for name in episode.entities if fp.normal_entity(name)))
+        domains = tuple(dict.fromkeys(domain_key(name) for name in episode.domains if name.strip()))
+        self.entities_of.append(entities)
+        self.domains_of.append(domains)
+        worth = dict.fromkeys(mentioned, MENTION)
         for name in episode.entities:
-            for part in fp.pieces(name):
-                worth.setdefault(entity_key(part), MENTION)
-        for text in (episode.task, episode.result_summary, episode.lessons):
-            for name in identifiers(text):
-                worth.setdefault(entity_key(name), MENTION)
-        worth |= {tool_key(name): 1.0 for name in episode.tools if name.strip()} | domains
-        self._names.extend(worth)
-        self._name_weights.extend(worth.values())
-        self._name_rows.extend([row] * len(worth))
+            if " " in name:
+                worth.update(dict.fromkeys((entity_key(part) for part in fp.pieces(name)), MENTION))
+        worth.update(dict.fromkeys(entities, 1.0))
+        worth.update(dict.fromkeys((tool_key(name) for name in episode.tools if name.strip()), 1.0))
+        worth.update(dict.fromkeys(domains, 1.0))
+        self._names += worth
+        self._name_weights += worth.values()
+        self._name_rows += [row] * len(worth)
+
+
+@lru_cache(maxsize=200_000)
+def _name_words(name: str) -> tuple[int, ...]:
+    """Return the fingerprints of the words of a tool, domain or entity."""
+    return tuple(fp.word_hashes(name.replace("_", " ")))
 
 
 def day(at: str) -> float:

@@ -19,6 +19,9 @@ SAMPLED = 5_000
 OVERSAMPLE = 4
 """How many times as many rows as wanted the shortcut lets through."""
 
+_SMALL_PRODUCT = 8_000
+"""Elements of a matrix that OpenBLAS multiplies without starting a thread (its bound is 9,216)."""
+
 
 class Nearest:
     """Unit vectors by row number. Not thread-safe: the caller holds a lock."""
@@ -29,6 +32,7 @@ class Nearest:
         self._filled: np.ndarray | None = None
         self._sum: np.ndarray | None = None
         self._size = 0
+        self._known = 0
         self._basis: np.ndarray | None = None
         self._short: np.ndarray | None = None
         """Rows in the main directions, float32, (capacity, DIRECTIONS)."""
@@ -37,7 +41,7 @@ class Nearest:
     @property
     def known(self) -> int:
         """How many rows have a vector."""
-        return int(self._filled[: self._size].sum()) if self._filled is not None else 0
+        return self._known
 
     def put(self, rows: np.ndarray, vectors: np.ndarray) -> None:
         """Store vectors under row numbers (int, any order), made to length 1."""
@@ -54,6 +58,7 @@ class Nearest:
         assert self._sum is not None
         self._sum += vectors.sum(axis=0, dtype=np.float64) - self._matrix[rows].sum(axis=0, dtype=np.float64)
         self._matrix[rows] = vectors
+        self._known += int((~self._filled[rows]).sum())
         self._filled[rows] = True
         if self._short is not None and self._basis is not None and int(np.max(rows)) < len(self._short):
             self._short[rows] = vectors @ self._basis
@@ -64,20 +69,25 @@ class Nearest:
         if self._matrix is not None and self._filled is not None and self._sum is not None and row < self._size:
             self._sum -= self._matrix[row]
             self._matrix[row] = 0.0
+            self._known -= int(self._filled[row])
             self._filled[row] = False
             if self._short is not None and row < len(self._short):
                 self._short[row] = 0.0
 
-    def missing(self, rows: np.ndarray) -> np.ndarray:
-        """Return those of the rows that have no vector."""
+    def has(self, rows: np.ndarray) -> np.ndarray:
+        """Say for each row whether it has a vector."""
         import numpy as np
 
-        if self._filled is None:
-            return rows
-        inside = rows < self._size
         have = np.zeros(len(rows), dtype=bool)
-        have[inside] = self._filled[rows[inside]]
-        return rows[~have]
+        if self._filled is not None:
+            inside = rows < self._size
+            have[inside] = self._filled[rows[inside]]
+        return have
+
+    def vectors(self, rows: np.ndarray) -> np.ndarray:
+        """Return the unit vectors of rows that have one, float32."""
+        assert self._matrix is not None, "only rows that have a vector may be asked for"
+        return self._matrix[rows]
 
     def mean_score(self, query: np.ndarray) -> float:
         """Return the mean cosine over all rows: how near this query is to anything at all."""
@@ -86,14 +96,13 @@ class Nearest:
         return float(query @ self._sum) / self.known
 
     def scores(self, query: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Return the exact cosines of rows, float32; 0 where a row has no vector."""
+        """Return the exact cosines of rows, float32; NaN where a row has no vector."""
         import numpy as np
 
-        found = np.zeros(len(rows), dtype=np.float32)
-        if self._matrix is None:
-            return found
-        inside = rows < self._size
-        found[inside] = self._matrix[rows[inside]] @ query
+        found = np.full(len(rows), np.nan, dtype=np.float32)
+        have = self.has(rows)
+        if have.any() and self._matrix is not None:
+            found[have] = dots(self._matrix[rows[have]], query)
         return found
 
     def best(self, query: np.ndarray, top: int) -> np.ndarray:
@@ -103,14 +112,14 @@ class Nearest:
         if self._matrix is None or top < 1:
             return np.empty(0, dtype=np.int64)
         if self._size <= EXACT_ROWS:
-            return _largest(self._matrix[: self._size] @ query, top)
+            return _largest(dots(self._matrix[: self._size], query), top)
         if self._basis is None or self._short_size < self._size:
             self._learn()
         assert self._short is not None
         assert self._basis is not None
-        rough = self._short[: self._size] @ (query @ self._basis)
+        rough = dots(self._short[: self._size], query @ self._basis)
         promising = _about_largest(rough, top * OVERSAMPLE)
-        return promising[_largest(self._matrix[promising] @ query, top)]
+        return promising[_largest(dots(self._matrix[promising], query), top)]
 
     def _learn(self) -> None:
         """Find the main directions and put every row into them."""
@@ -145,6 +154,22 @@ class Nearest:
         self._size = max(self._size, size)
 
 
+def dots(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
+    """Return the product of every row with the vector, on one thread.
+
+    A matrix-vector product waits for memory, so a second thread hardly helps, and on a machine that is busy
+    waiting for that thread makes it ten times slower. BLAS stays on one thread for products as small as the
+    slices that the rows are given to it in.
+    """
+    import numpy as np
+
+    rows, wide = matrix.shape
+    slice_rows = max(1, _SMALL_PRODUCT // max(1, wide))
+    whole = rows - rows % slice_rows
+    sliced = np.matmul(matrix[:whole].reshape(-1, slice_rows, wide), vector).reshape(-1)
+    return sliced if whole == rows else np.concatenate((sliced, matrix[whole:] @ vector))
+
+
 def _largest(values: np.ndarray, top: int) -> np.ndarray:
     """Return the positions of the largest values, largest first."""
     import numpy as np
@@ -168,6 +193,6 @@ def _about_largest(values: np.ndarray, top: int) -> np.ndarray:
     wanted = min(len(sample), max(1, top // 16 + 12))
     bar = np.partition(sample, -wanted)[-wanted]
     chosen = np.flatnonzero(values >= bar)
-    if top <= len(chosen) <= 8 * top:
+    if top <= len(chosen) <= 2 * top:
         return chosen
     return np.argpartition(values, -top)[-top:]

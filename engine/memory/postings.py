@@ -39,7 +39,7 @@ class Postings:
     def add(self, keys: np.ndarray, rows: np.ndarray, weights: np.ndarray) -> None:
         """Add postings: three arrays of equal length (uint64, int32, float32), in any order.
 
-        Where a row has a key more than once, one of its weights counts.
+        Where a row has a key more than once, its weights add up.
         """
         if not len(keys):
             return
@@ -62,11 +62,13 @@ class Postings:
 
     def add_up(self, keys: np.ndarray, factors: np.ndarray, into: np.ndarray) -> None:
         """Add factor x weight of every posting of the keys to the dense float32 array `into`, by row."""
+        import numpy as np
+
         for segment in self._segments:
             low, high = _ranges(segment, keys)
             for start, end, factor in zip(low.tolist(), high.tolist(), factors.tolist(), strict=True):
                 if end > start:
-                    into[segment.rows[start:end]] += factor * segment.weights[start:end]
+                    np.add.at(into, segment.rows[start:end], np.float32(factor) * segment.weights[start:end])
 
     def rows(self, keys: np.ndarray) -> np.ndarray:
         """Return the distinct rows that have at least one of the keys, int32, ascending."""

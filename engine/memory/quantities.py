@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from functools import lru_cache
 
 _UNITS: dict[str, tuple[str, str]] = {
     "kg": ("g", "1e3"), "g": ("g", "1"), "mg": ("g", "1e-3"), "ug": ("g", "1e-6"), "ng": ("g", "1e-9"),
     "pg": ("g", "1e-12"), "kda": ("da", "1e3"), "da": ("da", "1"),
-    "mm": ("m", "1e-3"), "cm": ("m", "1e-2"), "um": ("m", "1e-6"), "nm": ("m", "1e-9"), "km": ("m", "1e3"),
+    "m": ("m", "1"), "pm": ("m", "1e-12"), "mm": ("m", "1e-3"),
+    "cm": ("m", "1e-2"), "um": ("m", "1e-6"), "nm": ("m", "1e-9"), "km": ("m", "1e3"),
     "l": ("l", "1"), "ml": ("l", "1e-3"), "ul": ("l", "1e-6"),
     "bp": ("bp", "1"), "kb": ("bp", "1e3"), "mb": ("bp", "1e6"), "gb": ("bp", "1e9"), "nt": ("bp", "1"),
     "s": ("s", "1"), "sec": ("s", "1"), "seconds": ("s", "1"), "second": ("s", "1"), "ms": ("s", "1e-3"),
@@ -22,8 +24,8 @@ _UNITS: dict[str, tuple[str, str]] = {
     "week": ("s", "604800"), "weeks": ("s", "604800"), "months": ("month", "1"), "month": ("month", "1"),
     "years": ("month", "12"), "year": ("month", "12"), "%": ("%", "1"), "percent": ("%", "1"),
 }  # fmt: skip
-"""Unit, without case -> the unit it is converted to and how many of those it is. Molar units are not here, as
-without case mM would be mm."""
+"""Unit, without case -> the unit it is converted to and how many of those it is. Without case molar and metre are
+one; their prefixes mean the same, and nothing is both a length and a concentration."""
 
 _NUMBER = r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[-+]?\d+)?"
 _UNIT = r"(?:%|[a-z][a-z0-9/%^*.]{0,19}(?: (?:cells|genes|samples|patients|reads|reads per cell))?)"
@@ -45,6 +47,7 @@ class Quantity:
     unit: str
 
 
+@lru_cache(maxsize=65_536)
 def parse_quantity(text: str) -> Quantity | None:
     """Return the quantity a whole text is, or None when it is anything else (`3 patients died`, `5KIR`)."""
     folded = text.strip().casefold().replace("\u2212", "-").replace("\u2264", "<=").replace("\u2265", ">=")
@@ -79,9 +82,11 @@ def _bounded(found: re.Match[str], numbers: list[Decimal], step: Decimal, unit: 
 
 
 def _is_name(found: re.Match[str]) -> bool:
-    """Say whether a number runs into letters that are no unit: `5kir`, `4e`, `14q`, `3a` are names."""
+    """Say whether letters after a number make it a name: `5kir`, `14q`, `5 ht`; `5 mg` and `5 cells` are none."""
     unit = found["unit"]
-    return bool(unit) and found.string[found.start("unit") - 1].isdigit() and unit not in _UNITS
+    if not unit or unit in _UNITS:
+        return False
+    return found.string[found.start("unit") - 1].isdigit() or (len(unit) < 4 and unit.isalpha())
 
 
 def _converted(unit: str) -> tuple[str, Decimal]:
@@ -93,7 +98,8 @@ def agree(a: Quantity, b: Quantity) -> bool | None:
     """Say whether two quantities can be the same thing to the digits written; None when units do not compare."""
     if a.unit != b.unit:
         return None
-    slack = max(a.step, b.step) / 2
+    bounds = None in (a.low, a.high, b.low, b.high)
+    slack = Decimal(0) if bounds else max(a.step, b.step) / 2  # a bound is not a rounded number
     apart_one = a.low is not None and b.high is not None and a.low - b.high > slack
     apart_other = b.low is not None and a.high is not None and b.low - a.high > slack
     return not (apart_one or apart_other)

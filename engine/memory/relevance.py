@@ -24,15 +24,13 @@ class Weights:
     sharing all."""
     hub: float = 0.5
     """Share of a query's mean similarity to all episodes that is taken off: some queries are near everything."""
-    without_vector: float = 0.2
+    without_vector: float = 0.23
     """What stands in for similarity where there is no vector: that of a nearly unrelated text."""
-    entities: float = 0.1
-    stranger: float = 0.1
+    entities: float = 0.2
+    stranger: float = 0.08
     """Taken off when the query names identifiers and the episode mentions none of them."""
     tools: float = 0.08
-    domains: float = 0.05
-    other_domain: float = 0.03
-    """Taken off when the caller named domains and the episode is in none of them."""
+    domains: float = 0.04
     kin_domains: float = 0.13
     kin_entities: float = 0.22
     """For belonging to the same line of work as the best hits."""
@@ -44,13 +42,14 @@ class Weights:
 
 WEIGHTS = Weights()
 
-GATE = 0.35
+GATE = 0.33
 """The score, in a memory of a hundred episodes, at which one in four episodes is worth telling of."""
 STEEPNESS = 8.0
 _LOGIT_AT_GATE = -1.0986
 """logit(0.25)."""
-CHANCE_PER_DOUBLING = 0.03
-"""How much nearer the best of unrelated episodes comes with every doubling of their number (measured, 28 to 110)."""
+CHANCE_PER_DOUBLING = 0.025
+"""How much nearer the best of unrelated episodes comes with every doubling of their number; 0.03 was measured from
+28 to 110 episodes, and the growth levels off."""
 HALF_LIFE_DAYS = 365.0
 
 
@@ -63,7 +62,6 @@ def base_score(
     *,
     mean_semantic: float,
     stranger: np.ndarray,
-    other_domain: np.ndarray,
     weights: Weights = WEIGHTS,
 ) -> np.ndarray:
     """Return scores from signals (arrays of equal length, 0 to 1; `semantic` NaN where there is no vector)."""
@@ -77,7 +75,6 @@ def base_score(
         + weights.tools * tools
         + weights.domains * domains
         - weights.stranger * stranger
-        - weights.other_domain * other_domain
     )
 
 

@@ -6,19 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.domain.knowledge import GraphImport, GraphSource, NodeType
-from engine.domain.memory import EpisodicContext, Fact, FactView, MemoryImport, Recall, WorkingView
+from engine.domain.knowledge import NodeType
+from engine.domain.memory import EpisodicContext, FactView, MemoryImport, Recall, WorkingView
 from engine.errors import NotFoundError
 from engine.knowledge.service import KnowledgeBase
-from engine.memory import transfer
+from engine.memory import merging, transfer
 from engine.memory.episodes import EpisodicMemory
 from engine.memory.facts import SemanticMemory
+from engine.memory.graph_door import GraphSent, send_to_graph
 from engine.memory.working import WorkingMemory
 from engine.ports import ConversationStore, EpisodeStore, FactStore
 from engine.settings import Settings
-
-FACTS_SOURCE = "facts"
-"""Id of the graph source that holds what was sent through the door."""
 
 
 @dataclass(slots=True)
@@ -80,7 +78,8 @@ class Memory:
         Raises:
             NotFoundError: when there is nothing of this id.
         """
-        if self.episodic.forget(some_id):
+        if self.episode_store.episode(some_id) is not None:
+            self.episodic.forget(some_id)
             return "episode"
         if self.semantic.forget(some_id):
             return "fact"
@@ -91,29 +90,13 @@ class Memory:
             advice="`biodesk memory episodes` and `biodesk memory facts` list what is.",
         )
 
-    def to_graph(self, fact_ids: Sequence[str] = ()) -> tuple[GraphImport, list[str]]:
-        """Send facts to the knowledge graph: those given, or all that are not retracted.
+    def to_graph(self, fact_ids: Sequence[str] = ()) -> GraphSent:
+        """Send facts to the knowledge graph: those given, or all that are held.
 
-        The door opens one way: the graph never changes a fact. The graph's source `facts` always holds all
-        facts sent so far, so a retracted one leaves the graph with the next sending.
+        The door opens one way: the graph never changes a fact. A fact that was retracted since leaves the graph.
         """
-        wanted = set(fact_ids)
-        chosen = [
-            fact
-            for fact in self.fact_store.facts()
-            if not fact.retracted and (fact.in_graph or not wanted or fact.id in wanted)
-        ]
-        nodes, edges, skipped = self.semantic.to_graph_rows(chosen, self._link)
-        version = "-".join(sorted(f"{fact.id}:{fact.confidence}" for fact in chosen))
-        source = GraphSource(
-            id=FACTS_SOURCE, name="Remembered facts", kind="facts", files={"facts": version}, confidence=0.8
-        )
-        done = self.knowledge.learn(source, [nodes, edges])
-        passed = set(skipped)
-        self.fact_store.save(
-            [f.model_copy(update={"in_graph": True}) for f in chosen if f.id not in passed and not f.in_graph]
-        )
-        return done, skipped
+        ids = list(fact_ids) or [fact.id for fact in self.semantic.facts() if not fact.retracted]
+        return send_to_graph(self.semantic, self.knowledge.store, self._link, ids, self.knowledge.clock)
 
     def _link(self, name: str) -> tuple[str, NodeType] | None:
         mentions = self.knowledge.link(name)
@@ -122,13 +105,9 @@ class Memory:
 
     # ==== export and import ====
 
-    def export(self, path: Path) -> MemoryImport:
-        """Write all episodes, facts and conversations as JSONL and return how many."""
-        talks = {
-            name: (self.conversation_store.messages(name), self.conversation_store.summaries(name))
-            for name, _, _ in self.conversation_store.conversations()
-        }
-        return transfer.export_memory(path, self.episode_store.episodes(), self.fact_store.facts(), talks)
+    def export(self, path: Path) -> dict[str, int]:
+        """Write all episodes, facts and conversations as JSONL and return how many of each."""
+        return transfer.export_memory(path, self.episode_store, self.fact_store, self.conversation_store)
 
     def import_file(self, path: Path) -> MemoryImport:
         """Read a JSONL export (or records of the same form from elsewhere); what is there already is skipped.
@@ -136,8 +115,7 @@ class Memory:
         Raises:
             DataError: for a line that cannot be read; nothing is imported then.
         """
-        return transfer.import_memory(path, self.episodic, self.fact_store, self.conversation_store)
-
-    def save_fact(self, fact: Fact) -> None:
-        """Store a newer state of a fact."""
-        self.fact_store.save([fact])
+        done = merging.import_memory(path, self.episode_store, self.fact_store, self.conversation_store)
+        self.semantic.refresh()
+        self.episodic.refresh()
+        return done

@@ -129,7 +129,7 @@ def _from_file(path: Path) -> Callable[[str], int]:
         )
     try:
         tokenizer = Tokenizer.from_file(str(path))
-    except Exception as error:  # noqa: BLE001  the library raises nothing narrower
+    except Exception as error:  # the library raises nothing narrower
         raise DataError(
             f"The tokenizer file {path} cannot be read ({str(error)[:120]}).",
             advice="Give a tokenizer.json of the library tokenizers, or leave it out to have tokens estimated.",

@@ -132,6 +132,14 @@ class ToolIndex:
         return len(self.entries)
 
     @cached_property
+    def by_key(self) -> Mapping[str, list[int]]:
+        """Rows by name, compared by letters and digits only (see `name_key`)."""
+        keys: dict[str, list[int]] = {}
+        for row, entry in enumerate(self.entries):
+            keys.setdefault(name_key(entry.name), []).append(row)
+        return keys
+
+    @cached_property
     def suites(self) -> Mapping[tuple[str, str], list[int]]:
         """Rows by catalogue and suite; tools without a suite are left out."""
         groups: dict[tuple[str, str], list[int]] = {}

@@ -1,7 +1,7 @@
-"""The table of methods: what analysts of the life sciences do, what they call it, with which programs, and what comes first.
+"""The table of methods: what analysts of the life sciences do, what they call it, with which programs, and what precedes.
 
 The table is written for this project (`data/methods.tsv`): one row an operation, lists separated by `|`. Retrieval uses
-it to understand a question in other words than a tool's, and to bring in steps that nobody named but that must come first.
+it to understand a question in other words than a tool's, and to bring in steps that nobody named but that come first.
 """
 
 from __future__ import annotations

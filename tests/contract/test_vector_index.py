@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import math
+import os
 import random
+import signal
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from engine.errors import StorageError
 from engine.ports import VectorIndex
@@ -148,9 +155,6 @@ def test_replacing_again_and_again_does_not_fill_the_disk(tmp_path: Path) -> Non
 
 
 def test_lancedb_is_not_imported_and_no_folder_is_made_before_it_is_needed(tmp_path: Path) -> None:
-    import subprocess
-    import sys
-
     code = (
         "import sys; from pathlib import Path; from storage.vectors import LanceVectors\n"
         f"index = LanceVectors(Path({str(tmp_path / 'vectors')!r}))\n"
@@ -159,3 +163,162 @@ def test_lancedb_is_not_imported_and_no_folder_is_made_before_it_is_needed(tmp_p
     )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[2])
     assert not (tmp_path / "vectors").exists()
+
+
+def unit(rows: Sequence[Sequence[float]]) -> np.ndarray:
+    matrix = np.asarray(rows, dtype=np.float64)
+    return (matrix / np.linalg.norm(matrix, axis=1, keepdims=True)).astype(np.float32)
+
+
+def test_rows_added_in_parts_are_fetched_and_searched(index: VectorIndex) -> None:
+    rows = unit(directions(60))
+    ids = [f"t{n}" for n in range(60)]
+    for start in range(0, 60, 20):
+        index.add("cache", ids[start : start + 20], rows[start : start + 20])
+    assert index.ids("cache") == ids
+    asked = ["t41", "unknown", "t3", "t41", "t59"]
+    found, got = index.fetch("cache", asked)
+    assert found == ["t41", "t3", "t41", "t59"]
+    assert got.dtype == np.float32
+    assert np.abs(got - rows[[41, 3, 41, 59]]).max() < 1e-6
+    assert index.search("cache", rows[17].tolist(), top=1)[0].id == "t17"
+
+
+def test_rows_that_are_there_already_are_passed_over(index: VectorIndex) -> None:
+    index.add("c", ["a", "b"], unit([[1, 0], [0, 1]]))
+    index.add("c", ["b", "c", "c"], unit([[1, 0], [1, 1], [1, 0]]))
+    assert index.ids("c") == ["a", "b", "c"]
+    found, rows = index.fetch("c", ["c", "b"])
+    assert found == ["c", "b"]
+    assert np.abs(rows - unit([[1, 1], [0, 1]])).max() < 1e-6
+    index.add("c", [], np.empty((0, 2), dtype=np.float32))
+    index.add("c", ["a"], unit([[0, 1]]))
+    assert index.ids("c") == ["a", "b", "c"]
+
+
+def test_adding_after_a_search_a_replace_and_a_drop_is_seen(index: VectorIndex) -> None:
+    index.replace("c", ["a"], [[1, 0]])
+    assert index.search("c", [0.0, 1.0], top=1)[0].id == "a"
+    index.add("c", ["b"], unit([[0, 1]]))
+    assert index.search("c", [0.0, 1.0], top=1)[0].id == "b"
+    assert index.fetch("c", ["b", "a"])[0] == ["b", "a"]
+    index.replace("c", ["z"], [[1, 0]])
+    index.add("c", ["b"], unit([[0, 1]]))
+    assert index.ids("c") == ["z", "b"]
+    index.drop("c")
+    assert index.fetch("c", ["b"])[0] == []
+    index.add("c", ["b"], unit([[0, 1, 0]]))
+    assert index.ids("c") == ["b"]
+
+
+def test_fetching_from_an_unknown_collection_or_nothing_gives_nothing(index: VectorIndex) -> None:
+    for asked in (["a"], []):
+        found, rows = index.fetch("none", asked)
+        assert found == []
+        assert len(rows) == 0
+    index.add("c", ["a"], unit([[1, 0]]))
+    assert index.fetch("c", [])[0] == []
+    assert index.fetch("c", ["b"])[0] == []
+
+
+def test_ids_with_quotes_and_other_marks_are_fetched(index: VectorIndex) -> None:
+    ids = ["o'hara", "a'' OR ''='", 'say "x"', "größe", "", "back\\slash", "new\nline", "%", "a;b"]
+    index.add("odd", ids, unit(directions(len(ids))))
+    found, rows = index.fetch("odd", ids[::-1])
+    assert found == ids[::-1]
+    assert np.abs(rows - unit(directions(len(ids)))[::-1]).max() < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("ids", "vectors"),
+    [(["a", "b"], [[1.0, 0.0]]), (["b"], [[0.0, 0.0]]), (["b"], [[float("nan"), 1.0]]), (["b"], [[1.0, 0.0, 0.0]])],
+    ids=["fewer vectors", "no direction", "not a number", "another width"],
+)
+def test_rows_that_cannot_be_added_are_refused_and_the_others_stay(index: VectorIndex, ids, vectors) -> None:
+    index.add("c", ["old"], unit([[1, 0]]))
+    with pytest.raises(StorageError):
+        index.add("c", ids, np.array(vectors, dtype=np.float32))
+    assert index.ids("c") == ["old"]
+    index.add("c", ["new"], unit([[0, 1]]))
+    assert index.fetch("c", ["new", "old"])[0] == ["new", "old"]
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["add", "replace", "fetch", "drop"]), st.lists(st.sampled_from("abcdefgh"), max_size=6)
+        ),
+        max_size=8,
+    )
+)
+def test_any_sequence_of_calls_leaves_both_implementations_alike(tmp_path_factory, calls) -> None:
+    lance, memory = LanceVectors(tmp_path_factory.mktemp("v")), MemoryVectors()
+    for number, (what, names) in enumerate(calls):
+        rows = unit([[math.cos(number + place), math.sin(number + place)] for place in range(len(names))] or [[1, 0]])[
+            : len(names)
+        ]
+        if what == "add":
+            lance.add("c", names, rows)
+            memory.add("c", names, rows)
+        elif what == "replace":
+            once = list(dict.fromkeys(names))
+            lance.replace("c", once, rows[: len(once)])
+            memory.replace("c", once, rows[: len(once)].tolist())
+        elif what == "drop":
+            lance.drop("c")
+            memory.drop("c")
+        assert lance.ids("c") == memory.ids("c")
+        (mine, got), (theirs, expected) = lance.fetch("c", names), memory.fetch("c", names)
+        assert mine == theirs
+        if mine:
+            assert np.abs(got - expected).max() < 1e-6
+
+
+def test_many_small_additions_are_joined_and_fetched_by_the_next_index(tmp_path: Path) -> None:
+    rows = unit(directions(300, 32))
+    ids = [f"{n:064d}" for n in range(300)]
+    index = LanceVectors(tmp_path / "vectors")
+    for start in range(0, 300, 2):
+        index.add("cache", ids[start : start + 2], rows[start : start + 2])
+    parts = [path for path in (tmp_path / "vectors").rglob("*.lance") if path.is_file()]
+    assert len(parts) < 100
+    second = LanceVectors(tmp_path / "vectors")
+    for asked in (ids, ids[:150], ids[5:1:-1]):
+        found, got = second.fetch("cache", asked)
+        assert found == asked
+        assert np.abs(got - rows[[int(name) for name in asked]]).max() < 1e-6
+    second.add("cache", ids, rows[::-1])
+    assert second.ids("cache") == ids
+
+
+def test_an_index_killed_while_adding_is_read_by_the_next_and_loses_only_the_last_call(tmp_path: Path) -> None:
+    code = (
+        "import sys, numpy as np; from pathlib import Path; from storage.vectors import LanceVectors\n"
+        f"index = LanceVectors(Path({str(tmp_path / 'vectors')!r}))\n"
+        "rows = np.eye(16, dtype=np.float32)\n"
+        "for n in range(100_000):\n"
+        "    index.add('cache', [f'{n}-{row}' for row in range(16)], rows)\n"
+        "    print(n, flush=True)\n"
+    )
+    for round_ in range(2):
+        folder = tmp_path / "vectors"
+        child = subprocess.Popen(
+            [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2]
+        )
+        assert child.stdout is not None
+        for _ in range(70 + 13 * round_):
+            last = int(child.stdout.readline())
+        os.kill(child.pid, signal.SIGKILL)
+        last = max([last, *(int(line) for line in child.stdout.read().split("\n")[:-1] if line)])
+        child.wait()
+        index = LanceVectors(folder)
+        ids = index.ids("cache")
+        assert len(ids) == len(set(ids))
+        assert {f"{n}-{row}" for n in range(last + 1) for row in range(16)} <= set(ids)
+        asked = [f"{last}-{row}" for row in range(16)]
+        found, rows = index.fetch("cache", asked)
+        assert found == asked
+        assert np.array_equal(rows, np.eye(16, dtype=np.float32))
+        index.add("cache", [f"after {round_}"], np.ones((1, 16), dtype=np.float32))
+        assert index.ids("cache")[-1] == f"after {round_}"

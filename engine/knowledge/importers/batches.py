@@ -38,15 +38,11 @@ class Reading:
         number, first = self._counts.get(what, (0, example))
         self._counts[what] = (number + 1, first)
 
-    def counted(self, what: str) -> int:
-        """Return how often something was counted."""
-        return self._counts.get(what, (0, ""))[0]
-
     def finish(self) -> None:
-        """Turn the counts into warnings: `12 obsolete terms were left out (the first: GO:0000005)`."""
+        """Turn the counts into warnings: `Obsolete terms were left out: 12 (the first: GO:0000005)`."""
         for what, (number, example) in self._counts.items():
             first = f" (the first: {example})" if example else ""
-            self.warnings.append(f"{number:,} {what}{first}.")
+            self.warnings.append(f"{what[0].upper()}{what[1:]}: {number:,}{first}.")
         self._counts.clear()
 
 

@@ -110,9 +110,7 @@ def read(reading: Reading) -> Batches:
     yield from found.batches()
 
 
-def _annotation(
-    path: Path, number: int, fields: list[str], found: _Collected, genes: Genes, reading: Reading
-) -> None:
+def _annotation(path: Path, number: int, fields: list[str], found: _Collected, genes: Genes, reading: Reading) -> None:
     database, local, symbol, qualifier, term = (text.strip() for text in fields[:5])
     evidence, aspect, name, synonyms, kind, taxon = fields[6], fields[8], fields[9], fields[10], fields[11], fields[12]
     if not _TERM.fullmatch(term):
@@ -169,9 +167,11 @@ def read_associations(reading: Reading) -> Batches:
         for start, lines in line_blocks(path):
             for number, line in enumerate(lines, start):
                 if line.strip() and not line.startswith(("#", "!")):
-                    _association(path, number, line, found, genes)
+                    _association(path, number, line, found, genes, reading)
         if not found.pairs:
-            raise DataError(f"{path.name} has no association.", advice="Lines look like `gene<TAB>GO:0006915;GO:0008150`.")
+            raise DataError(
+                f"{path.name} has no association.", advice="Lines look like `gene<TAB>GO:0006915;GO:0008150`."
+            )
     if any(type is EdgeType.ASSOCIATED_WITH for _, _, type in found.pairs):
         reading.warnings.append(
             "What the terms are (process, function, component) is not in such a file, so genes are `associated_with` "
@@ -180,11 +180,14 @@ def read_associations(reading: Reading) -> Batches:
     yield from found.batches()
 
 
-def _association(path: Path, number: int, line: str, found: _Collected, genes: Genes) -> None:
+def _association(path: Path, number: int, line: str, found: _Collected, genes: Genes, reading: Reading) -> None:
     name, tab, rest = line.partition("\t")
     terms = [term.strip() for term in rest.split(";") if term.strip()]
     name = name.strip()
-    if not tab or not name or not terms:
+    if tab and name and not terms:
+        reading.count("genes without a term were left out", name)
+        return
+    if not tab or not name:
         raise bad_line(path, number, f"{shown(line)} is not `gene<TAB>GO:0006915;GO:0008150`.")
     node_id, known, _ = genes.by_any(name)
     _, xrefs = found.gene(node_id, name, NodeType.GENE)

@@ -85,7 +85,9 @@ def columns_of(table: Table, sample: list[tuple[int, Row]]) -> dict[str, int]:
         places["symbol"] = -1  # `gene` may hold Ensembl ids
     if places["symbol"] < 0:
         table.required(*COLUMNS["symbol"])
-        message = f"{table.path.name}: the column {table.header[at]!r} holds Ensembl ids; a column of symbols was expected."
+        message = (
+            f"{table.path.name}: the column {table.header[at]!r} holds Ensembl ids; a column of symbols was expected."
+        )
         raise DataError(message, advice="Add a column named `symbol`.")
     return places
 

@@ -20,8 +20,8 @@ from engine.knowledge.importers.text import bad_line, shown
 
 NODE_COLUMNS: dict[str, tuple[str, ...]] = {
     "id": ("id", "node_id", "identifier"),
-    "type": ("type", "kind", "node_type", "label", "category"),
-    "name": ("name", "node_name", "title"),
+    "type": ("type", "kind", "node_type", "category"),
+    "name": ("name", "node_name", "label", "title"),
     "aliases": ("aliases", "alias", "synonyms"),
     "xrefs": ("xrefs", "xref", "external_ids", "equivalent_identifiers"),
 }
@@ -30,7 +30,7 @@ EDGE_COLUMNS: dict[str, tuple[str, ...]] = {
     "type": ("type", "edge_type", "predicate", "relationship", "interaction", "relation", "metaedge", "label"),
     "target": ("target", "target_id", "object", "tail", "to", "end_id"),
     "relation": ("relation", "original_relation", "display_relation"),
-    "confidence": ("confidence", "score", "weight"),
+    "confidence": ("confidence",),
 }
 
 
@@ -50,7 +50,7 @@ class Builder:
         type = type or type_of_id(id)
         if type is None:
             what = f"the type {shown(type_word)}" if type_word else "no type"
-            self._reading.count(f"nodes with {what} were left out: the graph has no such type", id)
+            self._reading.count(f"nodes with {what} were left out, as the graph has no such type", id)
             return
         known = [text for text in (xref(text) for text in [id, *xrefs]) if text]
         found = self._ids.get(id) or self._genes.existing(dict.fromkeys([id, *known]), type) or id
@@ -64,7 +64,9 @@ class Builder:
         if type is None:
             relation = relation or type_word
             if type_word:
-                self._reading.count("edges have a type that the graph does not know; they are `related_to`", shown(type_word))
+                self._reading.count(
+                    "edges have a type that the graph does not know; they are `related_to`", shown(type_word)
+                )
             type = EdgeType.RELATED_TO
         self.edges.add(self._at(source), type, self._at(target), relation or type_word, confidence)
 
@@ -193,4 +195,3 @@ def _list(value: Any) -> list[str]:
     if isinstance(value, list):
         return [str(item) for item in value if item not in (None, "")]
     return listed(str(value)) if value not in (None, "") else []
-

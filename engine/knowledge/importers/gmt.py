@@ -12,7 +12,7 @@ from engine.domain.knowledge import EdgeRows, EdgeType, NodeRows, NodeType
 from engine.knowledge.importers.batches import Batches, Reading, edge_batches, node_batches
 from engine.knowledge.importers.text import bad_line, numbered_lines, shown
 
-_COLLECTION = re.compile(r"^(HALLMARK|KEGG(_MEDICUS)?(_REFERENCE)?|REACTOME|BIOCARTA|PID|WP|GO(BP|CC|MF)?|HP|SA|SIG|ST|NABA)_")
+_COLLECTION = re.compile(r"^(HALLMARK|KEGG|REACTOME|BIOCARTA|PID|WP|GO|GOBP|GOCC|GOMF|HP|SA|SIG|ST|NABA)_")
 _SIGNATURE = re.compile(r"_(UP|DN)(\.V\d+.*)?$")
 
 

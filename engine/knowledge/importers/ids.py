@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 
+from engine.domain.hashing import sha256_text
 from engine.domain.knowledge import NodeType
 
 Resolve = Callable[[str, NodeType], str | None]
@@ -116,7 +117,7 @@ def known_prefix(prefix: str) -> str:
 def xref(text: str) -> str | None:
     """Return an identifier elsewhere as `PREFIX:LOCAL`, or None for a web address or free text."""
     match = _XREF.match(text)
-    if match is None or match[2].startswith("//") or match[1].lower() in ("http", "https", "url", "wikipedia"):
+    if match is None or match[2].startswith(("//", ":")) or match[1].lower() in ("http", "https", "url", "wikipedia"):
         return None
     return f"{known_prefix(match[1])}:{match[2]}"
 
@@ -204,4 +205,4 @@ class Genes:
 
 def slug(text: str) -> str:
     """Return a text as part of an id: lower case letters, digits and dashes."""
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "unnamed"
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or sha256_text(text)[:8]

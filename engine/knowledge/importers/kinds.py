@@ -53,6 +53,9 @@ _EDGE_WORDS: dict[str, EdgeType] = {
 }
 """Only words of the same direction: `expresses` (anatomy -> gene) is not `expressed_in`."""
 
+_NODE_TYPES: dict[str, NodeType] = {type.value: type for type in NodeType}
+_EDGE_TYPES: dict[str, EdgeType] = {type.value: type for type in EdgeType}
+
 
 def _key(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", text.strip().lower()).strip("_")
@@ -62,14 +65,13 @@ def node_type(text: str) -> NodeType | None:
     """Return the node type a word means (`Cell Type`, `Compound`, `genes`), or None."""
     key = _key(text)
     for word in (key, key.removesuffix("s"), key.replace("ies", "y")):
-        if word in NodeType:
-            return NodeType(word)
-        if word in _NODE_WORDS:
-            return _NODE_WORDS[word]
+        found = _NODE_TYPES.get(word) or _NODE_WORDS.get(word)
+        if found is not None:
+            return found
     return None
 
 
 def edge_type(text: str) -> EdgeType | None:
     """Return the edge type a word means (`Interacts with`, `is_a`), or None."""
     key = _key(text)
-    return EdgeType(key) if key in EdgeType else _EDGE_WORDS.get(key)
+    return _EDGE_TYPES.get(key) or _EDGE_WORDS.get(key)

@@ -16,8 +16,8 @@ from engine.knowledge.importers.ids import Genes, is_uniprot
 from engine.knowledge.importers.tables import Row, Table
 from engine.knowledge.importers.text import bad_line
 
-LIGANDS = ("ligand_gene_symbol", "ligand_symbol", "ligand_genesymbol", "source_genesymbol", "ligand_gene", "ligand_complex",
-           "ligand")  # fmt: skip
+LIGANDS = ("ligand_gene_symbol", "ligand_symbol", "ligand_genesymbol", "source_genesymbol", "ligand_gene",
+           "ligand_complex", "ligand")  # fmt: skip
 RECEPTORS = ("receptor_gene_symbol", "receptor_symbol", "receptor_genesymbol", "target_genesymbol", "receptor_gene",
              "receptor_complex", "receptor")  # fmt: skip
 _HYPHENED = re.compile(r"(HLA-[A-Z0-9]+|NKX\d-\d+|MT-[A-Z0-9]+|ERV[A-Z0-9]*-\d+|[A-Z0-9]+)(?:[-+]|$)")
@@ -129,7 +129,7 @@ def _both(text: str) -> tuple[list[str], list[str]] | None:
 
 
 def _is_named_complex(text: str) -> bool:
-    return text.lower().startswith("complex:") and "_" not in text or text.lower().endswith("complex")
+    return (text.lower().startswith("complex:") and "_" not in text) or text.lower().endswith("complex")
 
 
 def _node(name: str, genes: Genes, nodes: NodeRows, seen: set[str]) -> str:

@@ -33,6 +33,7 @@ NAMESPACES: dict[str, NodeType] = {
 }
 
 RELATIONS: dict[str, tuple[EdgeType, bool]] = {
+    "is_a": (EdgeType.SUBCLASS_OF, False),
     "part_of": (EdgeType.PART_OF, False),
     "has_part": (EdgeType.PART_OF, True),
     "regulates": (EdgeType.REGULATES, False),
@@ -117,7 +118,9 @@ def read(reading: Reading) -> Batches:
             type = type_of_id(term.id) or NAMESPACES.get(term.namespace)
             if type is None:
                 prefix = term.id.partition(":")[0]
-                reading.count(f"terms with the prefix {shown(prefix)} were left out: what they are is not known", term.id)
+                reading.count(
+                    f"terms with the prefix {shown(prefix)} were left out, as what they are is not known", term.id
+                )
                 continue
             own = _plain(term.id)
             node_id = genes.existing([own, *term.alternatives, *term.same], type) or own
@@ -147,7 +150,9 @@ def _edges(links: list[tuple[str, str, str]], ids: dict[str, str], reading: Read
             plain = _plain(target)
             at = ids[target] = (genes.existing([plain], type) if type else None) or plain
         name = _NUMBERED.get(relation, relation)
-        type, turned = (EdgeType.SUBCLASS_OF, False) if name == "is_a" else RELATIONS.get(name, (EdgeType.RELATED_TO, False))
+        type, turned = (
+            (EdgeType.SUBCLASS_OF, False) if name == "is_a" else RELATIONS.get(name, (EdgeType.RELATED_TO, False))
+        )
         first, second = (at, ids[source]) if turned else (ids[source], at)
         edges.add(first, type, second, name)
     return edges

@@ -11,11 +11,22 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from engine.domain.knowledge import EdgeRows, EdgeType, NodeRows, NodeType
-from engine.knowledge.importers.batches import BATCH, Batches, Reading
+from engine.knowledge.importers.batches import BATCH, Batches, Reading, node_batches
 from engine.knowledge.importers.tables import Table
 from engine.knowledge.importers.text import bad_line, shown
 
-COLUMNS = ("relation", "display_relation", "x_id", "x_type", "x_name", "x_source", "y_id", "y_type", "y_name", "y_source")
+COLUMNS = (
+    "relation",
+    "display_relation",
+    "x_id",
+    "x_type",
+    "x_name",
+    "x_source",
+    "y_id",
+    "y_type",
+    "y_name",
+    "y_source",
+)
 
 KINDS: dict[str, NodeType] = {
     "gene/protein": NodeType.GENE,
@@ -99,16 +110,12 @@ def read(reading: Reading) -> Batches:
     nodes = _Nodes(reading)
     seen = _Seen()
     for path in reading.paths:
-        yield from _file(path, reading, nodes, seen)
-    if reading.counted(_HIERARCHY):
+        yield from _file(path, nodes, seen)
+    if nodes.hierarchies:
         reading.warnings.append(
             "PrimeKG gives hierarchies in both directions, so parent and child cannot be told apart: these are "
             "`related_to`. Import the ontology's OBO file for `subclass_of`."
         )
-        reading._counts.pop(_HIERARCHY)
-
-
-_HIERARCHY = "hierarchy edges"
 
 
 class _Nodes:
@@ -120,6 +127,7 @@ class _Nodes:
         self.ids: list[str] = []
         self.types: list[NodeType] = []
         self.rows = NodeRows()
+        self.hierarchies = False
 
     def number(self, path: Path, line: int, local: str, kind: str, name: str, source: str) -> int:
         key = (kind, local, source)
@@ -127,7 +135,9 @@ class _Nodes:
         if number is None:
             type = KINDS.get(kind)
             if type is None or not local:
-                problem = f"the type is {shown(kind)}; PrimeKG's are {', '.join(KINDS)}." if local else "an id is empty."
+                problem = (
+                    f"the type is {shown(kind)}; PrimeKG's are {', '.join(KINDS)}." if local else "an id is empty."
+                )
                 raise bad_line(path, line, problem)
             plain, xrefs = node_id(kind, local, source)
             found = self._genes.existing(xrefs, type) or plain
@@ -163,7 +173,7 @@ class _Seen:
         return np.sort(first).tolist()
 
 
-def _file(path: Path, reading: Reading, nodes: _Nodes, seen: _Seen) -> Batches:
+def _file(path: Path, nodes: _Nodes, seen: _Seen) -> Batches:
     table = Table(path)
     places = [table.required(name) for name in COLUMNS]
     codes = {name: code for code, name in enumerate(RELATIONS)}
@@ -176,6 +186,7 @@ def _file(path: Path, reading: Reading, nodes: _Nodes, seen: _Seen) -> Batches:
         x = nodes.number(path, line, x_id, x_kind, x_name, x_source)
         y = nodes.number(path, line, y_id, y_kind, y_name, y_source)
         type, first = meaning
+        nodes.hierarchies |= type is EdgeType.RELATED_TO
         if nodes.types[y] == first != nodes.types[x] or (first is None and y < x):
             x, y = y, x
         elif first is not None and nodes.types[x] != first:
@@ -186,30 +197,25 @@ def _file(path: Path, reading: Reading, nodes: _Nodes, seen: _Seen) -> Batches:
         keys.append((((x << 26) | y) << 8) | (codes[relation] << 2) | _kind_of_target(shown_as))
         edges.add(nodes.ids[x], type, nodes.ids[y], shown_as or relation)
         if len(keys) == BATCH:
-            yield from _flush(reading, nodes, seen, edges, keys)
+            yield from _flush(nodes, seen, edges, keys)
             edges, keys = EdgeRows(), []
-    yield from _flush(reading, nodes, seen, edges, keys)
+    yield from _flush(nodes, seen, edges, keys)
 
 
 def _kind_of_target(shown_as: str) -> int:
     return {"carrier": 1, "enzyme": 2, "transporter": 3}.get(shown_as, 0)
 
 
-def _flush(reading: Reading, nodes: _Nodes, seen: _Seen, edges: EdgeRows, keys: list[int]) -> Iterator[NodeRows | EdgeRows]:
-    from engine.knowledge.importers.batches import node_batches
-
+def _flush(nodes: _Nodes, seen: _Seen, edges: EdgeRows, keys: list[int]) -> Iterator[NodeRows | EdgeRows]:
     if len(nodes.rows):
         yield from node_batches(nodes.rows)
         nodes.rows = NodeRows()
     kept = seen.new(keys) if keys else []
     if kept:
-        rows = EdgeRows(
+        yield EdgeRows(
             [edges.sources[at] for at in kept],
             [edges.types[at] for at in kept],
             [edges.targets[at] for at in kept],
             [edges.relations[at] for at in kept],
             [None] * len(kept),
         )
-        if EdgeType.RELATED_TO in rows.types:
-            reading.count(_HIERARCHY)
-        yield rows

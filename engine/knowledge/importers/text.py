@@ -10,8 +10,8 @@ from __future__ import annotations
 import gzip
 import zlib
 from collections.abc import Iterator
+from io import BufferedReader
 from pathlib import Path
-from typing import IO
 
 from engine.errors import DataError
 
@@ -54,7 +54,7 @@ def check_readable(path: Path) -> None:
         raise DataError(message, advice="Check the file's permissions.") from error
 
 
-def open_bytes(path: Path) -> IO[bytes]:
+def open_bytes(path: Path) -> gzip.GzipFile | BufferedReader:
     """Open a file for reading, unpacking gzip by its content whatever its name.
 
     Raises:

@@ -1,0 +1,375 @@
+"""Taking a text apart into statements: which two entities, which relation, asserted or denied.
+
+A sentence is cut at its entities. What lies between two of them is a predicate, a list (`A, B and C`) or the seam
+of two clauses (`..., and it also ...`). A clause with one entity takes the other from its neighbour, as `it` does.
+A sentence without an entity is no statement unless it holds a number (see `grounding_findings`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from engine.domain.knowledge import EdgeType, Mention, Node, NodeType
+from engine.knowledge.claims_clauses import Clause, clauses_of
+from engine.knowledge.claims_frames import hedged, negations, split_frame, split_tail, tail_denies
+from engine.knowledge.claims_predicates import (
+    DRUGS,
+    GENES,
+    PLACES,
+    PROCESSES,
+    SIGNS,
+    Sense,
+    classify,
+    denies,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """An entity of a statement: where it stands and which of its namesakes fit the relation, likeliest first."""
+
+    mention: Mention
+    options: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What a sentence says of one or two entities; `subject` and `object` are in the order the graph stores edges."""
+
+    text: str
+    mentions: tuple[Mention, ...]
+    subject: Argument | None = None
+    object: Argument | None = None
+    sense: Sense | None = None
+    negated: bool = False
+    hedged: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence of a text, from character `start` to `end`."""
+
+    text: str
+    start: int
+    end: int
+
+
+_END = re.compile(
+    r"[.!?\u3002\uff01\uff1f]+[\"'\u201d\u2019)\]]*(?=\s+[\"'\u201c\u2018(\[]?[^\sa-z])|[\u3002\uff01\uff1f]|\n\s*\n|\n(?=\s*(?:[-*\u2022]|\d+[.)])\s)"
+)
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:e\.g|i\.e|et al|cf|vs|approx|resp|fig|figs|tab|eq|ref|refs|dr|mr|mrs|ms|prof|st|no|nos|vol|pp|sp|spp|ca|"
+    r"etc|al|inc|ltd|dept|est|incl|viz)|\b[A-Z])\.$",
+    re.IGNORECASE,
+)
+_MAX_SENTENCE = 4000
+"""Characters; a longer run without an end is cut, so that no pattern has to read a whole file."""
+
+
+def split_sentences(text: str, mentions: Sequence[Mention] = ()) -> list[Sentence]:
+    """Cut a text into sentences; full stops inside an entity's name, a number or an abbreviation end nothing."""
+    inside = _inside(mentions)
+    sentences: list[Sentence] = []
+    start = 0
+    for match in _END.finditer(text):
+        end = match.end()
+        if match.start() in inside or _ABBREVIATION.search(text[max(start, end - 8) : end]):
+            continue
+        _add_sentence(sentences, text, start, end)
+        start = end
+    _add_sentence(sentences, text, start, len(text))
+    return sentences
+
+
+def _inside(mentions: Sequence[Mention]) -> set[int]:
+    return {position for m in mentions if "." in m.text or "?" in m.text for position in range(m.start, m.end)}
+
+
+def _add_sentence(sentences: list[Sentence], text: str, start: int, end: int) -> None:
+    while start < end:
+        stop = min(end, start + _MAX_SENTENCE)
+        if stop < end:
+            space = text.rfind(" ", start + 1, stop)
+            stop = space if space > start else stop
+        part = text[start:stop]
+        stripped = part.strip()
+        if stripped:
+            begin = start + part.index(stripped[0])
+            sentences.append(Sentence(stripped, begin, begin + len(stripped)))
+        start = stop
+
+
+def statements(text: str, mentions: Sequence[Mention]) -> Iterator[tuple[Sentence, list[Statement]]]:
+    """Yield each sentence with what it states; the list is empty for a sentence about no known entity."""
+    previous: Statement | None = None
+    position = 0
+    for sentence in split_sentences(text, mentions):
+        while position < len(mentions) and mentions[position].start < sentence.start:
+            position += 1
+        last = position
+        while last < len(mentions) and mentions[last].end <= sentence.end:
+            last += 1
+        found = sentence_statements(sentence, list(mentions[position:last]), previous)
+        position = last
+        previous = found[-1] if found else previous
+        yield sentence, found
+
+
+_PRONOUN = re.compile(
+    r"^\s*(?:[\w-]+,\s*)?(?:it|they|this|these|both|the\s+(?:same\s+)?(?:drug|compound|agent|gene|protein|disease|condition|"
+    r"disorder|tissue|molecule|substance|medicine))\b"
+)
+_CUE_LIKE = re.compile(
+    r"(?:the\s+)?(?:adverse\s+)?(?:drug\s+)?(?:falls?|reactions?|adverse\s+(?:drug\s+)?(?:reactions?|effects?|events?)|effects?|"
+    r"side\s+effects?|response|association|interaction|growth|increased|decreased|relapse|point|support|signaling|control|"
+    r"weakness|disorders?|condition|localization|binding|protein\s+binding|secretion|transcription|gene\s+expression|"
+    r"translation|pathogenesis|disease|drug\s+interaction|therapeutic\s+response|phase|development|cell|membrane|discomfort)$",
+    re.IGNORECASE,
+)
+
+
+def sentence_statements(sentence: Sentence, mentions: list[Mention], previous: Statement | None) -> list[Statement]:
+    """Return what one sentence states; `previous` is the statement before it, for a sentence that opens with `it`."""
+    mentions = _without_doubles(sentence, mentions)
+    mentions = _without_cue_words(mentions)
+    if not mentions:
+        return []
+    mentions = mentions[:_MAX_MENTIONS]
+    lower = _plain(sentence.text)
+    cuts = [(m.start - sentence.start, m.end - sentence.start) for m in mentions]
+    head = lower[: cuts[0][0]]
+    gaps = [lower[a[1] : b[0]] for a, b in pairwise(cuts)]
+    tail = lower[cuts[-1][1] :]
+    frame, lead = split_frame(head)
+    end, remark = split_tail(tail)
+    flip = negations(frame, frame=True) + tail_denies(tail)
+    unsure = hedged(head) or hedged(" ".join(gaps)) or hedged(tail)
+    clauses = clauses_of([{n.type for n in (m.node, *m.alternatives)} for m in mentions], lead, gaps, end)
+    if len(mentions) == 1:
+        return [_single(sentence, mentions[0], clauses[0], previous, flip, unsure, lower)]
+    found: list[Statement] = []
+    for number, clause in enumerate(clauses):
+        turns = flip if number == 0 or clause.elided else 0
+        for one, two, words, turned in _pairs(clauses, number, mentions, found):
+            made = _statement(sentence, one, two, words, turns + turned, unsure)
+            if made is None and not (found or number + 1 < len(clauses)):
+                made = Statement(sentence.text, (one, two), hedged=unsure)
+            if made is not None:
+                found.append(made)
+    if found and all(not s.sense or not s.sense.recognised for s in found):
+        found = [_with_whole_sentence(s, lower, sentence, mentions) for s in found]
+    return found or [Statement(sentence.text, tuple(mentions[:2]), hedged=unsure)]
+
+
+_MAX_MENTIONS = 24
+"""Entities of one sentence that are read; lists longer than this are tables, not claims."""
+
+
+def _plain(text: str) -> str:
+    """Return the text in lower case, of the same length, with plain apostrophes and no control characters."""
+    lower = "".join(c.lower() if len(c.lower()) == 1 else c for c in text) if not text.isascii() else text.lower()
+    return lower.translate(_PLAIN)
+
+
+_PLAIN = {0x2019: "'", 0x2018: "'", 0x02BC: "'", 0x201C: '"', 0x201D: '"', 0x2011: "-", 0x2010: "-", 0x00A0: " ",
+          **{code: " " for code in (*range(32), 127)}, ord("@"): " "}  # fmt: skip
+_APPOSITION = re.compile(r"\s*[,(\[=/-]?\s*(?:[\w.]+\s+){0,3}[\"'(\[:]*\s*$")
+
+
+def _without_doubles(sentence: Sentence, mentions: list[Mention]) -> list[Mention]:
+    """Merge `DHRS13 (Entrez gene 147015)` into one mention, with the identifier deciding which entity it is."""
+    kept: list[Mention] = []
+    for mention in mentions:
+        before = kept[-1] if kept else None
+        if before is not None:
+            gap = sentence.text[before.end - sentence.start : mention.start - sentence.start]
+            names = {n.id for n in (before.node, *before.alternatives)}
+            same = names & {n.id for n in (mention.node, *mention.alternatives)}
+            if same and _APPOSITION.fullmatch(gap) and not re.search(r"\b(?:and|or|with|to)\b", gap):
+                node = mention.node if mention.why == "id" else before.node
+                kept[-1] = before.model_copy(
+                    update={"end": mention.end, "node": node, "text": before.text, "alternatives": before.alternatives
+                            if node is before.node else []}
+                )  # fmt: skip
+                continue
+        kept.append(mention)
+    return kept
+
+
+def _without_cue_words(mentions: list[Mention]) -> list[Mention]:
+    """Drop entities that are words of the predicate (`a fall in`, `adverse reactions`) where two others remain."""
+    kept = [m for m in mentions if not _CUE_LIKE.match(m.text)]
+    return kept if len(kept) >= 2 else mentions
+
+
+def _pairs(
+    clauses: list[Clause], number: int, mentions: list[Mention], found: list[Statement]
+) -> Iterator[tuple[Mention, Mention, str, int]]:
+    """Yield the pairs of entities a clause relates: both mentions, the masked words, extra negations."""
+    clause = clauses[number]
+    if len(clause.groups) >= 2:
+        yield from _within(clause, mentions)
+        return
+    group = clause.groups[0]
+    others = _neighbours(clauses, number)
+    if len(group) >= 2 and (not others or not clause.needs_subject):
+        for other in group[1:]:
+            yield mentions[group[0]], mentions[other], clause.masked(group[0], other), 0
+        return
+    for member in group:
+        best: tuple[float, int] | None = None
+        for rank, other in enumerate(others):
+            words = clause.masked(other, member, inherited=other)
+            sense = _resolve(mentions[other], mentions[member], words)
+            if sense is None:
+                continue
+            score = sense[1] - 0.01 * rank
+            if best is None or score > best[0]:
+                best = (score, other)
+        if best is not None:
+            words = clause.masked(best[1], member, inherited=best[1])
+            if not _resolved_by_words(mentions, best[1], member, words) and number:
+                words = clauses[number - 1].text + " " + words
+            yield mentions[best[1]], mentions[member], words, clause.negative_members.get(member, 0)
+
+
+def _resolved_by_words(mentions: list[Mention], one: int, two: int, words: str) -> bool:
+    resolved = _resolve(mentions[one], mentions[two], words)
+    return resolved is not None and resolved[0].recognised
+
+
+def _within(clause: Clause, mentions: list[Mention]) -> Iterator[tuple[Mention, Mention, str, int]]:
+    groups = clause.groups
+    chosen = (0, 1)
+    if len(groups) > 2:
+        scored: list[tuple[float, int, int]] = []
+        for a in range(min(len(groups), 4)):
+            for b in range(a + 1, min(len(groups), 5)):
+                one, two = groups[a][0], groups[b][0]
+                sense = _resolve(mentions[one], mentions[two], clause.masked(one, two))
+                if sense is not None:
+                    weak = min(mentions[one].score, mentions[two].score)
+                    scored.append((sense[1] + 0.5 * weak - 0.1 * (b - a) - 0.05 * a, a, b))
+        if scored:
+            _, *pair = max(scored)
+            chosen = (pair[0], pair[1])
+    for one in groups[chosen[0]]:
+        for two in groups[chosen[1]]:
+            turned = clause.negative_members.get(one, 0) + clause.negative_members.get(two, 0)
+            yield mentions[one], mentions[two], clause.masked(one, two), turned
+
+
+def _neighbours(clauses: list[Clause], number: int) -> list[int]:
+    """Return the mentions a clause with one entity may borrow: of the clauses before it, else of the one after it."""
+    before = [member for clause in reversed(clauses[:number]) for group in clause.groups for member in group[:1]]
+    if before:
+        return before
+    return [clauses[number + 1].groups[0][0]] if number + 1 < len(clauses) else []
+
+
+def _statement(
+    sentence: Sentence, one: Mention, two: Mention, words: str, turns: int, unsure: bool
+) -> Statement | None:
+    resolved = _resolve(one, two, words)
+    if resolved is None:
+        return None
+    sense, _, first, second = resolved
+    turns += negations(words) + denies(words, sense, first[0].type, second[0].type)
+    negated = sense.none or turns % 2 == 1
+    subject, object_ = Argument(one, first), Argument(two, second)
+    if _turned(sense, first[0].type, second[0].type):
+        subject, object_ = object_, subject
+    return Statement(sentence.text, (one, two), subject, object_, sense, negated, unsure)
+
+
+def _with_whole_sentence(made: Statement, lower: str, sentence: Sentence, mentions: list[Mention]) -> Statement:
+    """Look for the predicate in the whole sentence when the clause had none: `as a side effect of X, Y was noted`."""
+    if made.subject is None or made.object is None or made.sense is None:
+        return made
+    one, two = made.mentions[:2]
+    words = lower
+    for mention in reversed(mentions):
+        mark = "@1" if mention is one else "@2" if mention is two else "@x"
+        words = words[: mention.start - sentence.start] + mark + words[mention.end - sentence.start :]
+    resolved = _resolve(one, two, words)
+    if resolved is None or not resolved[0].recognised:
+        return made
+    again = _statement(sentence, one, two, words, 0, made.hedged)
+    return replace(again, negated=made.negated) if again is not None else made
+
+
+def _single(
+    sentence: Sentence,
+    mention: Mention,
+    clause: Clause,
+    previous: Statement | None,
+    flip: int,
+    unsure: bool,
+    lower: str,
+) -> Statement:
+    """Return the statement of a sentence with one entity: about the entity before it when it opens with `it`."""
+    if previous is not None and previous.subject is not None and _PRONOUN.match(lower):
+        candidates = [a.mention for a in (previous.subject, previous.object) if a is not None]
+        best: tuple[float, Statement] | None = None
+        for rank, other in enumerate(candidates):
+            if other.node.id == mention.node.id:
+                continue
+            words = "@1 " + clause.masked(-1, clause.groups[0][0])
+            resolved = _resolve(other, mention, words)
+            made = _statement(sentence, other, mention, words, flip, unsure)
+            if resolved and made and (best is None or resolved[1] - 0.01 * rank > best[0]):
+                best = (resolved[1] - 0.01 * rank, made)
+        if best is not None:
+            return best[1]
+    return Statement(sentence.text, (mention,), hedged=unsure)
+
+
+_Resolved = tuple[Sense, float, tuple[Node, ...], tuple[Node, ...]]
+
+
+def _resolve(one: Mention, two: Mention, words: str) -> _Resolved | None:
+    """Return the sense that fits the words and the types of some namesakes best, with a score and those namesakes."""
+    best: _Resolved | None = None
+    for rank_one, kind_one in enumerate(_kinds(one)):
+        for rank_two, kind_two in enumerate(_kinds(two)):
+            sense = classify(words, kind_one, kind_two)
+            if sense is None:
+                continue
+            score = 1.0 + sense.recognised - 0.02 * (rank_one + rank_two)
+            if sense.type is EdgeType.CAUSES and NodeType.DISEASE in (kind_one, kind_two):
+                score -= 0.3
+            if best is None or score > best[1]:
+                best = (sense, score, _options(one, kind_one), _options(two, kind_two))
+    return best
+
+
+def _kinds(mention: Mention) -> list[NodeType]:
+    return list(dict.fromkeys(node.type for node in (mention.node, *mention.alternatives)))
+
+
+_FAMILIES = (GENES, PROCESSES, SIGNS, PLACES)
+
+
+def _options(mention: Mention, kind: NodeType) -> tuple[Node, ...]:
+    """Return the namesakes of a type, then those of types that stand in the same relations."""
+    nodes = (mention.node, *mention.alternatives)
+    family = next((f for f in _FAMILIES if kind in f), frozenset({kind}))
+    return (*(n for n in nodes if n.type is kind), *(n for n in nodes if n.type is not kind and n.type in family))
+
+
+def _turned(sense: Sense, first: NodeType, second: NodeType) -> bool:
+    """Return True when the entity named second is the source of the edge that the statement asserts."""
+    if first in GENES and second in GENES:
+        return sense.reverse
+    if sense.type in {EdgeType.UPREGULATES, EdgeType.DOWNREGULATES, EdgeType.BINDS}:
+        return first in GENES
+    if sense.type in {EdgeType.EXPRESSED_IN, EdgeType.ASSOCIATED_WITH, EdgeType.MARKER_OF, EdgeType.INVOLVED_IN}:
+        return second in GENES
+    if sense.type is EdgeType.INCLUDES:
+        return second is NodeType.DRUG_CLASS
+    if sense.type in {EdgeType.PRESENTS, EdgeType.LOCATED_IN}:
+        return second is NodeType.DISEASE
+    return second in DRUGS and first not in DRUGS or (second is NodeType.DISEASE and first in PROCESSES)

@@ -1,0 +1,245 @@
+"""One way in for every format: what a file is, what it would add, and its nodes and edges in batches."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from engine.domain.base import Value
+from engine.domain.knowledge import Edge, EdgeRows, GraphSource, Node, NodeRows
+from engine.errors import DataError, UserError
+from engine.knowledge.importers import hetionet, obo
+from engine.knowledge.importers.batches import Batches, Reading
+from engine.knowledge.importers.detect import detect
+from engine.knowledge.importers.formats import FORMATS, FormatInfo, format_named
+from engine.knowledge.importers.ids import Resolve, normal_organism, slug
+from engine.knowledge.importers.text import check_readable
+
+__all__ = ["FORMATS", "FormatInfo", "ImportPreview", "detect", "format_named", "open_import", "preview"]
+
+PREVIEW_ROWS = 200_000
+"""Rows a preview reads at most; a smaller file's counts are exact."""
+
+
+_ONTOLOGIES: dict[str, tuple[str, str]] = {
+    "go": ("Gene Ontology", "CC BY 4.0"),
+    "doid": ("Disease Ontology", "CC0 1.0"),
+    "mondo": ("Mondo Disease Ontology", "CC BY 4.0"),
+    "cl": ("Cell Ontology", "CC BY 4.0"),
+    "uberon": ("Uberon", "CC BY 3.0"),
+    "chebi": ("ChEBI", "CC BY 4.0"),
+    "hp": ("Human Phenotype Ontology", "HPO licence (free with attribution, unaltered)"),
+}
+"""The header's ontology -> (name for people, licence where the header gives none)."""
+
+
+class ImportPreview(Value):
+    """The first rows of what an import would add."""
+
+    format: str
+    source: GraphSource
+    nodes: list[Node]
+    edges: list[Edge]
+    nodes_read: int
+    edges_read: int
+    complete: bool
+    """True when the files were read to their end, so the counts are exact; else they are what was looked at."""
+    warnings: list[str] = []
+
+
+def open_import(
+    format: str,
+    paths: Sequence[Path | str],
+    *,
+    name: str | None = None,
+    organism: str = "human",
+    resolve: Resolve | None = None,
+    license: str | None = None,
+    url: str | None = None,
+) -> tuple[GraphSource, Iterator[NodeRows | EdgeRows], list[str]]:
+    """Open files of knowledge.
+
+    Args:
+        format: A name in `FORMATS`, or `auto`.
+        paths: The files; order does not matter.
+        name: What the source is called; by default after its files or ontology. The source's id follows from
+            the format and the name, so that a newer release under the same name replaces the older one.
+        organism: Whose genes they are where the file does not say.
+        resolve: Finds nodes that exist, so that this import attaches to them.
+        license: The terms, where they are known better than by the format.
+        url: Where the files came from.
+
+    Returns:
+        The source with the files' hashes, the batches (read as they are taken), and the warnings, which are
+        complete after the last batch.
+
+    Raises:
+        DataError: now for files that cannot be opened, later for lines that do not fit.
+        UserError: for an unknown format.
+    """
+    files = [Path(path) for path in paths]
+    if not files:
+        raise UserError("No file was given to import.", advice="Name at least one file.")
+    for path in files:
+        check_readable(path)
+    info = format_named(detect(files) if format.strip().lower() in ("", "auto") else format)
+    reading = Reading(paths=files, organism=organism, resolve=resolve)
+    source = _source(info, reading, name, license, url)
+    return source, _checked(info, reading), reading.warnings
+
+
+def preview(
+    format: str,
+    paths: Sequence[Path | str],
+    rows: int = 20,
+    *,
+    name: str | None = None,
+    organism: str = "human",
+    resolve: Resolve | None = None,
+) -> ImportPreview:
+    """Return the first nodes and edges of an import, and counts; errors as in `open_import`."""
+    source, batches, warnings = open_import(format, paths, name=name, organism=organism, resolve=resolve)
+    nodes: list[Node] = []
+    edges: list[Edge] = []
+    seen = [0, 0]
+    complete = True
+    for batch in batches:
+        if isinstance(batch, NodeRows):
+            seen[0] += len(batch)
+            nodes.extend(_nodes(batch, rows - len(nodes), source.id))
+        else:
+            seen[1] += len(batch)
+            edges.extend(_edges(batch, rows - len(edges), source))
+        if sum(seen) >= PREVIEW_ROWS and len(edges) >= rows:
+            complete = False
+            break
+    return ImportPreview(
+        format=source.kind,
+        source=source,
+        nodes=nodes,
+        edges=edges,
+        nodes_read=seen[0],
+        edges_read=seen[1],
+        complete=complete,
+        warnings=list(warnings),
+    )
+
+
+def _nodes(batch: NodeRows, count: int, source: str) -> list[Node]:
+    return [
+        Node(
+            id=batch.ids[at],
+            type=batch.types[at],
+            name=batch.names[at],
+            aliases=batch.aliases[at],
+            xrefs=batch.xrefs[at],
+            source=source,
+        )
+        for at in range(min(max(count, 0), len(batch)))
+    ]
+
+
+def _edges(batch: EdgeRows, count: int, source: GraphSource) -> list[Edge]:
+    found: list[Edge] = []
+    for at in range(min(max(count, 0), len(batch))):
+        confidence = batch.confidences[at]
+        found.append(
+            Edge(
+                source=batch.sources[at],
+                type=batch.types[at],
+                target=batch.targets[at],
+                relation=batch.relations[at],
+                origin=source.id,
+                confidence=source.confidence if confidence is None else confidence,
+                license=source.license,
+            )
+        )
+    return found
+
+
+def _checked(info: FormatInfo, reading: Reading) -> Batches:
+    rows = 0
+    for batch in info.read(reading):
+        rows += len(batch)
+        yield batch
+    if not rows:
+        names = ", ".join(path.name for path in reading.paths)
+        message = f"{names}: no node and no edge was found in what was read as {info.title}."
+        raise DataError(message, advice="Check that the format is right.")
+    reading.finish()
+
+
+def _source(info: FormatInfo, reading: Reading, name: str | None, license: str | None, url: str | None) -> GraphSource:
+    files: dict[str, str] = {}
+    fetched: dict[str, str] = {}
+    for path in reading.paths:
+        digest = sha256_file(path)
+        known = f"{path.parent.name}/{path.name}" if path.name in files else path.name
+        files[known] = digest
+        fetched = fetched or _fetched(path, digest)
+    default, default_license = _default_name(info, reading.paths)
+    title = (name or "").strip() or default
+    organism = normal_organism(reading.organism)
+    suffix = "" if organism == "human" else f":{slug(organism)}"
+    return GraphSource(
+        id=f"{info.name}:{slug(title if name else default.partition(' (')[0])}{suffix}",
+        name=title,
+        kind=info.name,
+        license=license or fetched.get("license") or default_license or info.license,
+        url=url or fetched.get("url") or info.url,
+        files=files,
+    )
+
+
+def _default_name(info: FormatInfo, paths: list[Path]) -> tuple[str, str]:
+    """Return (name, licence) as far as the files tell them."""
+    stems = " + ".join(_stem(path) for path in paths)
+    if info.name == "obo":
+        header = obo.header_of(paths[0])
+        ontology = header.get("ontology", "").strip().lower().removesuffix(".obo")
+        if not ontology or len(paths) > 1:
+            return stems, header.get("license", "")
+        family, _, part = ontology.partition("/")
+        title, license = _ONTOLOGIES.get(family, (ontology, ""))
+        title = f"{title}: {part}" if part and family in _ONTOLOGIES else title
+        version = header.get("data-version", "").strip()
+        return (f"{title} ({version})" if version else title), header.get("license") or license
+    if info.name == "hetionet":
+        parts = {hetionet.part_of(path) for path in paths}
+        return ("Hetionet" if parts == {"nodes", "edges"} else f"Hetionet {stems}"), ""
+    if info.name == "primekg":
+        return "PrimeKG", ""
+    return stems, ""
+
+
+def _stem(path: Path) -> str:
+    name = path.name
+    for ending in (".gz", *sorted({extension for info in FORMATS.values() for extension in info.extensions})):
+        name = name.removesuffix(ending)
+    return name or path.name
+
+
+def sha256_file(path: Path) -> str:
+    """Return the SHA-256 of a file.
+
+    Raises:
+        DataError: when it cannot be read.
+    """
+    try:
+        with path.open("rb") as handle:
+            return hashlib.file_digest(handle, "sha256").hexdigest()
+    except OSError as error:
+        raise DataError(f"{path.name} cannot be read: {error.strerror or error}.") from error
+
+
+def _fetched(path: Path, digest: str) -> dict[str, str]:
+    """Return what `fetch` noted beside a file, if the file is still the one it fetched."""
+    try:
+        note = json.loads(path.with_name(f"{path.name}.origin.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    if not isinstance(note, dict) or note.get("sha256") != digest:
+        return {}
+    return {key: value for key, value in note.items() if isinstance(value, str)}

@@ -1,0 +1,247 @@
+"""Semantic memory: statements with who says them, what supports them and what speaks against them.
+
+A fact is one source's word. Facts that say the same, however worded, are one statement, believed as much as its
+independent sources together warrant: 1 - product of (1 - confidence), each source counted once. Statements that
+exclude each other stay side by side; nobody's word overwrites another's.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Collection, Sequence
+
+from engine.domain.memory import Fact, FactView
+from engine.errors import NotFoundError, UserError
+from engine.memory.contradictions import FUNCTIONAL, Statement, entity_key
+from engine.memory.statements import StatementIndex
+from engine.ports import Clock, FactStore, IdSource
+
+_LONGEST = 2_000
+"""Signs in a part of a statement."""
+
+
+class SemanticMemory:
+    """The facts of a workspace. Thread-safe; reads the store once and keeps an index of it."""
+
+    def __init__(
+        self,
+        store: FactStore,
+        clock: Clock,
+        ids: IdSource,
+        *,
+        functional: Collection[str] = FUNCTIONAL,
+    ) -> None:
+        """Set up semantic memory.
+
+        Args:
+            store: where facts are kept.
+            clock: gives facts their time.
+            ids: gives facts their ids.
+            functional: predicates of which a subject has only one object, words joined by `_`.
+        """
+        self._store = store
+        self._clock = clock
+        self._ids = ids
+        self._functional = frozenset(functional)
+        self._lock = threading.RLock()
+        self._index: StatementIndex | None = None
+
+    def add(
+        self, subject: str, predicate: str, object: str, source: str, confidence: float = 0.8, run_id: str = ""
+    ) -> Fact:
+        """Remember a statement and return it as a fact.
+
+        The same statement by the same source again is the same fact: its confidence and time are renewed, and it
+        is believed again if it had been retracted. By another source it is a further fact that supports it.
+
+        Raises:
+            UserError: for an empty or overlong part, or a confidence outside 0 to 1.
+        """
+        if not (isinstance(confidence, int | float) and 0 <= confidence <= 1):
+            raise UserError(
+                f"A fact cannot have the confidence {confidence!r}.", advice="Give a number from 0 to 1, such as 0.8."
+            )
+        fact = Fact(
+            id="",
+            subject=_checked("subject", subject),
+            predicate=_checked("predicate", predicate),
+            object=_checked("object", object),
+            source=_checked("source", source),
+            confidence=float(confidence),
+            at=self._clock.now(),
+            run_id=run_id.strip(),
+        )
+        with self._lock:
+            index = self._loaded()
+            known = index.same_source(fact)
+            if known is None:
+                fact = fact.model_copy(update={"id": self._ids.new("fact")})
+            else:
+                unchanged = known.confidence == fact.confidence and not known.retracted
+                if unchanged:
+                    return known
+                renewed = {"confidence": fact.confidence, "at": fact.at, "retracted": False}
+                fact = known.model_copy(update=renewed)
+            self._save([fact])
+            return fact
+
+    def fact(self, fact_id: str) -> Fact:
+        """Return a fact.
+
+        Raises:
+            NotFoundError: when there is none of this id.
+        """
+        with self._lock:
+            found = self._loaded().facts.get(fact_id)
+        if found is None:
+            raise NotFoundError(f"There is no fact {fact_id!r}.", advice="List the facts to see their ids.")
+        return found
+
+    def facts(self) -> list[Fact]:
+        """Return every fact, retracted ones too, as each source stated it."""
+        with self._lock:
+            return list(self._loaded().facts.values())
+
+    def about(self, entity: str) -> list[FactView]:
+        """Return the statements that mention an entity, in any spelling, in subject or object.
+
+        Exact matches come first, then matches of whole words, then parts of words; within each, subjects before
+        objects and the better supported first. Statements that were retracted are left out.
+        """
+        wanted = entity_key(entity)
+        words = " ".join(entity.casefold().split())
+        if not wanted:
+            return []
+        with self._lock:
+            index = self._loaded()
+            ranked = [
+                (rank, statement)
+                for statement in index.members
+                if (rank := _rank(statement, index.facts_of(statement)[-1], wanted, words)) is not None
+            ]
+            views = [(rank, view) for rank, statement in ranked if (view := index.view(statement)) is not None]
+        views.sort(key=lambda entry: (entry[0], -entry[1].support, entry[1].fact.id))
+        return [view for _, view in views]
+
+    def all(self, *, retracted: bool = False) -> list[FactView]:
+        """Return all statements, pinned ones first, then the newest; with `retracted` those taken back as well."""
+        with self._lock:
+            index = self._loaded()
+            views = [index.view(statement, retracted=retracted) for statement in index.members]
+        found = [view for view in views if view is not None]
+        found.sort(key=lambda view: (view.fact.at, view.fact.id), reverse=True)
+        found.sort(key=lambda view: not view.fact.pinned)
+        return found
+
+    def contradictions(self) -> list[tuple[FactView, FactView]]:
+        """Return the pairs of statements that cannot both be true, the most strongly supported on both sides first.
+
+        In a pair the better supported statement comes first.
+        """
+        with self._lock:
+            index = self._loaded()
+            pairs = {frozenset((one, other)) for one in index.members for other in index.excluding(one)}
+            views = {s: v for pair in pairs for s in pair if (v := index.view(s)) is not None}
+        found: list[tuple[FactView, FactView]] = []
+        for pair in pairs:
+            one, other = sorted((views[s] for s in pair), key=lambda view: (-view.support, view.fact.id))
+            found.append((one, other))
+        found.sort(key=lambda entry: (-entry[1].support, -entry[0].support, entry[0].fact.id, entry[1].fact.id))
+        return found
+
+    def retract(self, fact_id: str) -> Fact:
+        """Take a fact back: it stays on record and supports nothing. Returns it.
+
+        Raises:
+            NotFoundError: when there is none of this id.
+        """
+        return self._change(fact_id, retracted=True)
+
+    def restore(self, fact_id: str) -> Fact:
+        """Believe a retracted fact again. Returns it; raises NotFoundError when there is none of this id."""
+        return self._change(fact_id, retracted=False)
+
+    def pin(self, fact_id: str) -> Fact:
+        """Keep a fact in front. Returns it; raises NotFoundError when there is none of this id."""
+        return self._change(fact_id, pinned=True)
+
+    def unpin(self, fact_id: str) -> Fact:
+        """Undo `pin`. Returns the fact; raises NotFoundError when there is none of this id."""
+        return self._change(fact_id, pinned=False)
+
+    def forget(self, fact_id: str) -> bool:
+        """Remove a fact for good; False when it was not there."""
+        with self._lock:
+            index = self._loaded()
+            gone = self._store.forget(fact_id)
+            index.drop(fact_id)
+            return gone
+
+    def mark_in_graph(self, fact_ids: Collection[str], *, sent: bool = True) -> list[Fact]:
+        """Record that facts were sent to the knowledge graph, or taken back from it; returns those that changed."""
+        with self._lock:
+            facts = self._loaded().facts
+            changed = [
+                facts[name].model_copy(update={"in_graph": sent})
+                for name in dict.fromkeys(fact_ids)
+                if name in facts and facts[name].in_graph != sent
+            ]
+            self._save(changed)
+            return changed
+
+    def refresh(self) -> None:
+        """Read the store again at the next use, after something else wrote to it (an import)."""
+        with self._lock:
+            self._index = None
+
+    def _change(self, fact_id: str, **values: bool) -> Fact:
+        with self._lock:
+            before = self.fact(fact_id)
+            after = before.model_copy(update=values)
+            if after != before:
+                self._save([after])
+            return after
+
+    def _save(self, facts: Sequence[Fact]) -> None:
+        index = self._loaded()
+        self._store.save(facts)
+        for fact in facts:
+            index.put(fact)
+
+    def _loaded(self) -> StatementIndex:
+        if self._index is None:
+            self._index = StatementIndex(self._store.facts(), self._functional)
+        return self._index
+
+
+def _rank(statement: Statement, fact: Fact, wanted: str, words: str) -> int | None:
+    """Return how well a statement fits an entity, 0 best; None when it does not mention it."""
+    ranks: list[int] = []
+    for side, key in enumerate((statement.subject, statement.object)):
+        if key == wanted:
+            ranks.append(side)
+        elif wanted in key:
+            ranks.append(4 + side)
+    for side, text in enumerate((fact.subject, fact.object)):
+        folded = " ".join(text.casefold().split())
+        if words in folded:
+            whole = re.search(rf"(?<!\w){re.escape(words)}(?!\w)", folded) is not None
+            ranks.append((2 if whole else 4) + side)
+    return min(ranks, default=None)
+
+
+def _checked(name: str, text: str) -> str:
+    """Return a part of a statement in one line, or say why it cannot be used."""
+    clean = " ".join(str(text).split())
+    if not clean:
+        raise UserError(
+            f"A fact needs {'an' if name == 'object' else 'a'} {name}, but it is empty.",
+            advice="Give subject, predicate, object and source, such as TP53, is mutated in, LUAD, PMID:25079552.",
+        )
+    if len(clean) > _LONGEST:
+        raise UserError(
+            f"The {name} of a fact has {len(clean):,} signs ({clean[:40]!r}...), but at most {_LONGEST:,} are kept.",
+            advice="State it shorter, or as several facts.",
+        )
+    return clean

@@ -1,0 +1,153 @@
+"""The one-way door from remembered facts to the knowledge graph.
+
+Facts go out as nodes and edges of sources of their own, one per voice, so the graph says who stated an edge and
+can take it back. Nothing comes in: the graph never writes a fact. What the graph cannot say (a denied relation,
+an entity it does not know) stays behind and is listed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Collection, Sequence
+from typing import NamedTuple
+
+from engine.domain.knowledge import EdgeRows, EdgeType, GraphImport, GraphSource, NodeRows, NodeType
+from engine.domain.memory import Fact
+from engine.errors import NotFoundError
+from engine.memory.contradictions import relation_of
+from engine.memory.facts import SemanticMemory
+from engine.memory.statements import source_keys
+from engine.ports import Clock, GraphStore
+
+Link = Callable[[str], tuple[str, NodeType] | None]
+"""Finds the node an entity's name means, or None."""
+
+
+class GraphSent(NamedTuple):
+    """What went through the door."""
+
+    imports: list[GraphImport]
+    sent: list[str]
+    """Ids of the facts that are in the graph now."""
+    skipped: list[str]
+    """A sentence for each fact that stayed behind."""
+
+
+class _Row(NamedTuple):
+    source: tuple[str, NodeType, str]
+    edge: EdgeType
+    target: tuple[str, NodeType, str]
+    relation: str
+
+
+def to_graph_rows(facts: Sequence[Fact], link: Link) -> tuple[NodeRows, EdgeRows, list[str]]:
+    """Return facts as nodes and edges, and a sentence for each that cannot be one.
+
+    The relation keeps the words of the fact where the graph has no edge type for them (`related_to`) and its own
+    predicate where it has. The confidence is the fact's. Retracted facts, denied relations other than `not
+    expressed in`, and entities that `link` does not know are skipped.
+    """
+    nodes, edges, skipped = NodeRows(), EdgeRows(), []
+    seen: set[str] = set()
+    for fact in facts:
+        row = _row(fact, link)
+        if isinstance(row, str):
+            skipped.append(row)
+            continue
+        for node_id, kind, name in (row.source, row.target):
+            if node_id not in seen:
+                seen.add(node_id)
+                nodes.add(node_id, kind, name)
+        edges.add(row.source[0], row.edge, row.target[0], row.relation, fact.confidence)
+    return nodes, edges, skipped
+
+
+def send_to_graph(
+    memory: SemanticMemory, graph: GraphStore, link: Link, fact_ids: Collection[str], clock: Clock
+) -> GraphSent:
+    """Send facts to the graph, and bring what it has of the same sources up to date.
+
+    Facts of one source that were sent before stay; those that were retracted since are taken out. Sending the
+    same facts again changes nothing. Each source is one transaction of the graph.
+
+    Raises:
+        NotFoundError: when there is no fact of one of these ids; nothing was sent then.
+    """
+    wanted = {fact_id: memory.fact(fact_id) for fact_id in fact_ids}
+    known = memory.facts()
+    touched = {_voice(fact) for fact in wanted.values()}
+    touched |= {_voice(fact) for fact in known if fact.in_graph and fact.retracted}
+    imports: list[GraphImport] = []
+    sent: list[str] = []
+    skipped: list[str] = []
+    for voice in sorted(touched):
+        own = [f for f in known if _voice(f) == voice and (f.in_graph or f.id in wanted)]
+        rows: list[Fact] = []
+        for fact in own:
+            reason = _row(fact, link)
+            if isinstance(reason, str):
+                skipped.append(reason)
+            else:
+                rows.append(fact)
+        _replace(graph, voice, rows, link, clock, imports)
+        here = [f.id for f in rows]
+        memory.mark_in_graph(here)
+        memory.mark_in_graph([f.id for f in own if f.id not in set(here)], sent=False)
+        sent.extend(here)
+    return GraphSent(imports, sent, skipped)
+
+
+def _replace(
+    graph: GraphStore, voice: str, facts: list[Fact], link: Link, clock: Clock, imports: list[GraphImport]
+) -> None:
+    """Make a source of the graph state exactly these facts."""
+    source_id = f"facts:{voice}"
+    if not facts:
+        try:
+            graph.remove_source(source_id)
+        except NotFoundError:
+            return  # nothing of it was ever there
+        return
+    nodes, edges, _ = to_graph_rows(facts, link)
+    content = "\n".join(f"{f.id}\t{f.confidence!r}" for f in facts) + "\n" + "\n".join(edges.sources + edges.targets)
+    source = GraphSource(
+        id=source_id,
+        name=f"Remembered facts: {facts[-1].source}",
+        kind="facts",
+        files={"facts": hashlib.sha256(content.encode()).hexdigest()},
+        at=clock.now(),
+        nodes=len(nodes),
+        edges=len(edges),
+    )
+    imports.append(graph.add(source, [nodes, edges]))
+
+
+def _voice(fact: Fact) -> str:
+    """Return the source of a fact in a form that can be an id."""
+    keys = sorted(source_keys(fact))
+    publication = [key for key in keys if not key.startswith(("run:", "name:"))]
+    return (publication or [key for key in keys if key.startswith("run:")] or keys)[0].replace(" ", "_")
+
+
+def _row(fact: Fact, link: Link) -> _Row | str:
+    """Return a fact as an edge with its ends, or a sentence on why it cannot be one."""
+    said = f"{fact.subject} {fact.predicate} {fact.object}"
+    if fact.retracted:
+        return f"{said}: it was retracted."
+    relation = relation_of(fact.predicate)
+    edge = relation.edge
+    if relation.denied:
+        if edge is not EdgeType.EXPRESSED_IN:
+            return f"{said}: the graph has no edge for something that is denied."
+        edge = EdgeType.ABSENT_IN
+    ends: list[tuple[str, NodeType, str]] = []
+    for text in (fact.subject, fact.object):
+        found = link(text)
+        if found is None:
+            return f"{said}: the graph knows no {text!r}."
+        ends.append((found[0], found[1], text))
+    if relation.passive:
+        ends.reverse()
+    if ends[0][0] == ends[1][0]:
+        return f"{said}: both sides are the same entity of the graph."
+    return _Row(ends[0], edge or EdgeType.RELATED_TO, ends[1], fact.predicate)

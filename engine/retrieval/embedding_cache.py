@@ -1,0 +1,120 @@
+"""Every text is turned into a vector once in a workspace's life.
+
+Vectors lie in the collection `embeddings-<embedder>` of the vector index, under the SHA-256 of their text. They
+are stored batch by batch as they are made, so a process that is killed loses at most one batch of work. Vectors
+of different models never meet: the embedder's name holds the hash of its files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from engine.errors import IntegrityError
+from engine.ports import Embedder, VectorIndex
+
+_LOG = logging.getLogger(__name__)
+_BATCH = 256
+"""Texts embedded between two commits: about a second of work."""
+_QUERIES_KEPT = 512
+
+Progress = Callable[[int, int], None]
+
+
+class CachedEmbeddings:
+    """An embedder that remembers. Thread-safe."""
+
+    def __init__(self, embedder: Embedder, vectors: VectorIndex) -> None:
+        """Connect an embedder with the index that keeps its vectors; neither is used yet."""
+        self.embedder = embedder
+        self.embedded = 0
+        """Texts that this object had to embed for `vectors_of`."""
+        self._vectors = vectors
+        self._lock = threading.Lock()
+        self._queries: OrderedDict[str, np.ndarray] = OrderedDict()
+
+    @property
+    def collection(self) -> str:
+        """The collection the vectors are kept in."""
+        return f"embeddings-{self.embedder.name}"
+
+    def vectors_of(self, texts: Sequence[str], progress: Progress | None = None) -> np.ndarray:
+        """Return float32 rows of length 1, shape (len(texts), dimensions), embedding only texts never seen before.
+
+        Args:
+            texts: any texts; equal ones are embedded once.
+            progress: called with (new texts embedded so far, new texts), first with 0; not when nothing is new.
+
+        Raises:
+            ModelUnavailable: when something is new and the model cannot be used here.
+            StorageError: when the vectors cannot be stored.
+        """
+        if not len(texts):
+            return np.empty((0, self.embedder.dimensions), dtype=np.float32)
+        keys = [text_key(text) for text in texts]
+        new = dict(zip(keys, texts, strict=True))
+        found, rows = self._fetch(list(new))
+        for key in found:
+            del new[key]
+        parts, order = [rows] if len(found) else [], list(found)
+        for batch_keys, batch_rows in self._embed_new(new, progress):
+            order.extend(batch_keys)
+            parts.append(batch_rows)
+        place = {key: row for row, key in enumerate(order)}
+        return np.concatenate(parts)[[place[key] for key in keys]]
+
+    def query(self, text: str) -> np.ndarray:
+        """Return the vector of a question, shape (dimensions,). The newest few are remembered, none is stored.
+
+        Raises:
+            ModelUnavailable: when the model cannot be used here.
+        """
+        with self._lock:
+            known = self._queries.get(text)
+            if known is not None:
+                self._queries.move_to_end(text)
+                return known
+        vector = self.embedder.embed([text])[0]
+        vector.setflags(write=False)
+        with self._lock:
+            self._queries[text] = vector
+            while len(self._queries) > _QUERIES_KEPT:
+                self._queries.popitem(last=False)
+        return vector
+
+    def _embed_new(self, new: dict[str, str], progress: Progress | None) -> list[tuple[list[str], np.ndarray]]:
+        """Embed and store texts (key -> text); return them batch by batch."""
+        # Texts of similar length together: the model then computes little on padding.
+        keys = sorted(new, key=lambda key: len(new[key]))
+        batches: list[tuple[list[str], np.ndarray]] = []
+        if keys and progress:
+            progress(0, len(keys))
+        for start in range(0, len(keys), _BATCH):
+            part = keys[start : start + _BATCH]
+            rows = self.embedder.embed([new[key] for key in part])
+            self._vectors.add(self.collection, part, rows)
+            batches.append((part, rows))
+            with self._lock:
+                self.embedded += len(part)
+            if progress:
+                progress(start + len(part), len(keys))
+        return batches
+
+    def _fetch(self, keys: list[str]) -> tuple[list[str], np.ndarray]:
+        """Return what is stored of these keys; a damaged collection is given up, for it can be made again."""
+        try:
+            return self._vectors.fetch(self.collection, keys)
+        except IntegrityError as error:
+            _LOG.warning("%s It is made again.", error.message)
+            self._vectors.drop(self.collection)
+            return [], np.empty((0, 0), dtype=np.float32)
+
+
+def text_key(text: str) -> str:
+    """Return the key of a text: the SHA-256 of its UTF-8 bytes."""
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()

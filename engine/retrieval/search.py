@@ -1,0 +1,291 @@
+"""Stage 1: every tool gets a score for its text; the best go on.
+
+The score of a tool for a question is a convex sum of
+  lexical    BM25F of the question's words and, at a lower weight, of the names of the methods the question is about;
+  semantic   cosine with the question's vector, moved towards those methods and towards the best tools so far
+             (pseudo-relevance feedback in the space of the vectors; Rocchio 1971);
+  method     1 for a tool named after a program that is known to do what is asked for, less when the method is less sure;
+and then, among the candidates, of the scores of the tools whose texts resemble it (cluster hypothesis; van Rijsbergen
+1979). A question that one tool's description fits better than it fits any method is probably looking for that tool, so
+methods and neighbours then count less. The weights were chosen on one half of the development questions and checked on
+the other (benchmarks/bench_retrieval.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from time import perf_counter
+
+import numpy as np
+
+from engine.retrieval.index import ToolIndex
+from engine.retrieval.lexical import query_words
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weights:
+    """What counts how much in a search."""
+
+    lexical: float = 0.5
+    lexical_short: float = 0.7
+    """The same for a question of at most `short` words, whose vector says little."""
+    short: int = 4
+    program: float = 0.4
+    synonyms: float = 0.3
+    towards_methods: float = 0.15
+    feedback: float = 0.3
+    feedback_tools: int = 10
+    methods: int = 2
+    least_method: float = 0.15
+    method_semantic: float = 0.3
+    neighbours: float = 0.5
+    sharpness: int = 5
+    """Power of the cosine between neighbours: the higher, the fewer of them count."""
+    specific_from: float = 0.1
+    specific_width: float = 0.2
+
+
+WEIGHTS = Weights()
+_POOL = 1000
+"""Tools that feedback looks at; the rest cannot rise into the candidates any more."""
+_NO_SENSE = 0.45
+_OFF_TOPIC = 0.36
+_SURE_WORDS = 12.0
+"""A lexical score with a method at and above which the method is certain by words."""
+
+
+@dataclass(frozen=True, slots=True)
+class MatchedMethod:
+    """A method the question is about, and how surely, 0 to 1."""
+
+    row: int
+    weight: float
+
+
+@dataclass(slots=True)
+class Candidates:
+    """What stage 1 found; all arrays are over all tools of the index."""
+
+    rows: np.ndarray
+    """The candidates, best first."""
+    score: np.ndarray
+    """0 to 1, the best candidate having 1."""
+    lexical: np.ndarray
+    semantic: np.ndarray | None
+    program: np.ndarray
+    methods: list[MatchedMethod] = field(default_factory=list)
+    words: dict[str, float] = field(default_factory=dict)
+    corrected: dict[str, str] = field(default_factory=dict)
+    """Word as asked -> word it was taken for."""
+    notes: list[str] = field(default_factory=list)
+    embed_seconds: float = 0.0
+    search_seconds: float = 0.0
+
+
+EmbedQuery = Callable[[str], np.ndarray]
+
+
+def search(
+    index: ToolIndex, query: str, *, count: int, vector: np.ndarray | None, weights: Weights = WEIGHTS
+) -> Candidates:
+    """Find the `count` best tools for a question; none when it has no word or meaning that any tool has.
+
+    Args:
+        index: the tools.
+        query: the question as asked.
+        count: how many at most.
+        vector: the question's unit vector, or None to search by words alone.
+        weights: what counts how much.
+    """
+    began = perf_counter()
+    wanted, corrected, unknown = _understood(index, query)
+    size = len(index)
+    nothing = np.zeros(0, np.int64)
+    found = Candidates(
+        rows=nothing,
+        score=np.zeros(size, np.float32),
+        lexical=np.zeros(size, np.float32),
+        semantic=None,
+        program=np.zeros(size, np.float32),
+        words=wanted,
+        corrected=corrected,
+    )
+    if size == 0:
+        found.notes.append("There are no tools to search; import a catalogue with `biodesk tools import`.")
+        return found
+    if not wanted and not unknown:
+        found.notes.append("The question has no word that could be searched for; say what you want to do with your data.")
+        return found
+    cosines = index.vectors @ vector if index.vectors is not None and vector is not None else None
+    direct = index.lexical.scores(wanted)
+    why_not = _senseless(direct, cosines, wanted, unknown, index)
+    if why_not:
+        found.notes.append(why_not)
+        found.search_seconds = perf_counter() - began
+        return found
+    found.methods, trust = _methods(index, wanted, vector, cosines, weights)
+    _score(index, found, direct, cosines, vector, trust, weights)
+    _choose(index, found, count, trust, weights, direct)
+    found.search_seconds = perf_counter() - began
+    return found
+
+
+def _understood(index: ToolIndex, query: str) -> tuple[dict[str, float], dict[str, str], list[str]]:
+    """Return the question's known words with weights, what was corrected, and what is unknown."""
+    wanted: dict[str, float] = {}
+    corrected: dict[str, str] = {}
+    unknown: list[str] = []
+    for word, weight in query_words(query).items():
+        if index.lexical.known(word) or index.methods.words.known(word):
+            wanted[word] = max(weight, wanted.get(word, 0.0))
+            continue
+        nearest = index.lexical.correct(word)
+        if nearest is None:
+            unknown.append(word)
+        else:
+            corrected[word] = nearest
+            # A guess counts less than a word that was really there.
+            wanted[nearest] = max(0.8 * weight, wanted.get(nearest, 0.0))
+    return wanted, corrected, unknown
+
+
+def _senseless(
+    direct: np.ndarray, cosines: np.ndarray | None, wanted: dict[str, float], unknown: list[str], index: ToolIndex
+) -> str:
+    """Return a sentence when nothing in the catalogues has to do with the question, or ""."""
+    note = "No tool in the catalogues has to do with this question; try other words for what you want to do."
+    share = len(wanted) / (len(wanted) + len(unknown))
+    if cosines is None:
+        return note if not wanted or share < 0.5 or direct.max() <= 0 else ""
+    nearest = float(cosines.max())
+    if not wanted or share <= 0.5:
+        return note if nearest < _NO_SENSE else ""
+    named = any(index.methods.words.known(word) for word in wanted)
+    if len(wanted) + len(unknown) > 1 and nearest < _OFF_TOPIC and not (named and share == 1 and nearest > 0.3):
+        return note
+    return ""
+
+
+def _methods(
+    index: ToolIndex,
+    wanted: dict[str, float],
+    vector: np.ndarray | None,
+    cosines: np.ndarray | None,
+    weights: Weights,
+) -> tuple[list[MatchedMethod], float]:
+    """Return the methods the question is about, and how much they and neighbours are to be trusted, 0 to 1."""
+    methods = index.methods
+    by_words = methods.words.scores(wanted)
+    top = float(by_words.max(initial=0.0))
+    # Share of the best method's score, held back when even the best shares little with the question.
+    sure = by_words / top * min(1.0, top / _SURE_WORDS) if top > 0 else by_words
+    trust = 1.0
+    if methods.vectors is not None and vector is not None:
+        near = methods.vectors @ vector
+        share = weights.method_semantic
+        sure = (1 - share) * sure + share * np.clip((near - 0.25) / 0.5, 0, 1)
+        if cosines is not None:
+            lead = float(cosines.max()) - float(near.max())
+            trust = 1 - min(1.0, max(0.0, (lead - weights.specific_from) / weights.specific_width))
+    best = np.argsort(-sure, kind="stable")[: weights.methods]
+    return [MatchedMethod(int(row), float(sure[row])) for row in best if sure[row] > weights.least_method], trust
+
+
+def _score(
+    index: ToolIndex,
+    found: Candidates,
+    direct: np.ndarray,
+    cosines: np.ndarray | None,
+    vector: np.ndarray | None,
+    trust: float,
+    weights: Weights,
+) -> None:
+    """Fill in the parts and their sum."""
+    expanded: dict[str, float] = {}
+    for match in found.methods:
+        found.program[index.methods.tools[match.row]] = np.maximum(
+            found.program[index.methods.tools[match.row]], match.weight
+        )
+        extra = weights.synonyms * match.weight * trust
+        for word in index.methods.synonyms[match.row]:
+            if word not in found.words and extra > 0:
+                expanded[word] = max(expanded.get(word, 0.0), extra)
+    lexical = direct + index.lexical.scores(expanded) if expanded else direct
+    found.lexical = lexical / max(float(lexical.max()), 1e-9)
+    named = weights.program * trust * found.program
+    if cosines is None or vector is None or index.vectors is None:
+        found.score = found.lexical + named
+        return
+    share = weights.lexical_short if len(found.words) <= weights.short else weights.lexical
+    fixed = share * found.lexical + named
+    nearness, target = _towards_methods(index, found.methods, cosines, vector, weights.towards_methods * trust)
+    found.semantic = _spread(nearness)
+    found.score = fixed + (1 - share) * found.semantic
+    pool = _top(found.score, _POOL)
+    liked = pool[np.argsort(-found.score[pool], kind="stable")[: weights.feedback_tools]]
+    centre = found.score[liked] @ index.vectors[liked]
+    centre /= max(float(np.linalg.norm(centre)), 1e-9)
+    target = target + weights.feedback * centre
+    again = index.vectors[pool] @ (target / np.linalg.norm(target))
+    low = float(np.median(nearness[::7]))
+    found.semantic = found.semantic * 0.5
+    found.semantic[pool] = np.clip((again - low) / max(float(again.max()) - low, 1e-9), 0, 1)
+    found.score[pool] = fixed[pool] + (1 - share) * found.semantic[pool]
+
+
+def _towards_methods(
+    index: ToolIndex, matches: list[MatchedMethod], cosines: np.ndarray, vector: np.ndarray, weight: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return cosines (up to a factor) with the question's vector moved towards its methods, and that vector.
+
+    The cosines of all tools with all methods are known, so no tool's vector is touched.
+    """
+    methods = index.methods
+    if methods.vectors is None or methods.similar is None or weight <= 0 or not matches:
+        return cosines, vector
+    moved = vector.astype(np.float32)
+    nearness = cosines.copy()
+    for match in matches:
+        moved = moved + np.float32(weight * match.weight) * methods.vectors[match.row]
+        nearness += np.float32(weight * match.weight) * methods.similar[match.row]
+    length = float(np.linalg.norm(moved))
+    return nearness / np.float32(length), moved / length
+
+
+def _choose(
+    index: ToolIndex, found: Candidates, count: int, trust: float, weights: Weights, direct: np.ndarray
+) -> None:
+    """Pick the candidates, let alike tools support each other, and scale the scores to 0..1."""
+    rows = _top(found.score, min(max(count, 50), len(index)))
+    # A tool must have a word of the question, a vector near it, or a name known for what it asks for.
+    meant = (direct[rows] > 0) | (found.program[rows] > 0)
+    if found.semantic is not None and index.vectors is not None:
+        meant |= found.semantic[rows] >= 0.5
+    rows = rows[meant]
+    if len(rows) == 0:
+        found.notes.append("No tool in the catalogues has to do with this question; try other words.")
+        return
+    share = weights.neighbours * trust
+    if found.semantic is not None and index.vectors is not None and share > 0 and len(rows) > 1:
+        near = index.vectors[rows]
+        alike = np.clip(near @ near.T, 0, 1) ** weights.sharpness
+        np.fill_diagonal(alike, 0)
+        alike /= np.maximum(alike.sum(axis=1, keepdims=True), 1e-9)
+        found.score[rows] = (1 - share) * found.score[rows] + share * (alike @ found.score[rows])
+    order = np.argsort(-found.score[rows], kind="stable")[:count]
+    found.rows = rows[order]
+    found.score = np.clip(found.score / max(float(found.score[found.rows[0]]), 1e-9), 0, 1)
+
+
+def _spread(nearness: np.ndarray) -> np.ndarray:
+    """Return cosines as 0 (an ordinary tool: the median) to 1 (the nearest)."""
+    low = float(np.median(nearness[::7]))
+    return np.clip((nearness - low) / max(float(nearness.max()) - low, 1e-9), 0, 1)
+
+
+def _top(scores: np.ndarray, count: int) -> np.ndarray:
+    """Return the rows of the `count` highest scores, in no order."""
+    if count >= len(scores):
+        return np.arange(len(scores))
+    return np.argpartition(-scores, count)[:count]

