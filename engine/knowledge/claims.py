@@ -342,7 +342,7 @@ def _resolve(one: Mention, two: Mention, words: str) -> _Resolved | None:
             if sense.type is EdgeType.CAUSES and NodeType.DISEASE in (kind_one, kind_two):
                 score -= 0.3
             if best is None or score > best[1]:
-                best = (sense, score, _options(one, kind_one), _options(two, kind_two))
+                best = (sense, score, options_for(one, kind_one), options_for(two, kind_two))
     return best
 
 
@@ -353,7 +353,7 @@ def _kinds(mention: Mention) -> list[NodeType]:
 _FAMILIES = (GENES, PROCESSES, SIGNS, PLACES)
 
 
-def _options(mention: Mention, kind: NodeType) -> tuple[Node, ...]:
+def options_for(mention: Mention, kind: NodeType) -> tuple[Node, ...]:
     """Return the namesakes of a type, then those of types that stand in the same relations."""
     nodes = (mention.node, *mention.alternatives)
     family = next((f for f in _FAMILIES if kind in f), frozenset({kind}))

@@ -430,3 +430,16 @@ def denies(words: str, sense: Sense, first: NodeType, second: NodeType) -> int:
     ):
         return 1
     return 0
+
+
+_ASSERTS = re.compile(
+    r"\b(?:treat|bind|bound|inhibit|activat|induc|repress|regulat|up-?regulat|down-?regulat|over-?express|under-?express|"
+    r"associat|implicat|interact|caus|target|engag|palliat|resembl|co-?express|co-?var|block|antagoni|phosphorylat|"
+    r"rais|lower|increas|decreas|reduc|elevat|suppress|predispos|trigger|provok|presents?\s+with|localis|localiz|"
+    r"participat|respond|encod)\w*"
+)
+
+
+def asserts_relation(words: str) -> bool:
+    """Return True when a lower-case sentence holds a verb of relation, so that it claims something of its entity."""
+    return _ASSERTS.search(words) is not None

@@ -13,6 +13,7 @@ from engine.domain.retrieval import CatalogueEntry
 from engine.domain.toolspec import ToolSpec
 from engine.retrieval.lexical import Field, LexicalIndex
 from engine.retrieval.methods import Method, load_methods
+from engine.retrieval.tool_graph import ToolGraph
 from engine.retrieval.words import name_key, words
 
 TEXT_LENGTH = 1500
@@ -28,6 +29,8 @@ _METHOD_FIELDS = {
     "synonyms": Field(weight=1.0, length=0.5),
     "programs": Field(weight=1.0, length=0.3),
 }
+_SAME_OPERATION = 8.0
+"""Score of a built-in tool's names with a method from which it is taken to be for it."""
 _SEPARATORS = re.compile(r"[/_\-\s.:]+")
 
 
@@ -77,6 +80,8 @@ class MethodIndex:
     tools: Sequence[np.ndarray]
     """For each method, the rows (int32) of tools that are named after one of its programs."""
     vectors: np.ndarray | None
+    places: Mapping[str, int]
+    """Operation -> its position in `methods`."""
     similar: np.ndarray | None
     """Cosine of each method with each tool, float16, shape (methods, tools)."""
 
@@ -95,6 +100,7 @@ class ToolIndex:
         self.lexical = lexical
         self.vectors = vectors
         self.methods = methods
+        self._tool_for: dict[str, int | None] = {}
         self.rows: dict[str, int] = {entry.name: row for row, entry in enumerate(entries)}
 
     @classmethod
@@ -140,13 +146,58 @@ class ToolIndex:
         return keys
 
     @cached_property
-    def suites(self) -> Mapping[tuple[str, str], list[int]]:
-        """Rows by catalogue and suite; tools without a suite are left out."""
-        groups: dict[tuple[str, str], list[int]] = {}
+    def graph(self) -> ToolGraph:
+        """Links between the tools."""
+        graph = ToolGraph(self.entries, self.rows)
+        graph.prepare()
+        return graph
+
+    @cached_property
+    def _built_in_for(self) -> Mapping[int, list[int]]:
+        """Method -> runnable tools that are for it, best first.
+
+        A tool is for the one method that its name, title and keywords fit best: descriptions are left out because
+        they also say what a tool does not do.
+        """
+        matches: dict[int, list[tuple[float, int]]] = {}
         for row, entry in enumerate(self.entries):
-            if entry.suite:
-                groups.setdefault((entry.catalogue, entry.suite), []).append(row)
-        return groups
+            if not entry.runnable:
+                continue
+            said = dict.fromkeys(words(f"{_SEPARATORS.sub(' ', entry.name)} {entry.title}"), 1.0)
+            for keyword in entry.keywords:
+                for word in words(keyword):
+                    said.setdefault(word, 0.5)
+            scores = self.methods.words.scores(said)
+            place = int(np.argmax(scores))
+            if scores[place] >= _SAME_OPERATION:
+                matches.setdefault(place, []).append((-float(scores[place]), row))
+        return {place: [row for _, row in sorted(found)] for place, found in matches.items()}
+
+    def tool_for(self, operation: str) -> int | None:
+        """Return the row of the tool for an operation of the table of methods, or None.
+
+        A built-in tool when one does it, else the tool named after one of the operation's programs whose text is
+        nearest to the operation.
+        """
+        if operation not in self._tool_for:
+            self._tool_for[operation] = self._find_tool_for(operation)
+        return self._tool_for[operation]
+
+    def _find_tool_for(self, operation: str) -> int | None:
+        place = self.methods.places.get(operation)
+        if place is None:
+            return None
+        for row in self._built_in_for.get(place, ()):
+            return row
+        named = self.methods.tools[place]
+        if self.methods.similar is not None:
+            return _best(named, self.methods.similar[place])
+        return _best(named, self.lexical.scores(dict.fromkeys(words(operation), 1.0)))
+
+
+def _best(rows: np.ndarray, scores: np.ndarray) -> int | None:
+    """Return the row with the highest score, or None when there are no rows."""
+    return int(rows[np.argmax(scores[rows])]) if len(rows) else None
 
 
 def _fields(entry: CatalogueEntry) -> dict[str, list[str]]:
@@ -185,6 +236,7 @@ def _method_index(
         synonyms=[frozenset([*document["operation"], *document["synonyms"]]) for document in documents],
         tools=[_tools_of(method, named) for method in methods],
         vectors=method_vectors if similar is not None else None,
+        places={method.operation: place for place, method in enumerate(methods)},
         similar=similar,
     )
 

@@ -39,11 +39,13 @@ class Weights:
     methods: int = 2
     least_method: float = 0.15
     method_semantic: float = 0.3
-    neighbours: float = 0.5
+    neighbours: float = 0.7
     sharpness: int = 5
     """Power of the cosine between neighbours: the higher, the fewer of them count."""
     specific_from: float = 0.1
     specific_width: float = 0.2
+    specific_methods: float = 0.3
+    """What methods still count for a question that looks for one particular tool; neighbours count nothing then."""
 
 
 WEIGHTS = Weights()
@@ -202,24 +204,25 @@ def _score(
     weights: Weights,
 ) -> None:
     """Fill in the parts and their sum."""
+    belief = weights.specific_methods + (1 - weights.specific_methods) * trust
     expanded: dict[str, float] = {}
     for match in found.methods:
         found.program[index.methods.tools[match.row]] = np.maximum(
             found.program[index.methods.tools[match.row]], match.weight
         )
-        extra = weights.synonyms * match.weight * trust
+        extra = weights.synonyms * match.weight * belief
         for word in index.methods.synonyms[match.row]:
             if word not in found.words and extra > 0:
                 expanded[word] = max(expanded.get(word, 0.0), extra)
     lexical = direct + index.lexical.scores(expanded) if expanded else direct
     found.lexical = lexical / max(float(lexical.max()), 1e-9)
-    named = weights.program * trust * found.program
+    named = weights.program * belief * found.program
     if cosines is None or vector is None or index.vectors is None:
         found.score = found.lexical + named
         return
     share = weights.lexical_short if len(found.words) <= weights.short else weights.lexical
     fixed = share * found.lexical + named
-    nearness, target = _towards_methods(index, found.methods, cosines, vector, weights.towards_methods * trust)
+    nearness, target = _towards_methods(index, found.methods, cosines, vector, weights.towards_methods * belief)
     found.semantic = _spread(nearness)
     found.score = fixed + (1 - share) * found.semantic
     pool = _top(found.score, _POOL)

@@ -1,0 +1,376 @@
+"""Checking a text against the graph and a run's findings: every claim labelled, with its evidence.
+
+grounded       an edge (or a finding) states it
+contradicted   the opposite is stated for the same pair and the claim is not; or an edge states what the claim denies
+inferred       no such edge, but enough indirect paths (see `grounding_paths`)
+ungrounded     everything else, claims about entities the graph does not know included
+
+A denied claim that no edge speaks about is ungrounded: a missing edge is no evidence of absence. Hedges
+(`may`, `it is believed that`) are noted and change nothing. A model may split the text and name predicates; the
+label is always found here, from edges.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from engine.domain.findings import Finding, Grounding
+from engine.domain.knowledge import OPPOSITE, SYMMETRIC, Claim, ClaimCheck, Edge, EdgeType, EvidenceEdge, Node
+from engine.knowledge.claims import Sentence, Statement, statements
+from engine.knowledge.claims_predicates import direction
+from engine.knowledge.grounding_findings import FindingMatch, Number, match_findings, numbers
+from engine.knowledge.grounding_paths import PathFinder, Support, path_rows
+from engine.knowledge.linking import UNKNOWN_ID, EntityLinker
+from engine.knowledge.view import GraphView
+from engine.ports import ChatModel
+
+SCORES: dict[Grounding, float] = {"grounded": 1.0, "inferred": 0.5, "ungrounded": 0.0, "contradicted": -1.0}
+_MAX_PATHS = 3
+"""Paths shown with an inferred claim."""
+_MAX_EDGES = 5
+_DENIED_BY: dict[EdgeType, frozenset[EdgeType]] = {
+    **{kind: frozenset({opposite}) for kind, opposite in OPPOSITE.items()},
+    EdgeType.EXPRESSED_IN: frozenset({EdgeType.ABSENT_IN}),
+    EdgeType.PRESENTS: frozenset({EdgeType.ABSENT_IN}),
+    EdgeType.ABSENT_IN: frozenset({EdgeType.EXPRESSED_IN, EdgeType.PRESENTS}),
+    EdgeType.TREATS: frozenset({EdgeType.CONTRAINDICATED_FOR}),
+    EdgeType.PALLIATES: frozenset({EdgeType.CONTRAINDICATED_FOR}),
+    EdgeType.CONTRAINDICATED_FOR: frozenset({EdgeType.TREATS, EdgeType.PALLIATES}),
+}
+_NEARLY: dict[EdgeType, EdgeType] = {EdgeType.TREATS: EdgeType.PALLIATES, EdgeType.PALLIATES: EdgeType.TREATS}
+"""Easing symptoms is not treating the disease, but speaks for it, and the other way round: inferred, not grounded."""
+
+
+@dataclass(slots=True)
+class _Context:
+    view: GraphView
+    finder: PathFinder
+    findings: Sequence[Finding]
+
+
+@dataclass(slots=True)
+class _Ruling:
+    label: Grounding
+    why: str
+    evidence: list[EvidenceEdge]
+    subject: Node | None = None
+    object: Node | None = None
+
+
+def check_text(
+    text: str,
+    view: GraphView,
+    linker: EntityLinker,
+    *,
+    findings: Sequence[Finding] = (),
+    model: ChatModel | None = None,
+) -> ClaimCheck:
+    """Label every claim of a text.
+
+    `findings` are a run's: they ground numbers and directions. With `model`, sentences are read by it where its
+    answers are usable, and by rule where they are not. Any text is accepted; an empty one has no claims.
+    """
+    started = time.perf_counter()
+    mentions = linker.link(text)
+    read = list(statements(text, mentions))
+    if model is not None:
+        from engine.knowledge.grounding_model import reread
+
+        read = reread(read, linker, model)
+    context = _Context(view, PathFinder(view), findings)
+    claims: list[Claim] = []
+    for sentence, stated in read:
+        spans = [(m.start - sentence.start, m.end - sentence.start) for m in mentions
+                 if sentence.start <= m.start < sentence.end] if any(c.isdigit() for c in sentence.text) else []  # fmt: skip
+        wanted = numbers(sentence.text, spans) if spans or any(c.isdigit() for c in sentence.text) else []
+        if not stated:
+            claims += _number_claim(sentence, wanted, context)
+        for statement in stated:
+            claim = _claim(sentence, statement, wanted, context)
+            if claim is not None:
+                claims.append(claim)
+    score = sum(SCORES[claim.label] for claim in claims) / len(claims) if claims else 0.0
+    seconds = time.perf_counter() - started
+    return ClaimCheck(claims=claims, score=score, graph_version=view.version, seconds=seconds)
+
+
+def _number_claim(sentence: Sentence, wanted: Sequence[Number], context: _Context) -> list[Claim]:
+    """Return the claim of a sentence about no entity, when it holds numbers."""
+    if not wanted:
+        return []
+    change = direction(sentence.text.lower(), weak=False)
+    match = match_findings(sentence.text, wanted, (), context.findings, change)
+    label, why = _numbers_label(match, len(wanted))
+    return [Claim(text=sentence.text, label=label, evidence=_finding_evidence(match.stated), why=why)]
+
+
+def _numbers_label(match: FindingMatch, count: int) -> tuple[Grounding, str]:
+    if not match.missing:
+        ids = ", ".join(finding.id for finding in match.stated)
+        return "grounded", f"{'The number is' if count == 1 else 'The numbers are'} stated by {ids}."
+    listed = ", ".join(match.missing[:4])
+    return "ungrounded", f"No finding states {listed}."
+
+
+def _claim(sentence: Sentence, statement: Statement, wanted: Sequence[Number], context: _Context) -> Claim | None:
+    """Return the labelled claim, or None when the sentence says nothing that can be checked."""
+    if statement.sense is None and len(statement.mentions) == 1 and not _asserts(statement, wanted):
+        return None
+    ruling = _by_graph(statement, context)
+    if context.findings:
+        ruling = _with_findings(sentence, statement, wanted, ruling, context)
+    return Claim(
+        text=statement.text,
+        label=ruling.label,
+        entities=list(statement.mentions),
+        predicate=statement.sense.type.value if statement.sense else "",
+        subject=ruling.subject.id if ruling.subject else "",
+        object=ruling.object.id if ruling.object else "",
+        negated=statement.negated,
+        hedged=statement.hedged,
+        evidence=ruling.evidence,
+        why=ruling.why,
+    )
+
+
+def _asserts(statement: Statement, wanted: Sequence[Number]) -> bool:
+    """Return True when a sentence about one entity still claims something: a relation to something unknown, a number."""
+    from engine.knowledge.claims_predicates import asserts_relation
+
+    return bool(wanted) or asserts_relation(statement.text.lower())
+
+
+def _by_graph(statement: Statement, context: _Context) -> _Ruling:
+    sense = statement.sense
+    if statement.subject is None or statement.object is None or sense is None:
+        return _unreadable(statement)
+    unknown = [m for m in statement.mentions if m.why == UNKNOWN_ID]
+    if unknown:
+        return _Ruling("ungrounded", f"The graph has no entity {unknown[0].text}.", [],
+                       statement.subject.options[0], statement.object.options[0])  # fmt: skip
+    rulings: list[_Ruling] = []
+    for subject in statement.subject.options[:4]:
+        for object_ in statement.object.options[:4]:
+            if subject.id != object_.id:
+                ruling = _direct(statement, subject, object_, context.view)
+                if ruling is not None:
+                    rulings.append(ruling)
+    if rulings:
+        order = {"grounded": 0, "contradicted": 1, "inferred": 2, "ungrounded": 3}
+        return min(rulings, key=lambda r: order[r.label])
+    return _indirect(statement, context)
+
+
+def _unreadable(statement: Statement) -> _Ruling:
+    names = [mention.node.name for mention in statement.mentions]
+    if len(names) == 1:
+        why = f"Only {names[0]} is known to the graph here, so there is no relation to look up."
+    else:
+        why = f"The graph has no kind of relation between {names[0]} and {names[1]} that this sentence could mean."
+    return _Ruling("ungrounded", why, [], statement.mentions[0].node if statement.mentions else None)
+
+
+def _direct(statement: Statement, subject: Node, object_: Node, view: GraphView) -> _Ruling | None:
+    """Return what the edges between two nodes say of the claim, or None when they say nothing of it."""
+    sense = statement.sense
+    a, b = view.number(subject.id), view.number(object_.id)
+    if sense is None or a < 0 or b < 0:
+        return None
+    edges = view.edges(view.rows_between(a, b))
+    if not edges:
+        return None
+    meant = {sense.type, *sense.accepts}
+    along = [e for e in edges if e.type in meant and (not sense.directed or _along(e, subject))]
+    against = [e for e in edges if e.type in _DENIED_BY.get(sense.type, ()) and not sense.none and
+               (not sense.directed or _along(e, subject))]  # fmt: skip
+    turned = [e for e in edges if sense.directed and e.type in meant and e not in along]
+    exact = [e for e in along if e.type == sense.type] or along
+    name_s, name_o = subject.name, object_.name
+    if exact:
+        said = _words(exact[0], view, subject, object_)
+        if statement.negated:
+            why = f"The text denies what is stated: {said} ({_sources(exact, view)})."
+            return _Ruling("contradicted", why, _evidence(exact, view, subject, object_, "opposite"), subject, object_)
+        why = f"{_sources(exact, view)} states it: {said}."
+        return _Ruling("grounded", why, _evidence(exact, view, subject, object_, "edge"), subject, object_)
+    if against:
+        said = _words(against[0], view, subject, object_)
+        if statement.negated:
+            why = f"The text denies it, and {_sources(against, view)} states the opposite: {said}."
+            return _Ruling("grounded", why, _evidence(against, view, subject, object_, "edge"), subject, object_)
+        why = f"{_sources(against, view)} states the opposite: {said}."
+        return _Ruling("contradicted", why, _evidence(against, view, subject, object_, "opposite"), subject, object_)
+    if turned and not statement.negated:
+        why = f"{_sources(turned, view)} states it the other way round: {name_o} {_verb(turned[0].type)} {name_s}."
+        return _Ruling("contradicted", why, _evidence(turned, view, subject, object_, "opposite"), subject, object_)
+    return _loosely(statement, subject, object_, edges, view)
+
+
+def _loosely(statement: Statement, subject: Node, object_: Node, edges: list[Edge], view: GraphView) -> _Ruling | None:
+    """Return what edges that do not state the claim itself still say of it."""
+    sense = statement.sense
+    if sense is None or statement.negated:
+        return None
+    nearly = [e for e in edges if e.type == _NEARLY.get(sense.type)]
+    if nearly:
+        why = f"{_sources(nearly, view)} states something close: {_words(nearly[0], view, subject, object_)}."
+        return _Ruling("inferred", why, _evidence(nearly, view, subject, object_, "edge"), subject, object_)
+    if sense.type is EdgeType.RELATED_TO or not sense.recognised:
+        why = f"The words do not say which relation is meant; {_sources(edges, view)} states that {_words(edges[0], view, subject, object_)}."
+        if sense.type is EdgeType.RELATED_TO:
+            why = f"{_sources(edges, view)} relates them: {_words(edges[0], view, subject, object_)}."
+        return _Ruling("grounded", why, _evidence(edges, view, subject, object_, "edge"), subject, object_)
+    return None
+
+
+def _indirect(statement: Statement, context: _Context) -> _Ruling:
+    sense, subject, object_ = statement.sense, statement.subject, statement.object
+    if sense is None or subject is None or object_ is None:
+        return _unreadable(statement)
+    first = (subject.options[0], object_.options[0])
+    names = f"{first[0].name} {_verb(sense.type)} {first[1].name}"
+    assumed = "" if sense.recognised else " The relation was assumed from the kinds of entities."
+    if statement.negated:
+        why = f"The text denies that {names}; the graph has no such edge, which proves nothing either way."
+        return _Ruling("ungrounded", why, [], *first)
+    weak: Support | None = None
+    for s in subject.options[:3]:
+        for o in object_.options[:3]:
+            a, b = context.view.number(s.id), context.view.number(o.id)
+            supports = context.finder.support(sense.type, a, b) if a >= 0 and b >= 0 and a != b else []
+            enough = [support for support in supports if support.enough]
+            if enough:
+                why = f"No edge states it, but {_says(enough[0], s, o)}.{assumed}"
+                return _Ruling("inferred", why, _path_evidence(enough, context.view), s, o)
+            weak = weak or (supports[0] if supports else None)
+    if weak is not None:
+        hub = " of which all pass a hub" if weak.hubs_only else ""
+        why = f"No edge states that {names}; {_says(weak, *first)}{hub}, which is too little.{assumed}"
+        return _Ruling("ungrounded", why, [], *first)
+    return _Ruling("ungrounded", f"Neither an edge nor an accepted path states that {names}.{assumed}", [], *first)
+
+
+def _says(support: Support, subject: Node, object_: Node) -> str:
+    said = support.metapath.says.format(s=subject.name, o=object_.name, n=support.count)
+    if support.count == 1:
+        for many, one in ((" genes", " gene"), (" drugs", " drug"), (" diseases", " disease"), (" interactors", " interactor"),
+                          (" ways", " way"), (" are ", " is "), (" members", " member"), (" classes", " class")):  # fmt: skip
+            said = said.replace(many, one)
+    return said
+
+
+def _along(edge: Edge, subject: Node) -> bool:
+    return edge.type in SYMMETRIC or edge.source == subject.id
+
+
+_VERBS: dict[EdgeType, str] = {
+    EdgeType.INTERACTS_WITH: "interacts with",
+    EdgeType.ASSOCIATED_WITH: "is associated with",
+    EdgeType.EXPRESSED_IN: "is expressed in",
+    EdgeType.INVOLVED_IN: "is involved in",
+    EdgeType.HAS_FUNCTION: "has the function",
+    EdgeType.LOCATED_IN: "is located in",
+    EdgeType.COVARIES_WITH: "covaries with",
+    EdgeType.RELATED_TO: "affects",
+    EdgeType.ABSENT_IN: "is absent in",
+    EdgeType.CONTRAINDICATED_FOR: "is contraindicated for",
+    EdgeType.SUBCLASS_OF: "is a kind of",
+    EdgeType.PART_OF: "is part of",
+    EdgeType.MARKER_OF: "is a marker of",
+}
+
+
+def _verb(kind: EdgeType) -> str:
+    return _VERBS.get(kind, kind.value.replace("_", " "))
+
+
+def _words(edge: Edge, view: GraphView, subject: Node, object_: Node) -> str:
+    names = {subject.id: subject.name, object_.id: object_.name}
+    return f"{names.get(edge.source, edge.source)} {_verb(edge.type)} {names.get(edge.target, edge.target)}"
+
+
+def _sources(edges: Sequence[Edge], view: GraphView) -> str:
+    names = list(dict.fromkeys(view.source_name(edge.origin) or "The graph" for edge in edges))
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _arrow(edge: Edge, names: dict[str, str]) -> str:
+    head = "-" if edge.type in SYMMETRIC else "->"
+    return f"{names.get(edge.source, edge.source)} -[{edge.type.value}]{head} {names.get(edge.target, edge.target)}"
+
+
+def _evidence(edges: list[Edge], view: GraphView, subject: Node, object_: Node, kind: str) -> list[EvidenceEdge]:
+    names = {subject.id: subject.name, object_.id: object_.name}
+    return [
+        EvidenceEdge(
+            edge=_arrow(edge, names),
+            source=view.source_name(edge.origin),
+            confidence=edge.confidence,
+            kind="opposite" if kind == "opposite" else "edge",
+        )
+        for edge in edges[:_MAX_EDGES]
+    ]
+
+
+def _path_evidence(supports: list[Support], view: GraphView) -> list[EvidenceEdge]:
+    """Return the edges of the best paths, those of one path under one number."""
+    evidence: list[EvidenceEdge] = []
+    shown = 0
+    for support in supports:
+        for path in support.paths[: _MAX_PATHS - shown]:
+            shown += 1
+            names = {node.id: node.name for node in (view.node(number) for number in path)}
+            steps = support.metapath.steps
+            if support.metapath.name == "signature-reversal":
+                both = frozenset({EdgeType.UPREGULATES, EdgeType.DOWNREGULATES})
+                steps = (both, both)
+            evidence += [
+                EvidenceEdge(edge=_arrow(e, names), source=view.source_name(e.origin), confidence=e.confidence,
+                             kind="path", path=shown)
+                for e in view.edges(path_rows(view, path, steps))
+            ]  # fmt: skip
+        if shown >= _MAX_PATHS:
+            break
+    return evidence
+
+
+def _finding_evidence(findings: Sequence[Finding]) -> list[EvidenceEdge]:
+    return [
+        EvidenceEdge(
+            edge=finding.text, source=f"finding {finding.id} of {finding.node}", confidence=1.0, kind="finding"
+        )
+        for finding in findings[:_MAX_EDGES]
+    ]
+
+
+def _with_findings(
+    sentence: Sentence, statement: Statement, wanted: Sequence[Number], ruling: _Ruling, context: _Context
+) -> _Ruling:
+    """Let findings speak: one that states the opposite contradicts, one that states the claim or its numbers grounds."""
+    change = _claimed_change(statement)
+    names = [[m.text, m.node.name, *m.node.aliases] for m in statement.mentions]
+    match = match_findings(sentence.text, wanted, names, context.findings, change)
+    if match.opposes and not match.agrees:
+        why = f"Finding {match.opposes[0].id} says the opposite: {match.opposes[0].text}"
+        evidence = _finding_evidence(match.opposes) + ruling.evidence
+        return _Ruling("contradicted", why, evidence, ruling.subject, ruling.object)
+    speaking = match.agrees or (match.stated if not match.missing else [])
+    if not speaking:
+        return ruling
+    evidence = ruling.evidence + _finding_evidence(speaking)
+    if ruling.label == "grounded" or (ruling.label == "contradicted" and not match.agrees):
+        return _Ruling(ruling.label, ruling.why, evidence, ruling.subject, ruling.object)
+    why = f"Finding {speaking[0].id} states it: {speaking[0].text}"
+    return _Ruling("grounded", why, evidence, ruling.subject, ruling.object)
+
+
+def _claimed_change(statement: Statement) -> int:
+    sense = statement.sense
+    change = 0
+    if sense is not None and not sense.none and sense.type in {EdgeType.UPREGULATES, EdgeType.DOWNREGULATES}:
+        change = 1 if sense.type is EdgeType.UPREGULATES else -1
+    elif sense is None:
+        change = direction(statement.text.lower(), weak=False)
+    return -change if statement.negated else change

@@ -1,0 +1,136 @@
+"""Reading claims with a language model: it may split sentences and name predicates, and nothing else.
+
+Its answer must name an `EdgeType` and two entities that the linker finds in the very sentence; what does not is put
+aside and the sentence is read by rule. Labels never come from it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from engine.domain.knowledge import EdgeType, Mention
+from engine.errors import ModelUnavailable
+from engine.knowledge.claims import Argument, Sentence, Statement, options_for
+from engine.knowledge.claims_predicates import Sense, classify
+from engine.knowledge.linking import EntityLinker
+from engine.ports import ChatMessage, ChatModel
+
+_BATCH = 20
+_PREDICATES = sorted(kind.value for kind in EdgeType)
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "required": ["claims"],
+    "properties": {
+        "claims": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["sentence", "subject", "predicate", "object", "negated"],
+                "properties": {
+                    "sentence": {"type": "integer", "minimum": 1},
+                    "subject": {"type": "string"},
+                    "predicate": {"type": "string", "enum": _PREDICATES},
+                    "object": {"type": "string"},
+                    "negated": {"type": "boolean"},
+                    "hedged": {"type": "boolean"},
+                },
+            },
+        }
+    },
+}
+_INSTRUCTIONS = (
+    "List every relation that each numbered sentence asserts or denies between two of its named biological entities. "
+    "Give the sentence's number, subject and object exactly as written, the predicate from the list, and whether the "
+    "sentence denies it. The subject is what acts: the drug, the disease or tissue that changes a gene's expression, "
+    "the gene that is associated, expressed, involved or located. Double negatives assert. Add nothing of your own."
+)
+Read = tuple[Sentence, list[Statement]]
+
+
+def reread(read: Sequence[Read], linker: EntityLinker, model: ChatModel) -> list[Read]:
+    """Return the sentences as the model reads them where its answer is usable, otherwise as they were."""
+    result = list(read)
+    worth = [number for number, (_, found) in enumerate(result) if found]
+    for start in range(0, len(worth), _BATCH):
+        batch = worth[start : start + _BATCH]
+        try:
+            answer = _ask(model, [result[number][0].text for number in batch])
+        except ModelUnavailable:
+            return result
+        for number, claims in zip(batch, _by_sentence(answer, len(batch)), strict=True):
+            sentence, ruled = result[number]
+            made = [_statement(sentence, claim, linker, ruled) for claim in claims]
+            if made and all(made):
+                result[number] = (sentence, [statement for statement in made if statement])
+    return result
+
+
+def _ask(model: ChatModel, texts: Sequence[str]) -> Any:
+    numbered = "\n".join(f"{number}. {text}" for number, text in enumerate(texts, start=1))
+    messages = [
+        ChatMessage(role="system", content=f"{_INSTRUCTIONS}\nPredicates: {', '.join(_PREDICATES)}"),
+        ChatMessage(role="user", content=numbered),
+    ]
+    reply = model.complete(messages, role="fast", schema=SCHEMA)
+    if reply.data is not None:
+        return reply.data
+    try:
+        return json.loads(reply.text)
+    except ValueError:
+        return None
+
+
+def _by_sentence(answer: Any, count: int) -> list[list[dict[str, Any]]]:
+    """Return the claims of each sentence; an answer of another shape gives none."""
+    claims: list[list[dict[str, Any]]] = [[] for _ in range(count)]
+    given = answer.get("claims") if isinstance(answer, dict) else None
+    for claim in given if isinstance(given, list) else []:
+        number = claim.get("sentence") if isinstance(claim, dict) else None
+        if isinstance(number, int) and 1 <= number <= count:
+            claims[number - 1].append(claim)
+    return claims
+
+
+def _statement(
+    sentence: Sentence, claim: dict[str, Any], linker: EntityLinker, ruled: Sequence[Statement]
+) -> Statement | None:
+    """Return a claim of the model as a statement, or None when it is not about this sentence or names no edge type."""
+    try:
+        kind = EdgeType(claim.get("predicate"))
+    except ValueError:
+        return None
+    subject, object_ = (_mention(sentence, claim.get(role), linker, ruled) for role in ("subject", "object"))
+    negated = claim.get("negated")
+    if subject is None or object_ is None or subject.start == object_.start or not isinstance(negated, bool):
+        return None
+    known = classify("@1 @2", subject.node.type, object_.node.type)
+    accepts = known.accepts if known is not None and known.type is kind else ()
+    return Statement(
+        text=sentence.text,
+        mentions=(subject, object_),
+        subject=Argument(subject, options_for(subject, subject.node.type)),
+        object=Argument(object_, options_for(object_, object_.node.type)),
+        sense=Sense(kind, accepts, directed=kind in {EdgeType.REGULATES, EdgeType.ACTIVATES, EdgeType.INHIBITS}),
+        negated=negated,
+        hedged=claim.get("hedged") is True,
+    )
+
+
+def _mention(sentence: Sentence, written: Any, linker: EntityLinker, ruled: Sequence[Statement]) -> Mention | None:
+    """Return the entity the model wrote, which must stand in the sentence or be one the rules found in it."""
+    if not isinstance(written, str) or not written.strip():
+        return None
+    wanted = written.strip().lower()
+    for statement in ruled:
+        for mention in statement.mentions:
+            if wanted in (mention.text.lower(), mention.node.name.lower()):
+                return mention
+    if wanted not in sentence.text.lower():
+        return None
+    found = linker.link(written)
+    start = sentence.start + sentence.text.lower().index(wanted)
+    if len(found) != 1:
+        return None
+    return found[0].model_copy(update={"start": start, "end": start + len(written.strip())})

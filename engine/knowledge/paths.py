@@ -1,0 +1,203 @@
+"""Ways between two nodes: the shortest, and those that are best supported.
+
+A best supported path is one whose edges are certain and whose inner nodes are specific. Its score is the
+product of the edges' confidences and of a penalty for every inner node of many edges, the idea of the
+degree-weighted path count (Himmelstein and Baranzini, PLoS Comput Biol 2015): that two genes are expressed
+in the liver, or cause nausea, joins nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.domain.knowledge import NODE_CODE, EdgeType, GraphPath, NodeType
+from engine.errors import UserError
+from engine.knowledge.queries import as_types, hub_penalty
+from engine.knowledge.search import require
+from engine.knowledge.view import Direction, GraphView
+from engine.knowledge.walks import confidences, degrees, edges_at, shortest
+
+MOST_HOPS = 6
+_VOLUME = 300_000
+"""Edges that are looked at for one more step; the nodes that promise most go first."""
+_WAYS = 4
+"""Ways kept to each node on either side."""
+_JOINTS = 200
+"""Meeting points that are worked out in full for each length."""
+_WEAK = np.array([NODE_CODE[kind] for kind in (NodeType.ANATOMY, NodeType.SYMPTOM, NodeType.SIDE_EFFECT)])
+"""Sharing only these supports nothing."""
+
+
+@dataclass(slots=True)
+class _Level:
+    """The ends of all ways of one length from one side, in arrays of equal length."""
+
+    numbers: np.ndarray
+    scores: np.ndarray
+    """Without the penalty of the end itself."""
+    before: np.ndarray
+    """Position in the level before."""
+    rows: np.ndarray
+    """The edge that led here."""
+
+
+def shortest_path(
+    view: GraphView,
+    a: str,
+    b: str,
+    *,
+    max_hops: int = 6,
+    edge_types: Collection[EdgeType] | None = None,
+    direction: Direction = "both",
+) -> GraphPath | None:
+    """Return a path with the fewest edges, or None when there is none of at most `max_hops`.
+
+    Of several edges between two nodes of the path the most certain is shown.
+
+    Raises:
+        NotFoundError: when one of them is no node; the advice names what is near.
+    """
+    kinds = as_types(edge_types, EdgeType)
+    numbers = shortest(view, require(view, a), require(view, b), max(max_hops, 0), kinds, direction)
+    if numbers is None:
+        return None
+    rows = [_best_row(view, *pair, kinds) for pair in zip(numbers, numbers[1:], strict=False)]
+    return _path(view, numbers, rows)
+
+
+def best_paths(
+    view: GraphView,
+    a: str,
+    b: str,
+    max_hops: int = 4,
+    top: int = 5,
+    edge_types: Collection[EdgeType] | None = None,
+) -> list[GraphPath]:
+    """Return the best supported paths between two nodes, best first, each sequence of nodes once.
+
+    Edges count in both directions. A path whose inner nodes are all anatomies, symptoms or side effects is no
+    support and is left out. Around hubs the search looks at the most promising 300,000 edges per step.
+
+    Raises:
+        NotFoundError: when one of them is no node; the advice names what is near.
+        UserError: for more than 6 hops.
+    """
+    if not 1 <= max_hops <= MOST_HOPS:
+        raise UserError(f"A path of {max_hops} steps cannot be searched.", advice=f"Give 1 to {MOST_HOPS}.")
+    ends = (require(view, a), require(view, b))
+    if ends[0] == ends[1] or top < 1:
+        return []
+    kinds = as_types(edge_types, EdgeType)
+    found: dict[tuple[int, ...], tuple[float, list[int]]] = {}
+    sides = tuple([_start(end)] for end in ends)
+    direct = _best_row(view, *ends, kinds)
+    if direct >= 0:
+        found[ends] = (float(confidences(view, np.array([direct]))[0]), [direct])
+    for length in range(2, max_hops + 1):
+        steps = (length - length // 2, length // 2)
+        for side, wanted in zip(sides, steps, strict=True):
+            while len(side) <= wanted:
+                side.append(_further(view, side[-1], ends, kinds))
+        for score, numbers, rows in _joined(view, sides[0][: steps[0] + 1], sides[1][: steps[1] + 1]):
+            found.setdefault(numbers, (score, rows))
+    good = {numbers: way for numbers, way in found.items() if _supports(view, numbers)}
+    ranked = sorted(good, key=lambda numbers: (-good[numbers][0], len(numbers), numbers))[:top]
+    return [_path(view, list(numbers), good[numbers][1]) for numbers in ranked]
+
+
+def _start(number: int) -> _Level:
+    none = np.array([-1], dtype=np.int64)
+    return _Level(np.array([number], dtype=np.int64), np.ones(1), none, none)
+
+
+def _further(view: GraphView, level: _Level, ends: tuple[int, int], edge_types: Collection[EdgeType] | None) -> _Level:
+    """Take one step from every end of a level."""
+    links = degrees(view, level.numbers)
+    inner = np.where(level.before >= 0, hub_penalty(links), 1.0)  # where a path starts, being a hub is no fault
+    order = np.argsort(-level.scores * inner, kind="stable")
+    within = np.cumsum(links[order]) <= max(_VOLUME, int(links[order[:1]].sum()))
+    order = order[within]
+    owners, near, rows = edges_at(view, level.numbers[order], edge_types)
+    before = order[owners]
+    keep = (near != ends[0]) & (near != ends[1])
+    before, near, rows = before[keep], near[keep].astype(np.int64), rows[keep]
+    scores = level.scores[before] * inner[before] * confidences(view, rows)
+    # Of parallel edges the best; then of all ways to a node the best few.
+    order = np.lexsort((rows, -scores, before, near))
+    same = np.r_[False, (near[order][1:] == near[order][:-1]) & (before[order][1:] == before[order][:-1])]
+    order = order[~same[: len(order)]]
+    order = order[np.lexsort((before[order], -scores[order], near[order]))]
+    order = order[_rank_in_group(near[order]) < _WAYS]
+    return _Level(near[order], scores[order], before[order], rows[order])
+
+
+def _rank_in_group(sorted_numbers: np.ndarray) -> np.ndarray:
+    """Return 0, 1, 2... for each run of equal numbers."""
+    places = np.arange(len(sorted_numbers))
+    starts = np.r_[True, sorted_numbers[1:] != sorted_numbers[:-1]][: len(sorted_numbers)]
+    return places - np.maximum.accumulate(np.where(starts, places, 0))
+
+
+def _joined(
+    view: GraphView, left: list[_Level], right: list[_Level]
+) -> Iterator[tuple[float, tuple[int, ...], list[int]]]:
+    """Yield (score, nodes, rows) of the paths where ways from both sides meet, at the most promising nodes."""
+    a, b = left[-1], right[-1]
+    # Each level is sorted by node, its best way first.
+    meeting, first_a, first_b = np.intersect1d(a.numbers, b.numbers, return_indices=True)
+    if not len(meeting):
+        return
+    penalty = hub_penalty(degrees(view, meeting))
+    best = a.scores[first_a] * b.scores[first_b] * penalty
+    for joint in np.argsort(-best, kind="stable")[:_JOINTS].tolist():
+        for place_a in _run(a.numbers, int(first_a[joint])):
+            for place_b in _run(b.numbers, int(first_b[joint])):
+                numbers_a, rows_a = _trace(left, place_a)
+                numbers_b, rows_b = _trace(right, place_b)
+                numbers = (*numbers_a, *numbers_b[::-1][1:])
+                if len(set(numbers)) == len(numbers):
+                    score = float(a.scores[place_a] * b.scores[place_b] * penalty[joint])
+                    yield score, numbers, [*rows_a, *rows_b[::-1]]
+
+
+def _run(numbers: np.ndarray, first: int) -> range:
+    last = first
+    while last < len(numbers) and numbers[last] == numbers[first]:
+        last += 1
+    return range(first, last)
+
+
+def _trace(levels: list[_Level], place: int) -> tuple[list[int], list[int]]:
+    """Return the nodes from a side's start to one of its ends, and the rows between them."""
+    numbers: list[int] = []
+    rows: list[int] = []
+    for level in reversed(levels):
+        numbers.append(int(level.numbers[place]))
+        if level.before[place] >= 0:
+            rows.append(int(level.rows[place]))
+        place = int(level.before[place])
+    return numbers[::-1], rows[::-1]
+
+
+def _supports(view: GraphView, numbers: tuple[int, ...]) -> bool:
+    """Say whether a path has an inner node that means something, or none at all."""
+    inner = view.type_codes()[list(numbers[1:-1])]
+    return not len(inner) or not np.isin(inner, _WEAK).all()
+
+
+def _best_row(view: GraphView, a: int, b: int, edge_types: Collection[EdgeType] | None = None) -> int:
+    """Return the row of the most certain edge between two nodes, or -1."""
+    rows = view.rows_between(a, b)
+    if edge_types is not None and len(rows):
+        rows = rows[[edge.type in edge_types for edge in view.edges(rows)]]
+    return int(rows[np.argmax(confidences(view, rows))]) if len(rows) else -1
+
+
+def _path(view: GraphView, numbers: list[int], rows: list[int]) -> GraphPath:
+    edges = view.edges(rows)
+    score = float(np.prod([edge.confidence for edge in edges]))
+    score *= float(np.prod(hub_penalty(degrees(view, np.array(numbers[1:-1], dtype=np.int64)))))
+    return GraphPath(nodes=[view.node(number) for number in numbers], edges=edges, score=round(score, 6))

@@ -1,0 +1,188 @@
+"""`tools search|import`, `memory ...` and `kg ...`: what they print, their JSON documents and their exit codes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from engine.cli.main import main
+
+CATALOGUE = """
+{"name": "read_trimmer", "description": "Cuts adapters and low-quality ends off sequencing reads."}
+{"name": "peak_caller", "description": "Finds regions where ChIP-seq reads pile up (peaks)."}
+{"name": "docking_tool", "description": "Docks small molecules into the pocket of a protein structure."}
+"""
+EPISODES = """
+{"kind": "episode", "id": "ep1", "task": "Great tit breeding success near light poles", "tools": ["glmm"], "domains": ["ecology"], "entities": ["Parus major"], "result_summary": "Fewer fledglings within 20 m.", "success": true, "quality": 0.7, "lessons": "Model zero inflation.", "at": "2025-01-24T14:03:40Z"}
+{"kind": "episode", "id": "ep2", "task": "Docking of celecoxib analogues into 5KIR", "tools": ["vina"], "domains": ["structural_biology"], "entities": ["PTGS2", "5KIR"], "result_summary": "Redocking RMSD 0.8 A.", "success": true, "quality": 0.9, "lessons": "Protonation matters.", "at": "2025-05-09T15:21:11Z"}
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    made = tmp_path_factory.mktemp("know")
+    (made / "lab.jsonl").write_text(CATALOGUE.strip())
+    (made / "memory.jsonl").write_text(EPISODES.strip())
+    (made / "bad.jsonl").write_text('{"name": "x", "description": "fine"}\n{"name": ')
+    (made / "nodes.tsv").write_text("id\ttype\tname\naaa\tgene\tGENEAAA\nbbb\tdrug\tdrugbbb\n")
+    (made / "edges.tsv").write_text("source\ttype\ttarget\nbbb\ttargets\taaa\n")
+    return made
+
+
+@pytest.fixture
+def call(folder, capsys, monkeypatch):
+    """Run a command; return (exit code, stdout, stderr)."""
+    monkeypatch.setenv("BIODESK_WARM_WORKERS", "false")
+
+    def run(*words: object) -> tuple[int, str, str]:
+        code = main([*map(str, words), "--workspace", str(folder / "ws")])
+        out = capsys.readouterr()
+        return code, out.out, out.err
+
+    return run
+
+
+@pytest.fixture
+def document(call):
+    """Run a command with --json; return what its one document holds."""
+
+    def run(*words: object):
+        code, out, err = call(*words, "--json")
+        assert code == 0, out + err
+        return json.loads(out)
+
+    return run
+
+
+def test_an_imported_catalogue_is_found_by_what_it_does(folder, call, document):
+    done = document("tools", "import", "jsonl", folder / "lab.jsonl")
+    assert done["added"] == 3 or done["unchanged"]
+    found = document("tools", "search", "remove adapter sequences from my reads", "--top", 5)
+    assert set(found) >= {"query", "stages", "tools"}
+    assert set(found["stages"]) >= {"search", "expand", "rerank", "seconds"}
+    assert found["tools"][0]["name"] == "read_trimmer"
+    assert found["tools"][0]["runnable"] is False
+    assert {"name", "score", "why", "domain", "runnable"} <= set(found["tools"][0])
+    assert document("tools", "import", "jsonl", folder / "lab.jsonl")["unchanged"]
+    code, out, _ = call("tools", "show", "read_trimmer")
+    assert code == 0
+    assert "does not run here" in out
+
+
+def test_explain_shows_every_stage(folder, call, document):
+    document("tools", "import", "jsonl", folder / "lab.jsonl")
+    code, out, _ = call("tools", "search", "dock a ligand", "--explain")
+    assert code == 0
+    assert "entered by" in out
+    assert " ms" in out
+    assert document("tools", "search", "dock a ligand", "--explain")["considered"]
+
+
+def test_a_broken_catalogue_is_refused_with_its_line(folder, call):
+    code, out, _ = call("tools", "import", "jsonl", folder / "bad.jsonl", "--json")
+    error = json.loads(out)["error"]
+    assert code == 2
+    assert "2" in error["message"]
+    assert "bad.jsonl" in error["message"]
+
+
+def test_remembered_episodes_are_recalled_with_their_signals(folder, document):
+    document("memory", "import", folder / "memory.jsonl")
+    found = document("memory", "recall", "docking into 5KIR", "--top", 3)
+    assert set(found) >= {"query", "episodes", "seconds"}
+    first = found["episodes"][0]
+    assert first["id"] == "ep2"
+    assert set(first["signals"]) == {"fingerprint", "tools", "domains", "entities", "semantic"}
+    assert {"task", "result_summary", "lessons", "success", "score"} <= set(first)
+    assert document("memory", "import", folder / "memory.jsonl")["skipped"] == 2
+
+
+def test_an_irrelevant_question_recalls_nothing(folder, document):
+    document("memory", "import", folder / "memory.jsonl")
+    assert document("memory", "recall", "minting of Roman coins in Gaul")["episodes"] == []
+    assert document("memory", "context", "minting of Roman coins in Gaul")["text"] == ""
+
+
+def test_facts_are_added_contradicted_retracted_and_forgotten(call, document):
+    one = document("memory", "add-fact", "GeneX", "upregulates", "GeneY", "--source", "lab book")
+    other = document("memory", "add-fact", "GeneX", "downregulates", "GeneY", "--source", "paper")
+    assert len(document("memory", "facts", "GeneX")) == 2
+    assert len(document("memory", "contradictions")) == 1
+    assert document("memory", "retract", other["id"])["retracted"]
+    assert document("memory", "contradictions") == []
+    assert document("memory", "forget", one["id"])["kind"] == "fact"
+    code, _, err = call("memory", "forget", one["id"])
+    assert code == 2
+    assert one["id"] in err
+
+
+def test_memory_goes_out_and_comes_back(folder, document):
+    document("memory", "import", folder / "memory.jsonl")
+    counts = document("memory", "export", folder / "out.jsonl")
+    assert counts["episodes"] >= 2
+    assert (folder / "out.jsonl").is_file()
+
+
+def test_the_graph_is_searched_walked_and_checked(document, call):
+    stats = document("kg", "stats")
+    assert stats["nodes"] > 500
+    assert stats["edges"] > 1000
+    hits = document("kg", "search", "HER2")
+    assert hits[0]["node"]["name"] == "ERBB2"
+    near = document("kg", "neighbors", "ERBB2", "--hops", 1)
+    assert near["seeds"] == [hits[0]["node"]["id"]]
+    assert len(near["nodes"]) > 1
+    path = document("kg", "path", "trastuzumab", "ERBB2")
+    assert path["paths"]
+    checked = document("kg", "check", "Trastuzumab targets ERBB2.")
+    assert set(checked) >= {"claims", "score"}
+    assert checked["claims"][0]["label"] == "grounded"
+    assert {"text", "label", "entities", "evidence"} <= set(checked["claims"][0])
+    assert {"edge", "source", "confidence"} <= set(checked["claims"][0]["evidence"][0])
+    code, _, err = call("kg", "neighbors", "NOSUCHTHING99")
+    assert code == 2
+    assert "NOSUCHTHING99" in err
+
+
+def test_files_are_imported_once_and_taken_back(folder, document):
+    before = document("kg", "stats")["edges"]
+    files = (folder / "nodes.tsv", folder / "edges.tsv")
+    shown = document("kg", "import", "auto", *files, "--preview")
+    assert shown["edges"]
+    done = document("kg", "import", "auto", *files)
+    assert (done["nodes_added"], done["edges_added"]) == (2, 1)
+    assert document("kg", "import", "auto", *files)["unchanged"]
+    assert document("kg", "edges", "drugbbb", "GENEAAA")[0]["type"] == "targets"
+    document("kg", "remove", done["source"]["id"])
+    assert document("kg", "stats")["edges"] == before
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("tools", "search", "  "),
+        ("tools", "import", "galaxy", "nowhere.tsv"),
+        ("tools", "remove", "nothing"),
+        ("memory", "recall", ""),
+        ("memory", "recall", "x", "--top", "0"),
+        ("memory", "recall", "x", "--min-relevance", "2"),
+        ("memory", "pin", "ep_none"),
+        ("memory", "add-fact", "", "is", "b"),
+        ("memory", "import", "nowhere.jsonl"),
+        ("kg", "import", "hetionet", "nowhere.tsv"),
+        ("kg", "import", "nosuchformat", "nowhere.tsv"),
+        ("kg", "check", " "),
+        ("kg", "search", "x", "--type", "planet"),
+        ("kg", "remove", "nothing"),
+        ("kg", "fetch", "nosuchsource"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_exit_code_2(call, words):
+    code, out, err = call(*words)
+    if words[:2] == ("tools", "search"):
+        assert code in (0, 2)  # nothing to search for: an empty answer with a note, or a refusal
+        return
+    assert code == 2, out + err
+    assert "Traceback" not in err
+    assert len(err.strip()) > 20
