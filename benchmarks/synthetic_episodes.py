@@ -1,4 +1,4 @@
-"""Episodes that nobody lived through, as many as wanted: words as unevenly frequent as in real text, names, tools, vectors."""
+"""Episodes that nobody lived through, as many as wanted, with words as unevenly frequent as in real text."""
 
 from __future__ import annotations
 

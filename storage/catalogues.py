@@ -101,13 +101,13 @@ def check_entries(info: CatalogueInfo, entries: Sequence[CatalogueEntry]) -> Non
 
 
 def encode(value: CatalogueInfo | CatalogueEntry, what: str) -> str:
-    """Return JSON without the fields that have their default.
+    """Return a value as JSON.
 
     Raises:
         StorageError: for a text that has no JSON form (half a surrogate pair).
     """
     try:
-        return value.model_dump_json(exclude_defaults=True)
+        return value.model_dump_json()
     except ValueError as error:
         raise StorageError(
             f"The {what} cannot be stored: it holds text that is not valid Unicode.", advice="Correct its description."

@@ -58,9 +58,7 @@ class DuckGraphStore:
             raise StorageError(f"{source.name or 'A source'} cannot be stored without an id.")
         known = next((old for old in self.sources() if old.id == source.id), None)
         if known is not None and source.files and known.files == source.files:
-            return GraphImport(
-                source=known, nodes_read=0, edges_read=0, nodes_added=0, edges_added=0, unchanged=True
-            )
+            return GraphImport(source=known, nodes_read=0, edges_read=0, nodes_added=0, edges_added=0, unchanged=True)
         incoming = collect(source, batches, progress, cancel)
         with self._db.writing() as connection:
             written = graph_write.replace(connection, source, incoming)

@@ -75,9 +75,7 @@ def nodes(connection: Connection) -> dict[str, np.ndarray]:
 
 def all_edges(connection: Connection) -> dict[str, np.ndarray]:
     """Return every edge by ascending number."""
-    found = _columns(
-        connection, "SELECT edge, head, tail, edge_type, relation, confidence, source FROM graph_edges"
-    )
+    found = _columns(connection, "SELECT edge, head, tail, edge_type, relation, confidence, source FROM graph_edges")
     # Rows come in the order they were written, which is that of their numbers; sorting is a mere precaution.
     if np.any(np.diff(found["edge"]) < 0):
         order = np.argsort(found["edge"], kind="stable")

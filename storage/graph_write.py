@@ -110,14 +110,10 @@ def _warn_of_types(incoming: Incoming, at: np.ndarray, types: np.ndarray, warnin
     other = [place for place, node in incoming.named.items() if at[place] >= 0 and types[place] != node.type]
     if other:
         first = other[0]
-        warnings.append(
-            other_type(incoming.ids[first], int(types[first]), incoming.named[first].type, len(other))
-        )
+        warnings.append(other_type(incoming.ids[first], int(types[first]), incoming.named[first].type, len(other)))
 
 
-def _insert_nodes(
-    connection: Connection, incoming: Incoming, at: np.ndarray, new: Sequence[int], number: int
-) -> None:
+def _insert_nodes(connection: Connection, incoming: Incoming, at: np.ndarray, new: Sequence[int], number: int) -> None:
     import pyarrow as pa
 
     fresh = [incoming.named[place] for place in new]

@@ -179,7 +179,9 @@ class _SentenceTransformer:
         os.environ.update(embedding_export.OFFLINE)
         try:
             from sentence_transformers import SentenceTransformer
+            from transformers.utils import logging as its_logging
 
+            its_logging.disable_progress_bar()
             self._model: Any = SentenceTransformer(str(folder), local_files_only=True, device="cpu")
             self.dimensions = int(self._model.get_embedding_dimension() or 0)
         except Exception as error:

@@ -74,7 +74,7 @@ def save(folder: Path, arrays: Arrays, about: Mapping[str, Any]) -> None:
                 handle.write(b"\0" * (-end % _ALIGN))
                 end += -end % _ALIGN
                 places[name] = [array.dtype.str, list(array.shape), end]
-                handle.write(memoryview(np.ascontiguousarray(array)).cast("B") if array.size else b"")
+                handle.write(np.ascontiguousarray(array).data.cast("B") if array.size else b"")
                 end += array.nbytes
             handle.write(b"\0" * (-end % _ALIGN))
             end += -end % _ALIGN
@@ -109,7 +109,7 @@ class Texts:
     """Many strings as one run of UTF-8 and the places where they end; decoded when asked for."""
 
     def __init__(self, data: np.ndarray, ends: np.ndarray) -> None:
-        self._data = memoryview(data)
+        self._data = data.data
         self._ends = ends
 
     def __len__(self) -> int:

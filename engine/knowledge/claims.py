@@ -46,6 +46,8 @@ class Statement:
     sense: Sense | None = None
     negated: bool = False
     hedged: bool = False
+    other: Statement | None = None
+    """Another reading of the same words, where a name is of entities of different types."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +128,7 @@ _CUE_LIKE = re.compile(
     r"(?:the\s+)?(?:adverse\s+)?(?:drug\s+)?(?:falls?|reactions?|adverse\s+(?:drug\s+)?(?:reactions?|effects?|events?)|effects?|"
     r"side\s+effects?|response|association|interaction|growth|increased|decreased|relapse|point|support|signaling|control|"
     r"weakness|disorders?|condition|localization|binding|protein\s+binding|secretion|transcription|gene\s+expression|"
-    r"translation|pathogenesis|disease|drug\s+interaction|therapeutic\s+response|phase|development|cell|membrane|discomfort)$",
+    r"translation|pathogenesis|diseases?|drug\s+interaction|therapeutic\s+response|phase|development|cells?|membranes?|discomforts?|collapses?|dependence|metabolism|hosts?)$",
     re.IGNORECASE,
 )
 
@@ -134,7 +136,7 @@ _CUE_LIKE = re.compile(
 def sentence_statements(sentence: Sentence, mentions: list[Mention], previous: Statement | None) -> list[Statement]:
     """Return what one sentence states; `previous` is the statement before it, for a sentence that opens with `it`."""
     mentions = _without_doubles(sentence, mentions)
-    mentions = _without_cue_words(mentions)
+    mentions = _without_cue_words(sentence, mentions)
     if not mentions:
         return []
     mentions = mentions[:_MAX_MENTIONS]
@@ -143,24 +145,24 @@ def sentence_statements(sentence: Sentence, mentions: list[Mention], previous: S
     head = lower[: cuts[0][0]]
     gaps = [lower[a[1] : b[0]] for a, b in pairwise(cuts)]
     tail = lower[cuts[-1][1] :]
-    frame, lead = split_frame(head)
-    end, remark = split_tail(tail)
+    frame, lead, begin = split_frame(head)
+    end, _ = split_tail(tail)
     flip = negations(frame, frame=True) + tail_denies(tail)
     unsure = hedged(head) or hedged(" ".join(gaps)) or hedged(tail)
-    clauses = clauses_of([{n.type for n in (m.node, *m.alternatives)} for m in mentions], lead, gaps, end)
+    clauses = clauses_of([{n.type for n in (m.node, *m.alternatives)} for m in mentions], lead, gaps, end, head)
     if len(mentions) == 1:
-        return [_single(sentence, mentions[0], clauses[0], previous, flip, unsure, lower)]
+        return [_single(sentence, mentions[0], clauses[0], previous, flip, lower, unsure=unsure)]
     found: list[Statement] = []
     for number, clause in enumerate(clauses):
         turns = flip if number == 0 or clause.elided else 0
         for one, two, words, turned in _pairs(clauses, number, mentions, found):
-            made = _statement(sentence, one, two, words, turns + turned, unsure)
+            made = _statement(sentence, one, two, words, turns + turned, unsure=unsure)
             if made is None and not (found or number + 1 < len(clauses)):
                 made = Statement(sentence.text, (one, two), hedged=unsure)
             if made is not None:
                 found.append(made)
     if found and all(not s.sense or not s.sense.recognised for s in found):
-        found = [_with_whole_sentence(s, lower, sentence, mentions) for s in found]
+        found = [_with_whole_sentence(s, lower, begin, sentence, mentions) for s in found]
     return found or [Statement(sentence.text, tuple(mentions[:2]), hedged=unsure)]
 
 
@@ -199,10 +201,20 @@ def _without_doubles(sentence: Sentence, mentions: list[Mention]) -> list[Mentio
     return kept
 
 
-def _without_cue_words(mentions: list[Mention]) -> list[Mention]:
+def _without_cue_words(sentence: Sentence, mentions: list[Mention]) -> list[Mention]:
     """Drop entities that are words of the predicate (`a fall in`, `adverse reactions`) where two others remain."""
-    kept = [m for m in mentions if not _CUE_LIKE.match(m.text)]
+    kept = [m for m in mentions if not _CUE_LIKE.match(m.text) or _named(sentence, m)]
     return kept if len(kept) >= 2 else mentions
+
+
+def _named(sentence: Sentence, mention: Mention) -> bool:
+    """Return True when a mention is in quotes or called a pathway, so that it is meant as a name."""
+    start, end = mention.start - sentence.start, mention.end - sentence.start
+    before, after = sentence.text[max(0, start - 12) : start], sentence.text[end : end + 9]
+    if before.endswith(('"', "\u201c")) or "pathway " in before or after.startswith(" pathway"):
+        return True
+    placed = re.search(r"\b(?:in|to|at|inside|within|on) the $", before) is not None
+    return placed and (after[:1] in {"", ".", ",", ";"} or after.startswith(" and "))
 
 
 def _pairs(
@@ -271,21 +283,23 @@ def _neighbours(clauses: list[Clause], number: int) -> list[int]:
 
 
 def _statement(
-    sentence: Sentence, one: Mention, two: Mention, words: str, turns: int, unsure: bool
+    sentence: Sentence, one: Mention, two: Mention, words: str, turns: int, *, unsure: bool
 ) -> Statement | None:
-    resolved = _resolve(one, two, words)
-    if resolved is None:
-        return None
-    sense, _, first, second = resolved
-    turns += negations(words) + denies(words, sense, first[0].type, second[0].type)
-    negated = sense.none or turns % 2 == 1
-    subject, object_ = Argument(one, first), Argument(two, second)
-    if _turned(sense, first[0].type, second[0].type):
-        subject, object_ = object_, subject
-    return Statement(sentence.text, (one, two), subject, object_, sense, negated, unsure)
+    readings = _readings(one, two, words)
+    made: Statement | None = None
+    for sense, _, first, second in reversed(readings):
+        count = turns + negations(words) + denies(words, sense, first[0].type, second[0].type)
+        negated = sense.none or count % 2 == 1
+        subject, object_ = Argument(one, first), Argument(two, second)
+        if _turned(sense, first[0].type, second[0].type):
+            subject, object_ = object_, subject
+        made = Statement(sentence.text, (one, two), subject, object_, sense, negated, unsure, made)
+    return made
 
 
-def _with_whole_sentence(made: Statement, lower: str, sentence: Sentence, mentions: list[Mention]) -> Statement:
+def _with_whole_sentence(
+    made: Statement, lower: str, begin: int, sentence: Sentence, mentions: list[Mention]
+) -> Statement:
     """Look for the predicate in the whole sentence when the clause had none: `as a side effect of X, Y was noted`."""
     if made.subject is None or made.object is None or made.sense is None:
         return made
@@ -294,10 +308,11 @@ def _with_whole_sentence(made: Statement, lower: str, sentence: Sentence, mentio
     for mention in reversed(mentions):
         mark = "@1" if mention is one else "@2" if mention is two else "@x"
         words = words[: mention.start - sentence.start] + mark + words[mention.end - sentence.start :]
+    words = words[begin:]
     resolved = _resolve(one, two, words)
     if resolved is None or not resolved[0].recognised:
         return made
-    again = _statement(sentence, one, two, words, 0, made.hedged)
+    again = _statement(sentence, one, two, words, 0, unsure=made.hedged)
     return replace(again, negated=made.negated) if again is not None else made
 
 
@@ -307,19 +322,20 @@ def _single(
     clause: Clause,
     previous: Statement | None,
     flip: int,
-    unsure: bool,
     lower: str,
+    *,
+    unsure: bool,
 ) -> Statement:
     """Return the statement of a sentence with one entity: about the entity before it when it opens with `it`."""
     if previous is not None and previous.subject is not None and _PRONOUN.match(lower):
-        candidates = [a.mention for a in (previous.subject, previous.object) if a is not None]
+        candidates = previous.mentions[:2]
         best: tuple[float, Statement] | None = None
         for rank, other in enumerate(candidates):
             if other.node.id == mention.node.id:
                 continue
             words = "@1 " + clause.masked(-1, clause.groups[0][0])
             resolved = _resolve(other, mention, words)
-            made = _statement(sentence, other, mention, words, flip, unsure)
+            made = _statement(sentence, other, mention, words, flip, unsure=unsure)
             if resolved and made and (best is None or resolved[1] - 0.01 * rank > best[0]):
                 best = (resolved[1] - 0.01 * rank, made)
         if best is not None:
@@ -331,19 +347,28 @@ _Resolved = tuple[Sense, float, tuple[Node, ...], tuple[Node, ...]]
 
 
 def _resolve(one: Mention, two: Mention, words: str) -> _Resolved | None:
-    """Return the sense that fits the words and the types of some namesakes best, with a score and those namesakes."""
-    best: _Resolved | None = None
+    """Return the reading that fits the words and the types of some namesakes best, or None."""
+    readings = _readings(one, two, words)
+    return readings[0] if readings else None
+
+
+def _readings(one: Mention, two: Mention, words: str) -> list[_Resolved]:
+    """Return the best reading and at most one other that fits nearly as well: sense, score, namesakes of either."""
+    found: list[_Resolved] = []
     for rank_one, kind_one in enumerate(_kinds(one)):
         for rank_two, kind_two in enumerate(_kinds(two)):
             sense = classify(words, kind_one, kind_two)
             if sense is None:
                 continue
             score = 1.0 + sense.recognised - 0.02 * (rank_one + rank_two)
-            if sense.type is EdgeType.CAUSES and NodeType.DISEASE in (kind_one, kind_two):
+            pair = {kind_one, kind_two}
+            if (sense.type is EdgeType.CAUSES and NodeType.DISEASE in pair) or (pair & GENES and pair & SIGNS):
                 score -= 0.3
-            if best is None or score > best[1]:
-                best = (sense, score, options_for(one, kind_one), options_for(two, kind_two))
-    return best
+            if sense.recognised and pair & DRUGS and NodeType.SIDE_EFFECT in pair and sense.type is EdgeType.CAUSES:
+                score += 0.05  # what drugs cause are side effects, even where a symptom has the same name
+            found.append((sense, score, options_for(one, kind_one), options_for(two, kind_two)))
+    found.sort(key=lambda reading: -reading[1])
+    return [reading for reading in found[:2] if reading[1] >= found[0][1] - 0.4]
 
 
 def _kinds(mention: Mention) -> list[NodeType]:

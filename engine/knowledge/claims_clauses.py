@@ -67,14 +67,17 @@ class Clause:
         return f"@1 {words}" if inherited is not None else words
 
 
-def clauses_of(kinds: Sequence[set[NodeType]], lead: str, gaps: Sequence[str], end: str) -> list[Clause]:
+def clauses_of(
+    kinds: Sequence[set[NodeType]], lead: str, gaps: Sequence[str], end: str, opening: str = ""
+) -> list[Clause]:
     """Return the clauses of a sentence with `len(kinds)` entities.
 
     `kinds` are the types each entity may have, `lead` the words before the first, `gaps` those between neighbours,
-    `end` those after the last. Every clause has at least one entity.
+    `end` those after the last, `opening` all that stands before the first with its frame. Every clause has at least
+    one entity.
     """
     several = len(kinds) > 2
-    fronted = several and _FRONTED.match(lead) is not None
+    fronted = several and any(_FRONTED.match(part) for part in (lead, re.split(r"[:;,]", opening)[-1]))
     clauses = [Clause([[0]], lead + _mask(0))]
     relative = False
     for number, gap in enumerate(gaps, start=1):
@@ -121,14 +124,15 @@ def _list_word(gap: str, before: set[NodeType], after: set[NodeType]) -> str | N
 def _seam(gap: str, clause: Clause, *, fronted: bool, relative: bool, last: bool) -> int | None:
     """Return where in a gap one clause ends and the next begins, or None."""
     plain = _IDIOMS.sub(lambda m: "_" * len(m.group()), gap)
-    if fronted and len(clause.groups) == 1 and "," in plain:
+    if fronted and "," in plain:
         return plain.index(",") + 1
     if len(clause.groups) < 2 and not (len(clause.groups[0]) > 1 and last):
         # One entity so far: the clause is complete only if it has a subject of its own to borrow later.
         own = re.search(r",\s*(?:and|but|while|whereas)\s+", plain)
         return own.start() if own and not last else None
-    if relative and re.match(r"\s*[,)]", plain):
-        return re.match(r"\s*[,)]", plain).end()  # type: ignore[union-attr]
+    closing = re.search(r"[,)]", plain)
+    if relative and closing:
+        return closing.end()
     found = [m for m in _SEAM.finditer(plain) if m.end() < len(plain)]
     for match in found:
         if _AFTER_SEAM.match(plain[match.end() :]):

@@ -45,7 +45,7 @@ _FRAME_NEGATIONS = re.compile(
             r"\bmisconception\b|\bfallacy\b|\bunfounded\b|\bbaseless\b",
             r"\bunlikely\b|\bimprobable\b|\bimplausible\b|\binconceivable\b|\bdoubt(?:s|ed|ful|ing)?\b|\bsceptical\b|"
             r"\bskeptical\b",
-            r"\bfail(?:s|ed|ure|ing)?\b|\bagainst\s+(?:the|any)\b|\bcontradicts?\b|\b(?:speaks?|argues?|tells?)\s+against\b",
+            r"\bunable\b|\binability\b|\bincapable\b|\bfail(?:s|ed|ure|ing)?\b|\bagainst\s+(?:the|any)\b|\bcontradicts?\b|\b(?:speaks?|argues?|tells?)\s+against\b",
             r"\bnever\b|\bhardly\b|\bfar\s+from\b|\bby\s+no\s+means\b|\bretract\w*|\binconsistent\s+with\b|\bno\s+longer\b",
         )
     )
@@ -54,7 +54,7 @@ _NEGATIONS = re.compile(
     "|".join(
         (
             r"\bnot\b|\bcannot\b|n't\b|\bnever\b|\bneither\b|\bnor\b|\bnone\b|\bnothing\b|\bno\s?one\b|\bnobody\b",
-            r"\bno\b(?!\.)|\bwithout\b|\bnowhere\b",
+            r"\bno\b(?!\.)|\bwithout\b(?!\s+[\w]+ing\b)|\bnowhere\b",
             r"\black(?:s|ed|ing)?\b|\bdevoid\b|\bfree\s+(?:of|from)\b|\babsent\b|\babsence\b|\bmissing\b|\bvoid\s+of\b",
             r"\bfail(?:s|ed|ing|ure)?\b|\bunable\b|\binability\b|\bincapable\b|\brefus(?:e|es|ed|ing)\b|\bpowerless\b",
             r"\bunaffected\b|\bunchanged\b|\bunaltered\b|\buntouched\b|\bunmoved\b|\binsensitive\b|\bunresponsive\b|"
@@ -119,11 +119,12 @@ _TAIL_START = re.compile(
 _TRAILING_CAUSE = re.compile(r"\s+(?:according\s+to|as\s+far\s+as|in\s+our\s+hands|to\s+my\s+knowledge)\b")
 
 
-def split_frame(head: str) -> tuple[str, str]:
-    """Divide what stands before a sentence's first entity into (frame, words that belong to the claim).
+def split_frame(head: str) -> tuple[str, str, int]:
+    """Divide what stands before a sentence's first entity: (frame, words that belong to the claim, where it may begin).
 
     The frame is what introduces the claim (`Taken together, this suggests that`, `Before we order anything:`);
-    the frame returned is only the part whose negations reach the claim.
+    the frame returned is only the part whose negations reach the claim. The last value is where the claim begins
+    when what stands before a comma is part of it (`Compared with controls, ...`).
     """
     cut, governing = 0, ""
     for match in _COMPLEMENTISER.finditer(head):
@@ -133,9 +134,9 @@ def split_frame(head: str) -> tuple[str, str]:
     if separators:
         after_comma = separators[-1].end()
         if governing:
-            return _reach(governing), head[after_comma:]
-        return "", head[after_comma:]
-    return _reach(governing), head[cut:]
+            return _reach(governing), head[after_comma:], cut
+        return "", head[after_comma:], cut
+    return _reach(governing), head[cut:], cut
 
 
 def _reach(governing: str) -> str:

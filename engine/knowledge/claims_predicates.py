@@ -55,12 +55,12 @@ _MOVE = (
     r"\w*(?:\s+[\w@'-]+){0,6}?\s+"
 )
 _UP_CLEAR = (
-    r"\bup[-\s]?regulat\w*|\bover[-\s]?express\w*|\bover[-\s]?abundan\w*|\binduc(?:e|es|ed|ing|tion|ible|er)\b|"
-    r"\btrans[-\s]?activat\w*|\bderepress\w*|\bup[-\s]?shift\w*|\bover[-\s]?produc\w*|\bup[-\s]?tick\b|\bupturn\b"
+    r"\bup[-\s]?regulat\w*|\bover[-\s]?express\w*|\bover[-\s]?abundan\w*|\binduc(?:e|es|ed|ing|tion|ible|er|ers|tive)\b|"
+    r"\btrans[-\s]?activat\w*|\bderepress\w*|\bup[-\s]?shift\w*|\bover[-\s]?produc\w*|\bup[-\s]?(?:tick|swing)\w*|\bupturn\b|\bpositive(?:ly)?\s+(?:regulat|modulat|influenc|affect)\w*|\btoo\s+much\b"
 )
 _DOWN_CLEAR = (
-    r"\bdown[-\s]?regulat\w*|\bunder[-\s]?express\w*|\brepress(?:es|ed|ing|ion|or)?\b|\bsilenc\w*|\btrans[-\s]?repress\w*|"
-    r"\bdown[-\s]?shift\w*|\bunder[-\s]?represent\w*|\bunder[-\s]?produc\w*|\bdownturn\b|\bhypo[-\s]?express\w*"
+    r"\bdown[-\s]?regulat\w*|\bunder[-\s]?express\w*|\brepress\w*|\bsilenc\w*|\btrans[-\s]?repress\w*|"
+    r"\bdown[-\s]?shift\w*|\bunder[-\s]?represent\w*|\bunder[-\s]?produc\w*|\bdown[-\s]?(?:tick|swing|trend)\w*|\bdownturn\b|\bnegative(?:ly)?\s+(?:regulat|modulat|influenc|affect)\w*|\btoo\s+little\b|\bhypo[-\s]?express\w*"
 )
 _UP = (
     r"\belevat\w*|\brais(?:e|es|ed|ing)\b|\bincreas\w*|\bboost\w*|\bheighten\w*|\benhanc\w*|\baugment\w*|\bstimulat\w*|"
@@ -68,7 +68,7 @@ _UP = (
     r"\brose\b|\bamplif\w*|\bgain(?:s|ed)?\b|\bpotentiat\w*|\bescalat\w*|\binflat\w*|\bhik(?:e|es|ed)\b|\bgrow(?:s|n|ing|th)?\b|"
     r"\bspik(?:e|es|ed)\b|\bmultipl(?:y|ies|ied)\b|\bdoubl(?:e|es|ed|ing)\b|\btripl(?:e|es|ed)\b|\bintensif\w*|"
     r"\baccumulat\w*|\blift(?:s|ed|ing)?\b|\bupped\b|\bups\b|\bstrengthen\w*|\bpromot(?:e|es|ed|ing)\b|\bgreater\b|"
-    r"\bhigher\b|\bhighest\b|\bstep\w*\s+up\b|\bexceed\w*|\bstronger\b|\bmagnif\w*|\bkindl\w*|\bfuel(?:s|led|ed)?\b|"
+    r"\bhigher\b|\bhighest\b|\bstep\w*\s+up\b|\bexceed\w*|\bstronger\b|\blarger\b|\bbigger\b|\bhyper-?activ\w*|\belevation\w*|\bmore\s+(?:strong|high|abundant|active|plentiful|rich)\w*|\bmount(?:s|ed|ing)?\b|\bbloom\w*|\bflourish\w*|\bexpand\w*|\bmagnif\w*|\bkindl\w*|\bfuel(?:s|led|ed)?\b|"
     rf"\b{_MOVE}(?:up|on|upwards?|higher)\b|\bup\s+(?:under|in|with|after|by|on|when|for|relative|compared|against|versus)\b"
     r"|\bup\s*[.!]?$|\bactivat\w*|\bbuild[-\s]?up\b"
 )
@@ -79,15 +79,15 @@ _DOWN = (
     r"\bplung\w*|\bplummet\w*|\bdwindl\w*|\bweaken\w*|\bextinguish\w*|\bshut\w*\s+(?:\S+\s+){0,5}?(?:down|off)\b|\blessen\w*|"
     r"\brestrain\w*|\bmut(?:e|es|ed)\b|\bcut(?:s|ting)?\b|\bdepress(?:es|ed|ing|ion)?\b|\bimpair\w*|\babolish\w*|\bloss\b|"
     r"\blos(?:e|es|ing|t)\b|\bdeficit\b|\bdeficien\w*|\bshort(?:age|fall)\b|\bsuppress\w*|\bhalv(?:e|es|ed|ing)\b|"
-    r"\berod\w*|\btrim(?:s|med)?\b|\bslash\w*|\bdownward\w*|\bhinder\w*|\bsubdu\w*|\bdiminution\b|\bsag(?:s|ged)?\b|"
+    r"\berod\w*|\btrim(?:s|med)?\b|\bslash\w*|\bdownward\w*|\bhinder\w*|\bsubdu\w*|\bquiet\w*|\bdiminution\b|\bsag(?:s|ged)?\b|"
     r"\bcompromis\w*|\bworsen\w*|\binhibit\w*|\bblock\w*|\bstifl\w*|\bsmother\w*|\bsqueez\w*|\bfad(?:e|es|ed|ing)\b|\bwan(?:e|es|ed)\b|"
     rf"\b{_MOVE}(?:down|off|downwards?|lower|low|back)\b|\bdown\s+(?:under|in|with|after|by|on|when|for|relative|compared|"
     r"against|versus)\b|\bdown\s*[.!]?$|\bslow(?:s|ed)?\b|\bdial\w*\s+back\b|\bscarcer\b|\brarer\b|\bfewer\b|\bweaker\b|"
-    r"\bsparser\b|\bpoorer\b|\bthrottl\w*|\bchok(?:e|es|ed)\b|\btemper(?:s|ed)?\b|\bcrash\w*|\bcollaps\w*"
+    r"\bsparser\b|\bsmaller\b|\bshort\s+supply\b|\bthinner\b|\bin\s+retreat\b|\bretreat\w*|\bebb\w*|\bon\s+the\s+wane\b|\bswitch(?:es|ed)?\s+off\b|\bscarcit\w*|\bdiminish\w*|\bminimi[sz]\w*|\bsoften\w*|\bpoorer\b|\bthrottl\w*|\bchok(?:e|es|ed)\b|\btemper(?:s|ed)?\b|\bcrash\w*|\bcollaps\w*"
 )
 _UP_WEAK = (
     r"\bhigh\b|\bhighly\b|\bmore\b|\babundan(?:t|tly|ce)\b|\bexcess\w*|\bsurplus\b|\benrich\w*|\bstrong(?:ly)?\b|"
-    r"\bplentiful\w*|\bplenty\b|\bricher?\b|\bcopious\w*|\babove\b|\bextra\b|\bup\b|\bpeak\w*|\bample\b|\bgenerous\w*|"
+    r"\bplentiful\w*|\bplenty\b|\brich(?:er|ly)?\b|\bcopious\w*|\babove\b|\bextra\b|\bup\b|\bpeak\w*|\bample\b|\bgenerous\w*|"
     r"\bprominent\w*|\bpronounced\b|\bwealth\b"
 )
 _DOWN_WEAK = (
@@ -103,6 +103,15 @@ _EXPRESSION = re.compile(
     r"\bexpress\w*|\btranscri(?:pt|pts|ption|ptional\w*|bed|be|bes)\b|\bm?rnas?\b|\bmessages?\b|\bmessengers?\b|"
     r"\blevels?\b|\babundance\b|\boutput\b|\breadouts?\b|\bcopies\b|\bcopy\s+number\b|\bsignals?\b|\bcounts?\b|\breads\b|"
     r"\bamounts?\b|\bactivity\s+of\s+the\s+gene\b|\bgene\s+activity\b"
+)
+_LESS_OF_MUCH = re.compile(
+    r"\b(?:less|least|not\s+as|insufficiently)\s+(?:strong|high|abundant|plentiful|rich|active|elevat|express|transcrib|prominent)\w*"
+)
+_MORE_OF_LITTLE = re.compile(
+    r"\b(?:more|most|rather|very|abnormally|unusually)\s+(?:weak|poor|sparse|faint|scarce|rare|scant|modest|low|meagre|thin)\w*"
+)
+_BRINGS_ABOUT = re.compile(
+    r"\b(?:elicit|trigger|provok|evok|evinc|prompt|spark|call\w*\s+forth|set\w*\s+off|awaken|unleash|unlock)\w*"
 )
 _UNCHANGED = re.compile(
     r"\bunchanged\b|\bunaltered\b|\bunaffected\b|\buntouched\b|\b(?:no|without|any|little)\s+(?:\w+\s+){0,2}?(?:effect|"
@@ -120,11 +129,14 @@ _REFERENCE = re.compile(
 
 def direction(words: str, *, weak: bool = True) -> int:
     """Return 1 when the words speak of a rise, -1 of a fall, 0 of neither; the clearest word, then the first, decides."""
-    plain = _ALTERNATIVE.sub(" ", _IDIOMS.sub(" ", words))
+    plain = _LESS_OF_MUCH.sub(" lower ", _ALTERNATIVE.sub(" ", _IDIOMS.sub(" ", words)))
+    plain = _MORE_OF_LITTLE.sub(" lower ", plain)
     clear = _CLEAR.search(plain)
     if clear:
         return 1 if re.fullmatch(_UP_CLEAR, clear.group()) else -1
     up, down = _UP_ALL.search(plain), _DOWN_ALL.search(plain)
+    if not (up or down):
+        up = _BRINGS_ABOUT.search(plain) if _EXPRESSION.search(plain) else None
     if not (up or down) and weak:
         up, down = _UP_ANY.search(plain), _DOWN_ANY.search(plain)
     if up and down:
@@ -183,8 +195,8 @@ _PALLIATES = re.compile(
 )
 _TREATS = re.compile(
     r"\btreat\w*|\btherap\w*|\bcur(?:e|es|ed|ing|ative)\b|\bheal\w*|\bindicat\w*|\beffective\w*|\befficac\w*|\bbenefi\w*|"
-    r"\bworks?\s+(?:\w+\s+)?(?:against|in|for|on)\b|\brespon[ds]\w*|\bcourse\b|\bmodif\w*|\bprescri\w*|\bremission\b|"
-    r"\bmanag\w*|\bgiven\b|\bused\b|\buse\b|\buseful\b|\bfirst[-\s]line\b|\bof\s+choice\b|\bhelp\w*|\bcombat\w*|\bfight\w*|"
+    r"\bworks?\s+(?:\w+\s+)?(?:against|in|for|on)\b|\brespon[ds]\w*|\bcourse\b|\bmodif\w*|\bprescri(?:be|bes|bed|ption|ptions)\b|\bremission\b|"
+    r"\bmanag\w*|\bgiven?\b|\bgives?\b|\bused\b|(?<!the )\buse\b|\bdrugs\s+(?:for|against|in)\b|\buseful\b|\bfirst[-\s]line\b|\bof\s+choice\b|\bhelp\w*|\bcombat\w*|\bfight\w*|"
     r"\bremed\w*|\bactive\s+against\b|\bactivity\s+against\b|\bstandard\s+of\s+care\b|\bmedic\w*|\bin\s+check\b|\bcontrol\w*|"
     r"\bapproved\b|\blicen[sc]ed\b|\bimprov\w*|\bamelior\w*|\bcounter\w*|\breverse\w*|\bslow\w*|\boption\b|\bclear(?:s|ed)?\b|"
     r"\bprotect\w*|\bprevent\w*|\bstop\w*|\bhalt\w*|\bbattl\w*|\btackl\w*|\bsuppress\w*|\bpower\b|\busefulness\b|\brecover\w*|"
@@ -193,9 +205,14 @@ _TREATS = re.compile(
 _CAUSES = re.compile(
     r"\bcaus\w*|\binduc\w*|\bprovok\w*|\btrigger\w*|\bprecipitat\w*|\badverse\w*|\bside[-\s]effects?\b|\blabel\b|\blead\w*\s+to\b|"
     r"\bbring\w*\s+(?:about|on)\b|\bcomplicat\w*|\bgiv\w+\s+rise\b|\btoxic\w*|\bundesir\w*|\bunwanted\b|\bresult\w*\s+in\b|"
-    r"\breport\w*|\bwarn\w*|\bdevelop\w*|\belicit\w*|\bproduc\w*|\btolerab\w*|\breactions?\b|\bleaflet\b|\bevents?\b|"
+    r"\breport\w*|\bwarn\w*|\bprescribing\s+information\b|\bmentions?\b|\bpackage\s+insert\b|\blists?\b|\bflags?\b|\bsafety\b|\bdevelop\w*|\belicit\w*|\bproduc\w*|\btolerab\w*|\breactions?\b|\bleaflet\b|\bevents?\b|"
     r"\bexperienc\w*|\bsuffer\w*|\bhazard\w*|\bresponsible\b|\bcomes?\s+with\b|\bcost\b|\bprice\b|\bcomplain\w*|\bharm\w*|"
-    r"\buntoward\b|\bseen\s+(?:in|with|after|under)\b|\boccurs?\b|\bget\b|\bsets?\s+off\b|\bbehind\b|\bburdens?\b|\bplagu\w*"
+    r"\buntoward\b|\bfollow\w*|\bseen\s+(?:in|with|after|under)\b|\boccurs?\b|\bget\b|\bsets?\s+off\b|\bbehind\b|\bburdens?\b|\bplagu\w*"
+)
+_BY_NAME = re.compile(r"\bside[-\s]effects?\b|\badverse\b|\buntoward\b|\bunwanted\b|\bundesir\w*")
+_EXPOSURE = re.compile(
+    r"\b(?:treat(?:ed|ment|ing)|therapy|dos(?:ed|ing)|medicat\w+|given|use|used|using|users?|taking|receiving)\s+(?:with|of|by|on)?\s*@"
+    r"|\b(?:patients|people|those|anyone)\s+(?:treated|given|using|on|taking|receiving)\b|\bunder\s+treatment\b|\buse\s+of\b"
 )
 _CONTRAINDICATED = re.compile(
     r"\bcontra-?indicat\w*|\bmust\s+not\s+be\s+(?:given|used)\b|\bshould\s+not\s+be\s+(?:given|used)\b"
@@ -248,7 +265,7 @@ _INTERACTS = re.compile(
 _REGULATES = re.compile(
     r"\bregulat\w*|\bcontrol\w*|\bgovern\w*|\bdriv\w*|\bdrove\b|\bupstream\b|\bdownstream\b|\btarget\w*|\bmodulat\w*|\bknock\w*|"
     r"\bperturb\w*|\bsilenc\w*|\brespond\w*|\bresponse\b|\bresponsive\b|\bdepend\w*|\bswitch\w*|\binfluenc\w*|\baffect\w*|\bdirect(?:s|ed)\b|"
-    r"\bsteer\w*|\bcommand\w*|\btranscription\s+factor\b|\btrans-?activat\w*|\bactivat\w*|\binhibit\w*|\brepress\w*|\bsuppress\w*|\binduc\w*|"
+    r"\banswers?\s+to\b|\bobeys?\b|\bsteer\w*|\bcommand\w*|\btranscription\s+factor\b|\btrans-?activat\w*|\bactivat\w*|\binhibit\w*|\brepress\w*|\bsuppress\w*|\binduc\w*|"
     r"\bup-?regulat\w*|\bdown-?regulat\w*|\bstimulat\w*|\balter\w*|\bchang\w*|\bshift\w*|\bexpression\b|\bmaster\b|\bdetermin\w*|\bdictat\w*|"
     r"\bsets?\s+the\b|\bshap(?:e|es|ed)\b|\bsway\w*|\bunder\s+the\s+(?:control|influence|command|thumb)\b|\btun(?:e|es|ed|ing)\b|\bacts?\s+on\b"
 )
@@ -306,7 +323,7 @@ def _plain(words: str, a: NodeType, b: NodeType) -> Sense | None:
     if a == b and a in {NodeType.DRUG, NodeType.DISEASE}:
         return Sense(EdgeType.RESEMBLES, recognised=_RESEMBLES.search(words) is not None)
     if a in DRUGS and b in SIGNS:
-        return Sense(EdgeType.CAUSES, recognised=_CAUSES.search(words) is not None)
+        return _drug_sign(words)
     if a is NodeType.DISEASE and b in {NodeType.SYMPTOM, NodeType.PHENOTYPE}:
         return Sense(EdgeType.PRESENTS, recognised=_PRESENTS.search(words) is not None)
     if a is NodeType.DISEASE and b in PLACES:
@@ -324,12 +341,20 @@ def _plain(words: str, a: NodeType, b: NodeType) -> Sense | None:
     return None
 
 
+def _drug_sign(words: str) -> Sense:
+    causes = _CAUSES.search(words) is not None
+    helps = _PALLIATES.search(words) or (not causes and _TREATS.search(_EXPOSURE.sub(" ", words)))
+    if helps and not _BY_NAME.search(words):
+        return Sense(EdgeType.PALLIATES, (EdgeType.TREATS,))
+    return Sense(EdgeType.CAUSES, recognised=causes)
+
+
 def _gene_gene(words: str) -> Sense:
     if _CO_EXPRESSED.search(words):
         return Sense(EdgeType.COVARIES_WITH)
     regulation, physical = _REGULATES.search(words), _INTERACTS.search(words)
     covariation = _COVARIES.search(words)
-    if covariation and not (regulation or physical):
+    if covariation and not physical and not (regulation and _commands(words)):
         return Sense(EdgeType.COVARIES_WITH)
     if physical and not (regulation and _strongly_regulates(words)):
         return Sense(EdgeType.INTERACTS_WITH)
@@ -343,6 +368,16 @@ def _gene_gene(words: str) -> Sense:
             kind, accepts = EdgeType.INHIBITS, (EdgeType.REGULATES, EdgeType.DOWNREGULATES)
         return Sense(kind, accepts, reverse=reverse, directed=True)
     return Sense(EdgeType.INTERACTS_WITH, recognised=False)
+
+
+def _commands(words: str) -> bool:
+    return (
+        re.search(
+            r"\bregulat|\bcontrol|\bgovern|\bupstream|\bdownstream|\bknock|\bperturb|\bsilenc|\bdriv|\bdepend|\brespon|\btargets?\b",
+            words,
+        )
+        is not None
+    )
 
 
 def _strongly_regulates(words: str) -> bool:
@@ -368,6 +403,8 @@ def _drug_gene(words: str) -> Sense:
         return Sense(_CHANGES[change])
     if _UNCHANGED.search(words):
         return Sense(EdgeType.UPREGULATES, (EdgeType.DOWNREGULATES,), none=True)
+    if expression:
+        return Sense(EdgeType.UPREGULATES, (EdgeType.DOWNREGULATES,), recognised=False)
     return Sense(EdgeType.BINDS, physical, recognised=False)
 
 
@@ -385,6 +422,8 @@ def _disease_gene(words: str, place: str) -> Sense:
         return Sense(_CHANGES[change])
     if _GENETIC.search(words) or _ASSOCIATED.search(words):
         return Sense(EdgeType.ASSOCIATED_WITH, (EdgeType.MARKER_OF,))
+    if expression:
+        return Sense(EdgeType.UPREGULATES, (EdgeType.DOWNREGULATES,), recognised=False)
     return Sense(EdgeType.ASSOCIATED_WITH, (EdgeType.MARKER_OF,), recognised=False)
 
 
@@ -410,7 +449,8 @@ def _drug_disease(words: str) -> Sense:
     if _PALLIATES.search(words) and not re.search(r"\bdisease[-\s]modif|\bcur(?:e|es|ative)\b", words):
         clear = re.search(r"\bpalliat|\bsymptom|\bedge\s+off|\bbearable|\bcomfort", words)
         return Sense(EdgeType.PALLIATES, () if clear else (EdgeType.TREATS,))
-    treats, causes = _TREATS.search(words), _CAUSES.search(words)
+    causes = _CAUSES.search(words)
+    treats = _TREATS.search(_EXPOSURE.sub(" ", words) if causes else words)
     if causes and not treats:
         return Sense(EdgeType.CAUSES)
     return Sense(EdgeType.TREATS, recognised=treats is not None)

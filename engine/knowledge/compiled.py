@@ -117,9 +117,7 @@ def _expand(offsets, near, slots, low, high, begin, end, mine, theirs, queue):
     cache=True,
     nogil=True,
 )  # fmt: skip
-def shortest(
-    offsets, near, slots, a, b, low, high, back_low, back_high, most, from_a, from_b, queue_a, queue_b, found
-):
+def shortest(offsets, near, slots, a, b, low, high, back_low, back_high, most, from_a, from_b, queue_a, queue_b, found):
     """Search from both ends, the smaller side first; return the number of steps, or -1.
 
     `from_a` and `from_b` hold -1 before and after; `found` gets the nodes of the path.
@@ -137,9 +135,7 @@ def shortest(
             count, meeting = _expand(offsets, near, slots, low, high, begin_a, end_a, from_a, from_b, queue_a)
             begin_a, end_a = end_a, count
         else:
-            count, meeting = _expand(
-                offsets, near, slots, back_low, back_high, begin_b, end_b, from_b, from_a, queue_b
-            )
+            count, meeting = _expand(offsets, near, slots, back_low, back_high, begin_b, end_b, from_b, from_a, queue_b)
             begin_b, end_b = end_b, count
     length = np.int64(-1)
     if meeting >= 0:

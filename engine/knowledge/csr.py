@@ -304,7 +304,9 @@ class CsrGraph:
     @cached_property
     def degrees(self) -> np.ndarray:
         """Degrees of all nodes (int64)."""
-        return np.diff(self._offsets[:: max(self._slots.count, 1)][: self.node_count + 1]).astype(np.int64)
+        if not self._slots.count:
+            return np.zeros(self.node_count, dtype=np.int64)
+        return np.diff(self._offsets[:: self._slots.count]).astype(np.int64)
 
     @property
     def heads(self) -> np.ndarray:

@@ -7,6 +7,7 @@ import zlib
 
 import numpy as np
 
+from engine.domain.knowledge import EDGE_CODE, SYMMETRIC
 from engine.knowledge.arrays import Arrays, Texts
 from engine.knowledge.traverse import Slots
 from engine.ports import GraphColumns
@@ -19,7 +20,8 @@ def build(columns: GraphColumns) -> Arrays:
     made: Arrays = {"edge_codes": codes, "node_types": columns.node_types, "named_by": columns.named_by}
     made.update(_texts(columns))
     made.update(_half_edges(columns, Slots(codes.tolist()), nodes))
-    loops = np.flatnonzero(columns.sources == columns.targets)
+    alike = [EDGE_CODE[kind] for kind in SYMMETRIC]
+    loops = np.flatnonzero((columns.sources == columns.targets) & ~np.isin(columns.edge_types, alike))
     made["loops"] = np.stack([columns.sources[loops].astype(np.int64), loops], axis=1)
     made["heads"] = columns.sources
     made["tails"] = columns.targets

@@ -147,7 +147,8 @@ def _numbers(view: GraphView, ids: Sequence[str], what: str) -> np.ndarray:
     if not known:
         near = [hit for text in list(ids)[:1] for hit in search(view, text, types=(NodeType.GENE,), top=3)]
         raise NotFoundError(
-            f"None of the {len(ids)} {what} is in the knowledge graph" + (f" (the first is {ids[0]!r})." if ids else "."),
+            f"None of the {len(ids)} {what} is in the knowledge graph"
+            + (f" (the first is {ids[0]!r})." if ids else "."),
             advice="Near the first are: " + ", ".join(f"{hit.node.name} ({hit.node.id})" for hit in near) + "."
             if near
             else "Give the ids of gene nodes.",

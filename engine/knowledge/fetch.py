@@ -10,11 +10,13 @@ import http.client
 import json
 import os
 import shutil
+import threading
 import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -152,10 +154,31 @@ def fetch(
         if urllib.parse.urlsplit(url).scheme not in ("http", "https"):
             raise UserError(f"The address {url!r} is not http or https.", advice="Correct the address.")
         job = _Job(source=source, file=file, url=url, folder=folder, progress=progress, cancel=cancel, timeout=timeout)
-        if again or not _is_there(job):
-            _download(job, attempts, pause)
+        with _alone(job):
+            if again or not _is_there(job):
+                _download(job, attempts, pause)
         paths.append(job.target)
     return paths
+
+
+_running: set[Path] = set()
+_running_guard = threading.Lock()
+
+
+@contextmanager
+def _alone(job: _Job) -> Iterator[None]:
+    """Keep two downloads of this process from writing one file."""
+    place = job.target.absolute()
+    with _running_guard:
+        if place in _running:
+            message = f"{job.file.name} is being fetched already."
+            raise FetchError(message, advice="Wait until that download is done.")
+        _running.add(place)
+    try:
+        yield
+    finally:
+        with _running_guard:
+            _running.discard(place)
 
 
 def _is_there(job: _Job) -> bool:

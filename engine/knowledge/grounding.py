@@ -150,17 +150,25 @@ def _by_graph(statement: Statement, context: _Context) -> _Ruling:
     if unknown:
         return _Ruling("ungrounded", f"The graph has no entity {unknown[0].text}.", [],
                        statement.subject.options[0], statement.object.options[0])  # fmt: skip
-    rulings: list[_Ruling] = []
-    for subject in statement.subject.options[:4]:
-        for object_ in statement.object.options[:4]:
-            if subject.id != object_.id:
-                ruling = _direct(statement, subject, object_, context.view)
-                if ruling is not None:
-                    rulings.append(ruling)
-    if rulings:
-        order = {"grounded": 0, "contradicted": 1, "inferred": 2, "ungrounded": 3}
-        return min(rulings, key=lambda r: order[r.label])
+    for reading in (statement, statement.other):
+        rulings = _direct_rulings(reading, context.view) if reading is not None else []
+        if rulings:
+            order = {"grounded": 0, "contradicted": 1, "inferred": 2, "ungrounded": 3}
+            return min(rulings, key=lambda r: order[r.label])
     return _indirect(statement, context)
+
+
+def _direct_rulings(statement: Statement, view: GraphView) -> list[_Ruling]:
+    """Return what edges between any two of the namesakes say of the claim."""
+    if statement.subject is None or statement.object is None:
+        return []
+    found = [
+        _direct(statement, subject, object_, view)
+        for subject in statement.subject.options[:4]
+        for object_ in statement.object.options[:4]
+        if subject.id != object_.id
+    ]
+    return [ruling for ruling in found if ruling is not None]
 
 
 def _unreadable(statement: Statement) -> _Ruling:

@@ -3,9 +3,10 @@
 Each kind of claim has its own list of paths (`METAPATHS`), after the metapaths of Himmelstein et al. 2017 (eLife
 6:e26726) that carry meaning for it. None passes through an anatomy, a side effect or a symptom.
 
-How much is enough: three independent ways round of one kind, or fewer when even that is more than chance gives. With
-`a` and `b` neighbours of the two ends among `m` nodes of the middle's type, chance shares about `a * b / m` of them;
-fewer than three count when a Poisson variable of that mean reaches them with probability at most `CHANCE`.
+How much is enough: three independent ways round of one kind, or fewer when even that is more than chance gives. Chance
+links each neighbour of the subject to the object with the share of all nodes of the object's type that it is linked
+to (and the same from the object's side; the larger sum counts), so a promiscuous middle is expected. Fewer than three
+count when a Poisson variable of that mean reaches them with probability at most `CHANCE`.
 Ways round that all pass a hub (linked to more than a tenth of all nodes of an end's type) are not enough.
 """
 
@@ -248,8 +249,14 @@ class PathFinder:
         middles = [int(m) for m in np.intersect1d(left, right) if m not in (subject, object_)]
         if path.small:
             middles = [m for m in middles if self._links(m, path.steps[1]) <= path.small]
-        chance = len(left) * len(right) / self._size(path.through[0])
+        chance = math.inf
+        if 0 < len(middles) < ENOUGH:
+            chance = max(self._expected(left, path.steps[1], object_), self._expected(right, path.steps[0], subject))
         return self._weigh(path, [(subject, m, object_) for m in middles], chance)
+
+    def _expected(self, middles: np.ndarray, kinds: frozenset[EdgeType], end: int) -> float:
+        """Return how many of some nodes are linked to a random node of the type of `end`."""
+        return sum(self._links(int(m), kinds) for m in middles) / self._size(self.view.node_type(end))
 
     def _three(self, path: Metapath, subject: int, object_: int) -> Support:
         last = self.near(object_, path.steps[2], path.through[1])
@@ -263,10 +270,7 @@ class PathFinder:
 
     def _reversal(self, subject: int, object_: int) -> Support:
         halves = [self._two(path, subject, object_) for path in _REVERSAL]
-        genes = self.near(subject, _UP | _DOWN, _GENE)
-        moved = self.near(object_, _UP | _DOWN, _GENE)
-        chance = len(genes) * len(moved) / self._size(_GENE) / 2
-        return self._weigh(_REVERSAL[0], [p for half in halves for p in half.paths], chance)
+        return self._weigh(_REVERSAL[0], [p for half in halves for p in half.paths], chance=math.inf)
 
     def _links(self, number: int, kinds: frozenset[EdgeType]) -> int:
         key = (number, kinds)

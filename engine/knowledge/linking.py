@@ -249,7 +249,7 @@ class EntityLinker:
             return (
                 entry.type not in supported,
                 entry.how.startswith("variant"),
-                entry.name != words,
+                not entry.plain and entry.name != words,
                 _PRIOR.get(entry.type, 20),
                 -self._view.degree(entry.number),
             )

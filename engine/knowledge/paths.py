@@ -1,7 +1,7 @@
 """Ways between two nodes: the shortest, and those that are best supported.
 
 A best supported path is one whose edges are certain and whose inner nodes are specific. Its score is the
-product of the edges' confidences and of a penalty for every inner node of many edges, the idea of the
+product of the edges' confidences and of a penalty for every inner node, larger for one of many edges: the idea of the
 degree-weighted path count (Himmelstein and Baranzini, PLoS Comput Biol 2015): that two genes are expressed
 in the liver, or cause nausea, joins nothing.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -21,14 +22,16 @@ from engine.knowledge.view import Direction, GraphView
 from engine.knowledge.walks import confidences, degrees, edges_at, shortest
 
 MOST_HOPS = 6
-_VOLUME = 300_000
+_VOLUME = 150_000
 """Edges that are looked at for one more step; the nodes that promise most go first."""
 _WAYS = 4
 """Ways kept to each node on either side."""
 _JOINTS = 200
 """Meeting points that are worked out in full for each length."""
 _WEAK = np.array([NODE_CODE[kind] for kind in (NodeType.ANATOMY, NodeType.SYMPTOM, NodeType.SIDE_EFFECT)])
-"""Sharing only these supports nothing."""
+"""Sharing only these supports nothing,"""
+_WEAK_WORTH = 0.1
+"""and one of them among others makes a path worth a tenth."""
 
 
 @dataclass(slots=True)
@@ -64,7 +67,7 @@ def shortest_path(
     numbers = shortest(view, require(view, a), require(view, b), max(max_hops, 0), kinds, direction)
     if numbers is None:
         return None
-    rows = [_best_row(view, *pair, kinds) for pair in zip(numbers, numbers[1:], strict=False)]
+    rows = [_best_row(view, *pair, kinds) for pair in pairwise(numbers)]
     return _path(view, numbers, rows)
 
 
@@ -79,7 +82,7 @@ def best_paths(
     """Return the best supported paths between two nodes, best first, each sequence of nodes once.
 
     Edges count in both directions. A path whose inner nodes are all anatomies, symptoms or side effects is no
-    support and is left out. Around hubs the search looks at the most promising 300,000 edges per step.
+    support and is left out. Around hubs the search looks at the most promising 150,000 edges per step.
 
     Raises:
         NotFoundError: when one of them is no node; the advice names what is near.
@@ -116,7 +119,7 @@ def _start(number: int) -> _Level:
 def _further(view: GraphView, level: _Level, ends: tuple[int, int], edge_types: Collection[EdgeType] | None) -> _Level:
     """Take one step from every end of a level."""
     links = degrees(view, level.numbers)
-    inner = np.where(level.before >= 0, hub_penalty(links), 1.0)  # where a path starts, being a hub is no fault
+    inner = np.where(level.before >= 0, _passing(view, level.numbers), 1.0)  # a path may start at a hub
     order = np.argsort(-level.scores * inner, kind="stable")
     within = np.cumsum(links[order]) <= max(_VOLUME, int(links[order[:1]].sum()))
     order = order[within]
@@ -150,7 +153,7 @@ def _joined(
     meeting, first_a, first_b = np.intersect1d(a.numbers, b.numbers, return_indices=True)
     if not len(meeting):
         return
-    penalty = hub_penalty(degrees(view, meeting))
+    penalty = _passing(view, meeting)
     best = a.scores[first_a] * b.scores[first_b] * penalty
     for joint in np.argsort(-best, kind="stable")[:_JOINTS].tolist():
         for place_a in _run(a.numbers, int(first_a[joint])):
@@ -161,6 +164,12 @@ def _joined(
                 if len(set(numbers)) == len(numbers):
                     score = float(a.scores[place_a] * b.scores[place_b] * penalty[joint])
                     yield score, numbers, [*rows_a, *rows_b[::-1]]
+
+
+def _passing(view: GraphView, numbers: np.ndarray) -> np.ndarray:
+    """Return the factors for having nodes in between."""
+    weak = np.isin(view.type_codes()[numbers], _WEAK)
+    return hub_penalty(degrees(view, numbers)) * np.where(weak, _WEAK_WORTH, 1.0)
 
 
 def _run(numbers: np.ndarray, first: int) -> range:
@@ -199,5 +208,5 @@ def _best_row(view: GraphView, a: int, b: int, edge_types: Collection[EdgeType] 
 def _path(view: GraphView, numbers: list[int], rows: list[int]) -> GraphPath:
     edges = view.edges(rows)
     score = float(np.prod([edge.confidence for edge in edges]))
-    score *= float(np.prod(hub_penalty(degrees(view, np.array(numbers[1:-1], dtype=np.int64)))))
+    score *= float(np.prod(_passing(view, np.array(numbers[1:-1], dtype=np.int64))))
     return GraphPath(nodes=[view.node(number) for number in numbers], edges=edges, score=round(score, 6))

@@ -32,9 +32,11 @@ if TYPE_CHECKING:
 MOST_HOPS = 6
 MOST_NODES = 5000
 """The largest neighbourhood or subgraph that is written out."""
-MOST_EDGES = 4000
+MOST_EDGES = 2000
 """Edges that a neighbourhood shows at most; the most certain ones are kept."""
 _MOST_LOOKED_AT = 2_000_000
+_INNER = 0.5
+"""What every node in between costs a path: what follows from two statements is less certain than one."""
 _HUB = 20
 """A node of up to so many edges is no hub."""
 _DAMPING = 0.4
@@ -174,8 +176,8 @@ def statistics(view: GraphView, store: GraphStore) -> GraphStats:
 
 
 def hub_penalty(links: np.ndarray) -> np.ndarray:
-    """Return what a path loses by passing nodes of so many edges: 1 up to 20, then (20 / edges) ^ 0.4."""
-    return np.minimum(1.0, _HUB / np.maximum(links, 1)) ** _DAMPING
+    """Return the factors for passing nodes of so many edges: 0.5 up to 20, then 0.5 (20 / edges) ^ 0.4."""
+    return _INNER * np.minimum(1.0, _HUB / np.maximum(links, 1)) ** _DAMPING
 
 
 def _choose(
@@ -189,6 +191,10 @@ def _choose(
 ) -> dict[int, int]:
     """Return the nodes to show, with their distances; every one is joined to the seeds by others shown."""
     chosen = dict.fromkeys(seeds[:limit], 0)
+    shown = np.zeros(view.node_count, dtype=bool)
+    shown[list(chosen)] = True
+    distance = np.full(view.node_count, -1, dtype=np.int16)
+    distance[found] = steps
     last = int(steps.max(initial=0))
     links = degrees(view, found)
     for step in range(1, last + 1):
@@ -196,12 +202,13 @@ def _choose(
         room = len(chosen) + (limit - len(chosen)) // (last - step + 1)
         level = np.flatnonzero(wanted & (steps == step))
         level = level[np.lexsort((found[level], -links[level]))]
-        for place in level.tolist():
+        for number in found[level].tolist():
             if len(chosen) >= room:
                 break
-            way = _way_back(view, int(found[place]), step, chosen, found, steps, edge_types)
+            way = {} if shown[number] else _way_back(view, number, step, shown, distance, edge_types)
             if len(chosen) + len(way) <= limit:
                 chosen.update(way)
+                shown[list(way)] = True
     return chosen
 
 
@@ -209,18 +216,16 @@ def _way_back(
     view: GraphView,
     number: int,
     step: int,
-    chosen: dict[int, int],
-    found: np.ndarray,
-    steps: np.ndarray,
+    shown: np.ndarray,
+    distance: np.ndarray,
     edge_types: Collection[EdgeType] | None,
 ) -> dict[int, int]:
     """Return a node and what must be shown with it so that it hangs together with what is shown."""
     way = {number: step}
     while step > 1:
-        near = np.unique(view.adjacent(number, edge_types).numbers)
-        places = np.minimum(np.searchsorted(found, near), len(found) - 1)
-        before = near[(found[places] == near) & (steps[places] == step - 1)]
-        if any(int(other) in chosen for other in before):
+        near = view.adjacent(number, edge_types).numbers
+        before = near[distance[near] == step - 1]
+        if shown[before].any():
             break
         number = int(before[np.argmax(degrees(view, before))])
         step -= 1
@@ -249,9 +254,7 @@ def _rows_among(
     return every
 
 
-def _strongest(
-    view: GraphView, number: int, edge_types: Collection[EdgeType] | None
-) -> dict[int, tuple[float, int]]:
+def _strongest(view: GraphView, number: int, edge_types: Collection[EdgeType] | None) -> dict[int, tuple[float, int]]:
     """Return neighbour -> the confidence and type code of the most certain edge to it."""
     adjacent = view.adjacent(number, edge_types)
     worth = confidences(view, adjacent.rows)
@@ -260,15 +263,17 @@ def _strongest(
     return dict(zip(numbers, zip(worth[order].tolist(), types, strict=True), strict=True))
 
 
-def as_types(given: Collection[Any] | None, kind: type[Any]) -> set[Any] | None:
-    """Return types as such; an empty collection means all."""
+def as_types(given: Collection[Any] | None, kind: type[NodeType] | type[EdgeType]) -> set[Any] | None:
+    """Return types as such; an empty collection means all, as None does."""
     if not given:
         return None
-    try:
-        return {kind(value) for value in ([given] if isinstance(given, str) else given)}
-    except ValueError as error:
-        what = "node type" if kind is NodeType else "edge type"
-        raise UserError(f"{error.args[0].split(' is not')[0]} is not a {what}.", advice=f"There are: {', '.join(kind)}.") from error  # fmt: skip
+    values = [given] if isinstance(given, str) else list(given)
+    known = {member.value: member for member in kind}
+    unknown = [str(value) for value in values if value not in known]
+    if unknown:
+        what = "node" if kind is NodeType else "edge"
+        raise UserError(f"{unknown[0][:100]!r} is not a type of {what}.", advice=f"There are: {', '.join(known)}.")
+    return {known[value] for value in values}
 
 
 def _check(what: str, value: int, least: int, most: int) -> None:

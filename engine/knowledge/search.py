@@ -32,6 +32,7 @@ _ALIKE = 0.74
 """How alike a mistyped word must be to one of the graph's (1 - edits / length): two letters of eight."""
 
 _PUNCTUATION = re.compile(r"[^\w]+|_+")
+_APOSTROPHE = re.compile(r"(?<=\w)['’ʼ](?=\w)")
 _HYPHEN = re.compile(r"(?<=\w)[-‐‑–−](?=\w)")
 _GREEK = str.maketrans(
     {"α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "epsilon", "κ": "kappa", "λ": "lambda", "ω": "omega"}
@@ -73,7 +74,7 @@ def normal(text: str) -> str:
     """Return a name as it is compared."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text).translate(_GREEK)
-    return _PUNCTUATION.sub(" ", _HYPHEN.sub("", text.casefold())).strip()
+    return _PUNCTUATION.sub(" ", _HYPHEN.sub("", _APOSTROPHE.sub("", text.casefold()))).strip()
 
 
 class _Index:
@@ -192,7 +193,8 @@ class _Index:
         if len(word) < 3:
             return []
         most = max(1, len(word) // 4)
-        choices = [other for length in range(len(word) - most, len(word) + most + 1) for other in self.by_length[length]]  # fmt: skip
+        lengths = range(len(word) - most, len(word) + most + 1)
+        choices = [other for length in lengths for other in self.by_length.get(length, ())]
         found = process.extract(word, choices, scorer=OSA.normalized_similarity, score_cutoff=_ALIKE, limit=5)
         return [(other, float(value)) for other, value, _ in found]
 

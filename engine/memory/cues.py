@@ -68,14 +68,8 @@ def domain_key(name: str) -> int:
 
 def scan(text: str) -> tuple[list[int], list[int]]:
     """Return the fingerprints of a text's words, in order, and the entity keys of its identifiers."""
-    words: list[int] = []
-    named: list[int] = []
-    for raw in fp.raw_pieces(text):
-        hashes, key = _look(raw)
-        words += hashes
-        if key:
-            named.append(key)
-    return words, named
+    raw = fp.raw_pieces(text)
+    return fp.word_hashes_of(raw), [key for key in map(_MENTIONS.__getitem__, raw) if key]
 
 
 def identifiers(text: str) -> dict[str, str]:
@@ -123,11 +117,15 @@ def understand(query: str, known: Known, *, tools: Sequence[str] = (), domains: 
     )
 
 
-@lru_cache(maxsize=400_000)
-def _look(raw: str) -> tuple[tuple[int, ...], int]:
-    """Return the fingerprints of a raw piece's words and its entity key, 0 where it is no identifier."""
-    pieces = fp.pieces(raw)
-    return fp.hashes_of(raw), entity_key(pieces[0]) if pieces and _identifier(pieces[0]) else 0
+class _Mentions(fp.Remembered[int]):
+    """Raw piece -> the entity key of the identifier it is, 0 where it is none."""
+
+    def work_out(self, raw: str) -> int:
+        piece = fp.pieces(raw)
+        return entity_key(piece[0]) if piece and _identifier(piece[0]) else 0
+
+
+_MENTIONS = _Mentions()
 
 
 @lru_cache(maxsize=200_000)

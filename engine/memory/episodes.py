@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from engine.domain.memory import Episode, EpisodeSignals, EpisodicContext, Recall, RecalledEpisode
-from engine.errors import EngineError, NotFoundError, UserError
+from engine.errors import EngineError, ModelUnavailable, NotFoundError, UserError
 from engine.memory import context
 from engine.memory.cues import Cues, understand
 from engine.memory.explain import why
@@ -24,6 +24,7 @@ EmbedMany = Callable[[Sequence[str]], "np.ndarray"]
 EmbedOne = Callable[[str], "np.ndarray"]
 
 EMBED_BATCH = 256
+EMBED_WAIT_SECONDS = 5.0
 SHOWN_BELOW = 10
 """How many of those kept out `explain` shows."""
 
@@ -199,6 +200,11 @@ class EpisodicMemory:
         text, tokens = context.build(recall.episodes, token_budget, count_tokens)
         return EpisodicContext(text=text, tokens=tokens, recall=recall)
 
+    def refresh(self) -> None:
+        """Read the store again at the next recall: it was changed by someone else, an import for example."""
+        with self._lock:
+            self._index = None
+
     def warm(self) -> None:
         """Build the index and the vectors it lacks, so that the first recall does not wait for them."""
         with self._lock:
@@ -253,29 +259,47 @@ class EpisodicMemory:
         return vector / length if length > 0 and np.isfinite(length) else None
 
     def _fill_vectors(self, notes: list[str]) -> bool:
-        """Make the vectors that episodes lack, outside the lock, so that others can go on recalling."""
+        """Make the vectors that episodes lack and say whether meanings can be compared."""
+        if self._no_vectors:
+            notes.append(_without_vectors(self._no_vectors))
+            return False
+        # One thread makes them; others wait a moment and then go on with those that are there.
+        if not self._embedding.acquire(timeout=EMBED_WAIT_SECONDS):
+            notes.append("Vectors of some episodes are still being made, so paraphrases may be missed.")
+            return True
+        try:
+            while self._fill_batch():
+                pass
+        except EngineError as error:
+            self._no_vectors = error.message
+            notes.append(_without_vectors(error.message))
+            return False
+        finally:
+            self._embedding.release()
+        return True
+
+    def _fill_batch(self) -> bool:
+        """Make the vectors of a batch, outside the lock so that others can go on recalling; False when none lacks."""
         import numpy as np
 
-        with self._embedding:
-            while self._embed is not None and not self._no_vectors:
-                with self._lock:
-                    index = self._ready()
-                    lacking = index.lacking_vectors(EMBED_BATCH)
-                    batch = [index.at(row) for row in lacking.tolist()]
-                texts = [text for episode in batch for text in meaning_texts(episode)]
-                if not texts:
-                    return True
-                try:
-                    made = np.asarray(self._embed(texts), dtype=np.float32)
-                except EngineError as error:
-                    self._no_vectors = error.message
-                    break
-                vectors = made[0::2] + made[1::2]
-                with self._lock:
-                    if index is self._index:
-                        index.put_vectors(batch, vectors)
-        notes.append(_without_vectors(self._no_vectors))
-        return False
+        assert self._embed is not None
+        with self._lock:
+            index = self._ready()
+            batch = [index.at(row) for row in index.lacking_vectors(EMBED_BATCH).tolist()]
+        if not batch:
+            return False
+        texts = [text for episode in batch for text in meaning_texts(episode)]
+        made = np.asarray(self._embed(texts), dtype=np.float32)
+        if made.ndim != 2 or len(made) != len(texts) or not np.isfinite(made).all():
+            raise ModelUnavailable(
+                f"The embedding model gave vectors of shape {made.shape} for {len(texts)} texts, or numbers that "
+                "are not finite.",
+                advice="Choose another model with the setting embedding_model.",
+            )
+        with self._lock:
+            if index is self._index:
+                index.put_vectors(batch, made[0::2] + made[1::2])
+        return True
 
     def _gate(
         self, index: EpisodeIndex, ranked: Ranked, min_relevance: float, top: int, at: str | None

@@ -109,7 +109,8 @@ def _replace(
             return  # nothing of it was ever there
         return
     nodes, edges, _ = to_graph_rows(facts, link)
-    content = "\n".join(f"{f.id}\t{f.confidence!r}" for f in facts) + "\n" + "\n".join(edges.sources + edges.targets)
+    stated = zip(edges.sources, edges.types, edges.targets, strict=True)
+    content = repr([(fact.id, fact.confidence, edge) for fact, edge in zip(facts, stated, strict=True)])
     source = GraphSource(
         id=source_id,
         name=f"Remembered facts: {facts[-1].source}",

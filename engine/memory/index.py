@@ -30,6 +30,10 @@ MENTION = 0.7
 """Worth of an identifier in the text, or of a part of an entity's name, beside 1 for an entity."""
 
 
+LENGTH_POWER = 0.2
+"""How much a long record, which shares words by its length alone, is held back."""
+
+
 class EpisodeIndex:
     """Rows of episodes. Not thread-safe: the caller holds a lock."""
 
@@ -49,7 +53,9 @@ class EpisodeIndex:
         self._breadth = np.zeros(0, dtype=np.float32)
         self._alive = np.zeros(0, dtype=bool)
         self._success = np.zeros(0, dtype=bool)
-        self._words = np.zeros(0, dtype=np.float32)
+        self._short = np.zeros(0, dtype=np.float32)
+        self._words = 0
+        """Distinct words of all rows together."""
         self._days = np.zeros(0, dtype=np.float32)
 
     def __len__(self) -> int:
@@ -72,9 +78,14 @@ class EpisodeIndex:
         return self._success[: len(self.episodes)]
 
     @property
-    def words(self) -> np.ndarray:
-        """By row: the number of distinct words, float32."""
-        return self._words[: len(self.episodes)]
+    def short(self) -> np.ndarray:
+        """By row: how short a record is, as its number of distinct words to the power -`LENGTH_POWER`, float32."""
+        return self._short[: len(self.episodes)]
+
+    @property
+    def usual_words(self) -> float:
+        """The mean number of distinct words of a row."""
+        return max(1.0, self._words / max(1, len(self.episodes)))
 
     @property
     def breadth(self) -> np.ndarray:
@@ -166,12 +177,13 @@ class EpisodeIndex:
             more = max(last, len(self._alive) * 3 // 2, 64) - len(self._alive)
             self._alive = np.concatenate((self._alive, np.zeros(more, dtype=bool)))
             self._success = np.concatenate((self._success, np.zeros(more, dtype=bool)))
-            self._words = np.concatenate((self._words, np.zeros(more, dtype=np.float32)))
+            self._short = np.concatenate((self._short, np.zeros(more, dtype=np.float32)))
             self._days = np.concatenate((self._days, np.zeros(more, dtype=np.float32)))
             self._breadth = np.concatenate((self._breadth, np.zeros(more, dtype=np.float32)))
         self._alive[first:last] = True
         self._success[first:last] = [episode.success for episode in episodes]
-        self._words[first:last] = words
+        self._short[first:last] = np.maximum(words, 1).astype(np.float32) ** -LENGTH_POWER
+        self._words += sum(words)
         self._breadth[first:last] = [len(keys) for keys in self.domains_of[first:last]]
         self._days[first:last] = [day(episode.at) for episode in episodes]
 

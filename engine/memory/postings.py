@@ -30,6 +30,25 @@ class _Segment:
     """float32."""
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The postings of some keys."""
+
+    places: list[tuple[_Segment, np.ndarray, np.ndarray]]
+    """Segment, and for each key where its postings begin and end there."""
+    counts: np.ndarray
+    """For each key the number of its postings, int64."""
+
+    def add_up(self, factors: np.ndarray, into: np.ndarray) -> None:
+        """Add factor x weight of every posting to the dense float32 array `into`, by row; a factor of 0 adds none."""
+        import numpy as np
+
+        for segment, low, high in self.places:
+            for at in np.flatnonzero((high > low) & (factors != 0)).tolist():
+                part = slice(low[at], high[at])
+                np.add.at(into, segment.rows[part], np.float32(factors[at]) * segment.weights[part])
+
+
 class Postings:
     """Rows by fingerprint. Not thread-safe: the caller holds a lock."""
 
@@ -50,25 +69,23 @@ class Postings:
             last = self._segments.pop()
             self._segments[-1] = _merged(self._segments[-1], last)
 
-    def counts(self, keys: np.ndarray) -> np.ndarray:
-        """Return how many postings each key has, int64."""
+    def find(self, keys: np.ndarray) -> Found:
+        """Return where the postings of keys lie; valid until the next `add`."""
         import numpy as np
 
-        total = np.zeros(len(keys), dtype=np.int64)
-        for segment in self._segments:
-            low, high = _ranges(segment, keys)
-            total += high - low
-        return total
+        places = [(segment, *_ranges(segment, keys)) for segment in self._segments]
+        counts = np.zeros(len(keys), dtype=np.int64)
+        for _, low, high in places:
+            counts += high - low
+        return Found(places, counts)
+
+    def counts(self, keys: np.ndarray) -> np.ndarray:
+        """Return how many postings each key has, int64."""
+        return self.find(keys).counts
 
     def add_up(self, keys: np.ndarray, factors: np.ndarray, into: np.ndarray) -> None:
         """Add factor x weight of every posting of the keys to the dense float32 array `into`, by row."""
-        import numpy as np
-
-        for segment in self._segments:
-            low, high = _ranges(segment, keys)
-            for start, end, factor in zip(low.tolist(), high.tolist(), factors.tolist(), strict=True):
-                if end > start:
-                    np.add.at(into, segment.rows[start:end], np.float32(factor) * segment.weights[start:end])
+        self.find(keys).add_up(factors, into)
 
     def rows(self, keys: np.ndarray) -> np.ndarray:
         """Return the distinct rows that have at least one of the keys, int32, ascending."""

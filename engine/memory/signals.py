@@ -8,12 +8,11 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 from engine.memory.cues import Cues, entity_key
+from engine.memory.index import LENGTH_POWER, EpisodeIndex
 from engine.memory.relevance import WEIGHTS, base_score, relevance
 
 if TYPE_CHECKING:
     import numpy as np
-
-    from engine.memory.index import EpisodeIndex
 
 PER_SIGNAL = 200
 """Candidates that each of words, names and similarity may bring."""
@@ -23,11 +22,10 @@ COMMON_FROM = 2_000
 PAIR_WORTH = 0.2
 TRIPLE_WORTH = 0.13
 """What a shared pair or triple of words adds beside its words, by its rarity."""
-LENGTH_POWER = 0.2
-"""How much a long record, which shares words by its length alone, is held back."""
 LEADERS = 3
 """Best hits whose line of work counts for other episodes."""
 LEADER_TEMPERATURE = 0.15
+LEAST_LEADER = 0.02
 RELATED_POOL = 200
 """Episodes looked at for belonging to the leaders' line of work."""
 
@@ -126,22 +124,18 @@ def _word_scores(index: EpisodeIndex, cues: Cues) -> tuple[np.ndarray, np.ndarra
     if not len(cues.unigrams) or not total:
         return scores, scores
     common = COMMON_SHARE * total if total >= COMMON_FROM else float("inf")
-    whole = 0.0
-    waiting: list[tuple[np.ndarray, np.ndarray]] = []
-    for keys, worth in ((cues.unigrams, 1.0), (cues.pairs, PAIR_WORTH), (cues.triples, TRIPLE_WORTH)):
-        counts = index.text.counts(keys)
-        rarity = np.log1p((np.maximum(total - counts, 0) + 0.5) / (counts + 0.5))
-        if worth == 1.0:
-            whole = float(rarity.sum())
-        rare = counts <= common
-        index.text.add_up(keys[rare], worth * rarity[rare], scores)
-        waiting.append((keys[~rare], worth * rarity[~rare]))
-    lengths = np.maximum(index.words, 1.0)
-    scale = (lengths / max(1.0, float(lengths[index.alive].mean()))) ** -LENGTH_POWER / max(whole, 1e-9)
-    rare_scores = scores * scale
-    for keys, factors in waiting:
-        index.text.add_up(keys, factors, scores)
-    return np.minimum(scores * scale, 1.0), rare_scores
+    keys = np.concatenate((cues.unigrams, cues.pairs, cues.triples))
+    found = index.text.find(keys)
+    rarity = np.log1p((np.maximum(total - found.counts, 0) + 0.5) / (found.counts + 0.5))
+    whole = max(1e-9, float(rarity[: len(cues.unigrams)].sum()))
+    worth = np.repeat([1.0, PAIR_WORTH, TRIPLE_WORTH], [len(cues.unigrams), len(cues.pairs), len(cues.triples)])
+    factors = worth * rarity * index.usual_words**LENGTH_POWER / whole
+    rare = found.counts <= common
+    found.add_up(factors * rare, scores)
+    rare_scores = scores.copy()
+    if not rare.all():
+        found.add_up(factors * ~rare, scores)
+    return np.minimum(scores * index.short, 1.0), rare_scores
 
 
 def _entity_scores(index: EpisodeIndex, cues: Cues) -> np.ndarray | None:
@@ -235,6 +229,8 @@ def _kinship(index: EpisodeIndex, leaders: np.ndarray, weights: np.ndarray, rows
     gains = np.zeros(len(rows), dtype=np.float64)
     breadth = index.breadth[rows]
     for leader, weight in zip(leaders.tolist(), weights.tolist(), strict=True):
+        if weight < LEAST_LEADER:
+            continue
         domains = np.array(index.domains_of[leader], dtype=np.uint64)
         common = _sums(index, domains, np.ones(len(domains), dtype=np.float32))[rows]
         alike = common / np.maximum(1.0, len(domains) + breadth - common)

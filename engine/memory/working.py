@@ -22,17 +22,17 @@ _REFILL = 0.8
 """Compression goes on until this part of the free room is used, so that it does not happen at every message."""
 _SUMMARY_SHARE = 0.4
 """Part of the free room that summaries may take before they are summed up themselves."""
-_CHUNK_SHARE = 0.2
-"""Part of the free room that one summary stands for."""
-_MESSAGE_SHRINK = 4
-_SUMMARY_SHRINK = 2
-"""How many times shorter a summary is than the messages, or the summaries, it sums up."""
+_CHUNK_SHARE = 0.1
+"""Part of the free room that one summary of messages stands for."""
+_MESSAGE_SHRINK = 3
+"""How many times shorter a summary is than the messages it sums up."""
 _NEWEST_SHARE = 0.8
 """Part of the budget for a newest message that does not fit, so that what it is about is not lost with it."""
 _NEWEST_AT_LEAST = 4
 """A newest message that is cut gets a fourth of the budget even where pinned messages leave less."""
-_FAN_IN = 4
-"""Summaries of a level that become one of the next."""
+_FAN_IN = 3
+"""Summaries of a level that become one of the next, as long as one of them: so each level holds three times as many
+messages in the same room, and a conversation a thousand times its budget has about six levels."""
 
 
 class WorkingMemory:
@@ -249,7 +249,7 @@ class _Squeeze:
         return any(not m.pinned for m in self._messages[self._through() : -1])
 
     def _sum_up_oldest(self) -> None:
-        """Replace the oldest messages, about a fifth of the free room, with a summary."""
+        """Replace the oldest messages, about a tenth of the free room, with a summary."""
         start = self._through()
         size = max(int(_CHUNK_SHARE * self._free), 1)
         taken, end = 0, start
@@ -268,11 +268,12 @@ class _Squeeze:
         self._summaries.append(self._summary(1, start + 1, end, text, before))
 
     def _merge(self) -> None:
-        """Replace the oldest summaries of a level that has many, else the two oldest, with one of the next level."""
+        """Replace the oldest of the summaries of a level that has many with one of the next, else join two."""
         group = _run_to_merge(self._summaries)
         members = self._summaries[group]
-        level = max(s.level for s in members) + 1
-        limit = sum(s.tokens for s in members) // _SUMMARY_SHRINK
+        levels = {s.level for s in members}
+        level = max(levels) + (len(levels) == 1)
+        limit = sum(s.tokens for s in members) // len(members)
         passages = [passage for s in members for passage in passages_of(s.text)]
         text = self._compressor.shorten(passages, limit)
         before = sum(s.tokens_before for s in members)
@@ -281,7 +282,7 @@ class _Squeeze:
     def _shrink_last_resort(self) -> None:
         """Halve the only summary: the pinned messages and the newest leave it too little room."""
         only = self._summaries[0]
-        limit = min(only.tokens // _SUMMARY_SHRINK, max(self._budget - self._fixed, 0))
+        limit = min(only.tokens // 2, max(self._budget - self._fixed, 0))
         text = self._compressor.shorten(passages_of(only.text), limit)
         self._summaries = [self._summary(only.level + 1, only.first, only.last, text, only.tokens_before)]
 
@@ -302,8 +303,17 @@ def _newest_tokens(messages: Sequence[Message], pinned: int, budget: int) -> int
 
 
 def _run_to_merge(summaries: Sequence[Summary]) -> slice:
-    """Return which summaries to sum up next: the oldest four neighbours of one level, else the oldest two."""
-    for start in range(len(summaries) - _FAN_IN + 1):
-        if len({s.level for s in summaries[start : start + _FAN_IN]}) == 1:
-            return slice(start, start + _FAN_IN)
-    return slice(0, 2)
+    """Return which summaries to sum up next: three neighbours of one level, else the two oldest.
+
+    Of such runs the lowest level is taken, and in it the oldest: what is summed up over and over loses most, so the
+    high levels are left alone as long as there is another way.
+    """
+    runs = [
+        (summaries[start].level, start)
+        for start in range(len(summaries) - _FAN_IN + 1)
+        if len({s.level for s in summaries[start : start + _FAN_IN]}) == 1
+    ]
+    if not runs:
+        return slice(0, 2)
+    _, start = min(runs)
+    return slice(start, start + _FAN_IN)

@@ -191,21 +191,21 @@ def _prerequisites(
     The tool for an operation is a runnable one when the built-in catalogue has it, else the best of the imported ones.
     """
     wanted: dict[int, str] = {}
+    best = next(iter(start), None)
     for match in found.methods[:1]:
         if match.weight < SURE_METHOD:
             continue
         method = index.methods.methods[match.row]
         for place, operation in enumerate(method.prerequisites):
             row = index.tool_for(operation)
-            if row is None or row in start:
+            if row is None or row == best:
                 continue
             reason = f"{operation} usually comes before {method.operation}"
             score = match.weight * WEIGHTS["requires_tool"] * 0.97**place
             if row not in reached or reached[row].score < score:
                 reached[row] = Reached(row, score, reason, "requires_tool")
             wanted.setdefault(row, reason)
-    best = next(iter(start), None)
     for link in index.graph.stated(best) if best is not None else ():
-        if link.kind == "requires_tool" and link.row not in start:
+        if link.kind == "requires_tool" and link.row in reached:
             wanted.setdefault(link.row, reached[link.row].because_of)
     return wanted

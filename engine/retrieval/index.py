@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain, pairwise
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from engine.domain.toolspec import ToolSpec
 from engine.retrieval.lexical import Field, LexicalIndex
 from engine.retrieval.methods import Method, load_methods
 from engine.retrieval.tool_graph import ToolGraph
-from engine.retrieval.words import name_key, words
+from engine.retrieval.words import Speller, name_key, words
 
 TEXT_LENGTH = 1500
 """Characters of a text that are embedded; the default model reads about 1,000."""
@@ -29,7 +30,7 @@ _METHOD_FIELDS = {
     "synonyms": Field(weight=1.0, length=0.5),
     "programs": Field(weight=1.0, length=0.3),
 }
-_SAME_OPERATION = 8.0
+_SAME_OPERATION = 12.0
 """Score of a built-in tool's names with a method from which it is taken to be for it."""
 _SEPARATORS = re.compile(r"[/_\-\s.:]+")
 
@@ -145,6 +146,16 @@ class ToolIndex:
             keys.setdefault(name_key(entry.name), []).append(row)
         return keys
 
+    def prepare(self) -> None:
+        """Work out now what would otherwise be worked out at the first question that needs it."""
+        _ = self.graph, self.by_key, self.speller, self._built_in_for
+
+    @cached_property
+    def speller(self) -> Speller:
+        """Corrects typing errors, from the words of all tools and methods."""
+        said = (f"{entry.name} {entry.title} {entry.description} {' '.join(entry.keywords)}" for entry in self.entries)
+        return Speller(chain(said, (method_text(method) for method in self.methods.methods)))
+
     @cached_property
     def graph(self) -> ToolGraph:
         """Links between the tools."""
@@ -172,6 +183,11 @@ class ToolIndex:
             if scores[place] >= _SAME_OPERATION:
                 matches.setdefault(place, []).append((-float(scores[place]), row))
         return {place: [row for _, row in sorted(found)] for place, found in matches.items()}
+
+    def tools_of(self, place: int) -> np.ndarray:
+        """Return the rows of the tools known for a method: named after one of its programs, or built in for it."""
+        own = self._built_in_for.get(place)
+        return np.append(self.methods.tools[place], np.array(own, np.int32)) if own else self.methods.tools[place]
 
     def tool_for(self, operation: str) -> int | None:
         """Return the row of the tool for an operation of the table of methods, or None.
@@ -252,7 +268,7 @@ def _rows_by_name(entries: Sequence[CatalogueEntry]) -> dict[str, list[int]]:
 
 def _name_keys(name: str) -> set[str]:
     parts = [name_key(part) for part in _SEPARATORS.split(name)]
-    keys = {*parts, *(a + b for a, b in zip(parts, parts[1:], strict=False))}
+    keys = {*parts, *(a + b for a, b in pairwise(parts))}
     keys |= {key.rstrip("0123456789") for key in keys if len(key.rstrip("0123456789")) > 3}
     return {key for key in keys if len(key) > 1}
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.retrieval.words import Speller, words
+from engine.retrieval.words import words
 
 _SATURATION = 1.2
 
@@ -34,7 +34,6 @@ class LexicalIndex:
         self._impacts = impacts
         self._size = 0
         self._idf = np.zeros(0, np.float32)
-        self._speller: Speller | None = None
 
     @classmethod
     def build(cls, documents: Sequence[Mapping[str, Sequence[str]]], fields: Mapping[str, Field]) -> LexicalIndex:
@@ -95,13 +94,6 @@ class LexicalIndex:
             part = slice(self._starts[column], self._starts[column + 1])
             total[self._rows[part]] += np.float32(weight) * self._impacts[part]
         return total
-
-    def correct(self, word: str) -> str | None:
-        """Return the known word that an unknown one was probably meant to be, or None."""
-        if self._speller is None:
-            counts = {word: int(self._starts[at + 1] - self._starts[at]) for word, at in self._vocabulary.items()}
-            self._speller = Speller(self._vocabulary, counts)
-        return self._speller.correct(word)
 
 
 def query_words(text: str) -> dict[str, float]:

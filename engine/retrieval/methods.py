@@ -1,4 +1,4 @@
-"""The table of methods: what analysts of the life sciences do, what they call it, with which programs, and what precedes.
+"""The table of methods: what analysts of the life sciences do, other names for it, its programs, and what precedes it.
 
 The table is written for this project (`data/methods.tsv`): one row an operation, lists separated by `|`. Retrieval uses
 it to understand a question in other words than a tool's, and to bring in steps that nobody named but that come first.

@@ -1,4 +1,4 @@
-"""Links between tools that the catalogues themselves state: what must come before, what takes an output, what belongs together."""
+"""Links between tools that the catalogues state: what must come before, what takes an output, what goes together."""
 
 from __future__ import annotations
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
+from functools import lru_cache
 
 _WORD = re.compile(r"[A-Za-z0-9]+(?:[-'+.][A-Za-z0-9]+)*")
+_LETTERS = re.compile(r"[a-z]{4,}")
 _CAMEL = re.compile(r"RNA|DNA|ATAC|ChIP|[A-Z]+(?=[A-Z][a-z]{2})|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 _ENDINGS: tuple[tuple[str, str, int], ...] = (
     # ending, what replaces it, shortest stem left. Longest first; one rule a pass.
@@ -49,15 +51,24 @@ _ENDINGS: tuple[tuple[str, str, int], ...] = (
     ("i", "", 4),
 )
 _KEEP = frozenset({"ss", "us", "is"})
+# fmt: off
 STOP = frozenset(
-    """a about above after all also am an and any are as at be been being but by can cannot could did do does doing done
-    each either etc every few find for from further get give given gives had has have having he help her here him his
-    how i if in into is it its itself just kind let like list made make makes many may me might more most much must my
-    need needs no nor not of off often on once one only or other our out over own per please possible same see several she
-    should show so some such tell than that the their them then there these they thing this those through to too
-    tool tools two under until up upon use used useful user uses using various very via want was way we were what when
-    where whether which while who whom whose why will wish with within without would yes you your""".split()
+    [
+        "a", "about", "above", "after", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be", "been",
+        "being", "but", "by", "can", "cannot", "could", "did", "do", "does", "doing", "done", "each", "either", "etc",
+        "every", "few", "find", "for", "from", "further", "get", "give", "given", "gives", "had", "has", "have",
+        "having", "he", "help", "her", "here", "him", "his", "how", "i", "if", "in", "into", "is", "it", "its",
+        "itself", "just", "kind", "let", "like", "list", "made", "make", "makes", "many", "may", "me", "might",
+        "more", "most", "much", "must", "my", "need", "needs", "no", "nor", "not", "of", "off", "often", "on", "once",
+        "one", "only", "or", "other", "our", "out", "over", "own", "per", "please", "possible", "same", "see",
+        "several", "she", "should", "show", "so", "some", "such", "tell", "than", "that", "the", "their", "them",
+        "then", "there", "these", "they", "thing", "this", "those", "through", "to", "too", "tool", "tools", "two",
+        "under", "until", "up", "upon", "use", "used", "useful", "user", "uses", "using", "various", "very", "via",
+        "want", "was", "way", "we", "were", "what", "when", "where", "whether", "which", "while", "who", "whom",
+        "whose", "why", "will", "wish", "with", "within", "without", "would", "yes", "you", "your",
+    ]
 )
+# fmt: on
 """Words that say nothing of what a tool does."""
 
 
@@ -69,6 +80,7 @@ def fold(text: str) -> str:
     return "".join(char for char in decomposed if not unicodedata.combining(char))
 
 
+@lru_cache(maxsize=100_000)
 def stem(word: str) -> str:
     """Return a lower-case word without its grammatical ending, so that `aligner` and `alignments` meet.
 
@@ -128,18 +140,18 @@ def words(text: str) -> list[str]:
     return [word for word in found if word]
 
 
-def _forms(part: str) -> Iterable[str]:
+@lru_cache(maxsize=100_000)
+def _forms(part: str) -> tuple[str, ...]:
     low = part.lower()
-    if low in STOP:
-        return
-    if len(low) == 1 and not low.isdigit():
-        return
-    yield stem(low)
+    if low in STOP or (len(low) == 1 and not low.isdigit()):
+        return ()
+    if part.islower() and part.isalpha():
+        return (stem(low),)
     pieces = _CAMEL.findall(part)
-    if len(pieces) > 1:
-        for piece in pieces:
-            if len(piece) > 2 and piece.isalpha() and piece.lower() not in STOP:
-                yield stem(piece.lower())
+    if len(pieces) < 2:
+        return (stem(low),)
+    inner = [piece.lower() for piece in pieces if len(piece) > 2 and piece.isalpha() and piece.lower() not in STOP]
+    return (stem(low), *(stem(piece) for piece in inner))
 
 
 def name_key(name: str) -> str:
@@ -148,29 +160,30 @@ def name_key(name: str) -> str:
 
 
 class Speller:
-    """Corrects words that no description has, from the vocabulary of all descriptions."""
+    """Corrects words that no description has, from the words of all descriptions as they are written."""
 
-    def __init__(self, vocabulary: Iterable[str], frequencies: dict[str, int]) -> None:
+    def __init__(self, texts: Iterable[str]) -> None:
+        counts: dict[str, int] = {}
+        for text in texts:
+            for word in set(_LETTERS.findall(fold(text).lower())):
+                counts[word] = counts.get(word, 0) + 1
+        self._counts = counts
         self._by_start: dict[str, list[str]] = {}
-        for word in vocabulary:
-            if len(word) >= 4 and not word.isdigit():
-                self._by_start.setdefault(word[0], []).append(word)
-        self._frequencies = frequencies
+        for word in counts:
+            self._by_start.setdefault(word[0], []).append(word)
 
     def correct(self, word: str) -> str | None:
         """Return the closest known word, or None when nothing is near enough.
 
-        Near is at most one edit for words of up to 6 letters, two beyond; a transposition counts as one. Words that
-        start alike are preferred, then the more frequent one.
+        Near is at most one edit for words of up to 6 letters, two beyond; a transposition counts as one. Of words as
+        near, the more frequent one.
         """
         from rapidfuzz import process
         from rapidfuzz.distance import OSA
 
-        if len(word) < 4 or any(char.isdigit() for char in word):
+        low = fold(word).lower()
+        if not _LETTERS.fullmatch(low) or low in self._counts:
             return None
-        most = 1 if len(word) <= 6 else 2
-        pool = self._by_start.get(word[0], [])
-        near = process.extract(word, pool, scorer=OSA.distance, score_cutoff=most, limit=8)
-        if not near:
-            return None
-        return min(near, key=lambda hit: (hit[1], -self._frequencies.get(hit[0], 0)))[0]
+        most = 1 if len(low) <= 6 else 2
+        near = process.extract(low, self._by_start.get(low[0], []), scorer=OSA.distance, score_cutoff=most, limit=12)
+        return min(near, key=lambda hit: (hit[1], -self._counts[hit[0]]))[0] if near else None

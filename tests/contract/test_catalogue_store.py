@@ -127,23 +127,19 @@ def test_entries_that_cannot_be_stored_are_refused_and_the_old_ones_stay(store: 
 
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=20), unique=True, max_size=20))
-def test_any_names_come_back_in_the_order_of_their_characters(names: list[str]) -> None:
+def test_any_names_come_back_in_the_order_of_their_characters(
+    tmp_path_factory: pytest.TempPathFactory, names: list[str]
+) -> None:
     store = MemoryCatalogues()
     store.replace(info("mine", len(names)), [entry(name) for name in names])
     assert [e.name for e in store.entries()] == sorted(names)
-    database = _scratch()
+    database = Database(tmp_path_factory.mktemp("names") / "b.duckdb")
     try:
         on_disk = DuckCatalogues(database)
         on_disk.replace(info("mine", len(names)), [entry(name) for name in names])
         assert on_disk.entries() == store.entries()
     finally:
         database.close()
-
-
-def _scratch() -> Database:
-    import tempfile
-
-    return Database(Path(tempfile.mkdtemp(prefix="biodesk-test-")) / "b.duckdb")
 
 
 def test_readers_see_a_catalogue_whole_while_it_is_replaced(store: CatalogueStore) -> None:

@@ -137,9 +137,7 @@ def test_edges_may_come_before_their_nodes_and_in_many_batches(store: GraphStore
 def test_edges_to_unknown_ids_are_left_out_and_counted(store: GraphStore) -> None:
     done = store.add(source(), [nodes(EGFR), edges(BIND, LINK)])
     assert done.edges_added == 0
-    assert done.warnings == [
-        "2 edges are left out: Source a links 2 ids that no node has (DOID:1324, Gene::2885)."
-    ]
+    assert done.warnings == ["2 edges are left out: Source a links 2 ids that no node has (DOID:1324, Gene::2885)."]
     store.add(source("b"), [nodes(GRB2), edges(BIND)])  # a node of another source will do
     assert [edge[4] for edge in content(store)["edges"]] == ["b"]
 

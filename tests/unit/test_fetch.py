@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import hashlib
 import json
+import os
 import re
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -37,6 +42,8 @@ class Server:
         """Statuses of the next answers."""
         self.etag = '"one"'
         self.length = True
+        self.slow = 0.0
+        """Seconds between pieces of 64 KB."""
         self.asked: list[tuple[str, str]] = []
         self.lock = threading.Lock()
         self.url = ""
@@ -85,7 +92,14 @@ class Handler(BaseHTTPRequestHandler):
         if state.etag:
             self.send_header("ETag", state.etag)
         self.end_headers()
-        self.wfile.write(data[start:] if cut is None else data[start : start + cut])
+        body = data[start:] if cut is None else data[start : start + cut]
+        if not state.slow:
+            self.wfile.write(body)
+            return
+        with contextlib.suppress(ConnectionError):
+            for at in range(0, len(body), 65536):
+                self.wfile.write(body[at : at + 65536])
+                time.sleep(state.slow)
 
 
 @pytest.fixture
@@ -331,6 +345,54 @@ def test_no_room_is_found_out_before_writing(server: Server, tmp_path: Path, mon
     monkeypatch.setattr(module.shutil, "disk_usage", lambda _: _ntuple_diskusage(100, 90, 10))
     with pytest.raises(FetchError, match=r"nodes.tsv needs \d+ more bytes .* where 10 are free"):
         fetch("small", tmp_path, base_url=server.url)
+
+
+def test_one_file_is_fetched_once_at_a_time(server: Server, tmp_path: Path) -> None:
+    refused: list[str] = []
+
+    def meanwhile(name: str, there: int, total: int) -> None:
+        if not refused:
+            with pytest.raises(FetchError, match=r"nodes.tsv is being fetched already") as error:
+                fetch("small", tmp_path, base_url=server.url)
+            refused.append(error.value.message)
+
+    fetch("small", tmp_path, base_url=server.url, progress=meanwhile)
+    assert refused
+    fetch("small", tmp_path, base_url=server.url, again=True)
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from engine.knowledge.fetch import fetch
+
+def tell(name, there, total):
+    print(there, flush=True)
+
+fetch("do", Path(sys.argv[1]), base_url=sys.argv[2], progress=tell)
+"""
+
+
+def test_what_came_before_a_kill_is_kept(server: Server, tmp_path: Path) -> None:
+    data = b"format-version: 1.2\n\n[Term]\nid: DOID:4\nname: disease\n" + b"! comment\n" * 300_000
+    server.files["doid.obo"] = data
+    server.slow = 0.02
+    command = [sys.executable, "-c", KILLED, str(tmp_path), server.url]
+    root = Path(__file__).resolve().parents[2]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, cwd=root, env={**os.environ, "PYTHONPATH": str(root)}
+    ) as child:
+        assert child.stdout is not None
+        for _ in range(3):
+            assert child.stdout.readline()
+        child.kill()
+    kept = (tmp_path / "doid.obo.part").stat().st_size
+    assert 0 < kept < len(data)
+    assert not (tmp_path / "doid.obo").exists()
+    server.slow = 0.0
+    server.asked.clear()
+    assert fetch("do", tmp_path, base_url=server.url)[0].read_bytes() == data
+    assert server.asked == [("doid.obo", f"bytes={kept}-")]
 
 
 def test_bad_arguments_are_told(tmp_path: Path, server: Server) -> None:

@@ -157,10 +157,18 @@ def test_primekg_keeps_each_edge_once_in_its_own_direction(tmp_path: Path) -> No
 
 
 def test_primekg_attaches_to_nodes_that_exist(tmp_path: Path) -> None:
-    resolve = known({"UBERON:0002048": "Anatomy::UBERON:0002048", "GO:0006915": "Biological Process::GO:0006915"})
+    resolve = known(
+        {
+            "UBERON:0002048": "Anatomy::UBERON:0002048",
+            "GO:0006915": "Biological Process::GO:0006915",
+            "MONDO:0013924": "one of a group",
+        }
+    )
     read = Read("primekg", [write(tmp_path / "kg.csv", PRIMEKG)], resolve=resolve)
     assert ("Gene::1956", "expressed_in", "Anatomy::UBERON:0002048") in read.triples()
     assert "Biological Process::GO:0006915" in read.nodes
+    assert "PrimeKG:disease_13924_12592" in read.nodes
+    assert "one of a group" not in read.nodes
 
 
 @given(st.lists(st.lists(st.integers(0, 2**62 - 1) | st.integers(0, 30), max_size=40), max_size=12))
@@ -246,7 +254,7 @@ def test_obo(tmp_path: Path) -> None:
         "Obsolete terms were left out: 1 (the first: CL:0000099).",
         "Terms with the prefix 'XYZ' were left out, as what they are is not known: 1 (the first: XYZ:1).",
     ]
-    assert (read.source.id, read.source.name) == ("obo:cl", "Cell Ontology (releases/2026-01-01)")
+    assert (read.source.id, read.source.name) == ("obo:cell-ontology", "Cell Ontology (releases/2026-01-01)")
     assert read.source.license == "http://creativecommons.org/licenses/by/4.0/"
 
 
@@ -262,10 +270,22 @@ def test_obo_terms_join_nodes_that_exist(tmp_path: Path) -> None:
     )
     read = Read("obo", [write(tmp_path / "mondo.obo", text)], resolve=resolve)
     assert set(read.nodes) == {"Disease::DOID:1612", "MONDO:0021100"}
+    assert read.nodes["Disease::DOID:1612"][3] == ["MONDO:0007254", "DOID:1612"]
+    assert read.nodes["MONDO:0021100"][3] == ["MONDO:0021100"]
     assert read.triples() == {
         ("Disease::DOID:1612", "subclass_of", "MONDO:0021100"),
         ("Disease::DOID:1612", "located_in", "Anatomy::UBERON:0000310"),
     }
+
+
+def test_chebi_compounds_join_by_their_drugbank_id(tmp_path: Path) -> None:
+    text = (
+        'ontology: chebi\n\n[Term]\nid: CHEBI:15365\nname: acetylsalicylic acid\nxref: DrugBank:DB00945 {source="x"}\n'
+    )
+    path = write(tmp_path / "chebi.obo", text)
+    assert set(Read("obo", [path]).nodes) == {"CHEBI:15365"}
+    read = Read("obo", [path], resolve=known({"DRUGBANK:DB00945": "Compound::DB00945"}))
+    assert read.nodes["Compound::DB00945"][3] == ["CHEBI:15365", "DRUGBANK:DB00945"]
 
 
 @pytest.mark.parametrize(

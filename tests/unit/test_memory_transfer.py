@@ -330,7 +330,7 @@ def test_a_compressed_file_that_is_cut_off_or_damaged_is_refused(tmp_path, store
     whole = gzip.compress(b"\n".join(json.dumps(EPISODE | {"id": f"e{n}"}).encode() for n in range(5000)))
     for name, data in (("cut.gz", whole[:-2000]), ("bad.gz", whole[:200] + b"\x00" * 300 + whole[500:])):
         (tmp_path / name).write_bytes(data)
-        with pytest.raises(DataError, match="ends too early or is damaged|not JSON|not UTF-8"):
+        with pytest.raises(DataError, match=r"ends too early or is damaged|not JSON|not UTF-8"):
             import_memory(tmp_path / name, *stores)
     assert stores[0].saves == 0
 

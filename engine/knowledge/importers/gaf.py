@@ -49,6 +49,8 @@ class _Collected:
     """Genes, terms and the best annotation of each pair."""
 
     genes: dict[str, tuple[str, NodeType, set[str], set[str]]] = field(default_factory=dict)
+    products: dict[tuple[str, str, str, str], str] = field(default_factory=dict)
+    """(database, id, symbol, taxon) -> node."""
     terms: dict[str, str] = field(default_factory=dict)
     pairs: dict[tuple[str, str, EdgeType], tuple[str, float | None]] = field(default_factory=dict)
 
@@ -128,20 +130,30 @@ def _annotation(path: Path, number: int, fields: list[str], found: _Collected, g
         return
     if evidence not in CONFIDENCE:
         reading.count("annotations have an evidence code that is not known; their confidence is 0.5", shown(evidence))
+    product = (database, local, symbol, taxon)
+    node_id = found.products.get(product)
+    if node_id is None:
+        node_id = found.products[product] = _product(product, kind, [name, *synonyms.split("|")], found, genes)
+    type, relation = _meaning(aspect, qualifiers)
+    found.pair(node_id, found.term(term, genes), type, relation, CONFIDENCE.get(evidence, 0.5))
+
+
+def _product(product: tuple[str, str, str, str], kind: str, names: list[str], found: _Collected, genes: Genes) -> str:
+    """Return the node of an annotated gene product, which is its gene's, or the complex itself."""
+    database, local, symbol, taxon = product
     identifier = xref(local) if ":" in local else xref(f"{database}:{local}")
     organism = taxon.split("|")[0].removeprefix("taxon:")
     organism = TAXA.get(organism, f"taxon{organism}" if organism.isdigit() else "human")
     if kind == "protein_complex" or database == "ComplexPortal":
-        node_id = identifier or f"complex:{symbol}"
-        aliases, xrefs = found.gene(node_id, symbol, NodeType.PROTEIN)
+        node_id, type = identifier or f"complex:{symbol}", NodeType.PROTEIN
     else:
         node_id = genes.by_symbol(symbol, xrefs=[identifier] if identifier else [], organism=organism)
-        aliases, xrefs = found.gene(node_id, symbol, NodeType.GENE)
-    aliases.update(text for text in (name.strip(), *synonyms.split("|")) if text)
+        type = NodeType.GENE
+    aliases, xrefs = found.gene(node_id, symbol, type)
+    aliases.update(text for text in (name.strip() for name in names) if text)
     if identifier:
         xrefs.add(identifier)
-    type, relation = _meaning(aspect, qualifiers)
-    found.pair(node_id, found.term(term, genes), type, relation, CONFIDENCE.get(evidence, 0.5))
+    return node_id
 
 
 def _meaning(aspect: str, qualifiers: list[str]) -> tuple[EdgeType, str]:

@@ -147,6 +147,7 @@ def without_version(ensembl: str) -> str:
     return ensembl.partition(".")[0]
 
 
+@lru_cache(maxsize=256)
 def normal_organism(organism: str) -> str:
     """Return an organism's name as it is used in ids: `Homo sapiens` and `9606` are `human`."""
     text = organism.strip().lower().replace("_", " ")

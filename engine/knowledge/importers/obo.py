@@ -14,7 +14,7 @@ from pathlib import Path
 from engine.domain.knowledge import EdgeRows, EdgeType, NodeRows, NodeType
 from engine.errors import DataError
 from engine.knowledge.importers.batches import BATCH, Batches, Reading, edge_batches
-from engine.knowledge.importers.ids import known_prefix, type_of_id, xref
+from engine.knowledge.importers.ids import type_of_id, xref
 from engine.knowledge.importers.text import bad_line, numbered_lines, shown
 
 NAMESPACES: dict[str, NodeType] = {
@@ -76,7 +76,7 @@ class _Term:
     alternatives: list[str] = field(default_factory=list)
     xrefs: list[str] = field(default_factory=list)
     same: list[str] = field(default_factory=list)
-    """Identifiers the ontology says mean exactly this (Mondo's equivalents)."""
+    """Identifiers that mean exactly this: Mondo's equivalents in the Disease Ontology, ChEBI's in DrugBank."""
     links: list[tuple[str, str]] = field(default_factory=list)
     obsolete: bool = False
 
@@ -225,9 +225,14 @@ def _add_xref(term: _Term, value: str) -> None:
     known = xref(_entry(value))
     if known is None:
         return
-    term.xrefs.append(known)
-    if "equivalentTo" in value and known_prefix(known.partition(":")[0]) == "DOID":
+    prefix = known.partition(":")[0]
+    if prefix == "DOID" and term.id.startswith("MONDO:"):
+        if "equivalentTo" not in value:
+            return  # a related or narrower disease: as an xref it would make the two one node
         term.same.append(known)
+    elif prefix == "DRUGBANK" and term.id.startswith("CHEBI:"):
+        term.same.append(known)
+    term.xrefs.append(known)
 
 
 def _entry(value: str) -> str:

@@ -8,6 +8,7 @@ open who is the parent: they become `related_to`, and an OBO file says more.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from operator import itemgetter
 from pathlib import Path
 
 from engine.domain.knowledge import EdgeRows, EdgeType, NodeRows, NodeType
@@ -109,13 +110,18 @@ def read(reading: Reading) -> Batches:
     """
     nodes = _Nodes(reading)
     seen = _Seen()
+    found: set[EdgeType] = set()
     for path in reading.paths:
-        yield from _file(path, nodes, seen)
-    if nodes.hierarchies:
+        yield from _file(path, nodes, seen, found)
+    if EdgeType.RELATED_TO in found:
         reading.warnings.append(
             "PrimeKG gives hierarchies in both directions, so parent and child cannot be told apart: these are "
             "`related_to`. Import the ontology's OBO file for `subclass_of`."
         )
+
+
+NodeKey = tuple[str, str, str]
+"""(kind, id, source): what tells PrimeKG's nodes apart."""
 
 
 class _Nodes:
@@ -123,28 +129,25 @@ class _Nodes:
 
     def __init__(self, reading: Reading) -> None:
         self._genes = reading.genes()
-        self._numbers: dict[tuple[str, str, str], int] = {}
+        self.numbers: dict[NodeKey, int] = {}
         self.ids: list[str] = []
         self.types: list[NodeType] = []
         self.rows = NodeRows()
-        self.hierarchies = False
 
-    def number(self, path: Path, line: int, local: str, kind: str, name: str, source: str) -> int:
-        key = (kind, local, source)
-        number = self._numbers.get(key)
-        if number is None:
-            type = KINDS.get(kind)
-            if type is None or not local:
-                problem = (
-                    f"the type is {shown(kind)}; PrimeKG's are {', '.join(KINDS)}." if local else "an id is empty."
-                )
-                raise bad_line(path, line, problem)
-            plain, xrefs = node_id(kind, local, source)
-            found = self._genes.existing(xrefs, type) or plain
-            number = self._numbers[key] = len(self.ids)
-            self.ids.append(found)
-            self.types.append(type)
-            self.rows.add(found, type, name or plain, None, xrefs)
+    def add(self, path: Path, line: int, key: NodeKey, name: str) -> int:
+        """Take a node that was not met before and return its number."""
+        kind, local, source = key
+        type = KINDS.get(kind)
+        if type is None or not local:
+            problem = f"the type is {shown(kind)}; PrimeKG's are {', '.join(KINDS)}." if local else "an id is empty."
+            raise bad_line(path, line, problem)
+        plain, xrefs = node_id(kind, local, source)
+        # A disease merged from several is none of them.
+        found = self._genes.existing([plain] if source == "MONDO_grouped" else xrefs, type) or plain
+        number = self.numbers[key] = len(self.ids)
+        self.ids.append(found)
+        self.types.append(type)
+        self.rows.add(found, type, name or plain, None, xrefs)
         return number
 
 
@@ -173,49 +176,68 @@ class _Seen:
         return np.sort(first).tolist()
 
 
-def _file(path: Path, nodes: _Nodes, seen: _Seen) -> Batches:
+Row = tuple[int, int, EdgeType, str]
+"""Numbers of source and target, type, relation."""
+
+
+def _file(path: Path, nodes: _Nodes, seen: _Seen, found: set[EdgeType]) -> Batches:
     table = Table(path)
-    places = [table.required(name) for name in COLUMNS]
-    codes = {name: code for code, name in enumerate(RELATIONS)}
-    edges, keys = EdgeRows(), []
-    for line, row in table.rows():
-        relation, shown_as, x_id, x_kind, x_name, x_source, y_id, y_kind, y_name, y_source = [row[at] for at in places]
-        meaning = RELATIONS.get(relation)
+    chosen = itemgetter(*(table.required(name) for name in COLUMNS))
+    meanings = {name: (code << 2, *meaning) for code, (name, meaning) in enumerate(RELATIONS.items())}
+    known = nodes.numbers.get
+    types = nodes.types
+    rows: list[Row] = []
+    keys: list[int] = []
+    for line, fields in table.rows():
+        relation, shown_as, x_id, x_kind, x_name, x_source, y_id, y_kind, y_name, y_source = chosen(fields)
+        meaning = meanings.get(relation)
         if meaning is None:
             raise bad_line(path, line, f"the relation {shown(relation)} is none of PrimeKG's.")
-        x = nodes.number(path, line, x_id, x_kind, x_name, x_source)
-        y = nodes.number(path, line, y_id, y_kind, y_name, y_source)
-        type, first = meaning
-        nodes.hierarchies |= type is EdgeType.RELATED_TO
-        if nodes.types[y] == first != nodes.types[x] or (first is None and y < x):
+        code, type, first = meaning
+        x, y = known((x_kind, x_id, x_source)), known((y_kind, y_id, y_source))
+        if x is None:
+            x = nodes.add(path, line, (x_kind, x_id, x_source), x_name)
+        if y is None:
+            y = known((y_kind, y_id, y_source))  # the two may be one
+        if y is None:
+            y = nodes.add(path, line, (y_kind, y_id, y_source), y_name)
+        if first is None:
+            x, y = min(x, y), max(x, y)
+        elif types[x] is not first:
+            if types[y] is not first:
+                problem = f"{shown(relation)} joins {shown(x_kind)} and {shown(y_kind)}, which it cannot."
+                raise bad_line(path, line, problem)
             x, y = y, x
-        elif first is not None and nodes.types[x] != first:
-            problem = f"{shown(relation)} joins {shown(x_kind)} and {shown(y_kind)}, which it cannot."
-            raise bad_line(path, line, problem)
-        if relation == "drug_protein" and shown_as != "target":
-            type = EdgeType.BINDS  # carriers, enzymes and transporters bind a drug; it is not aimed at them
-        keys.append((((x << 26) | y) << 8) | (codes[relation] << 2) | _kind_of_target(shown_as))
-        edges.add(nodes.ids[x], type, nodes.ids[y], shown_as or relation)
+        if shown_as in _BOUND and relation == "drug_protein":
+            type = EdgeType.BINDS
+            code |= _BOUND[shown_as]
+        keys.append((((x << 26) | y) << 8) | code)
+        rows.append((x, y, type, shown_as or relation))
         if len(keys) == BATCH:
-            yield from _flush(nodes, seen, edges, keys)
-            edges, keys = EdgeRows(), []
-    yield from _flush(nodes, seen, edges, keys)
+            yield from _flush(nodes, seen, rows, keys, found)
+            rows, keys = [], []
+    yield from _flush(nodes, seen, rows, keys, found)
 
 
-def _kind_of_target(shown_as: str) -> int:
-    return {"carrier": 1, "enzyme": 2, "transporter": 3}.get(shown_as, 0)
+_BOUND = {"carrier": 1, "enzyme": 2, "transporter": 3}
+"""Proteins that a drug binds though it is not aimed at them, and what tells them apart in a key."""
 
 
-def _flush(nodes: _Nodes, seen: _Seen, edges: EdgeRows, keys: list[int]) -> Iterator[NodeRows | EdgeRows]:
+def _flush(
+    nodes: _Nodes, seen: _Seen, rows: list[Row], keys: list[int], found: set[EdgeType]
+) -> Iterator[NodeRows | EdgeRows]:
     if len(nodes.rows):
         yield from node_batches(nodes.rows)
         nodes.rows = NodeRows()
-    kept = seen.new(keys) if keys else []
+    kept = [rows[at] for at in seen.new(keys)] if keys else []
     if kept:
-        yield EdgeRows(
-            [edges.sources[at] for at in kept],
-            [edges.types[at] for at in kept],
-            [edges.targets[at] for at in kept],
-            [edges.relations[at] for at in kept],
+        ids = nodes.ids
+        edges = EdgeRows(
+            [ids[row[0]] for row in kept],
+            [row[2] for row in kept],
+            [ids[row[1]] for row in kept],
+            [row[3] for row in kept],
             [None] * len(kept),
         )
+        found.update(edges.types)
+        yield edges

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 from engine.errors import DataError
@@ -94,26 +95,26 @@ class Table:
                 elif line:
                     yield number, line.split("\t")
             return
-        at = self._line
+        spaced = (f"{self.delimiter} ", f" {self.delimiter}")
+        for number, line in self._lines:
+            if '"' in line:
+                yield number, self._quoted(number, line)
+            elif line:
+                row = line.split(self.delimiter)
+                if line[-1] == " " or spaced[0] in line or spaced[1] in line:
+                    row = [field.strip() for field in row]
+                yield number, row
 
-        def ends_kept() -> Iterator[str]:
-            nonlocal at
-            for number, line in self._lines:
-                at = number
-                yield line + "\n"
-
-        reader = csv.reader(ends_kept(), delimiter=self.delimiter, strict=True)
-        while True:
-            first = at + 1
-            try:
-                row = next(reader)
-            except StopIteration:
-                return
-            except csv.Error as error:
-                unended = "unexpected end" in str(error) or "field larger" in str(error)
-                problem = "a quoted text that starts here has no end" if unended else str(error)
-                raise bad_line(self.path, first, f"{problem}.") from error
-            yield first, [field.strip() for field in row]
+    def _quoted(self, number: int, line: str) -> Row:
+        """Return a record with quoted fields, which may go on over the next lines."""
+        following = (f"{text}\n" for _, text in self._lines)
+        try:
+            row = next(csv.reader(chain([f"{line}\n"], following), delimiter=self.delimiter, strict=True))
+        except csv.Error as error:
+            unended = "unexpected end" in str(error) or "field larger" in str(error)
+            problem = "a quoted text that starts here has no end" if unended else str(error)
+            raise bad_line(self.path, number, f"{problem}.") from error
+        return [field.strip() for field in row]
 
 
 def unquoted(field: str) -> str:

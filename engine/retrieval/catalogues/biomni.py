@@ -85,12 +85,13 @@ def _python(path: Path) -> Iterator[tuple[str, str, Any]]:
 
 
 def _literal(path: Path) -> ast.List | None:
-    """Return the list that the file assigns to `description`, unevaluated."""
+    """Return the list that the file last assigns to `description`, unevaluated."""
     try:
         tree = ast.parse(read_text(path, EXPECTED))
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line = getattr(error, "lineno", None) or 1
         raise refuse(path, f"line {line} is not Python ({getattr(error, 'msg', error)})", EXPECTED) from error
+    found: ast.List | None = None
     for statement in tree.body:
         if isinstance(statement, ast.Assign):
             targets, value = statement.targets, statement.value
@@ -99,8 +100,8 @@ def _literal(path: Path) -> ast.List | None:
         else:
             continue
         if isinstance(value, ast.List) and any(isinstance(t, ast.Name) and t.id == "description" for t in targets):
-            return value
-    return None
+            found = value
+    return found
 
 
 def _entry(path: Path, area: str, where: str, record: Any, package: Path | None) -> CatalogueEntry:

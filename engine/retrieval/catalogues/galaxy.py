@@ -6,6 +6,7 @@ A suite's row lists the ids of its tools; each becomes an entry with what is sai
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -29,6 +30,7 @@ _COLUMNS: dict[str, tuple[str, ...]] = {
 """What is read -> the names its column has had."""
 _REQUIRED = ("suite", "tools")
 _LONGEST_FIELD = 10_000_000
+_TOPIC_END = re.compile(r",\s*(?![a-z\s])")
 
 
 def read(path: Path) -> Iterator[CatalogueEntry]:
@@ -75,7 +77,7 @@ def _places(path: Path, header: list[str]) -> dict[str, int]:
 
 def _suite(row: dict[str, str]) -> Iterator[CatalogueEntry]:
     suite = plain(row["suite"])
-    categories, topics = words_of(row.get("categories", "")), words_of(row.get("topics", ""))
+    categories, topics = words_of(row.get("categories", "")), _topics(row.get("topics", ""))
     texts = [plain(row.get(key, "")) for key in ("description", "more")]
     described = " ".join(_sentence(text) for text in dict.fromkeys(texts) if text)
     # An id that is listed twice is two tools of the suite whose ids are filled in only at Galaxy.
@@ -94,6 +96,11 @@ def _suite(row: dict[str, str]) -> Iterator[CatalogueEntry]:
                 url=plain(row.get("home", "")) or plain(row.get("source", "")),
                 license="MIT",
             )
+
+
+def _topics(text: str) -> list[str]:
+    """Split a list of EDAM topics; a topic's name begins with a capital, so `Sequence sites, features` is one."""
+    return list(dict.fromkeys(topic for part in _TOPIC_END.split(text) if (topic := plain(part))))
 
 
 def _sentence(text: str) -> str:

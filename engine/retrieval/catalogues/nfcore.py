@@ -7,7 +7,9 @@ join modules, are left out.
 from __future__ import annotations
 
 import io
+import lzma
 import tarfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -54,6 +56,13 @@ def _files(path: Path) -> Iterator[tuple[Path, str, bytes]]:
     if path.suffix in {".yml", ".yaml"}:
         yield path, _name(path.resolve().parts[:-1]), data
         return
+    if not tarfile.is_tarfile(io.BytesIO(data)):
+        raise refuse(path, "it is neither a tar archive nor a file meta.yml", EXPECTED)
+    yield from _archived(path, data)
+
+
+def _archived(path: Path, data: bytes) -> Iterator[tuple[Path, str, bytes]]:
+    """Yield the same from a tar archive."""
     try:
         with tarfile.open(fileobj=io.BytesIO(data)) as archive:
             for member in archive:
@@ -65,8 +74,9 @@ def _files(path: Path) -> Iterator[tuple[Path, str, bytes]]:
                     if stream is None:
                         raise refuse(path / member.name, "it is too large for a description", EXPECTED)
                     yield path / member.name, _name(parts[:-1]) or "/".join(parts[:-1]), stream.read()
-    except (tarfile.TarError, EOFError) as error:
-        raise refuse(path, f"it is not a tar archive, or not a whole one ({error})", EXPECTED) from error
+    except (tarfile.TarError, EOFError, OSError, zlib.error, lzma.LZMAError) as error:
+        what = "the archive is damaged or was not downloaded to its end"
+        raise refuse(path, what, "Fetch the file again.") from error
 
 
 def _content(place: Path) -> bytes:

@@ -114,6 +114,8 @@ def json_document(path: Path, text: str, expected: str) -> Any:
 
 def words_of(value: Any) -> list[str]:
     """Return a list of texts from a list, a text with commas, or nothing; each once, in order."""
+    if not value:
+        return []
     items = value.split(",") if isinstance(value, str) else value if isinstance(value, list | tuple) else []
     cleaned = (plain(item) for item in items if not isinstance(item, dict | list))
     return list(dict.fromkeys(item for item in cleaned if item))

@@ -1,0 +1,185 @@
+"""Stage 3: the order of the answer, by a model where there is one, else by a sum whose parts are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from engine.domain.datatypes import DataType, accepts
+from engine.domain.retrieval import CatalogueEntry
+from engine.errors import ModelUnavailable
+from engine.ports import ChatMessage, ChatModel
+from engine.retrieval.expand import Expansion
+from engine.retrieval.index import ToolIndex
+from engine.retrieval.search import Candidates
+from engine.retrieval.usage import UsageHistory
+
+SHARES = {"text": 0.80, "type_fit": 0.10, "graph": 0.04, "domain": 0.03, "success": 0.03}
+"""What each part counts. A part that has nothing to go by is 0 for every tool and so changes no order."""
+SEATS = 0.27
+"""Share of the places that tools may take only because they usually come first."""
+MODEL_READS = 40
+"""Tools that a model is asked to put in order."""
+_DESCRIPTION = 300
+_SCHEMA = {
+    "type": "object",
+    "properties": {"tools": {"type": "array", "items": {"type": "string"}}},
+    "required": ["tools"],
+}
+_TYPE_WORDS: dict[str, tuple[str, ...]] = {
+    "count_matrix": ("count matrix", "counts"),
+    "expression_matrix": ("expression",),
+    "anndata": ("anndata", "h5ad", "loom"),
+    "sequences": ("fastq", "fasta", "fastqsanger", "sequences", "reads"),
+    "alignment": ("bam", "cram", "sam", "alignment"),
+    "variants": ("vcf", "bcf", "variants"),
+    "tree": ("newick", "nhx", "nexus", "tree"),
+    "structure": ("pdb", "cif", "mmcif", "structure"),
+    "compounds": ("smiles", "sdf", "mol", "mol2", "compounds"),
+    "image": ("image", "tiff", "png", "jpg", "ome"),
+    "peaks": ("bed", "narrowpeak", "broadpeak", "peaks"),
+    "abundance_table": ("biom", "abundance", "otu table"),
+    "genotype_table": ("plink", "genotypes", "ped"),
+    "gene_list": ("gene list", "genes"),
+    "gene_set_library": ("gmt", "gene sets"),
+    "spectrum_table": ("mzml", "mgf", "spectra"),
+    "graph": ("graphml", "sif", "network"),
+    "table": ("csv", "tsv", "tabular", "table"),
+}
+
+
+@dataclass(slots=True)
+class Ranked:
+    """A tool of the answer."""
+
+    row: int
+    score: float
+    parts: dict[str, float]
+    because_of: str = ""
+    searched: bool = True
+    """False when the expansion brought it."""
+
+
+def fits(entry: CatalogueEntry, data_types: Collection[str]) -> float:
+    """Return how well a tool takes the user's data: 1 when it takes a kind of it, 0.4 as a plain table, else 0.
+
+    Built-in tools are judged by `DataType`, imported ones by the words of their inputs.
+    """
+    best = 0.0
+    inputs = [name.lower() for name in entry.inputs]
+    for given in data_types:
+        for taken in inputs:
+            if taken == given.lower():
+                best = max(best, 1.0 if taken != DataType.TABLE else 0.4)
+            elif entry.runnable:
+                best = max(best, 0.4 if _accepts(taken, given) else 0.0)
+            elif any(word in taken for word in _TYPE_WORDS.get(given, (given.replace("_", " "),))):
+                best = 1.0
+    return best
+
+
+def _accepts(taken: str, given: str) -> bool:
+    try:
+        return accepts(DataType(taken), DataType(given))
+    except ValueError:
+        return False
+
+
+def rank(
+    index: ToolIndex,
+    found: Candidates,
+    expansion: Expansion,
+    *,
+    data_types: Collection[str] = (),
+    domains: Collection[str] = (),
+    usage: UsageHistory | None = None,
+) -> list[Ranked]:
+    """Score everything that entered, best first; every part is 0 to 1."""
+    wanted_domains = {domain.lower() for domain in domains}
+    added = {hit.row: hit for hit in expansion.added}
+    ranked: list[Ranked] = []
+    for row in [*found.rows.tolist(), *added]:
+        entry = index.entries[row]
+        hit = expansion.support.get(row)
+        parts = {
+            "text": float(found.score[row]) if row not in added else min(float(found.score[row]), 0.5),
+            "type_fit": fits(entry, data_types) if data_types else 0.0,
+            "graph": hit.score if hit is not None else 0.0,
+            "domain": float(entry.domain.lower() in wanted_domains) if wanted_domains else 0.0,
+            "success": usage.success(entry.name) if usage is not None and usage.runs.get(entry.name) else 0.0,
+        }
+        # Belonging to the same suite or domain says too little to change an order.
+        counted = parts if hit is not None and hit.kind not in ("same_suite", "same_domain") else parts | {"graph": 0.0}
+        score = sum(share * counted[part] for part, share in SHARES.items())
+        because = expansion.prerequisites.get(row, "") or (hit.because_of if hit is not None and row in added else "")
+        details = {
+            "lexical": float(found.lexical[row]),
+            "semantic": float(found.semantic[row]) if found.semantic is not None else 0.0,
+            "method": float(found.program[row]),
+        }
+        ranked.append(Ranked(row, score, {**parts, **details}, because, row not in added))
+    ranked.sort(key=lambda tool: (-tool.score, tool.row))
+    return ranked
+
+
+def seat(ranked: Sequence[Ranked], expansion: Expansion, top: int) -> list[Ranked]:
+    """Return the best `top` tools, the last few places kept for tools that must come before the others.
+
+    At most a quarter of the places, and only tools that did not reach the top by themselves.
+    """
+    best = list(ranked[:top])
+    inside = {tool.row for tool in best}
+    by_row = {tool.row: tool for tool in ranked}
+    first = [by_row[row] for row in expansion.prerequisites if row in by_row and row not in inside]
+    first = first[: int(SEATS * top)]
+    if not first:
+        return best
+    best = best[: top - len(first)] if len(best) + len(first) > top else best
+    last = best[-1].score if best else 1.0
+    for place, tool in enumerate(first):
+        tool.parts["prerequisite"] = 1.0
+        tool.score = min(max(tool.score, last * 0.99**place), last)
+    return [*best, *first]
+
+
+def order_by_model(
+    model: ChatModel, query: str, index: ToolIndex, ranked: Sequence[Ranked], top: int
+) -> tuple[list[Ranked], str]:
+    """Let a model put the best tools in order; what it names wrongly is ignored.
+
+    Returns:
+        The tools, those the model chose first and then the scorer's; and a note when the model could not be used.
+    """
+    shown = ranked[: max(MODEL_READS, top)]
+    by_name = {index.entries[tool.row].name: tool for tool in shown}
+    lines = [
+        f"- {name}: {index.entries[tool.row].description.strip()[:_DESCRIPTION]}"
+        + (f" ({tool.because_of})" if tool.because_of else "")
+        for name, tool in by_name.items()
+    ]
+    system = (
+        "You choose tools for an analysis in the life sciences. Give the names of the tools that fit the task, best "
+        f"first, at most {top}, exactly as written. Keep steps that must come before the others."
+    )
+    messages = [
+        ChatMessage(role="system", content=system),
+        ChatMessage(role="user", content=f"Task: {query}\n\nTools:\n" + "\n".join(lines)),
+    ]
+    try:
+        answer = model.complete(messages, role="fast", schema=_SCHEMA).data
+    except ModelUnavailable as err:
+        return list(ranked), f"The model could not order the tools ({err.message}), so the built-in scorer did."
+    names = answer.get("tools") if isinstance(answer, dict) else None
+    if not isinstance(names, list):
+        return list(ranked), "The model's answer could not be used, so the built-in scorer ordered the tools."
+    chosen = list(dict.fromkeys(name for name in names if isinstance(name, str) and name in by_name))
+    if not chosen:
+        return list(ranked), "The model named none of the tools found, so the built-in scorer ordered them."
+    first = [by_name[name] for name in chosen[:top]]
+    taken = {tool.row for tool in first}
+    rest = [tool for tool in ranked if tool.row not in taken]
+    for place, tool in enumerate(first):
+        tool.parts["model"] = 1 - place / max(1, len(first))
+    strange = len(names) - len(chosen)
+    note = f"The model named {strange} tools that were not found or came twice; they were left out." if strange else ""
+    return [*first, *rest], note

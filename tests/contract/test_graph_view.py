@@ -1,0 +1,231 @@
+"""The promises of `GraphView`, kept by the memory-mapped arrays and by the graph in memory."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from engine.domain.knowledge import (
+    EDGE_TYPES,
+    NODE_TYPES,
+    SYMMETRIC,
+    Edge,
+    EdgeRows,
+    EdgeType,
+    GraphSource,
+    Node,
+    NodeRows,
+    NodeType,
+)
+from engine.knowledge.csr import open_graph
+from engine.knowledge.memory_graph import MemoryGraph
+from engine.knowledge.view import GraphView
+from storage.memory_graph import MemoryGraphStore
+
+SOURCE = GraphSource(id="s1", name="Source one", kind="generic", license="CC0", at="2026-11-21T08:00:00.000Z")
+NODES = [
+    Node(
+        id="Gene::1956",
+        type=NodeType.GENE,
+        name="EGFR",
+        aliases=["ERBB1", "HER1"],
+        xrefs=["UNIPROT:P00533"],
+        source="s1",
+    ),  # fmt: skip
+    Node(id="Gene::2885", type=NodeType.GENE, name="GRB2", source="s1"),
+    Node(id="DOID:1324", type=NodeType.DISEASE, name="lung cancer", source="s1"),
+    Node(id="DB00317", type=NodeType.DRUG, name="Gefitinib – Größe β", source="s1"),
+    Node(id="lonely", type=NodeType.SYMPTOM, name="Nobody's symptom", source="s1"),
+]
+
+
+def edge(source: str, kind: EdgeType, target: str, relation: str = "", confidence: float = 1.0) -> Edge:
+    return Edge(source=source, type=kind, target=target, relation=relation, origin="s1", confidence=confidence, at=SOURCE.at, license="CC0")  # fmt: skip
+
+
+EDGES = [
+    edge("Gene::1956", EdgeType.INTERACTS_WITH, "Gene::2885", "GiG", 0.9),
+    edge("DB00317", EdgeType.BINDS, "Gene::1956", "CbG"),
+    edge("DB00317", EdgeType.DOWNREGULATES, "Gene::1956", "CdG", 0.25),
+    edge("DOID:1324", EdgeType.ASSOCIATED_WITH, "Gene::1956", "DaG"),
+    edge("DB00317", EdgeType.TREATS, "DOID:1324", "CtD"),
+    edge("Gene::2885", EdgeType.REGULATES, "Gene::2885", "self"),
+    edge("Gene::1956", EdgeType.INTERACTS_WITH, "Gene::1956", "dimer"),
+]
+
+Build = Callable[[list[Node], list[Edge]], GraphView]
+
+
+def stored(nodes: list[Node], edges: list[Edge]) -> MemoryGraphStore:
+    node_rows, edge_rows = NodeRows(), EdgeRows()
+    for node in nodes:
+        node_rows.add(node.id, node.type, node.name, node.aliases, node.xrefs)
+    for one in edges:
+        edge_rows.add(one.source, one.type, one.target, one.relation, one.confidence)
+    store = MemoryGraphStore()
+    store.add(SOURCE, [node_rows, edge_rows])
+    return store
+
+
+@pytest.fixture(params=["arrays", "arrays from the cache", "memory"])
+def build(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Build]:
+    def build_one(nodes: list[Node], edges: list[Edge]) -> GraphView:
+        if request.param == "memory":
+            return MemoryGraph(nodes, edges, [SOURCE])
+        store, folder = stored(nodes, edges), tmp_path_factory.mktemp("graph")
+        graph = open_graph(store, folder)
+        return open_graph(store, folder) if request.param == "arrays from the cache" else graph
+
+    yield build_one
+
+
+@pytest.fixture
+def view(build: Build) -> GraphView:
+    return build(NODES, EDGES)
+
+
+def test_it_counts_its_nodes_and_edges(view: GraphView) -> None:
+    assert (view.node_count, view.edge_count, view.version) == (5, 7, 1)
+
+
+def test_numbers_and_ids_belong_together(view: GraphView) -> None:
+    assert sorted(view.number(node.id) for node in NODES) == list(range(5))
+    assert [view.node(view.number(node.id)) for node in NODES] == NODES
+    for unknown in ("", "gene::1956", "Gene::19", "Gene::19566", "\ud800", "x" * 10_000):
+        assert view.number(unknown) == -1
+
+
+def test_types(view: GraphView) -> None:
+    codes = view.type_codes()
+    assert codes.dtype == np.uint8
+    for node in NODES:
+        number = view.number(node.id)
+        assert view.node_type(number) == node.type == NODE_TYPES[codes[number]]
+    with pytest.raises(ValueError):
+        codes[0] = 3
+
+
+def test_all_names_are_listed(view: GraphView) -> None:
+    listed = list(view.named_nodes())
+    assert [node.number for node in listed] == list(range(5))
+    assert {(n.id, n.type, n.name, tuple(n.aliases), tuple(n.xrefs)) for n in listed} == {
+        (n.id, n.type, n.name, tuple(n.aliases), tuple(n.xrefs)) for n in NODES
+    }
+
+
+def relations(view: GraphView, node_id: str, *args: object) -> list[str]:
+    found = view.adjacent(view.number(node_id), *args)  # type: ignore[arg-type]
+    assert len(found) == len(found.numbers) == len(found.types) == len(found.rows)
+    assert (found.numbers.dtype, found.types.dtype, found.rows.dtype) == (np.int32, np.uint8, np.int64)
+    edges = view.edges(found.rows)
+    for other, code, one in zip(found.numbers, found.types, edges, strict=True):
+        assert {one.source, one.target} == {node_id, view.node(int(other)).id}
+        assert EDGE_TYPES[code] == one.type
+    return sorted(one.relation for one in edges)
+
+
+def test_edges_at_a_node(view: GraphView) -> None:
+    assert relations(view, "Gene::1956") == ["CbG", "CdG", "DaG", "GiG", "dimer"]
+    assert relations(view, "Gene::1956", None, "out") == ["DaG", "GiG", "dimer"]  # symmetric ones from both ends
+    assert relations(view, "Gene::1956", None, "in") == ["CbG", "CdG", "DaG", "GiG", "dimer"]
+    assert relations(view, "DB00317", None, "out") == ["CbG", "CdG", "CtD"]
+    assert relations(view, "DB00317", None, "in") == []
+    assert relations(view, "DB00317", [EdgeType.BINDS, EdgeType.TREATS]) == ["CbG", "CtD"]
+    assert relations(view, "DOID:1324", {EdgeType.TREATS}, "in") == ["CtD"]
+    assert relations(view, "DOID:1324", {EdgeType.TREATS}, "out") == []
+    assert relations(view, "DB00317", [EdgeType.CITED_IN]) == []
+    assert relations(view, "DB00317", []) == []
+    assert relations(view, "lonely") == []
+
+
+def test_an_edge_from_a_node_to_itself_is_one_edge(view: GraphView) -> None:
+    for direction in ("out", "in", "both"):
+        assert relations(view, "Gene::2885", [EdgeType.REGULATES], direction) == ["self"]
+    assert view.degree(view.number("Gene::2885")) == 2
+    assert view.degree(view.number("Gene::1956")) == 5
+
+
+def test_edges_between_two_nodes(view: GraphView) -> None:
+    a, b = view.number("DB00317"), view.number("Gene::1956")
+    for pair in ((a, b), (b, a)):
+        rows = view.rows_between(*pair)
+        assert rows.dtype == np.int64
+        assert sorted(one.relation for one in view.edges(rows)) == ["CbG", "CdG"]
+    assert len(view.rows_between(a, view.number("lonely"))) == 0
+    assert [one.relation for one in view.edges(view.rows_between(b, b))] == ["dimer"]
+
+
+def test_edges_in_full_in_the_order_asked(view: GraphView) -> None:
+    rows = view.rows_between(view.number("DB00317"), view.number("Gene::1956"))
+    assert view.edges(rows[::-1]) == view.edges(rows)[::-1]
+    assert sorted(view.edges(range(7)), key=str) == sorted(EDGES, key=str)
+    assert view.edges([]) == []
+
+
+def test_sources_have_names(view: GraphView) -> None:
+    assert view.source_name("s1") == "Source one"
+    assert view.source_name("unknown") == "unknown"
+
+
+def test_an_empty_graph(build: Build) -> None:
+    view = build([], [])
+    assert (view.node_count, view.edge_count, view.number("x"), list(view.named_nodes())) == (0, 0, -1, [])
+    assert len(view.type_codes()) == 0
+
+
+def test_nodes_without_edges(build: Build) -> None:
+    view = build(NODES, [])
+    assert (view.node_count, view.edge_count, view.degree(0), len(view.adjacent(0))) == (5, 0, 0, 0)
+
+
+def test_many_threads_read_the_same(view: GraphView) -> None:
+    want = [relations(view, node.id) for node in NODES]
+    wrong: list[object] = []
+
+    def read() -> None:
+        for _ in range(30):
+            if [relations(view, node.id) for node in NODES] != want:
+                wrong.append(1)
+
+    threads = [threading.Thread(target=read) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+IDS = [f"n{i}" for i in range(7)]
+KINDS = [EdgeType.REGULATES, EdgeType.BINDS, EdgeType.INTERACTS_WITH, EdgeType.RESEMBLES]
+TRIPLES = st.lists(st.tuples(st.sampled_from(IDS), st.sampled_from(KINDS), st.sampled_from(IDS)), max_size=25)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(triples=TRIPLES, kinds=st.none() | st.sets(st.sampled_from(KINDS)))
+def test_adjacency_is_what_the_edges_say(build: Build, triples: list, kinds: set | None) -> None:
+    nodes = [Node(id=name, type=NodeType.GENE, name=name, source="s1") for name in IDS]
+    edges = [edge(a, kind, b, str(i)) for i, (a, kind, b) in enumerate(triples)]
+    view = build(nodes, edges)
+    for name, direction in itertools.product(IDS, ("out", "in", "both")):
+        want = []
+        for one in edges:
+            out, inward = one.source == name, one.target == name
+            if one.type in SYMMETRIC:
+                out = inward = out or inward
+            hit = {"out": out, "in": inward, "both": out or inward}[direction]
+            if hit and (kinds is None or one.type in kinds):
+                want.append(one.relation)
+        assert relations(view, name, kinds, direction) == sorted(want)
+        assert view.degree(view.number(name)) == sum(name in (one.source, one.target) for one in edges)
+
+
+def test_the_cache_is_in_the_folder(tmp_path: Path) -> None:
+    open_graph(stored(NODES, EDGES), tmp_path / "graph")
+    assert [child.name for child in (tmp_path / "graph").iterdir()] == ["1"]

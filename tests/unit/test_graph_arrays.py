@@ -1,0 +1,317 @@
+"""The kept arrays: whole or not used at all, made again when the graph changed, and walks that agree with NetworkX."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from engine.domain.knowledge import SYMMETRIC, EdgeRows, EdgeType, GraphSource, NodeRows, NodeType
+from engine.errors import NotFoundError
+from engine.knowledge import arrays, csr, kernels
+from engine.knowledge.csr import CsrGraph, open_graph
+from storage.memory_graph import MemoryGraphStore
+
+ROOT = Path(__file__).resolve().parents[2]
+KINDS = [EdgeType.REGULATES, EdgeType.BINDS, EdgeType.INTERACTS_WITH]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _keep_the_kernels() -> Iterator[None]:
+    before = kernels._loaded
+    yield
+    kernels._loaded = before
+
+
+def make(triples: list[tuple[int, EdgeType, int]], count: int = 8, name: str = "s") -> MemoryGraphStore:
+    store = MemoryGraphStore()
+    add(store, triples, count, name)
+    return store
+
+
+def add(store: MemoryGraphStore, triples: list, count: int, name: str) -> None:
+    nodes, edges = NodeRows(), EdgeRows()
+    for number in range(count):
+        nodes.add(f"n{number}", NodeType.GENE, f"Gene {number}")
+    for place, (a, kind, b) in enumerate(triples):
+        edges.add(f"n{a}", kind, f"n{b}", str(place))
+    store.add(GraphSource(id=name, name=name, kind="generic"), [nodes, edges])
+
+
+@pytest.fixture
+def store() -> MemoryGraphStore:
+    return make([(0, EdgeType.BINDS, 1), (1, EdgeType.REGULATES, 2), (2, EdgeType.INTERACTS_WITH, 3)])
+
+
+def built(store: MemoryGraphStore, folder: Path, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Open the graph and say whether its arrays were made anew; in any case it must be right."""
+    made: list[bool] = []
+    real = csr.build
+
+    def build(columns: Any) -> Any:
+        made.append(True)
+        return real(columns)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(csr, "build", build)
+        graph = open_graph(store, folder)
+    assert graph.version == store.version()
+    assert [graph.node(n).id for n in graph.reach([0], 3)] == ["n0", "n1", "n2", "n3"]
+    assert [edge.relation for edge in graph.edges([0, 1, 2])] == ["0", "1", "2"]
+    return bool(made)
+
+
+def test_the_arrays_are_made_once(store: MemoryGraphStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert built(store, tmp_path, monkeypatch)
+    assert not built(store, tmp_path, monkeypatch)
+
+
+def test_a_changed_graph_is_a_new_view_and_the_old_files_go(store: MemoryGraphStore, tmp_path: Path) -> None:
+    old = open_graph(store, tmp_path)
+    add(store, [(0, EdgeType.BINDS, 5)], 8, "t")
+    new = open_graph(store, tmp_path)
+    assert (old.edge_count, new.edge_count) == (3, 4)
+    assert [child.name for child in tmp_path.iterdir()] == [str(store.version())]
+    assert [old.node(n).name for n in old.reach([3], 3)] == ["Gene 0", "Gene 1", "Gene 2", "Gene 3"]  # still readable
+    assert old.edges([2])[0].relation == "2"
+
+
+def test_another_graph_of_the_same_version_is_not_mistaken(tmp_path: Path) -> None:
+    first, second = make([(0, EdgeType.BINDS, 1)]), make([(0, EdgeType.BINDS, 2)], name="other")
+    assert first.version() == second.version()
+    open_graph(first, tmp_path)
+    assert open_graph(second, tmp_path).reach([0], 1).tolist() == [0, 2]
+
+
+def damage(kind: str, folder: Path) -> None:
+    data, layout = folder / "arrays.bin", folder / "layout.json"
+    content = bytearray(data.read_bytes())
+    told = json.loads(layout.read_text())
+    if kind == "a flipped bit in the edges":
+        content[told["arrays"]["near"][2]] ^= 1
+    elif kind == "a flipped bit in the names":
+        content[told["arrays"]["name_data"][2] + 3] ^= 4
+    elif kind == "cut short":
+        content = content[:-100]
+    elif kind == "empty":
+        content = bytearray()
+    elif kind == "zeros, as after a power cut":
+        content = bytearray(len(content))
+    elif kind == "too long":
+        content += bytes(64)
+    elif kind == "no data":
+        data.unlink()
+        return
+    elif kind == "another layout":
+        told["arrays"]["near"][2] += 4
+        layout.write_text(json.dumps(told))
+    elif kind == "half a layout":
+        layout.write_text(layout.read_text()[: len(layout.read_text()) // 2])
+    elif kind == "no JSON":
+        layout.write_bytes(b"\xff\xfe nonsense")
+    elif kind == "a list":
+        layout.write_text("[1, 2]")
+    elif kind == "no layout":
+        layout.unlink()
+    data.write_bytes(bytes(content))
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "a flipped bit in the edges", "a flipped bit in the names", "cut short", "empty",
+        "zeros, as after a power cut", "too long", "no data", "another layout", "half a layout", "no JSON", "a list",
+        "no layout",
+    ],
+)  # fmt: skip
+def test_a_damaged_cache_is_made_again(
+    kind: str, store: MemoryGraphStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built(store, tmp_path, monkeypatch)
+    damage(kind, tmp_path / str(store.version()))
+    assert built(store, tmp_path, monkeypatch)
+    assert not built(store, tmp_path, monkeypatch)
+
+
+def test_a_folder_that_cannot_be_written_costs_only_time(
+    store: MemoryGraphStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    assert built(store, tmp_path / "file" / "graph", monkeypatch)
+
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(arrays, "_checksum", full)
+    assert built(store, tmp_path / "graph", monkeypatch)
+    assert [child for child in (tmp_path / "graph").iterdir()] == []
+
+
+def test_a_process_killed_while_it_writes_leaves_nothing_that_is_trusted(
+    store: MemoryGraphStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = (
+        "import sys, numpy as np\nfrom pathlib import Path\nfrom engine.knowledge import arrays\n"
+        "def wait(*a):\n    print('now', flush=True); sys.stdin.read()\n"
+        "arrays._checksum = wait\narrays.save(Path(sys.argv[1]), {'near': np.arange(9)}, {})\n"
+    )
+    child = subprocess.Popen(
+        [sys.executable, "-c", program, str(tmp_path / str(store.version()))],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert child.stdout is not None
+    assert child.stdout.readline().strip() == b"now"
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    assert len(list(tmp_path.iterdir())) == 1  # the unfinished one
+    assert built(store, tmp_path, monkeypatch)
+    assert [path.name for path in tmp_path.iterdir()] == [str(store.version())]
+
+
+def test_texts_of_every_kind_are_packed() -> None:
+    texts = ["", "a", "β-catenin", "x" * 1000, "", "日本"]
+    packed = arrays.Texts(*arrays.Texts.pack(texts))
+    assert list(packed) == [packed[i] for i in range(len(packed))] == texts
+    assert list(arrays.Texts(*arrays.Texts.pack([]))) == []
+
+
+# ==== walks ====
+
+TRIPLES = st.lists(st.tuples(st.integers(0, 7), st.sampled_from(KINDS), st.integers(0, 7)), max_size=16)
+SETTINGS = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def peer(triples: list, kinds: set | None, direction: str) -> nx.DiGraph:
+    graph = nx.DiGraph()
+    graph.add_nodes_from(range(8))
+    for a, kind, b in triples:
+        if kinds is not None and kind not in kinds:
+            continue
+        if direction in ("out", "both") or kind in SYMMETRIC:
+            graph.add_edge(a, b)
+        if direction in ("in", "both") or kind in SYMMETRIC:
+            graph.add_edge(b, a)
+    return graph
+
+
+@pytest.fixture(params=["numpy", "numba"])
+def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    if request.param == "numba":
+        assert kernels.load()
+    else:
+        monkeypatch.setattr(kernels, "_loaded", None)
+    return request.param
+
+
+@SETTINGS
+@given(
+    triples=TRIPLES,
+    seeds=st.lists(st.integers(0, 7), max_size=3),
+    hops=st.integers(0, 4),
+    kinds=st.none() | st.sets(st.sampled_from(KINDS)),
+    direction=st.sampled_from(["out", "in", "both"]),
+)
+def test_reach_is_that_of_networkx(
+    engine: str, triples: list, seeds: list, hops: int, kinds: Any, direction: Any
+) -> None:
+    graph = CsrGraph(csr.build(make(triples).columns()), 1)
+    want: dict[int, int] = {}
+    for seed in seeds:
+        for node, steps in nx.single_source_shortest_path_length(peer(triples, kinds, direction), seed, hops).items():
+            want[node] = min(steps, want.get(node, 99))
+    found, steps = graph.reach_steps(seeds, hops, kinds, direction)
+    assert dict(zip(found.tolist(), steps.tolist(), strict=True)) == want
+    assert found.tolist() == sorted(want)
+    assert graph.reach(seeds, hops, kinds, direction).tolist() == sorted(want)
+
+
+@SETTINGS
+@given(
+    triples=TRIPLES,
+    ends=st.tuples(st.integers(0, 7), st.integers(0, 7)),
+    kinds=st.none() | st.sets(st.sampled_from(KINDS)),
+    direction=st.sampled_from(["out", "in", "both"]),
+    most=st.integers(0, 6),
+)
+def test_shortest_is_as_long_as_that_of_networkx(
+    engine: str, triples: list, ends: tuple[int, int], kinds: Any, direction: Any, most: int
+) -> None:
+    graph = CsrGraph(csr.build(make(triples).columns()), 1)
+    other = peer(triples, kinds, direction)
+    found = graph.shortest(*ends, kinds, direction, most)
+    length = nx.shortest_path_length(other, *ends) if nx.has_path(other, *ends) else None
+    if length is None or length > most:
+        assert found is None
+    else:
+        assert found is not None
+        assert (len(found) - 1, found[0], found[-1]) == (length, *ends)
+        assert all(other.has_edge(a, b) for a, b in zip(found, found[1:], strict=False))
+
+
+def test_both_ways_of_walking_give_the_same_on_a_large_graph(monkeypatch: pytest.MonkeyPatch) -> None:
+    chance = np.random.default_rng(3)
+    kinds = [KINDS[i] for i in chance.integers(0, 3, 6000)]
+    ends = (chance.random((6000, 2)) ** 3 * 2000).astype(int)  # some nodes are hubs
+    graph = CsrGraph(
+        csr.build(make([(a, k, b) for (a, b), k in zip(ends.tolist(), kinds, strict=True)], 2000).columns()), 1
+    )
+    questions = [(int(a), int(b), d, k) for a, b in chance.integers(0, 2000, (40, 2)) for d in ("out", "both") for k in (None, KINDS[:1])]  # fmt: skip
+
+    def answers() -> list[Any]:
+        reached = [graph.reach_steps([a, b], 2, k, d) for a, b, d, k in questions]
+        return [
+            [(n.tolist(), s.tolist()) for n, s in reached],
+            [graph.shortest(a, b, k, d) for a, b, d, k in questions],
+        ]
+
+    assert kernels.load()
+    compiled = answers()
+    assert compiled == answers()  # the marks are as they were before
+    monkeypatch.setattr(kernels, "_loaded", None)
+    assert answers() == compiled
+
+
+def test_numbers_that_are_no_nodes_are_refused(engine: str, store: MemoryGraphStore, tmp_path: Path) -> None:
+    graph = open_graph(store, tmp_path)
+    for wrong in (-1, 8, 2**40):
+        for call in (
+            lambda: graph.reach([0, wrong]),
+            lambda: graph.shortest(0, wrong),
+            lambda: graph.node(wrong),
+            lambda: graph.adjacent(wrong),
+            lambda: graph.degree(wrong),
+            lambda: graph.rows_between(0, wrong),
+            lambda: graph.edges([wrong]),
+        ):
+            with pytest.raises(NotFoundError):
+                call()
+
+
+def test_without_numba_the_answers_stay(
+    monkeypatch: pytest.MonkeyPatch, store: MemoryGraphStore, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(kernels, "_loaded", None)
+    monkeypatch.setattr(kernels, "_failed", False)
+
+    def broken() -> Any:
+        raise ImportError("no numba here")
+
+    monkeypatch.setattr(kernels, "_compile", broken)
+    graph = open_graph(store, tmp_path)
+    assert not graph.warm()
+    assert graph.reach([0], 1).tolist() == [0, 1]
+    assert graph.shortest(0, 3) == [0, 1, 2, 3]
