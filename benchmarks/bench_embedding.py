@@ -31,7 +31,7 @@ from storage.catalogues import DuckCatalogues  # noqa: E402
 from storage.database import Database  # noqa: E402
 from storage.vectors import LanceVectors  # noqa: E402
 
-ROWS, WIDTH, BATCH = 20_000, 384, 256
+ROWS, WIDTH, BATCH = 20_000, 384, 64
 QUESTIONS = 60
 _START = (
     "import time; began = time.perf_counter()\n"

@@ -9,10 +9,6 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
-from storage.catalogues import DuckCatalogues
-from storage.episodes import DuckEpisodes
-from storage.graph import DuckGraphStore
-
 from engine.adapters.embedding import load_embedder
 from engine.adapters.process_sandbox import PRELOAD, PRELOAD_SINGLE_CELL, ProcessSandbox
 from engine.adapters.system import RandomIds, SystemClock
@@ -30,15 +26,19 @@ from engine.orchestrator import Orchestrator
 from engine.ports import ArtifactStore, Clock, IdSource, Limits, RunStore, Sandbox
 from engine.retrieval.embedding_cache import CachedEmbeddings
 from engine.retrieval.service import ToolFinder
+from engine.retrieval.usage import UsageHistory
 from engine.runtime.event_log import EventLog
 from engine.runtime.queue import RunQueue
 from engine.runtime.requests import RequestWatcher
 from engine.settings import Settings
 from engine.toolbox.registry import ToolRegistry, builtin_tools
 from storage.artifacts import FileArtifacts
+from storage.catalogues import DuckCatalogues
 from storage.conversations import DuckConversations
 from storage.database import Database
+from storage.episodes import DuckEpisodes
 from storage.facts import DuckFacts
+from storage.graph import DuckGraphStore
 from storage.runs import DuckRunStore
 from storage.vectors import LanceVectors
 from storage.workspace import Workspace
@@ -111,6 +111,7 @@ def _connect(settings: Settings, workspace: Workspace) -> Parts:
         embeddings=embeddings,
         clock=clock,
         graph=knowledge.view,
+        usage=lambda: UsageHistory.from_episodes(memory.episode_store.episodes()),
         candidates=settings.search_candidates,
     )
     log = EventLog(store, clock)
@@ -144,7 +145,7 @@ def _connect(settings: Settings, workspace: Workspace) -> Parts:
         memory=memory,
         knowledge=knowledge,
         finder=finder,
-        remembering=Remembering(settings=settings, memory=memory),
+        remembering=Remembering(settings=settings, memory=memory, titles={spec.name: spec.title for spec in registry}),
     )
     orchestrator.mark_interrupted()
     return Parts(

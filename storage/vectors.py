@@ -79,13 +79,14 @@ class LanceVectors:
         query = unit_rows(collection, ["the query"], [vector])[0]
         with self._lock:
             rows = self._load(collection)
-            table = self._table(collection) if rows is None else None
-        if top < 1:
+            if rows is None and top > 0:
+                # Under the lock, because joining parts removes the files that a scan reads.
+                table = self._table(collection)
+                return [] if table is None else self._scan(collection, table, query, top)
+        if rows is None or top < 1:
             return []
-        if rows is not None:
-            check_width(collection, rows.matrix.shape[1], len(query))
-            return nearest(rows.ids, rows.matrix, query, top)
-        return [] if table is None else self._scan(collection, table, query, top)
+        check_width(collection, rows.matrix.shape[1], len(query))
+        return nearest(rows.ids, rows.matrix, query, top)
 
     def ids(self, collection: str) -> list[str]:
         """Return the ids in the collection, in the order they were given; empty for an unknown one."""

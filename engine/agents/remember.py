@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from engine.domain.events import EngineEvent, NodeRetried, PlanEdited
 from engine.domain.memory import Episode
 from engine.domain.run_view import RunView
-from engine.knowledge import learning
-from engine.memory.lessons import episode_of
+from engine.knowledge.learning import learn_run
+from engine.memory.lessons import episode_of, repair_sentences
 from engine.memory.service import Memory
 from engine.settings import Settings
 
@@ -23,6 +23,8 @@ class Remembering:
 
     settings: Settings
     memory: Memory
+    titles: Mapping[str, str]
+    """Tool -> its title."""
 
     def remember(self, view: RunView, events: Sequence[EngineEvent]) -> Episode | None:
         """Store the episode of a run and what it adds to the graph; the same run again replaces both.
@@ -38,15 +40,16 @@ class Remembering:
         episode = self._episode(view, events)
         self.memory.episodic.add(episode)
         if self.settings.learn and record.status != "failed" and view.report is not None:
-            source, batches = learning.learned_from(episode, view.plan, view.report.findings)
-            self.memory.knowledge.learn(source, batches)
-            self.memory.knowledge.view()  # so that the next question does not wait for it
+            knowledge = self.memory.knowledge
+            learned = learn_run(episode, view.plan, view.results, resolve=knowledge.resolver(), titles=self.titles)
+            knowledge.learn(learned.source, [learned.nodes, learned.edges])
+            knowledge.view()  # so that the next question does not wait for it
         return episode
 
     def _episode(self, view: RunView, events: Sequence[EngineEvent]) -> Episode:
         assert view.plan is not None
         edits = [change for event in events if isinstance(event, PlanEdited) for change in event.changes]
-        repairs = [f"{event.node}: {event.why}" for event in events if isinstance(event, NodeRetried)]
+        repairs = repair_sentences((event for event in events if isinstance(event, NodeRetried)), view.plan)
         repaired = {
             (event.node, name): "repair" for event in events if isinstance(event, NodeRetried) for name in event.changed
         }

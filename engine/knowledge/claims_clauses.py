@@ -126,7 +126,7 @@ def _seam(gap: str, clause: Clause, *, fronted: bool, relative: bool, last: bool
     plain = _IDIOMS.sub(lambda m: "_" * len(m.group()), gap)
     if fronted and "," in plain:
         return plain.index(",") + 1
-    if len(clause.groups) < 2 and not (len(clause.groups[0]) > 1 and last):
+    if len(clause.groups) < 2 and not clause.needs_subject and not (len(clause.groups[0]) > 1 and last):
         # One entity so far: the clause is complete only if it has a subject of its own to borrow later.
         own = re.search(r",\s*(?:and|but|while|whereas)\s+", plain)
         return own.start() if own and not last else None

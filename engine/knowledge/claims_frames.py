@@ -69,12 +69,16 @@ _NEGATIONS = re.compile(
         )
     )
 )
+_FALSE = (
+    r"(?:false|wrong|untrue|incorrect|mistaken|erroneous|refuted|disproved|disproven|rejected|dismissed|debunked|unfounded|"
+    r"baseless|nonsense|(?:a\s+)?(?:myth|fallacy|misconception|mistake)|not\s+(?:true|the\s+case|so|correct))"
+)
 _TAIL_NEGATION = re.compile(
-    r"(?:,|;|:|-|\u2013|\u2014)\s*(?:which|that|this|it|a claim)?\s*(?:is|was|has been|turned out to be|proved)?\s*"
-    r"(?:\w+\s+)?(?:false|wrong|untrue|incorrect|refuted|disproved|not\s+(?:true|the\s+case|so|correct))\s*[.!]*$"
+    r"(?:(?:,|;|:|-|\u2013|\u2014)\s*(?:which|that|this|it|a\s+claim)?\s*(?:is|was|has\s+been|turned\s+out\s+to\s+be|proved)?|"
+    r"\b(?:is|was|has\s+been|turned\s+out\s+to\s+be|proved|proves))\s*(?:\w+\s+)?" + _FALSE + r"\s*[.!]*$"
 )
 _HEDGES = re.compile(
-    r"\b(?:may|might|could|possibly|perhaps|probably|likely|unlikely|maybe|presumably|apparently|seem\w*|appear\w*|"
+    r"\b(?:may|might|could(?!\s+(?:not\s+)?be\s+(?:detected|seen|measured|found))|possibly|perhaps|probably|likely|unlikely|maybe|presumably|apparently|seem\w*|appear\w*|"
     r"suggest\w*|believ\w*|think\w*|suspect\w*|speculat\w*|hypothes\w*|putative\w*|potential\w*|candidate|reportedly|"
     r"as\s+far\s+as|unclear|whether|conceivabl\w*|tentative\w*|preliminar\w*|arguably|supposed\w*|not\s+(?:yet\s+)?"
     r"(?:clear|known|certain|sure|established)|(?:cannot|can't|could\s+not)\s+(?:be\s+)?(?:rul\w+\s+out|exclud\w*)|"

@@ -68,7 +68,7 @@ _UP = (
     r"\brose\b|\bamplif\w*|\bgain(?:s|ed)?\b|\bpotentiat\w*|\bescalat\w*|\binflat\w*|\bhik(?:e|es|ed)\b|\bgrow(?:s|n|ing|th)?\b|"
     r"\bspik(?:e|es|ed)\b|\bmultipl(?:y|ies|ied)\b|\bdoubl(?:e|es|ed|ing)\b|\btripl(?:e|es|ed)\b|\bintensif\w*|"
     r"\baccumulat\w*|\blift(?:s|ed|ing)?\b|\bupped\b|\bups\b|\bstrengthen\w*|\bpromot(?:e|es|ed|ing)\b|\bgreater\b|"
-    r"\bhigher\b|\bhighest\b|\bstep\w*\s+up\b|\bexceed\w*|\bstronger\b|\blarger\b|\bbigger\b|\bhyper-?activ\w*|\belevation\w*|\bmore\s+(?:strong|high|abundant|active|plentiful|rich)\w*|\bmount(?:s|ed|ing)?\b|\bbloom\w*|\bflourish\w*|\bexpand\w*|\bmagnif\w*|\bkindl\w*|\bfuel(?:s|led|ed)?\b|"
+    r"\bhigher\b|\bhighest\b|\bstep\w*\s+up\b|\bexceed\w*|\bstronger\b|\blarger\b|\bbigger\b|\btwice\b|\b\w+-?fold\s+(?:more|higher)\b|\bhyper-?activ\w*|\belevation\w*|\bmore\s+(?:strong|high|abundant|active|plentiful|rich)\w*|\bmount(?:s|ed|ing)?\b|\bbloom\w*|\bflourish\w*|\bexpand\w*|\bmagnif\w*|\bkindl\w*|\bfuel(?:s|led|ed)?\b|"
     rf"\b{_MOVE}(?:up|on|upwards?|higher)\b|\bup\s+(?:under|in|with|after|by|on|when|for|relative|compared|against|versus)\b"
     r"|\bup\s*[.!]?$|\bactivat\w*|\bbuild[-\s]?up\b"
 )
@@ -83,7 +83,7 @@ _DOWN = (
     r"\bcompromis\w*|\bworsen\w*|\binhibit\w*|\bblock\w*|\bstifl\w*|\bsmother\w*|\bsqueez\w*|\bfad(?:e|es|ed|ing)\b|\bwan(?:e|es|ed)\b|"
     rf"\b{_MOVE}(?:down|off|downwards?|lower|low|back)\b|\bdown\s+(?:under|in|with|after|by|on|when|for|relative|compared|"
     r"against|versus)\b|\bdown\s*[.!]?$|\bslow(?:s|ed)?\b|\bdial\w*\s+back\b|\bscarcer\b|\brarer\b|\bfewer\b|\bweaker\b|"
-    r"\bsparser\b|\bsmaller\b|\bshort\s+supply\b|\bthinner\b|\bin\s+retreat\b|\bretreat\w*|\bebb\w*|\bon\s+the\s+wane\b|\bswitch(?:es|ed)?\s+off\b|\bscarcit\w*|\bdiminish\w*|\bminimi[sz]\w*|\bsoften\w*|\bpoorer\b|\bthrottl\w*|\bchok(?:e|es|ed)\b|\btemper(?:s|ed)?\b|\bcrash\w*|\bcollaps\w*"
+    r"\bsparser\b|\bsmaller\b|\bhalf\s+(?:that|of|as|the)\b|\ba\s+(?:third|quarter|fraction)\s+of\b|\bshort\s+supply\b|\bthinner\b|\bin\s+retreat\b|\bretreat\w*|\bebb\w*|\bon\s+the\s+wane\b|\bswitch(?:es|ed)?\s+off\b|\bscarcit\w*|\bdiminish\w*|\bminimi[sz]\w*|\bsoften\w*|\bpoorer\b|\bthrottl\w*|\bchok(?:e|es|ed)\b|\btemper(?:s|ed)?\b|\bcrash\w*|\bcollaps\w*"
 )
 _UP_WEAK = (
     r"\bhigh\b|\bhighly\b|\bmore\b|\babundan(?:t|tly|ce)\b|\bexcess\w*|\bsurplus\b|\benrich\w*|\bstrong(?:ly)?\b|"
@@ -480,6 +480,12 @@ _ASSERTS = re.compile(
 )
 
 
+_OWN_DOING = re.compile(r"\s*(?:we|i|samples|cells|mice|rats|animals|patients\s+were)\b(?!.*\bthat\b)")
+
+
 def asserts_relation(words: str) -> bool:
-    """Return True when a lower-case sentence holds a verb of relation, so that it claims something of its entity."""
-    return _ASSERTS.search(words) is not None
+    """Return True when a lower-case sentence holds a verb of relation, so that it claims something of its entity.
+
+    What was done (`We treated mice with X`) claims nothing.
+    """
+    return _ASSERTS.search(words) is not None and _OWN_DOING.match(words) is None

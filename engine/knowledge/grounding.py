@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engine.domain.findings import Finding, Grounding
-from engine.domain.knowledge import OPPOSITE, SYMMETRIC, Claim, ClaimCheck, Edge, EdgeType, EvidenceEdge, Node
+from engine.domain.knowledge import OPPOSITE, SYMMETRIC, Claim, ClaimCheck, Edge, EdgeType, EvidenceEdge, Node, NodeType
 from engine.knowledge.claims import Sentence, Statement, statements
 from engine.knowledge.claims_predicates import direction
 from engine.knowledge.grounding_findings import FindingMatch, Number, match_findings, numbers
@@ -195,23 +195,22 @@ def _direct(statement: Statement, subject: Node, object_: Node, view: GraphView)
                (not sense.directed or _along(e, subject))]  # fmt: skip
     turned = [e for e in edges if sense.directed and e.type in meant and e not in along]
     exact = [e for e in along if e.type == sense.type] or along
-    name_s, name_o = subject.name, object_.name
     if exact:
-        said = _words(exact[0], view, subject, object_)
+        said = _words(exact[0], subject, object_)
         if statement.negated:
             why = f"The text denies what is stated: {said} ({_sources(exact, view)})."
             return _Ruling("contradicted", why, _evidence(exact, view, subject, object_, "opposite"), subject, object_)
         why = f"{_sources(exact, view)} states it: {said}."
         return _Ruling("grounded", why, _evidence(exact, view, subject, object_, "edge"), subject, object_)
     if against:
-        said = _words(against[0], view, subject, object_)
+        said = _words(against[0], subject, object_)
         if statement.negated:
             why = f"The text denies it, and {_sources(against, view)} states the opposite: {said}."
             return _Ruling("grounded", why, _evidence(against, view, subject, object_, "edge"), subject, object_)
         why = f"{_sources(against, view)} states the opposite: {said}."
         return _Ruling("contradicted", why, _evidence(against, view, subject, object_, "opposite"), subject, object_)
     if turned and not statement.negated:
-        why = f"{_sources(turned, view)} states it the other way round: {name_o} {_verb(turned[0].type)} {name_s}."
+        why = f"{_sources(turned, view)} states it the other way round: {_words(turned[0], subject, object_)}."
         return _Ruling("contradicted", why, _evidence(turned, view, subject, object_, "opposite"), subject, object_)
     return _loosely(statement, subject, object_, edges, view)
 
@@ -223,12 +222,12 @@ def _loosely(statement: Statement, subject: Node, object_: Node, edges: list[Edg
         return None
     nearly = [e for e in edges if e.type == _NEARLY.get(sense.type)]
     if nearly:
-        why = f"{_sources(nearly, view)} states something close: {_words(nearly[0], view, subject, object_)}."
+        why = f"{_sources(nearly, view)} states something close: {_words(nearly[0], subject, object_)}."
         return _Ruling("inferred", why, _evidence(nearly, view, subject, object_, "edge"), subject, object_)
     if sense.type is EdgeType.RELATED_TO or not sense.recognised:
-        why = f"The words do not say which relation is meant; {_sources(edges, view)} states that {_words(edges[0], view, subject, object_)}."
+        why = f"The words do not say which relation is meant; {_sources(edges, view)} states that {_words(edges[0], subject, object_)}."
         if sense.type is EdgeType.RELATED_TO:
-            why = f"{_sources(edges, view)} relates them: {_words(edges[0], view, subject, object_)}."
+            why = f"{_sources(edges, view)} relates them: {_words(edges[0], subject, object_)}."
         return _Ruling("grounded", why, _evidence(edges, view, subject, object_, "edge"), subject, object_)
     return None
 
@@ -238,7 +237,7 @@ def _indirect(statement: Statement, context: _Context) -> _Ruling:
     if sense is None or subject is None or object_ is None:
         return _unreadable(statement)
     first = (subject.options[0], object_.options[0])
-    names = f"{first[0].name} {_verb(sense.type)} {first[1].name}"
+    names = _sentence(sense.type, *first)
     assumed = "" if sense.recognised else " The relation was assumed from the kinds of entities."
     if statement.negated:
         why = f"The text denies that {names}; the graph has no such edge, which proves nothing either way."
@@ -250,23 +249,21 @@ def _indirect(statement: Statement, context: _Context) -> _Ruling:
             supports = context.finder.support(sense.type, a, b) if a >= 0 and b >= 0 and a != b else []
             enough = [support for support in supports if support.enough]
             if enough:
-                why = f"No edge states it, but {_says(enough[0], s, o)}.{assumed}"
+                why = f"No edge states it, but {_says(enough[0], s, o, context.view)}.{assumed}"
                 return _Ruling("inferred", why, _path_evidence(enough, context.view), s, o)
             weak = weak or (supports[0] if supports else None)
     if weak is not None:
         hub = " of which all pass a hub" if weak.hubs_only else ""
-        why = f"No edge states that {names}; {_says(weak, *first)}{hub}, which is too little.{assumed}"
+        why = f"No edge states that {names}; {_says(weak, *first, context.view)}{hub}, which is too little.{assumed}"
         return _Ruling("ungrounded", why, [], *first)
     return _Ruling("ungrounded", f"Neither an edge nor an accepted path states that {names}.{assumed}", [], *first)
 
 
-def _says(support: Support, subject: Node, object_: Node) -> str:
-    said = support.metapath.says.format(s=subject.name, o=object_.name, n=support.count)
+def _says(support: Support, subject: Node, object_: Node, view: GraphView) -> str:
     if support.count == 1:
-        for many, one in ((" genes", " gene"), (" drugs", " drug"), (" diseases", " disease"), (" interactors", " interactor"),
-                          (" ways", " way"), (" are ", " is "), (" members", " member"), (" classes", " class")):  # fmt: skip
-            said = said.replace(many, one)
-    return said
+        between = " and ".join(view.node(number).name for number in support.paths[0][1:-1])
+        return f"a single path joins {subject.name} and {object_.name}, through {between}"
+    return support.metapath.says.format(s=subject.name, o=object_.name, n=support.count)
 
 
 def _along(edge: Edge, subject: Node) -> bool:
@@ -287,16 +284,28 @@ _VERBS: dict[EdgeType, str] = {
     EdgeType.SUBCLASS_OF: "is a kind of",
     EdgeType.PART_OF: "is part of",
     EdgeType.MARKER_OF: "is a marker of",
+    EdgeType.PALLIATES: "eases the symptoms of",
+    EdgeType.PRESENTS: "presents with",
+    EdgeType.UPREGULATES: "raises the expression of",
+    EdgeType.DOWNREGULATES: "lowers the expression of",
 }
+_PLACED = {EdgeType.UPREGULATES: "is over-expressed in", EdgeType.DOWNREGULATES: "is under-expressed in"}
 
 
 def _verb(kind: EdgeType) -> str:
     return _VERBS.get(kind, kind.value.replace("_", " "))
 
 
-def _words(edge: Edge, view: GraphView, subject: Node, object_: Node) -> str:
-    names = {subject.id: subject.name, object_.id: object_.name}
-    return f"{names.get(edge.source, edge.source)} {_verb(edge.type)} {names.get(edge.target, edge.target)}"
+def _sentence(kind: EdgeType, source: Node, target: Node) -> str:
+    """Return a relation in words: `simvastatin binds HMGCR`, `HRH3 is under-expressed in midbrain`."""
+    if kind in _PLACED and source.type in {NodeType.ANATOMY, NodeType.CELL_TYPE, NodeType.DISEASE}:
+        return f"{target.name} {_PLACED[kind]} {source.name}"
+    return f"{source.name} {_verb(kind)} {target.name}"
+
+
+def _words(edge: Edge, subject: Node, object_: Node) -> str:
+    source, target = (subject, object_) if edge.source == subject.id else (object_, subject)
+    return _sentence(edge.type, source, target)
 
 
 def _sources(edges: Sequence[Edge], view: GraphView) -> str:

@@ -7,6 +7,8 @@ from engine.knowledge.view import GraphView
 
 _SAME = {NodeType.PROTEIN: NodeType.GENE}
 """Types that are looked up as another."""
+_SHARED = ("umls:", "mesh:")
+"""Authorities whose one identifier can be a disease, a symptom and a side effect: the type must be the same."""
 
 
 class Resolver:
@@ -22,7 +24,8 @@ class Resolver:
             kind = _SAME.get(node.type, node.type)
             self._ids.setdefault(node.id.casefold(), node.id)
             for xref in node.xrefs:
-                self._ids.setdefault(xref.casefold(), node.id)
+                key = xref.casefold()
+                self._ids.setdefault(f"{kind.value} {key}" if key.startswith(_SHARED) else key, node.id)
             self._names.setdefault((kind, node.name.casefold()), node.id)
             for alias in node.aliases:
                 key = (kind, alias.casefold())
@@ -36,7 +39,7 @@ class Resolver:
         finds none, because attaching to the wrong gene is worse than adding a node.
         """
         key = text.strip().casefold()
-        found = self._ids.get(key)
+        found = self._ids.get(f"{_SAME.get(kind, kind).value} {key}" if key.startswith(_SHARED) else key)
         if found is not None:
             return found
         named = (_SAME.get(kind, kind), key)

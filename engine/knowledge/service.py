@@ -36,6 +36,7 @@ from engine.knowledge.catalogue_of_sources import SOURCES
 from engine.knowledge.csr import CsrGraph, open_graph
 from engine.knowledge.grounding import check_text
 from engine.knowledge.importers import read
+from engine.knowledge.learning import Taught, taught
 from engine.knowledge.linking import EntityLinker
 from engine.knowledge.resolve import Resolver
 from engine.ports import CancelToken, ChatModel, Clock, GraphStore
@@ -213,6 +214,14 @@ class KnowledgeBase:
         """Store what a run or a remembered fact states."""
         self.view()
         return self.store.add(source.model_copy(update={"at": source.at or self.clock.now()}), batches)
+
+    def taught(self, source_id: str) -> Taught:
+        """Return what a run or another source has put into the graph, for review.
+
+        Raises:
+            NotFoundError: when there is no such source.
+        """
+        return taught(self.view(), source_id)
 
     def remove(self, source_id: str) -> None:
         """Take back what a source stated.

@@ -40,7 +40,7 @@ class Nearest:
         self._size = 0
         self._known = 0
         self._basis: np.ndarray | None = None
-        """Main directions as columns, float32, (dimensions, HEAD + TAIL)."""
+        """Main directions, float32, (HEAD + TAIL, dimensions)."""
         self._head: np.ndarray | None = None
         """Rows in the first main directions, float32, (capacity, HEAD)."""
         self._tail: np.ndarray | None = None
@@ -126,7 +126,7 @@ class Nearest:
         assert self._head is not None
         assert self._tail is not None
         assert self._basis is not None
-        short = query @ self._basis
+        short = dots(self._basis, query)
         rough = dots(self._head[: self._size], short[:HEAD])
         promising = _about_largest(rough, max(top * OVERSAMPLE, int(PROMISING * self._size)))
         finer = rough[promising] + dots(self._tail[promising], short[HEAD:])
@@ -143,9 +143,9 @@ class Nearest:
         sample = self._matrix[known[:: max(1, len(known) // SAMPLED)]]
         # Uncentred, so that the products of the shortened vectors estimate those of the full ones.
         _, directions = np.linalg.eigh(sample.T @ sample)
-        self._basis = np.ascontiguousarray(directions[:, ::-1][:, : HEAD + TAIL], dtype=np.float32)
-        self._head = np.zeros((len(self._matrix), min(HEAD, self._basis.shape[1])), dtype=np.float32)
-        self._tail = np.zeros((len(self._matrix), max(0, self._basis.shape[1] - HEAD)), dtype=np.float32)
+        self._basis = np.ascontiguousarray(directions[:, ::-1][:, : HEAD + TAIL].T, dtype=np.float32)
+        self._head = np.zeros((len(self._matrix), min(HEAD, len(self._basis))), dtype=np.float32)
+        self._tail = np.zeros((len(self._matrix), max(0, len(self._basis) - HEAD)), dtype=np.float32)
         self._project(np.arange(self._size))
 
     def _project(self, rows: np.ndarray) -> None:
@@ -153,9 +153,10 @@ class Nearest:
         assert self._matrix is not None
         assert self._head is not None
         assert self._tail is not None
+        assert self._basis is not None
         for start in range(0, len(rows), _BATCH):
             part = rows[start : start + _BATCH]
-            short = self._matrix[part] @ self._basis
+            short = self._matrix[part] @ self._basis.T
             self._head[part] = short[:, :HEAD]
             self._tail[part] = short[:, HEAD:]
 

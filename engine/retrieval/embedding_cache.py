@@ -19,7 +19,7 @@ from engine.errors import IntegrityError
 from engine.ports import Embedder, VectorIndex
 
 _LOG = logging.getLogger(__name__)
-_BATCH = 256
+_BATCH = 64
 """Texts embedded between two commits: about a second of work."""
 _QUERIES_KEPT = 512
 

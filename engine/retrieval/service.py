@@ -21,7 +21,8 @@ from engine.ports import CatalogueStore, ChatModel, Clock
 from engine.retrieval.catalogues.read import READERS
 from engine.retrieval.embedding_cache import CachedEmbeddings
 from engine.retrieval.hybrid import HybridRetriever
-from engine.retrieval.index import ToolIndex, entry_text, spec_entry
+from engine.retrieval.index import ToolIndex, entry_text, method_texts, spec_entry
+from engine.retrieval.usage import UsageHistory
 
 Progress = Callable[[int, int], None]
 
@@ -35,9 +36,12 @@ class ToolFinder:
     embeddings: CachedEmbeddings | None
     clock: Clock
     graph: Callable[[], GraphView] | None = None
+    usage: Callable[[], UsageHistory] | None = None
+    """What finished runs say of tools."""
     model: ChatModel | None = None
     candidates: int = 200
     _guard: threading.RLock = field(default_factory=threading.RLock)
+    _index: ToolIndex | None = None
     _retriever: HybridRetriever | None = None
     _graph_version: int = -1
     _no_vectors: str = ""
@@ -145,7 +149,7 @@ class ToolFinder:
                 )
             before = {entry.name: entry for entry in self.store.entries() if entry.catalogue == label}
             self.store.replace(info, entries)
-            self._retriever = None
+            self._index = None
         now = {entry.name: entry for entry in entries}
         embedded = self._embed(entries, progress, warnings)
         return CatalogueImport(
@@ -166,11 +170,11 @@ class ToolFinder:
         """
         with self._guard:
             self.store.remove(name)
-            self._retriever = None
+            self._index = None
 
     def warm(self) -> None:
-        """Build the index now."""
-        self._current()
+        """Build the index now, and what the first question would wait for."""
+        self._current().warm()
 
     def _distinct(self, entries: Iterable[CatalogueEntry], label: str, warnings: list[str]) -> list[CatalogueEntry]:
         """Give the entries their catalogue and a name that no other catalogue uses."""
@@ -199,22 +203,33 @@ class ToolFinder:
         return self.embeddings.embedded - before
 
     def _current(self) -> HybridRetriever:
+        """Return a retriever over the newest catalogues and graph; building the index is the slow part and is kept."""
         graph = self.graph() if self.graph else None
         version = graph.version if graph else -1
         with self._guard:
+            if self._index is None:
+                self._index = self._build()
+                self._retriever = None
             if self._retriever is None or version != self._graph_version:
-                self._retriever = self._build(graph)
+                embed = (
+                    self.embeddings.query if self.embeddings is not None and self._index.vectors is not None else None
+                )
+                usage = self.usage() if self.usage else None
+                self._retriever = HybridRetriever(
+                    self._index, embed_query=embed, graph=graph, usage=usage, model=self.model
+                )
                 self._graph_version = version
             return self._retriever
 
-    def _build(self, graph: GraphView | None) -> HybridRetriever:
+    def _build(self) -> ToolIndex:
         entries = self.entries()
-        vectors, self._no_vectors = None, "Vectors are switched off (embedding_model = none); words and links only."
+        vectors = methods = None
+        self._no_vectors = "Vectors are switched off (embedding_model = none); words and links only."
         if self.embeddings is not None:
             try:
-                vectors, self._no_vectors = self.embeddings.vectors_of([entry_text(entry) for entry in entries]), ""
+                vectors = self.embeddings.vectors_of([entry_text(entry) for entry in entries])
+                methods, self._no_vectors = self.embeddings.vectors_of(method_texts()), ""
             except (ModelUnavailable, StorageError) as err:
+                vectors = None
                 self._no_vectors = f"Vectors are not available, so words and links only were used: {err.message}"
-        index = ToolIndex.build(entries, vectors)
-        embed = self.embeddings.query if self.embeddings is not None and vectors is not None else None
-        return HybridRetriever(index, embed_query=embed, graph=graph, usage=None, model=self.model)
+        return ToolIndex.build(entries, vectors, methods)

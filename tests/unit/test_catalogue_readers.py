@@ -244,13 +244,15 @@ def test_galaxy_suites_become_their_tools(tmp_path: Path) -> None:
         "none\t\tA suite without tools\t\t\t\t\n"
         'quoted\t"q1"\t"says ""hi"""\t\t\t\t\n'
         "bare\tb1\t\t\t\t\t\n"
+        "odd\to1\tOne\u2028line\t\t\t\t\n"
     )
     entries = read("galaxy", write(tmp_path / "g.tsv", table))
-    assert [entry.name for entry in entries] == ["kat_sect", "kat_sect#2", "kat_filter", "q1", "b1"]
+    assert [entry.name for entry in entries] == ["kat_sect", "kat_sect#2", "kat_filter", "q1", "b1", "o1"]
     assert entries[0].keywords == ["Assembly", "Statistics", "Genomics"]
     assert entries[0].operations == ["Sequence analysis"]
     assert entries[0].domain == "Genomics"
     assert entries[3].description == 'says "hi".'
+    assert entries[5].description == "One line."
     assert entries[4].description == "Galaxy tool b1 of the suite bare."
 
 
@@ -348,6 +350,17 @@ def test_tooluniverse_lists_lines_and_folders_say_the_same(tmp_path: Path) -> No
     assert (as_list[1].description, as_list[1].keywords, as_list[1].suite) == ("B_get", ["gene", "drug"], "x_tools")
     (alone,) = read("tooluniverse", write(tmp_path / "one.json", json.dumps(TOOLS[0], indent=2)))
     assert alone == as_list[0]
+
+
+def test_a_folder_of_tooluniverse_may_hold_other_json_but_no_broken_one(tmp_path: Path) -> None:
+    write(tmp_path / "a_tools.json", json.dumps(TOOLS))
+    write(tmp_path / "categories.json", '{"version": 3, "tools": {"a": 1}}')
+    write(tmp_path / "urls.json", '["https://example.org"]')
+    assert [entry.name for entry in read("tooluniverse", tmp_path)] == ["A_search", "B_get"]
+    write(tmp_path / "b_tools.json", "[\n{")
+    assert "b_tools.json cannot be read: line 2 is not JSON" in refused("tooluniverse", tmp_path).message
+    write(tmp_path / "other" / "urls.json", '["https://example.org"]')
+    assert "holds no JSON file with tools" in refused("tooluniverse", tmp_path / "other").message
 
 
 @pytest.mark.parametrize(

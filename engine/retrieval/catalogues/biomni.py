@@ -34,9 +34,9 @@ def read(path: Path) -> Iterator[CatalogueEntry]:
 
 def _entries(path: Path) -> Iterator[CatalogueEntry]:
     package = _installed()
-    if not path.exists() and str(path) == "biomni":
+    if not path.exists() and path.name == "biomni":
         if package is None:
-            raise refuse(path, "the package biomni is not installed", EXPECTED)
+            raise refuse(path, "there is no such file, and the package biomni is not installed", EXPECTED)
         path = package
     found = 0
     for area, where, record in _records(path):

@@ -6,6 +6,7 @@ A suite's row lists the ids of its tools; each becomes an entry with what is sai
 from __future__ import annotations
 
 import csv
+import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -46,7 +47,7 @@ def _entries(path: Path) -> Iterator[CatalogueEntry]:
     # The lists of workflows in this table are longer than the csv module reads by itself.
     csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_FIELD))
     text = read_text(path, EXPECTED)
-    rows = csv.reader(text.splitlines(keepends=True), delimiter="\t")
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter="\t")
     places: dict[str, int] = {}
     width = 0
     try:

@@ -30,20 +30,25 @@ def _entries(path: Path) -> Iterator[CatalogueEntry]:
     if not path.is_dir():
         yield from _file(path)
         return
-    files = sorted([*path.rglob("*.json"), *path.rglob("*.jsonl")])
-    if not files:
-        raise refuse(path, "the folder holds no JSON file", EXPECTED)
-    for file in files:
-        yield from _file(file)
+    found = 0
+    for file in sorted([*path.rglob("*.json"), *path.rglob("*.jsonl")]):
+        for entry in _file(file, only_tools=True):
+            found += 1
+            yield entry
+    if not found:
+        raise refuse(path, "the folder holds no JSON file with tools", EXPECTED)
 
 
-def _file(path: Path) -> Iterator[CatalogueEntry]:
-    text = read_text(path, EXPECTED)
-    for where, record in _records(path, text):
+def _file(path: Path, *, only_tools: bool = False) -> Iterator[CatalogueEntry]:
+    """Yield a file's tools; with `only_tools` a sound file of something else, as the project has some, gives none."""
+    records = list(_records(path, read_text(path, EXPECTED), strict=not only_tools))
+    if only_tools and not any(isinstance(record, dict) and record.get("name") for _, record in records):
+        return
+    for where, record in records:
         yield _entry(path, where, record)
 
 
-def _records(path: Path, text: str) -> Iterator[tuple[str, Any]]:
+def _records(path: Path, text: str, *, strict: bool) -> Iterator[tuple[str, Any]]:
     """Yield (where, record)."""
     if _is_lines(text):
         for number, record in json_lines(path, text, EXPECTED):
@@ -52,6 +57,8 @@ def _records(path: Path, text: str) -> Iterator[tuple[str, Any]]:
     document = json_document(path, text, EXPECTED)
     records = [document] if isinstance(document, dict) else document
     if not isinstance(records, list):
+        if not strict:
+            return
         raise refuse(path, "line 1 does not begin a list of tools", EXPECTED)
     for number, record in enumerate(records, start=1):
         yield f"entry {number}", record

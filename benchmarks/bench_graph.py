@@ -1,0 +1,294 @@
+"""The knowledge graph beside NetworkX: start, memory, neighbourhoods and shortest paths, in the same run.
+
+    python benchmarks/bench_graph.py [--rounds N]
+
+Two graphs: Hetionet's training part from `BIODESK_BENCH_DATA` (or `shared/data` beside the project) where it is at
+hand, and a simulated one of 47,031 nodes and 2.25 million edges with hubs. NetworkX walks its own dictionaries, the
+quickest way it offers; both sides must give the same nodes.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import psutil
+
+from benchmarks.measuring import ROOT, arguments, report, summary, target
+from engine.domain.knowledge import (
+    EDGE_TYPES,
+    NODE_TYPES,
+    SYMMETRIC,
+    EdgeRows,
+    EdgeType,
+    GraphSource,
+    NodeRows,
+    NodeType,
+)
+from engine.knowledge.csr import CsrGraph, open_graph
+from engine.knowledge.paths import best_paths
+from engine.knowledge.queries import neighbourhood
+from engine.knowledge.search import search
+from storage.database import Database
+from storage.graph import DuckGraphStore
+
+NODES, EDGES, SEED = 47_031, 2_250_000, 20_261_121
+TYPES = [EdgeType.INTERACTS_WITH, EdgeType.ASSOCIATED_WITH, EdgeType.BINDS]
+METAEDGES = {"GiG": "interacts_with", "DaG": "associated_with", "CbG": "binds", "Gr>G": "regulates", "CtD": "treats",
+             "GcG": "covaries_with", "AeG": "expressed_in", "GpBP": "involved_in", "GpPW": "involved_in"}  # fmt: skip
+
+
+def main() -> None:
+    """Measure and report."""
+    options = arguments(__doc__, rounds=25)
+    rows: list[dict[str, Any]] = []
+    targets: list[dict[str, Any]] = []
+    notes: list[str] = []
+    with tempfile.TemporaryDirectory(prefix="biodesk-bench-") as folder:
+        here = Path(folder)
+        hetionet = _hetionet()
+        if hetionet is not None:
+            _measure("hetionet_train", _read_hetionet(hetionet), here, options.rounds, rows, targets)
+        else:
+            notes.append(
+                "hetionet_train is not at hand (set BIODESK_BENCH_DATA): only the simulated graph was measured."
+            )
+        _measure("simulated", _simulate(), here, options.rounds, rows, targets, large=True)
+    report("graph", rows, targets, notes, nodes=NODES, edges=EDGES)
+
+
+def _measure(
+    name: str,
+    batches: Iterator[NodeRows | EdgeRows],
+    here: Path,
+    rounds: int,
+    rows: list[dict[str, Any]],
+    targets: list[dict[str, Any]],
+    *,
+    large: bool = False,
+) -> None:
+    made = list(batches)
+    database = Database(here / f"{name}.duckdb")
+    store = DuckGraphStore(database)
+    began = time.perf_counter()
+    store.add(GraphSource(id=name, name=name, kind="generic", files={"x": "0"}), made)
+    rows.append(summary(f"{name}: import into the store", [time.perf_counter() - began], unit="s", digits=2))
+    del made
+    database.close()
+    # Starts and memory are those of a process of its own.
+    first = _child(here, name)
+    later = [_child(here, name) for _ in range(3)]
+    rows.append(summary(f"{name}: first start", [first["seconds"]], unit="s", digits=3))
+    rows.append(summary(f"{name}: later start", [start["seconds"] for start in later], unit="s", digits=3))
+    rows.append(summary(f"{name}: memory after a later start", [start["mb"] for start in later], unit="MB"))
+    rows.append(summary(f"{name}: memory after the first start", [first["mb"]], unit="MB"))
+    database = Database(here / f"{name}.duckdb")
+    graph = open_graph(DuckGraphStore(database), here / name)
+    before, began = _memory(), time.perf_counter()
+    peer = _networkx(graph)
+    peer_mb = _memory() - before
+    rows.append(summary(f"{name}: NetworkX, building", [time.perf_counter() - began], unit="s", digits=2))
+    rows.append(summary(f"{name}: NetworkX, memory", [peer_mb], unit="MB"))
+    if large:
+        targets.append(target("first start at 2.25 million edges", first["seconds"], 3, unit=" s"))
+        targets.append(target("later start", max(start["seconds"] for start in later), 0.1, unit=" s"))
+        targets.append(target("memory beside NetworkX", later[0]["mb"] / peer_mb, 0.1))
+    graph.warm()
+    _walks(name, graph, peer, rounds, rows, targets)
+    _queries(name, graph, rounds, rows)
+    database.close()
+
+
+def _walks(name: str, graph: CsrGraph, peer: Any, rounds: int, rows: list, targets: list) -> None:
+    chance = np.random.default_rng(1)
+    linked = np.flatnonzero(graph.degrees > 0)
+    one = [[int(node)] for node in chance.choice(linked, max(rounds, 25) * 4)]
+    fifty = [chance.choice(linked, 50, replace=False).tolist() for _ in range(max(5, rounds // 3))]
+    for what, seeds, limit in (("from 50 nodes", fifty, 1 / 50), ("from one node", one, 1 / 10)):
+        for kind, types in (("3 edge types", TYPES), ("all edges", None)):
+            walk = _peer_walk(peer, types)
+            for seed in seeds[:3]:
+                assert set(graph.reach(seed, 2, types).tolist()) == walk(seed), "the two must reach the same nodes"
+            ours = _times(lambda seed, types=types: graph.reach(seed, 2, types), seeds)
+            theirs = _times(walk, seeds)
+            rows.append(summary(f"{name}: 2 hops {what}, {kind}", _us(ours), unit="us"))
+            rows.append(summary(f"{name}: the same in NetworkX", _us(theirs), unit="us"))
+            if types is not None:
+                # Totals, because from most single nodes of a sparse graph there is almost nothing to walk.
+                targets.append(
+                    target(f"{name}: 2 hops {what}, {kind}, beside NetworkX", sum(ours) / sum(theirs), limit)
+                )
+    pairs = [(int(a), int(b)) for a, b in chance.choice(linked, (max(rounds, 25) * 4, 2))]
+
+    def peer_path(pair: tuple[int, int]) -> list[int] | None:
+        try:
+            return nx.bidirectional_shortest_path(peer, *pair)
+        except nx.NetworkXNoPath:
+            return None
+
+    for pair in pairs[:50]:
+        ours_found, theirs_found = graph.shortest(*pair, None, "out"), peer_path(pair)
+        assert (ours_found and len(ours_found)) == (theirs_found and len(theirs_found)), "paths must be equally long"
+    ours = _times(lambda pair: graph.shortest(*pair, None, "out"), pairs)
+    theirs = _times(peer_path, pairs)
+    rows.append(summary(f"{name}: shortest path", _us(ours), unit="us"))
+    rows.append(summary(f"{name}: the same in NetworkX", _us(theirs), unit="us"))
+    targets.append(target(f"{name}: shortest path beside NetworkX", sum(ours) / sum(theirs), 2.2))
+
+
+def _queries(name: str, graph: CsrGraph, rounds: int, rows: list) -> None:
+    """What the pages ask: whole answers with names, edges and scores."""
+    chance = np.random.default_rng(2)
+    linked = np.flatnonzero(graph.degrees > 0)
+    nodes = [graph.node(int(number)) for number in chance.choice(linked, rounds)]
+    began = time.perf_counter()
+    search(graph, "warm")
+    rows.append(summary(f"{name}: building the search index", [time.perf_counter() - began], unit="s", digits=2))
+    typed = [text for node in nodes for text in (node.name, node.name[:5], _mistyped(node.name), node.id)]
+    rows.append(summary(f"{name}: search", _ms(_times(lambda text: search(graph, text), typed)), unit="ms"))
+    ids = [node.id for node in nodes]
+    for hops in (1, 2):
+        times = _times(lambda node_id, hops=hops: neighbourhood(graph, [node_id], hops), ids)
+        rows.append(summary(f"{name}: neighbourhood, {hops} hops, in full", _ms(times), unit="ms"))
+    ends = list(zip(ids, ids[1:], strict=False))
+    times = _times(lambda pair: best_paths(graph, *pair), ends)
+    rows.append(summary(f"{name}: best supported paths", _ms(times), unit="ms"))
+
+
+def _peer_walk(peer: Any, types: list[EdgeType] | None) -> Callable[[list[int]], set[int]]:
+    wanted = None if types is None else set(types)
+
+    def walk(seeds: list[int]) -> set[int]:
+        seen = set(seeds)
+        edge = list(seen)
+        for _ in range(2):
+            fresh = []
+            for node in edge:
+                for neighbours in (peer._succ[node], peer._pred[node]):
+                    for other, links in neighbours.items():
+                        if other not in seen and (wanted is None or any(d["type"] in wanted for d in links.values())):
+                            seen.add(other)
+                            fresh.append(other)
+            edge = fresh
+        return seen
+
+    return walk
+
+
+def _networkx(graph: CsrGraph) -> Any:
+    """The same graph in NetworkX; a symmetric edge in both directions, so that its directed search may take it."""
+    peer: Any = nx.MultiDiGraph()
+    for node in graph.named_nodes():
+        peer.add_node(node.number, name=node.name, type=node.type)
+    alike = {code for code, kind in enumerate(EDGE_TYPES) if kind in SYMMETRIC}
+    for a, b, code in zip(graph.heads.tolist(), graph.tails.tolist(), graph.edge_codes.tolist(), strict=True):
+        peer.add_edge(a, b, type=EDGE_TYPES[code])
+        if code in alike:
+            peer.add_edge(b, a, type=EDGE_TYPES[code])
+    return peer
+
+
+def _simulate() -> Iterator[NodeRows | EdgeRows]:
+    """Nodes of 11 types and edges of 24 types; a few nodes have thousands of edges, as in Hetionet."""
+    chance = np.random.default_rng(SEED)
+    nodes = NodeRows()
+    for number, kind in enumerate(chance.integers(0, 11, NODES).tolist()):
+        nodes.add(f"Node::{number}", NODE_TYPES[kind], f"Simulated node {number}")
+    yield nodes
+    share = 1 / np.arange(1, NODES + 1) ** 0.6
+    names = np.array(nodes.ids, dtype=object)[chance.permutation(NODES)]
+    ends = [names[chance.choice(NODES, EDGES, p=share / share.sum())] for _ in range(2)]
+    kinds = [kind for kind in EDGE_TYPES if kind not in SYMMETRIC][:21] + TYPES[:1] + [EdgeType.RESEMBLES, EdgeType.ASSOCIATED_WITH]  # fmt: skip
+    chosen = chance.integers(0, len(kinds), EDGES).tolist()
+    for first in range(0, EDGES, 50_000):
+        part = slice(first, first + 50_000)
+        types = [kinds[code] for code in chosen[part]]
+        relations = [f"r{code}" for code in chosen[part]]
+        yield EdgeRows(ends[0][part].tolist(), types, ends[1][part].tolist(), relations, [None] * len(types))
+
+
+def _hetionet() -> Path | None:
+    given = os.environ.get("BIODESK_BENCH_DATA", "")
+    root = Path(given).expanduser() if given else ROOT.parent / "shared" / "data"
+    folder = root / "hetionet_train"
+    return folder if (folder / "edges.sif.gz").is_file() else None
+
+
+def _read_hetionet(folder: Path) -> Iterator[NodeRows | EdgeRows]:
+    nodes, edges = NodeRows(), EdgeRows()
+    kinds = {"Gene": NodeType.GENE, "Disease": NodeType.DISEASE, "Compound": NodeType.DRUG, "Pathway": NodeType.PATHWAY}
+    for line in gzip.open(folder / "nodes.tsv.gz", "rt", encoding="utf-8").read().splitlines()[1:]:
+        node_id, name, kind = line.split("\t")
+        nodes.add(node_id, kinds.get(kind, NodeType.GO_TERM), name)
+    for line in gzip.open(folder / "edges.sif.gz", "rt", encoding="utf-8").read().splitlines()[1:]:
+        source, kind, tail = line.split("\t")
+        edges.add(source, EdgeType(METAEDGES.get(kind, "causes")), tail, kind)
+    yield nodes
+    yield edges
+
+
+def _child(here: Path, name: str) -> dict[str, float]:
+    """Open the graph in a new process; return the seconds it took and how much memory it came to."""
+    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    told = subprocess.run(
+        [sys.executable, __file__, "--child", str(here), name],
+        check=True,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    return json.loads(told.stdout.splitlines()[-1])
+
+
+def _open_and_tell(here: Path, name: str) -> None:
+    database = Database(here / f"{name}.duckdb")
+    store = DuckGraphStore(database)
+    before, began = _memory(), time.perf_counter()
+    graph = open_graph(store, here / name)
+    seconds = time.perf_counter() - began
+    graph.reach([0], 2)
+    print(json.dumps({"seconds": seconds, "mb": _memory() - before}))
+    database.close()
+
+
+def _memory() -> float:
+    return psutil.Process().memory_info().rss / 1e6
+
+
+def _mistyped(name: str) -> str:
+    return name[:2] + name[3:2:-1] + name[4:] if len(name) > 4 else name
+
+
+def _times(call: Callable[[Any], Any], questions: list[Any]) -> list[float]:
+    call(questions[0])
+    found = []
+    for question in questions:
+        began = time.perf_counter()
+        call(question)
+        found.append(time.perf_counter() - began)
+    return found
+
+
+def _us(seconds: list[float]) -> list[float]:
+    return [value * 1e6 for value in seconds]
+
+
+def _ms(seconds: list[float]) -> list[float]:
+    return [value * 1e3 for value in seconds]
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--child"]:
+        _open_and_tell(Path(sys.argv[2]), sys.argv[3])
+    else:
+        main()
