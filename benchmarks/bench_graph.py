@@ -10,6 +10,7 @@ quickest way it offers; both sides must give the same nodes.
 from __future__ import annotations
 
 import gzip
+import itertools
 import json
 import os
 import subprocess
@@ -160,7 +161,7 @@ def _queries(name: str, graph: CsrGraph, rounds: int, rows: list) -> None:
     for hops in (1, 2):
         times = _times(lambda node_id, hops=hops: neighbourhood(graph, [node_id], hops), ids)
         rows.append(summary(f"{name}: neighbourhood, {hops} hops, in full", _ms(times), unit="ms"))
-    ends = list(zip(ids, ids[1:], strict=False))
+    ends = list(itertools.pairwise(ids))
     times = _times(lambda pair: best_paths(graph, *pair), ends)
     rows.append(summary(f"{name}: best supported paths", _ms(times), unit="ms"))
 
@@ -208,7 +209,8 @@ def _simulate() -> Iterator[NodeRows | EdgeRows]:
     share = 1 / np.arange(1, NODES + 1) ** 0.6
     names = np.array(nodes.ids, dtype=object)[chance.permutation(NODES)]
     ends = [names[chance.choice(NODES, EDGES, p=share / share.sum())] for _ in range(2)]
-    kinds = [kind for kind in EDGE_TYPES if kind not in SYMMETRIC][:21] + TYPES[:1] + [EdgeType.RESEMBLES, EdgeType.ASSOCIATED_WITH]  # fmt: skip
+    kinds = [kind for kind in EDGE_TYPES if kind not in SYMMETRIC][:21]
+    kinds += [EdgeType.INTERACTS_WITH, EdgeType.RESEMBLES, EdgeType.ASSOCIATED_WITH]
     chosen = chance.integers(0, len(kinds), EDGES).tolist()
     for first in range(0, EDGES, 50_000):
         part = slice(first, first + 50_000)
@@ -227,14 +229,18 @@ def _hetionet() -> Path | None:
 def _read_hetionet(folder: Path) -> Iterator[NodeRows | EdgeRows]:
     nodes, edges = NodeRows(), EdgeRows()
     kinds = {"Gene": NodeType.GENE, "Disease": NodeType.DISEASE, "Compound": NodeType.DRUG, "Pathway": NodeType.PATHWAY}
-    for line in gzip.open(folder / "nodes.tsv.gz", "rt", encoding="utf-8").read().splitlines()[1:]:
+    for line in _lines(folder / "nodes.tsv.gz"):
         node_id, name, kind = line.split("\t")
         nodes.add(node_id, kinds.get(kind, NodeType.GO_TERM), name)
-    for line in gzip.open(folder / "edges.sif.gz", "rt", encoding="utf-8").read().splitlines()[1:]:
+    for line in _lines(folder / "edges.sif.gz"):
         source, kind, tail = line.split("\t")
         edges.add(source, EdgeType(METAEDGES.get(kind, "causes")), tail, kind)
     yield nodes
     yield edges
+
+
+def _lines(path: Path) -> list[str]:
+    return gzip.decompress(path.read_bytes()).decode().splitlines()[1:]
 
 
 def _child(here: Path, name: str) -> dict[str, float]:
@@ -270,12 +276,16 @@ def _mistyped(name: str) -> str:
 
 
 def _times(call: Callable[[Any], Any], questions: list[Any]) -> list[float]:
+    """Seconds for each question: the best of three, so that what else the machine does counts little."""
     call(questions[0])
     found = []
     for question in questions:
-        began = time.perf_counter()
-        call(question)
-        found.append(time.perf_counter() - began)
+        best = float("inf")
+        for _ in range(3):
+            began = time.perf_counter()
+            call(question)
+            best = min(best, time.perf_counter() - began)
+        found.append(best)
     return found
 
 

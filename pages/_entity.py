@@ -17,6 +17,8 @@ ENTITY = "entity"
 TRAIL = "entity_trail"
 STARTS = ("EGFR", "TP53", "imatinib", "breast cancer", "T cell")
 _HITS = 12
+HEIGHT = 390
+"""Of drawing and table, in pixels: both are whole on a screen of 1280x800."""
 
 
 def entity_in_focus() -> str:
@@ -54,7 +56,9 @@ def _search(engine: Engine) -> None:
     text = st.text_input(
         "Find an entity",
         key="entity_search",
-        placeholder="A gene, drug, disease, pathway, cell type or identifier, e.g. HER2, imatinib, GO:0006915",
+        label_visibility="collapsed",
+        icon=":material/search:",
+        placeholder="Find a gene, drug, disease, pathway, cell type or identifier, e.g. HER2, imatinib, GO:0006915",
     )
     if not text.strip():
         return
@@ -96,16 +100,16 @@ def _entity(engine: Engine, node: Any) -> None:
         st.subheader(plain(node.name), width="content")
         st.badge(node.type.value.replace("_", " "), color="blue")
         st.caption(plain(node.id), width="content")
-    if node.aliases:
-        st.caption(plain("Also called " + ", ".join(node.aliases[:12])))
-    if node.xrefs:
-        st.caption(plain("Elsewhere " + ", ".join(node.xrefs[:8])))
+        if node.aliases:
+            elsewhere = f"Elsewhere: {', '.join(node.xrefs[:8])}" if node.xrefs else None
+            named = shortened("also " + ", ".join(node.aliases[:12]), 90)
+            st.caption(plain(named), width="content", help=plain(elsewhere) if elsewhere else None)
     found = _filtered(engine, node)
     if found is None:
         return
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        clicked = draw_network(found)
+        clicked = draw_network(found, height=HEIGHT)
         rest = found.reached - len(found.nodes)
         more = (
             f" {counted(rest, 'more entity').replace('entitys', 'entities')} left out: {_types(found)}."
@@ -160,14 +164,15 @@ def _filtered(engine: Engine, node: Any) -> Neighbourhood | None:
     if not kinds:
         st.caption("Nothing is linked to this entity.")
         return None
-    left, middle, right = st.columns([4, 3, 2], vertical_alignment="bottom")
+    left, middle, right = st.columns([6, 3, 2], vertical_alignment="center")
     with left:
         picked = st.pills(
             "Show",
             kinds,
             selection_mode="multi",
-            format_func=lambda kind: f"{kind.replace('_', ' ')} ({whole.reached_by_type[kind]:,})",
+            format_func=lambda kind: f"{kind.replace('_', ' ')} {whole.reached_by_type[kind]:,}",
             key=f"kinds_{node.id}",
+            label_visibility="collapsed",
         )
     with middle:
         edges = st.multiselect(
@@ -175,11 +180,17 @@ def _filtered(engine: Engine, node: Any) -> Neighbourhood | None:
             _edge_kinds(engine, node),
             format_func=lambda kind: kind.replace("_", " "),
             key=f"edges_{node.id}",
-            placeholder="all",
+            placeholder="All relations",
+            label_visibility="collapsed",
         )
     with right:
         hops = st.segmented_control(
-            "Steps", [1, 2], default=1, key=f"hops_{node.id}", help="How far from the entity the drawing reaches"
+            "Steps",
+            [1, 2],
+            default=1,
+            key=f"hops_{node.id}",
+            format_func=lambda count: counted(count, "step"),
+            label_visibility="collapsed",
         )
     found: list[Neighbourhood] = []
     asked = {
@@ -223,7 +234,7 @@ def _table(found: Neighbourhood, node: Any) -> str:
     event = st.dataframe(
         frame,
         hide_index=True,
-        height=460,
+        height=HEIGHT,
         key=f"near_{node.id}",
         on_select="rerun",
         selection_mode="single-row",

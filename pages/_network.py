@@ -51,7 +51,7 @@ _TEXT = {"light": "#1b2528", "dark": "#e6ecee"}
 _LINE = {"light": "#b7c2c6", "dark": "#4a5a60"}
 
 
-def draw_network(found: Neighbourhood, *, height: int = 460) -> str:
+def draw_network(found: Neighbourhood, *, height: int) -> str:
     """Draw the nodes and edges and return the id of the node that was clicked, or "".
 
     The component reports only clicked nodes; edges are read from the table beside it.

@@ -21,22 +21,20 @@ def draw(engine: Engine) -> None:
     """Draw the tabs; the graph is opened with the first of them."""
     with st.spinner("Opening the knowledge graph..."):
         engine.knowledge.view()
-    explore, paths, check, bring, size = st.tabs(
-        ["Explore", "Paths", "Check a text", "Import", "Statistics"], key="graph_tabs"
-    )
-    with explore:
-        draw_explorer(engine)
-    with paths:
-        draw_paths(engine)
-    with check:
-        draw_text_check(engine)
-    with bring:
-        draw_import(engine)
-    with size:
-        draw_statistics(engine)
+    # Only the tab that is open is computed: statistics and paths cost time that a walk through the graph should not.
+    names = {
+        "Explore": draw_explorer,
+        "Paths": draw_paths,
+        "Check a text": draw_text_check,
+        "Import": draw_import,
+        "Statistics": draw_statistics,
+    }
+    for tab, draw_tab in zip(st.tabs(list(names), key="graph_tabs", on_change="rerun"), names.values(), strict=True):
+        if tab.open:
+            with tab:
+                draw_tab(engine)
 
 
 if inside_frame():
-    st.title("Knowledge Graph")
-    st.caption("What is known of genes, drugs, diseases, pathways and cells, and who states it.")
+    st.title("Knowledge Graph", help="What is known of genes, drugs, diseases, pathways and cells, and who states it.")
     run_page(draw)

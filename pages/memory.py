@@ -19,19 +19,17 @@ if TYPE_CHECKING:
 
 def draw(engine: Engine) -> None:
     """Draw the tabs."""
-    past, facts, talk, planner, transfer = st.tabs(
-        ["Past analyses", "Facts", "Conversation", "What the planner sees", "Export and import"], key="memory_tabs"
-    )
-    with past:
-        draw_episodes(engine)
-    with facts:
-        draw_facts(engine)
-    with talk:
-        draw_conversation(engine)
-    with planner:
-        draw_context(engine)
-    with transfer:
-        draw_transfer(engine)
+    names = {
+        "Past analyses": draw_episodes,
+        "Facts": draw_facts,
+        "Conversation": draw_conversation,
+        "What the planner sees": draw_context,
+        "Export and import": draw_transfer,
+    }
+    for tab, draw_tab in zip(st.tabs(list(names), key="memory_tabs", on_change="rerun"), names.values(), strict=True):
+        if tab.open:
+            with tab:
+                draw_tab(engine)
 
 
 if inside_frame():

@@ -88,7 +88,9 @@ class _Reader:
             number = self.ids[node_id]
             known = self.named.get(number)
             if known is None:
-                self.named[number] = Named(kind, name or node_id, unique(aliases), unique(xrefs))
+                self.named[number] = Named(
+                    kind, name or node_id, unique(aliases) if aliases else [], unique(xrefs) if xrefs else []
+                )
             else:
                 known.aliases = unique([*known.aliases, *([name] if name not in ("", known.name) else []), *aliases])
                 known.xrefs = unique([*known.xrefs, *xrefs])

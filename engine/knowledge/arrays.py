@@ -44,10 +44,11 @@ def load(folder: Path, about: Mapping[str, Any]) -> Arrays | None:
         layout = json.loads((folder / _LAYOUT).read_text(encoding="utf-8"))
         if layout["format"] != _FORMAT or layout["order"] != sys.byteorder or layout["about"] != dict(about):
             return None
-        data = _map(folder / _DATA)
+        data, mapped = _map(folder / _DATA)
         if len(data) != layout["bytes"] or _checksum(data, layout) != layout["checksum"]:
             _log.warning("The graph's cache in %s is damaged and is made again.", folder)
             return None
+        _let_go(mapped)
         return {name: _view(data, *place) for name, place in layout["arrays"].items()}
     except FileNotFoundError:
         return None
@@ -85,7 +86,7 @@ def save(folder: Path, arrays: Arrays, about: Mapping[str, Any]) -> None:
             "arrays": places,
             "bytes": end,
         }
-        layout["checksum"] = _checksum(_map(making / _DATA), layout)
+        layout["checksum"] = _checksum(_map(making / _DATA)[0], layout)
         (making / _LAYOUT).write_text(json.dumps(layout), encoding="utf-8")
         shutil.rmtree(folder, ignore_errors=True)
         making.rename(folder)
@@ -139,12 +140,20 @@ class Texts:
         return np.frombuffer(b"".join(encoded), dtype=np.uint8), ends
 
 
-def _map(path: Path) -> np.ndarray:
-    """Return a file's bytes, mapped."""
+def _map(path: Path) -> tuple[np.ndarray, mmap.mmap | None]:
+    """Return a file's bytes, mapped, and the mapping (none for an empty file)."""
     with path.open("rb") as handle:
         if not os.fstat(handle.fileno()).st_size:
-            return np.empty(0, dtype=np.uint8)
-        return np.frombuffer(mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ), dtype=np.uint8)
+            return np.empty(0, dtype=np.uint8), None
+        mapped = mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ)
+        return np.frombuffer(mapped, dtype=np.uint8), mapped
+
+
+def _let_go(mapped: mmap.mmap | None) -> None:
+    """Give back the pages that only the checksum has read; those that are used come again from the system's cache."""
+    if mapped is not None and hasattr(mmap, "MADV_DONTNEED"):
+        with contextlib.suppress(OSError):
+            mapped.madvise(mmap.MADV_DONTNEED)
 
 
 def _view(data: np.ndarray, dtype: str, shape: list[int], offset: int) -> np.ndarray:

@@ -12,19 +12,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from engine.domain.knowledge import EdgeType, Mention, Node, NodeType
+from engine.domain.knowledge import Mention, Node
 from engine.knowledge.claims_clauses import Clause, clauses_of
 from engine.knowledge.claims_frames import hedged, negations, split_frame, split_tail, tail_denies
-from engine.knowledge.claims_predicates import (
-    DRUGS,
-    GENES,
-    PLACES,
-    PROCESSES,
-    SIGNS,
-    Sense,
-    classify,
-    denies,
-)
+from engine.knowledge.claims_predicates import Sense, denies
+from engine.knowledge.claims_readings import readings_of, resolve, turned
+from engine.knowledge.claims_sentences import Sentence, split_sentences
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,60 +41,6 @@ class Statement:
     hedged: bool = False
     other: Statement | None = None
     """Another reading of the same words, where a name is of entities of different types."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sentence:
-    """A sentence of a text, from character `start` to `end`."""
-
-    text: str
-    start: int
-    end: int
-
-
-_END = re.compile(
-    r"[.!?\u3002\uff01\uff1f]+[\"'\u201d\u2019)\]]*(?=\s+[\"'\u201c\u2018(\[]?[^\sa-z])|[\u3002\uff01\uff1f]|\n\s*\n|\n(?=\s*(?:[-*\u2022]|\d+[.)])\s)"
-)
-_ABBREVIATION = re.compile(
-    r"(?:\b(?:e\.g|i\.e|et al|cf|vs|approx|resp|fig|figs|tab|eq|ref|refs|dr|mr|mrs|ms|prof|st|no|nos|vol|pp|sp|spp|ca|"
-    r"etc|al|inc|ltd|dept|est|incl|viz)|\b[A-Z])\.$",
-    re.IGNORECASE,
-)
-_MAX_SENTENCE = 4000
-"""Characters; a longer run without an end is cut, so that no pattern has to read a whole file."""
-
-
-def split_sentences(text: str, mentions: Sequence[Mention] = ()) -> list[Sentence]:
-    """Cut a text into sentences; full stops inside an entity's name, a number or an abbreviation end nothing."""
-    inside = _inside(mentions)
-    sentences: list[Sentence] = []
-    start = 0
-    for match in _END.finditer(text):
-        end = match.end()
-        if match.start() in inside or _ABBREVIATION.search(text[max(start, end - 8) : end]):
-            continue
-        _add_sentence(sentences, text, start, end)
-        start = end
-    _add_sentence(sentences, text, start, len(text))
-    return sentences
-
-
-def _inside(mentions: Sequence[Mention]) -> set[int]:
-    return {position for m in mentions if "." in m.text or "?" in m.text for position in range(m.start, m.end)}
-
-
-def _add_sentence(sentences: list[Sentence], text: str, start: int, end: int) -> None:
-    while start < end:
-        stop = min(end, start + _MAX_SENTENCE)
-        if stop < end:
-            space = text.rfind(" ", start + 1, stop)
-            stop = space if space > start else stop
-        part = text[start:stop]
-        stripped = part.strip()
-        if stripped:
-            begin = start + part.index(stripped[0])
-            sentences.append(Sentence(stripped, begin, begin + len(stripped)))
-        start = stop
 
 
 def statements(text: str, mentions: Sequence[Mention]) -> Iterator[tuple[Sentence, list[Statement]]]:
@@ -155,8 +94,8 @@ def sentence_statements(sentence: Sentence, mentions: list[Mention], previous: S
     found: list[Statement] = []
     for number, clause in enumerate(clauses):
         turns = flip if number == 0 or clause.elided else 0
-        for one, two, words, turned in _pairs(clauses, number, mentions, found):
-            made = _statement(sentence, one, two, words, turns + turned, unsure=unsure)
+        for one, two, words, denied in _pairs(clauses, number, mentions, found):
+            made = _statement(sentence, one, two, words, turns + denied, unsure=unsure)
             if made is None and not (found or number + 1 < len(clauses)):
                 made = Statement(sentence.text, (one, two), hedged=unsure)
             if made is not None:
@@ -177,7 +116,7 @@ def _plain(text: str) -> str:
 
 
 _PLAIN = {0x2019: "'", 0x2018: "'", 0x02BC: "'", 0x201C: '"', 0x201D: '"', 0x2011: "-", 0x2010: "-", 0x00A0: " ",
-          **{code: " " for code in (*range(32), 127)}, ord("@"): " "}  # fmt: skip
+          **dict.fromkeys((*range(32), 127), " "), ord("@"): " "}  # fmt: skip
 _APPOSITION = re.compile(r"\s*[,(\[=/-]?\s*(?:[\w.]+\s+){0,3}[\"'(\[:]*\s*$")
 
 
@@ -235,7 +174,7 @@ def _pairs(
         best: tuple[float, int] | None = None
         for rank, other in enumerate(others):
             words = clause.masked(other, member, inherited=other)
-            sense = _resolve(mentions[other], mentions[member], words)
+            sense = resolve(mentions[other], mentions[member], words)
             if sense is None:
                 continue
             score = sense[1] - 0.01 * rank
@@ -249,7 +188,7 @@ def _pairs(
 
 
 def _resolved_by_words(mentions: list[Mention], one: int, two: int, words: str) -> bool:
-    resolved = _resolve(mentions[one], mentions[two], words)
+    resolved = resolve(mentions[one], mentions[two], words)
     return resolved is not None and resolved[0].recognised
 
 
@@ -261,7 +200,7 @@ def _within(clause: Clause, mentions: list[Mention]) -> Iterator[tuple[Mention, 
         for a in range(min(len(groups), 4)):
             for b in range(a + 1, min(len(groups), 5)):
                 one, two = groups[a][0], groups[b][0]
-                sense = _resolve(mentions[one], mentions[two], clause.masked(one, two))
+                sense = resolve(mentions[one], mentions[two], clause.masked(one, two))
                 if sense is not None:
                     weak = min(mentions[one].score, mentions[two].score)
                     scored.append((sense[1] + 0.5 * weak - 0.1 * (b - a) - 0.05 * a, a, b))
@@ -285,13 +224,13 @@ def _neighbours(clauses: list[Clause], number: int) -> list[int]:
 def _statement(
     sentence: Sentence, one: Mention, two: Mention, words: str, turns: int, *, unsure: bool
 ) -> Statement | None:
-    readings = _readings(one, two, words)
+    readings = readings_of(one, two, words)
     made: Statement | None = None
     for sense, _, first, second in reversed(readings):
         count = turns + negations(words) + denies(words, sense, first[0].type, second[0].type)
         negated = sense.none or count % 2 == 1
         subject, object_ = Argument(one, first), Argument(two, second)
-        if _turned(sense, first[0].type, second[0].type):
+        if turned(sense, first[0].type, second[0].type):
             subject, object_ = object_, subject
         made = Statement(sentence.text, (one, two), subject, object_, sense, negated, unsure, made)
     return made
@@ -309,7 +248,7 @@ def _with_whole_sentence(
         mark = "@1" if mention is one else "@2" if mention is two else "@x"
         words = words[: mention.start - sentence.start] + mark + words[mention.end - sentence.start :]
     words = words[begin:]
-    resolved = _resolve(one, two, words)
+    resolved = resolve(one, two, words)
     if resolved is None or not resolved[0].recognised:
         return made
     again = _statement(sentence, one, two, words, 0, unsure=made.hedged)
@@ -334,67 +273,10 @@ def _single(
             if other.node.id == mention.node.id:
                 continue
             words = "@1 " + clause.masked(-1, clause.groups[0][0])
-            resolved = _resolve(other, mention, words)
+            resolved = resolve(other, mention, words)
             made = _statement(sentence, other, mention, words, flip, unsure=unsure)
             if resolved and made and (best is None or resolved[1] - 0.01 * rank > best[0]):
                 best = (resolved[1] - 0.01 * rank, made)
         if best is not None:
             return best[1]
     return Statement(sentence.text, (mention,), hedged=unsure)
-
-
-_Resolved = tuple[Sense, float, tuple[Node, ...], tuple[Node, ...]]
-
-
-def _resolve(one: Mention, two: Mention, words: str) -> _Resolved | None:
-    """Return the reading that fits the words and the types of some namesakes best, or None."""
-    readings = _readings(one, two, words)
-    return readings[0] if readings else None
-
-
-def _readings(one: Mention, two: Mention, words: str) -> list[_Resolved]:
-    """Return the best reading and at most one other that fits nearly as well: sense, score, namesakes of either."""
-    found: list[_Resolved] = []
-    for rank_one, kind_one in enumerate(_kinds(one)):
-        for rank_two, kind_two in enumerate(_kinds(two)):
-            sense = classify(words, kind_one, kind_two)
-            if sense is None:
-                continue
-            score = 1.0 + sense.recognised - 0.02 * (rank_one + rank_two)
-            pair = {kind_one, kind_two}
-            if (sense.type is EdgeType.CAUSES and NodeType.DISEASE in pair) or (pair & GENES and pair & SIGNS):
-                score -= 0.3
-            if sense.recognised and pair & DRUGS and NodeType.SIDE_EFFECT in pair and sense.type is EdgeType.CAUSES:
-                score += 0.05  # what drugs cause are side effects, even where a symptom has the same name
-            found.append((sense, score, options_for(one, kind_one), options_for(two, kind_two)))
-    found.sort(key=lambda reading: -reading[1])
-    return [reading for reading in found[:2] if reading[1] >= found[0][1] - 0.4]
-
-
-def _kinds(mention: Mention) -> list[NodeType]:
-    return list(dict.fromkeys(node.type for node in (mention.node, *mention.alternatives)))
-
-
-_FAMILIES = (GENES, PROCESSES, SIGNS, PLACES)
-
-
-def options_for(mention: Mention, kind: NodeType) -> tuple[Node, ...]:
-    """Return the namesakes of a type, then those of types that stand in the same relations."""
-    nodes = (mention.node, *mention.alternatives)
-    family = next((f for f in _FAMILIES if kind in f), frozenset({kind}))
-    return (*(n for n in nodes if n.type is kind), *(n for n in nodes if n.type is not kind and n.type in family))
-
-
-def _turned(sense: Sense, first: NodeType, second: NodeType) -> bool:
-    """Return True when the entity named second is the source of the edge that the statement asserts."""
-    if first in GENES and second in GENES:
-        return sense.reverse
-    if sense.type in {EdgeType.UPREGULATES, EdgeType.DOWNREGULATES, EdgeType.BINDS}:
-        return first in GENES
-    if sense.type in {EdgeType.EXPRESSED_IN, EdgeType.ASSOCIATED_WITH, EdgeType.MARKER_OF, EdgeType.INVOLVED_IN}:
-        return second in GENES
-    if sense.type is EdgeType.INCLUDES:
-        return second is NodeType.DRUG_CLASS
-    if sense.type in {EdgeType.PRESENTS, EdgeType.LOCATED_IN}:
-        return second is NodeType.DISEASE
-    return second in DRUGS and first not in DRUGS or (second is NodeType.DISEASE and first in PROCESSES)

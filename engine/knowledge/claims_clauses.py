@@ -57,7 +57,7 @@ class Clause:
     """Members that a list denies: `A but not B`."""
 
     def masked(self, one: int, two: int, *, inherited: int | None = None) -> str:
-        """Return the words with `one` as `@1`, `two` as `@2` and other entities as `@x`; an inherited one is put first."""
+        """Return the words with `one` as `@1`, `two` as `@2`, others as `@x`; an inherited entity is put first."""
 
         def mark(match: re.Match[str]) -> str:
             number = int(match.group(1))

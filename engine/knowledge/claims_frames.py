@@ -144,7 +144,7 @@ def split_frame(head: str) -> tuple[str, str, int]:
 
 
 def _reach(governing: str) -> str:
-    """Return the last stretch of a governing clause that says something: `as I said, there is no evidence` -> its end."""
+    """Return the last stretch of a governing clause that says something."""
     parts = [part for part in re.split(r"[:;,\u2013\u2014]", governing) if len(part.split()) > 1]
     if not parts:
         return governing

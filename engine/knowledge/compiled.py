@@ -11,25 +11,34 @@ import numpy as np
 from numba import types  # noqa: TID253
 
 _I2, _I4, _I8 = types.int16, types.int32, types.int64
-
-
-def _fixed(kind):
-    """An array that is only read, as memory-mapped ones are."""
-    return types.Array(kind, 1, "C", readonly=True)
-
+_NUMBERS = types.Array(_I4, 1, "C", readonly=True)
+"""An array that is only read, as memory-mapped ones are."""
 
 _FEW = 64
 """Fewer than one node in this many are sorted; more are read off the marks."""
 
-_WIDTHS = (_I4, _I8)
-"""Graphs of more than 2^31 edges need the wider offsets."""
+
+@numba.njit([types.void(_I8, _I2[::1], _I4[::1], _I2[::1])], cache=True, nogil=True)
+def _hand_over(count, steps, queue, distances):
+    """Put the nodes reached into ascending order, with their distances, and clear the marks."""
+    nodes = len(steps)
+    if count * _FEW < nodes:
+        queue[:count].sort()
+        for place in range(count):
+            distances[place] = steps[queue[place]]
+            steps[queue[place]] = -1
+    else:
+        place = 0
+        for node in range(nodes):
+            if steps[node] >= 0:
+                queue[place] = node
+                distances[place] = steps[node]
+                steps[node] = -1
+                place += 1
 
 
 @numba.njit(
-    [
-        _I8(_fixed(p), _fixed(_I4), _I8, _I4[::1], _fixed(_I4), _fixed(_I4), _I8, _I2[::1], _I4[::1], _I2[::1])
-        for p in _WIDTHS
-    ],
+    [_I8(_NUMBERS, _NUMBERS, _I8, _I4[::1], _NUMBERS, _NUMBERS, _I8, _I2[::1], _I4[::1], _I2[::1])],
     cache=True,
     nogil=True,
 )
@@ -63,29 +72,12 @@ def walk(offsets, near, slots, seeds, low, high, hops, steps, queue, distances):
         if count == end:
             break
         begin = end
-    if count * _FEW < nodes:
-        queue[:count].sort()
-        for place in range(count):
-            distances[place] = steps[queue[place]]
-            steps[queue[place]] = -1
-    else:
-        place = 0
-        for node in range(nodes):
-            if steps[node] >= 0:
-                queue[place] = node
-                distances[place] = steps[node]
-                steps[node] = -1
-                place += 1
+    _hand_over(count, steps, queue, distances)
     return count
 
 
 @numba.njit(
-    [
-        types.UniTuple(_I8, 2)(
-            _fixed(p), _fixed(_I4), _I8, _fixed(_I4), _fixed(_I4), _I8, _I8, _I4[::1], _I4[::1], _I4[::1]
-        )
-        for p in _WIDTHS
-    ],
+    [types.UniTuple(_I8, 2)(_NUMBERS, _NUMBERS, _I8, _NUMBERS, _NUMBERS, _I8, _I8, _I4[::1], _I4[::1], _I4[::1])],
     cache=True,
     nogil=True,
 )
@@ -109,10 +101,9 @@ def _expand(offsets, near, slots, low, high, begin, end, mine, theirs, queue):
 @numba.njit(
     [
         _I8(
-            _fixed(p), _fixed(_I4), _I8, _I8, _I8, _fixed(_I4), _fixed(_I4), _fixed(_I4), _fixed(_I4), _I8,
+            _NUMBERS, _NUMBERS, _I8, _I8, _I8, _NUMBERS, _NUMBERS, _NUMBERS, _NUMBERS, _I8,
             _I4[::1], _I4[::1], _I4[::1], _I4[::1], _I4[::1],
         )
-        for p in _WIDTHS
     ],
     cache=True,
     nogil=True,

@@ -13,23 +13,32 @@ label is always found here, from edges.
 from __future__ import annotations
 
 import time
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engine.domain.findings import Finding, Grounding
-from engine.domain.knowledge import OPPOSITE, SYMMETRIC, Claim, ClaimCheck, Edge, EdgeType, EvidenceEdge, Node, NodeType
-from engine.knowledge.claims import Sentence, Statement, statements
-from engine.knowledge.claims_predicates import direction
+from engine.domain.knowledge import OPPOSITE, SYMMETRIC, Claim, ClaimCheck, Edge, EdgeType, EvidenceEdge, Mention, Node
+from engine.knowledge.claims import Statement, statements
+from engine.knowledge.claims_directions import direction
+from engine.knowledge.claims_predicates import asserts_relation
+from engine.knowledge.claims_sentences import Sentence
 from engine.knowledge.grounding_findings import FindingMatch, Number, match_findings, numbers
-from engine.knowledge.grounding_paths import PathFinder, Support, path_rows
+from engine.knowledge.grounding_paths import PathFinder, Support
+from engine.knowledge.grounding_words import (
+    edge_evidence,
+    edge_words,
+    finding_evidence,
+    path_evidence,
+    relation_words,
+    says,
+    sources,
+)
 from engine.knowledge.linking import UNKNOWN_ID, EntityLinker
 from engine.knowledge.view import GraphView
 from engine.ports import ChatModel
 
 SCORES: dict[Grounding, float] = {"grounded": 1.0, "inferred": 0.5, "ungrounded": 0.0, "contradicted": -1.0}
-_MAX_PATHS = 3
-"""Paths shown with an inferred claim."""
-_MAX_EDGES = 5
 _DENIED_BY: dict[EdgeType, frozenset[EdgeType]] = {
     **{kind: frozenset({opposite}) for kind, opposite in OPPOSITE.items()},
     EdgeType.EXPRESSED_IN: frozenset({EdgeType.ABSENT_IN}),
@@ -80,11 +89,10 @@ def check_text(
 
         read = reread(read, linker, model)
     context = _Context(view, PathFinder(view), findings)
+    starts = [mention.start for mention in mentions]
     claims: list[Claim] = []
     for sentence, stated in read:
-        spans = [(m.start - sentence.start, m.end - sentence.start) for m in mentions
-                 if sentence.start <= m.start < sentence.end] if any(c.isdigit() for c in sentence.text) else []  # fmt: skip
-        wanted = numbers(sentence.text, spans) if spans or any(c.isdigit() for c in sentence.text) else []
+        wanted = _numbers_of(sentence, mentions, starts)
         if not stated:
             claims += _number_claim(sentence, wanted, context)
         for statement in stated:
@@ -96,6 +104,14 @@ def check_text(
     return ClaimCheck(claims=claims, score=score, graph_version=view.version, seconds=seconds)
 
 
+def _numbers_of(sentence: Sentence, mentions: Sequence[Mention], starts: Sequence[int]) -> list[Number]:
+    """Return the numbers of a sentence that are not part of an entity's name."""
+    if not any(c.isdigit() for c in sentence.text):
+        return []
+    inside = mentions[bisect_left(starts, sentence.start) : bisect_left(starts, sentence.end)]
+    return numbers(sentence.text, [(m.start - sentence.start, m.end - sentence.start) for m in inside])
+
+
 def _number_claim(sentence: Sentence, wanted: Sequence[Number], context: _Context) -> list[Claim]:
     """Return the claim of a sentence about no entity, when it holds numbers."""
     if not wanted:
@@ -103,7 +119,7 @@ def _number_claim(sentence: Sentence, wanted: Sequence[Number], context: _Contex
     change = direction(sentence.text.lower(), weak=False)
     match = match_findings(sentence.text, wanted, (), context.findings, change)
     label, why = _numbers_label(match, len(wanted))
-    return [Claim(text=sentence.text, label=label, evidence=_finding_evidence(match.stated), why=why)]
+    return [Claim(text=sentence.text, label=label, evidence=finding_evidence(match.stated), why=why)]
 
 
 def _numbers_label(match: FindingMatch, count: int) -> tuple[Grounding, str]:
@@ -136,9 +152,7 @@ def _claim(sentence: Sentence, statement: Statement, wanted: Sequence[Number], c
 
 
 def _asserts(statement: Statement, wanted: Sequence[Number]) -> bool:
-    """Return True when a sentence about one entity still claims something: a relation to something unknown, a number."""
-    from engine.knowledge.claims_predicates import asserts_relation
-
+    """Return True when a sentence about one entity claims something: a relation to what is unknown, a number."""
     return bool(wanted) or asserts_relation(statement.text.lower())
 
 
@@ -196,22 +210,26 @@ def _direct(statement: Statement, subject: Node, object_: Node, view: GraphView)
     turned = [e for e in edges if sense.directed and e.type in meant and e not in along]
     exact = [e for e in along if e.type == sense.type] or along
     if exact:
-        said = _words(exact[0], subject, object_)
+        said = edge_words(exact[0], subject, object_)
         if statement.negated:
-            why = f"The text denies what is stated: {said} ({_sources(exact, view)})."
-            return _Ruling("contradicted", why, _evidence(exact, view, subject, object_, "opposite"), subject, object_)
-        why = f"{_sources(exact, view)} states it: {said}."
-        return _Ruling("grounded", why, _evidence(exact, view, subject, object_, "edge"), subject, object_)
+            why = f"The text denies what is stated: {said} ({sources(exact, view)})."
+            return _Ruling(
+                "contradicted", why, edge_evidence(exact, view, subject, object_, "opposite"), subject, object_
+            )
+        why = f"{sources(exact, view)} states it: {said}."
+        return _Ruling("grounded", why, edge_evidence(exact, view, subject, object_, "edge"), subject, object_)
     if against:
-        said = _words(against[0], subject, object_)
+        said = edge_words(against[0], subject, object_)
         if statement.negated:
-            why = f"The text denies it, and {_sources(against, view)} states the opposite: {said}."
-            return _Ruling("grounded", why, _evidence(against, view, subject, object_, "edge"), subject, object_)
-        why = f"{_sources(against, view)} states the opposite: {said}."
-        return _Ruling("contradicted", why, _evidence(against, view, subject, object_, "opposite"), subject, object_)
+            why = f"The text denies it, and {sources(against, view)} states the opposite: {said}."
+            return _Ruling("grounded", why, edge_evidence(against, view, subject, object_, "edge"), subject, object_)
+        why = f"{sources(against, view)} states the opposite: {said}."
+        return _Ruling(
+            "contradicted", why, edge_evidence(against, view, subject, object_, "opposite"), subject, object_
+        )
     if turned and not statement.negated:
-        why = f"{_sources(turned, view)} states it the other way round: {_words(turned[0], subject, object_)}."
-        return _Ruling("contradicted", why, _evidence(turned, view, subject, object_, "opposite"), subject, object_)
+        why = f"{sources(turned, view)} states it the other way round: {edge_words(turned[0], subject, object_)}."
+        return _Ruling("contradicted", why, edge_evidence(turned, view, subject, object_, "opposite"), subject, object_)
     return _loosely(statement, subject, object_, edges, view)
 
 
@@ -222,13 +240,14 @@ def _loosely(statement: Statement, subject: Node, object_: Node, edges: list[Edg
         return None
     nearly = [e for e in edges if e.type == _NEARLY.get(sense.type)]
     if nearly:
-        why = f"{_sources(nearly, view)} states something close: {_words(nearly[0], subject, object_)}."
-        return _Ruling("inferred", why, _evidence(nearly, view, subject, object_, "edge"), subject, object_)
+        why = f"{sources(nearly, view)} states something close: {edge_words(nearly[0], subject, object_)}."
+        return _Ruling("inferred", why, edge_evidence(nearly, view, subject, object_, "edge"), subject, object_)
     if sense.type is EdgeType.RELATED_TO or not sense.recognised:
-        why = f"The words do not say which relation is meant; {_sources(edges, view)} states that {_words(edges[0], subject, object_)}."
-        if sense.type is EdgeType.RELATED_TO:
-            why = f"{_sources(edges, view)} relates them: {_words(edges[0], subject, object_)}."
-        return _Ruling("grounded", why, _evidence(edges, view, subject, object_, "edge"), subject, object_)
+        said = edge_words(edges[0], subject, object_)
+        why = f"{sources(edges, view)} relates them: {said}."
+        if sense.type is not EdgeType.RELATED_TO:
+            why = f"The words do not say which relation is meant; {sources(edges, view)} states that {said}."
+        return _Ruling("grounded", why, edge_evidence(edges, view, subject, object_, "edge"), subject, object_)
     return None
 
 
@@ -237,7 +256,7 @@ def _indirect(statement: Statement, context: _Context) -> _Ruling:
     if sense is None or subject is None or object_ is None:
         return _unreadable(statement)
     first = (subject.options[0], object_.options[0])
-    names = _sentence(sense.type, *first)
+    names = relation_words(sense.type, *first)
     assumed = "" if sense.recognised else " The relation was assumed from the kinds of entities."
     if statement.negated:
         why = f"The text denies that {names}; the graph has no such edge, which proves nothing either way."
@@ -249,134 +268,35 @@ def _indirect(statement: Statement, context: _Context) -> _Ruling:
             supports = context.finder.support(sense.type, a, b) if a >= 0 and b >= 0 and a != b else []
             enough = [support for support in supports if support.enough]
             if enough:
-                why = f"No edge states it, but {_says(enough[0], s, o, context.view)}.{assumed}"
-                return _Ruling("inferred", why, _path_evidence(enough, context.view), s, o)
+                why = f"No edge states it, but {says(enough[0], s, o, context.view)}.{assumed}"
+                return _Ruling("inferred", why, path_evidence(enough, context.view), s, o)
             weak = weak or (supports[0] if supports else None)
     if weak is not None:
         hub = " of which all pass a hub" if weak.hubs_only else ""
-        why = f"No edge states that {names}; {_says(weak, *first, context.view)}{hub}, which is too little.{assumed}"
+        why = f"No edge states that {names}; {says(weak, *first, context.view)}{hub}, which is too little.{assumed}"
         return _Ruling("ungrounded", why, [], *first)
     return _Ruling("ungrounded", f"Neither an edge nor an accepted path states that {names}.{assumed}", [], *first)
-
-
-def _says(support: Support, subject: Node, object_: Node, view: GraphView) -> str:
-    if support.count == 1:
-        between = " and ".join(view.node(number).name for number in support.paths[0][1:-1])
-        return f"a single path joins {subject.name} and {object_.name}, through {between}"
-    return support.metapath.says.format(s=subject.name, o=object_.name, n=support.count)
 
 
 def _along(edge: Edge, subject: Node) -> bool:
     return edge.type in SYMMETRIC or edge.source == subject.id
 
 
-_VERBS: dict[EdgeType, str] = {
-    EdgeType.INTERACTS_WITH: "interacts with",
-    EdgeType.ASSOCIATED_WITH: "is associated with",
-    EdgeType.EXPRESSED_IN: "is expressed in",
-    EdgeType.INVOLVED_IN: "is involved in",
-    EdgeType.HAS_FUNCTION: "has the function",
-    EdgeType.LOCATED_IN: "is located in",
-    EdgeType.COVARIES_WITH: "covaries with",
-    EdgeType.RELATED_TO: "affects",
-    EdgeType.ABSENT_IN: "is absent in",
-    EdgeType.CONTRAINDICATED_FOR: "is contraindicated for",
-    EdgeType.SUBCLASS_OF: "is a kind of",
-    EdgeType.PART_OF: "is part of",
-    EdgeType.MARKER_OF: "is a marker of",
-    EdgeType.PALLIATES: "eases the symptoms of",
-    EdgeType.PRESENTS: "presents with",
-    EdgeType.UPREGULATES: "raises the expression of",
-    EdgeType.DOWNREGULATES: "lowers the expression of",
-}
-_PLACED = {EdgeType.UPREGULATES: "is over-expressed in", EdgeType.DOWNREGULATES: "is under-expressed in"}
-
-
-def _verb(kind: EdgeType) -> str:
-    return _VERBS.get(kind, kind.value.replace("_", " "))
-
-
-def _sentence(kind: EdgeType, source: Node, target: Node) -> str:
-    """Return a relation in words: `simvastatin binds HMGCR`, `HRH3 is under-expressed in midbrain`."""
-    if kind in _PLACED and source.type in {NodeType.ANATOMY, NodeType.CELL_TYPE, NodeType.DISEASE}:
-        return f"{target.name} {_PLACED[kind]} {source.name}"
-    return f"{source.name} {_verb(kind)} {target.name}"
-
-
-def _words(edge: Edge, subject: Node, object_: Node) -> str:
-    source, target = (subject, object_) if edge.source == subject.id else (object_, subject)
-    return _sentence(edge.type, source, target)
-
-
-def _sources(edges: Sequence[Edge], view: GraphView) -> str:
-    names = list(dict.fromkeys(view.source_name(edge.origin) or "The graph" for edge in edges))
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def _arrow(edge: Edge, names: dict[str, str]) -> str:
-    head = "-" if edge.type in SYMMETRIC else "->"
-    return f"{names.get(edge.source, edge.source)} -[{edge.type.value}]{head} {names.get(edge.target, edge.target)}"
-
-
-def _evidence(edges: list[Edge], view: GraphView, subject: Node, object_: Node, kind: str) -> list[EvidenceEdge]:
-    names = {subject.id: subject.name, object_.id: object_.name}
-    return [
-        EvidenceEdge(
-            edge=_arrow(edge, names),
-            source=view.source_name(edge.origin),
-            confidence=edge.confidence,
-            kind="opposite" if kind == "opposite" else "edge",
-        )
-        for edge in edges[:_MAX_EDGES]
-    ]
-
-
-def _path_evidence(supports: list[Support], view: GraphView) -> list[EvidenceEdge]:
-    """Return the edges of the best paths, those of one path under one number."""
-    evidence: list[EvidenceEdge] = []
-    shown = 0
-    for support in supports:
-        for path in support.paths[: _MAX_PATHS - shown]:
-            shown += 1
-            names = {node.id: node.name for node in (view.node(number) for number in path)}
-            steps = support.metapath.steps
-            if support.metapath.name == "signature-reversal":
-                both = frozenset({EdgeType.UPREGULATES, EdgeType.DOWNREGULATES})
-                steps = (both, both)
-            evidence += [
-                EvidenceEdge(edge=_arrow(e, names), source=view.source_name(e.origin), confidence=e.confidence,
-                             kind="path", path=shown)
-                for e in view.edges(path_rows(view, path, steps))
-            ]  # fmt: skip
-        if shown >= _MAX_PATHS:
-            break
-    return evidence
-
-
-def _finding_evidence(findings: Sequence[Finding]) -> list[EvidenceEdge]:
-    return [
-        EvidenceEdge(
-            edge=finding.text, source=f"finding {finding.id} of {finding.node}", confidence=1.0, kind="finding"
-        )
-        for finding in findings[:_MAX_EDGES]
-    ]
-
-
 def _with_findings(
     sentence: Sentence, statement: Statement, wanted: Sequence[Number], ruling: _Ruling, context: _Context
 ) -> _Ruling:
-    """Let findings speak: one that states the opposite contradicts, one that states the claim or its numbers grounds."""
+    """Let findings speak: one that states the opposite contradicts, one that states the claim or numbers grounds."""
     change = _claimed_change(statement)
     names = [[m.text, m.node.name, *m.node.aliases] for m in statement.mentions]
     match = match_findings(sentence.text, wanted, names, context.findings, change)
     if match.opposes and not match.agrees:
         why = f"Finding {match.opposes[0].id} says the opposite: {match.opposes[0].text}"
-        evidence = _finding_evidence(match.opposes) + ruling.evidence
+        evidence = finding_evidence(match.opposes) + ruling.evidence
         return _Ruling("contradicted", why, evidence, ruling.subject, ruling.object)
     speaking = match.agrees or (match.stated if not match.missing else [])
     if not speaking:
         return ruling
-    evidence = ruling.evidence + _finding_evidence(speaking)
+    evidence = ruling.evidence + finding_evidence(speaking)
     if ruling.label == "grounded" or (ruling.label == "contradicted" and not match.agrees):
         return _Ruling(ruling.label, ruling.why, evidence, ruling.subject, ruling.object)
     why = f"Finding {speaking[0].id} states it: {speaking[0].text}"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engine.domain.findings import Finding, FindingValue
-from engine.knowledge.claims_predicates import direction
+from engine.knowledge.claims_directions import direction
 
 _NUMBER = re.compile(
     r"(?<![\w.\-])(?P<sign>[-\u2212+]?)(?P<body>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)"
@@ -22,12 +22,14 @@ _ROUGHLY = re.compile(
     r"(?:about|around|approximately|roughly|nearly|almost|some|circa|ca\.?|~|\u2248|over|more than)\s*$", re.IGNORECASE
 )
 _BOUND = re.compile(r"(?P<less><|\u2264|<=|below|under|less than|at most|smaller than)\s*$", re.IGNORECASE)
-_COUNTED = frozenset(
-    "genes gene samples sample cells cell patients patient proteins protein reads read donors donor mice mouse rats rat animals "
-    "animal plants plant pathways pathway terms term clusters cluster variants variant peaks peak compounds compound days day weeks "
-    "week months month years year hours hour minutes minute events event sets set sites site transcripts transcript subjects subject "
-    "people participants participant hits hit features feature species families".split()
-)  # fmt: skip
+_COUNTED_WORDS = """
+    genes gene samples sample cells cell patients patient proteins protein reads read donors donor mice mouse
+    rats rat animals animal plants plant pathways pathway terms term clusters cluster variants variant peaks
+    peak compounds compound days day weeks week months month years year hours hour minutes minute events event
+    sets set sites site transcripts transcript subjects subject people participants participant hits hit
+    features feature species families
+"""
+_COUNTED = frozenset(_COUNTED_WORDS.split())  # fmt: skip
 _EFFECT = re.compile(
     r"log2?_?(?:fold|fc)|lfc|fold|effect|difference|change|delta|coef|slope|estimate|correlation|\bnes\b|\brho\b|score",
     re.I,
@@ -110,9 +112,11 @@ def _units_agree(unit: str, word: str) -> bool:
     return not (both_counted or both_measured)
 
 
-_MEASURES = frozenset(
-    "% nm \u00b5m um mm cm m km pm nmol umol \u00b5mol mmol mol ng \u00b5g ug mg g kg ml ul \u00b5l l s ms min h d bp kb mb gb c k".split()
+_MEASURE_WORDS = (
+    "% nm \u00b5m um mm cm m km pm nmol umol \u00b5mol mmol mol ng \u00b5g ug mg g kg "
+    "ml ul \u00b5l l s ms min h d bp kb mb gb c k"
 )
+_MEASURES = frozenset(_MEASURE_WORDS.split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +160,7 @@ def match_findings(
 
 
 def finding_direction(finding: Finding) -> int:
-    """Return 1 when a finding is of a rise, -1 of a fall, 0 when it is of neither: its effect's sign, then its words."""
+    """Return 1 when a finding is of a rise, -1 of a fall, 0 of neither: by its effect's sign, then its words."""
     for value in finding.values:
         if not isinstance(value.value, int | float) or isinstance(value.value, bool):
             continue

@@ -12,8 +12,10 @@ from typing import Any
 
 from engine.domain.knowledge import EdgeType, Mention
 from engine.errors import ModelUnavailable
-from engine.knowledge.claims import Argument, Sentence, Statement, options_for
+from engine.knowledge.claims import Argument, Statement
 from engine.knowledge.claims_predicates import Sense, classify
+from engine.knowledge.claims_readings import options_for
+from engine.knowledge.claims_sentences import Sentence
 from engine.knowledge.linking import EntityLinker
 from engine.ports import ChatMessage, ChatModel
 

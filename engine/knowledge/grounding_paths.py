@@ -16,6 +16,7 @@ import math
 from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -321,7 +322,7 @@ def rows_of(view: GraphView, a: int, b: int, kinds: Collection[EdgeType]) -> lis
 def path_rows(view: GraphView, path: tuple[int, ...], steps: Iterable[frozenset[EdgeType]]) -> list[int]:
     """Return one row for each edge of a path."""
     rows: list[int] = []
-    for (a, b), kinds in zip(zip(path, path[1:], strict=False), steps, strict=True):
+    for (a, b), kinds in zip(pairwise(path), steps, strict=True):
         rows += rows_of(view, a, b, kinds)[:1]
     return rows
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from engine.domain.knowledge import Mention, Node, NodeType
 from engine.knowledge.linking_text import find_ids, id_keys, key, node_id_keys, tokens, variants
+from engine.knowledge.linking_words import ENGLISH, EVERYDAY
 from engine.knowledge.view import GraphView
 
 UNKNOWN_ID = "identifier that is not in the graph"
@@ -39,7 +40,8 @@ _PRIOR: dict[NodeType, int] = {
 _CONTEXT: tuple[tuple[re.Pattern[str], frozenset[NodeType]], ...] = (
     (re.compile(r"\b(pathways?|cascade|signall?ing)\b"), frozenset({NodeType.PATHWAY})),
     (re.compile(r"\b(process|processes|function|activity|compartment)\b"), frozenset({NodeType.GO_TERM})),
-    (re.compile(r"\b(genes?|mrna|transcripts?|expression|proteins?|message|product|locus|variants?|encod\w+)\b"), _GENES),
+    (re.compile(r"\b(genes?|mrna|transcripts?|expression|proteins?|message|product|locus|variants?|encod\w+)\b"),
+     _GENES),
     (re.compile(r"\b(adverse|side.effects?|reactions?|toxicity|label)\b"), frozenset({NodeType.SIDE_EFFECT})),
     (re.compile(r"\b(symptoms?|signs?|presents?|presenting|complain\w*)\b"),
      frozenset({NodeType.SYMPTOM, NodeType.PHENOTYPE})),
@@ -54,41 +56,11 @@ _GENE_CONTEXT = re.compile(
     r"|interact\w*|regulat\w*|upregulat\w*|downregulat\w*|bind\w*|encod\w+|pathway|knock\w*|overexpress\w*|levels?)\b",
     re.IGNORECASE,
 )
-_ENGLISH = frozenset(
-    """a able act acts age aid aim air all also an and any ape apex arc are arm art as ask at bad bag bar bat be bed best
-    bid big bit blood bod both box brain but by call camp can cap car care case cast cat cell cells chat chip chop clock
-    close coil cold come comp cope copper core cost cut dam damage data day deck did die dim dish do does dose dot down dry
-    dose drop due each ear eat ego else end era even ever eye face fact fade fall fan far fast fat few fig find fire fish
-    fit flap for form found four fox free fry full fur fuse fused gap gas gem get give go god gray great grid had hand hang
-    hard has have he heart help her here him hip his hit hold hole hook hop hope hot hour how hub hunk i if impact in
-    inch ink into is it its jam jet job joy just keep key kin kit lab lap large last lead left less let lid lie life lift
-    light like line link lip list live load lock log long lot love low lump lung made mag main make male man many map mark
-    mars mask mass match max may me mean men mere met mice mid mild mind mint mix moan mock model mog more most much must
-    my name nap near net never new next night nine no node noise none noon nor normal nose not note now null of off often
-    oil old on once one only open or orbit other our out oval over own pace pack page pain pair pal pan part past pat path
-    peak pen per phase pick pin pit plan play plus point pop port post prep press prey prior pro pull pump pure put rack
-    rain ram ran range rap rare rat rate raw red reel rent rest rid ring rise role root rose rough run safe sag same save
-    say score sea see seed seem self sell send set shad shall she sheet ship shock shot show side sight sign six skip sky
-    slit slow small smell snap so soft some son soon spare spice spin spot star state stay steel stem step still stop
-    strong such sun sure swap tag take talk tall tan tank tap tar tax team tell ten term test text than that the their
-    them then there they thick thin thing this three tie tight time tip to too top torn toy trace track trap tree trim
-    trio true try tub turn twin two type under unit until up upon us use used value van vary very via view vital wait walk
-    wall want warm was wash wave way we weak well went were wet what when where which while who whole whom why will win
-    with within wiz wool word work worm would yes yet you your zip""".split()
+_SWALLOWS = re.compile(r"(?:cellular\s+)?response\s+to\s", re.IGNORECASE)
+_AFTER_EFFECT = re.compile(
+    r"(?<!involved )(?<!part )(?<!role )(?<!participates )(?<!acts )(?<!functions )\bin\s+$", re.IGNORECASE
 )
-"""English words, so that a symbol spelt like one counts only as written (`SET`, `CAT`) or beside gene words."""
-_EVERYDAY = frozenset(
-    """fall falls mass battery surgery stress shock tension injury fear death deaths burn gas fasting violent warmth anger
-    rage staring crying worry thirst hunger scar scratch wound trauma iron point face head arm leg nail lip appendage
-    discomfort infection reaction overdose choking aura unwell unrest crisis depression pain swelling bleeding blood
-    redness weakness weight disorder effects effect difficulty investigation procedure exposure pregnancy attempt accident
-    problem abuse dependence abnormal normal increased decreased condition drug food water light scab tic gagging
-    puberty assault suicide relapse recurrence rupture blister sweat semen knee hip nose mouth neck ear iris orbit nerve
-    vein artery pupil shoulder tongue membrane cell growth behavior locomotion translation transcription secretion
-    pathogenesis death lesion nodule polyp cyst shaking agitation irritation chromosome intracellular signaling
-    phase development response association interaction support application flow score control""".split()
-)
-"""Names of entities that are everyday words: recognised, with a low score, so that claims prefer better entities."""
+"""`increased expression in response to clozapine` names clozapine, not the process `response to clozapine`."""
 _SPAN_BREAKS = re.compile(r"[,;:()\[\]!?\"\u201c\u201d]|\.\s|\n\s*\n")
 
 
@@ -288,6 +260,8 @@ def _judge(text: str, start: int, end: int, entries: tuple[_Entry, ...]) -> _Hit
     if (start and text[start - 1].isalnum()) or (end < len(text) and text[end].isalnum()):
         return None
     words = text[start:end]
+    if _SWALLOWS.match(words) and _AFTER_EFFECT.search(text[max(0, start - 40) : start]):
+        return None
     if len(words) > 3:
         breaks = _SPAN_BREAKS.findall(words)
         if breaks:
@@ -311,10 +285,10 @@ def _entry_score(text: str, start: int, end: int, words: str, entry: _Entry) -> 
     if words == entry.name:
         if len(words) == 1:
             return 0.6 if _gene_words(text, start, end) else 0.0
-        if words.lower() in _ENGLISH:
+        if words.lower() in ENGLISH:
             return _capital_word_score(text, start, end, words)
         return 0.9 if len(words) == 2 else 1.0
-    if words.lower() in _ENGLISH or len(words) < 3:
+    if words.lower() in ENGLISH or len(words) < 3:
         return 0.0
     if not alphabetic and len(words) <= 3 and words.islower():  # `p53` is long enough, `a1` is not
         return 0.8 if len(words) == 3 and words[1:].isdigit() else 0.0
@@ -327,7 +301,7 @@ def _name_score(words: str, entry: _Entry) -> float:
     if len(words) <= 3 and words != entry.name and not (words.isdigit() or len(words) == 3):
         return 0.0
     lower = words.lower()
-    if lower in _EVERYDAY or (lower in _ENGLISH and words != entry.name):
+    if lower in EVERYDAY or (lower in ENGLISH and words != entry.name):
         return 0.3
     if entry.name.isupper() and len(words) <= 5 and words.islower():
         return 0.3
@@ -345,7 +319,7 @@ def _capital_word_score(text: str, start: int, end: int, words: str) -> float:
         return 0.6 if _gene_words(text, start, end) else 0.0
     before = re.search(r"([A-Za-z]{2,})\W*$", text[max(0, start - 30) : start])
     after = re.match(r"\W*([A-Za-z]{2,})", text[end : end + 30])
-    shouted = [m.group(1).isupper() and m.group(1).lower() in _ENGLISH for m in (before, after) if m]
+    shouted = [m.group(1).isupper() and m.group(1).lower() in ENGLISH for m in (before, after) if m]
     if any(shouted) or (after and after.group(1).lower() in {"scan", "scans", "imaging", "equivalent", "factor"}):
         return 0.0
     return 0.9 if _gene_words(text, start, end) else 0.7

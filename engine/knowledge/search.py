@@ -72,6 +72,8 @@ def require(view: GraphView, node_id: str) -> int:
 
 def normal(text: str) -> str:
     """Return a name as it is compared."""
+    if text.isascii() and text.isalnum():
+        return text.lower()
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text).translate(_GREEK)
     return _PUNCTUATION.sub(" ", _HYPHEN.sub("", _APOSTROPHE.sub("", text.casefold()))).strip()

@@ -97,7 +97,7 @@ class Walker:
             start = np.array(seeds, dtype=np.int32)
         except OverflowError:
             return None
-        ready = kernels.loaded()
+        ready = self._kernels()
         if ready is None:
             if len(start) and not (start.min() >= 0 and start.max() < self._nodes):
                 return None
@@ -119,7 +119,7 @@ class Walker:
             return [a]
         backward: Direction = {"out": "in", "in": "out", "both": "both"}[direction]  # type: ignore[assignment]
         ahead, back = self._slots.spans(edge_types, direction), self._slots.spans(edge_types, backward)
-        ready = kernels.loaded()
+        ready = self._kernels()
         if ready is None:
             return self._search(a, b, ahead, back, most)
         from_a, from_b = self._room("from_a", np.int32), self._room("from_b", np.int32)
@@ -130,6 +130,10 @@ class Walker:
             from_a, from_b, queue_a, queue_b, found,
         )  # fmt: skip
         return found[: steps + 1].tolist() if steps >= 0 else None
+
+    def _kernels(self) -> kernels.Kernels | None:
+        # The compiled loops are for offsets of 32 bits; a graph of a thousand million edges does without them.
+        return kernels.loaded() if self._offsets.dtype == np.int32 else None
 
     def gather(self, numbers: np.ndarray, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
         """Return, for the edges of many nodes in a range of slots, the position in `numbers` and in the edge arrays."""

@@ -140,7 +140,7 @@ def mixed(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 @lru_cache(maxsize=400_000)
 def word_hash(word: str) -> int:
     """Return the 48-bit fingerprint of one word, the same in every process."""
-    return int.from_bytes(hashlib.blake2b(word.encode(), digest_size=BITS // 8).digest(), "big")
+    return int.from_bytes(hashlib.blake2b(word.encode(errors="surrogatepass"), digest_size=BITS // 8).digest(), "big")
 
 
 def word_hashes(text: str) -> list[int]:

@@ -2,7 +2,7 @@
 
 Up to `EXACT_ROWS` every row is compared. Above, all rows are compared in their `HEAD` main directions (principal
 components of the rows themselves), the most promising share of them in `HEAD + TAIL` directions, and the
-best of those in full. On real vectors of short texts this keeps 98 to 99 % of the true best while reading a fifth of
+best of those in full. On real vectors of short texts this keeps 98 % of the true best while reading a fifth of
 the memory, which is what such a comparison waits for.
 """
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 EXACT_ROWS = 20_000
 HEAD = 64
 TAIL = 96
-PROMISING = 0.08
+PROMISING = 0.05
 """Share of the rows that the first comparison lets through."""
 SAMPLED = 5_000
 """Rows the main directions are learned from."""
@@ -206,14 +206,14 @@ def _largest(values: np.ndarray, top: int) -> np.ndarray:
 def _about_largest(values: np.ndarray, top: int) -> np.ndarray:
     """Return the positions of at least the `top` largest values, in any order.
 
-    A bar taken from every sixteenth value spares most of a partition of all of them.
+    A bar taken from every thirty-second value spares most of a partition of all of them.
     """
     import numpy as np
 
     if len(values) <= top:
         return np.arange(len(values))
-    sample = values[::16]
-    wanted = min(len(sample), max(1, top // 16 + 12))
+    sample = values[::32]
+    wanted = min(len(sample), max(1, top // 32 + 8))
     bar = np.partition(sample, -wanted)[-wanted]
     chosen = np.flatnonzero(values >= bar)
     if top <= len(chosen) <= 2 * top:

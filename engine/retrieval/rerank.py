@@ -178,8 +178,13 @@ def order_by_model(
     first = [by_name[name] for name in chosen[:top]]
     taken = {tool.row for tool in first}
     rest = [tool for tool in ranked if tool.row not in taken]
+    # The scores keep falling along the answer: the chosen tools share theirs out anew, the rest stays below.
+    scores = sorted((tool.score for tool in first), reverse=True)
     for place, tool in enumerate(first):
-        tool.parts["model"] = 1 - place / max(1, len(first))
+        tool.parts["model"] = 1 - place / len(first)
+        tool.score = scores[place]
+    for tool in rest:
+        tool.score = min(tool.score, scores[-1])
     strange = len(names) - len(chosen)
     note = f"The model named {strange} tools that were not found or came twice; they were left out." if strange else ""
     return [*first, *rest], note

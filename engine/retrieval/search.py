@@ -28,7 +28,7 @@ from engine.retrieval.threads import one_thread
 class Weights:
     """What counts how much in a search."""
 
-    lexical: float = 0.5
+    lexical: float = 0.6
     lexical_short: float = 0.7
     """The same for a question of at most `short` words, whose vector says little."""
     short: int = 4
@@ -39,13 +39,14 @@ class Weights:
     feedback_tools: int = 10
     methods: int = 2
     least_method: float = 0.15
-    method_semantic: float = 0.3
+    method_semantic: float = 0.2
     neighbours: float = 0.7
     sharpness: int = 5
     """Power of the cosine between neighbours: the higher, the fewer of them count."""
-    specific_from: float = 0.1
+    self_support: float = 0.3
+    specific_from: float = -0.05
     specific_width: float = 0.2
-    specific_methods: float = 0.3
+    specific_methods: float = 0.2
     """What methods still count for a question that looks for one particular tool; neighbours count nothing then."""
 
 
@@ -57,6 +58,7 @@ _POOL = 1000
 _PUNCTUATION = ".,;:!?()[]{}<>\"'`"
 _NO_SENSE = 0.45
 _OFF_TOPIC = 0.36
+_FAINT = 0.3
 _SURE_WORDS = 12.0
 """A lexical score with a method at and above which the method is certain by words."""
 
@@ -183,10 +185,8 @@ def _senseless(
     nearest = float(cosines.max())
     if not wanted or share <= 0.5:
         return note if nearest < _NO_SENSE else ""
-    named = any(index.methods.words.known(word) for word in wanted)
-    if len(wanted) + len(unknown) > 1 and nearest < _OFF_TOPIC and not (named and share == 1 and nearest > 0.3):
-        return note
-    return ""
+    sure = float(index.methods.words.scores(wanted).max(initial=0.0)) >= _SURE_WORDS
+    return note if len(wanted) + len(unknown) > 1 and nearest < _OFF_TOPIC and not sure else ""
 
 
 def _methods(
@@ -296,11 +296,16 @@ def _choose(
         for _ in range(weights.sharpness - 1):  # five products are ten times faster than a power
             alike *= cosines
         np.fill_diagonal(alike, 0)
-        alike /= np.maximum(alike.sum(axis=1, keepdims=True), 1e-9)
-        found.score[rows] = (1 - share) * found.score[rows] + share * (alike @ found.score[rows])
+        own = found.score[rows]
+        # A tool counts as one of its own neighbours, so that a lonely one does not take over what it hardly resembles.
+        support = (alike @ own + weights.self_support * own) / (alike.sum(axis=1) + weights.self_support)
+        found.score[rows] = (1 - share) * own + share * support
     order = np.argsort(-found.score[rows], kind="stable")[:count]
-    found.rows = rows[order]
-    found.score = np.clip(found.score / max(float(found.score[found.rows[0]]), 1e-9), 0, 1)
+    found.score = np.clip(found.score / max(float(found.score[rows[order[0]]]), 1e-9), 0, 1)
+    ranked = rows[order]
+    # Likeness of meaning alone, and little of it, is no reason to be shown.
+    shown = (direct[ranked] > 0) | (found.program[ranked] > 0) | (found.score[ranked] >= _FAINT)
+    found.rows = ranked[shown]
 
 
 def _spread(nearness: np.ndarray) -> np.ndarray:

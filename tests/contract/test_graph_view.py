@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -38,7 +38,7 @@ NODES = [
         aliases=["ERBB1", "HER1"],
         xrefs=["UNIPROT:P00533"],
         source="s1",
-    ),  # fmt: skip
+    ),
     Node(id="Gene::2885", type=NodeType.GENE, name="GRB2", source="s1"),
     Node(id="DOID:1324", type=NodeType.DISEASE, name="lung cancer", source="s1"),
     Node(id="DB00317", type=NodeType.DRUG, name="Gefitinib – Größe β", source="s1"),
@@ -47,7 +47,16 @@ NODES = [
 
 
 def edge(source: str, kind: EdgeType, target: str, relation: str = "", confidence: float = 1.0) -> Edge:
-    return Edge(source=source, type=kind, target=target, relation=relation, origin="s1", confidence=confidence, at=SOURCE.at, license="CC0")  # fmt: skip
+    return Edge(
+        source=source,
+        type=kind,
+        target=target,
+        relation=relation,
+        origin="s1",
+        confidence=confidence,
+        at=SOURCE.at,
+        license="CC0",
+    )
 
 
 EDGES = [
@@ -75,7 +84,7 @@ def stored(nodes: list[Node], edges: list[Edge]) -> MemoryGraphStore:
 
 
 @pytest.fixture(params=["arrays", "arrays from the cache", "memory"])
-def build(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Build]:
+def build(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Build:
     def build_one(nodes: list[Node], edges: list[Edge]) -> GraphView:
         if request.param == "memory":
             return MemoryGraph(nodes, edges, [SOURCE])
@@ -83,7 +92,7 @@ def build(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         graph = open_graph(store, folder)
         return open_graph(store, folder) if request.param == "arrays from the cache" else graph
 
-    yield build_one
+    return build_one
 
 
 @pytest.fixture

@@ -35,8 +35,10 @@ def at(workspace, monkeypatch):
     monkeypatch.setenv("BIODESK_WORKSPACE", str(workspace))
     monkeypatch.setenv("BIODESK_WARM_WORKERS", "false")
 
-    def open_page(name: str, **query: str):
+    def open_page(name: str, tab: str = "", **query: str):
         test = app()
+        if tab:
+            test.session_state["graph_tabs" if name == "knowledge_graph" else "memory_tabs"] = tab
         for key, value in query.items():
             test.query_params[key] = value
         test.switch_page(f"pages/{name}.py")
@@ -72,7 +74,7 @@ def test_an_episode_is_pinned(at, workspace):
 
 
 def test_what_the_planner_sees_is_shown(at):
-    page = at("memory")
+    page = at("memory", tab="What the planner sees")
     page.text_input(key="context_query").set_value("docking into 5KIR").run()
     assert any("Protonation" in block.value for block in page.code)
 
@@ -99,7 +101,7 @@ def test_an_unknown_entity_is_a_sentence(at):
 
 
 def test_a_text_is_checked(at):
-    page = at("knowledge_graph")
+    page = at("knowledge_graph", tab="Check a text")
     page.text_area(key="check_text").set_value("Trastuzumab targets ERBB2.").run()
     page.button(key="check_go").click().run()
     text = shown(page)
@@ -109,8 +111,31 @@ def test_a_text_is_checked(at):
 
 
 def test_paths_are_found(at):
-    page = at("knowledge_graph")
+    page = at("knowledge_graph", tab="Paths")
     page.text_input(key="path_from").set_value("trastuzumab").run()
     page.text_input(key="path_to").set_value("breast cancer").run()
     assert not page.exception
     assert "Fewest steps" in shown(page)
+
+
+@pytest.mark.parametrize(
+    ("page", "tab"),
+    [
+        ("memory", "Facts"),
+        ("memory", "Conversation"),
+        ("memory", "Export and import"),
+        ("knowledge_graph", "Import"),
+        ("knowledge_graph", "Statistics"),
+    ],
+)
+def test_every_tab_opens(at, page, tab):
+    drawn = at(page, tab=tab)
+    assert not drawn.exception
+    assert not drawn.warning
+
+
+def test_a_fact_is_retracted_and_its_source_is_shown(at, workspace):
+    page = at("memory", tab="Facts")
+    page.button(key="fact_retract").click().run()
+    assert not page.exception
+    assert opened(workspace).memory.semantic.facts()[0].retracted

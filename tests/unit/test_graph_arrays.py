@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -155,7 +156,7 @@ def test_a_folder_that_cannot_be_written_costs_only_time(
 
     monkeypatch.setattr(arrays, "_checksum", full)
     assert built(store, tmp_path / "graph", monkeypatch)
-    assert [child for child in (tmp_path / "graph").iterdir()] == []
+    assert list((tmp_path / "graph").iterdir()) == []
 
 
 def test_a_process_killed_while_it_writes_leaves_nothing_that_is_trusted(
@@ -259,7 +260,7 @@ def test_shortest_is_as_long_as_that_of_networkx(
     else:
         assert found is not None
         assert (len(found) - 1, found[0], found[-1]) == (length, *ends)
-        assert all(other.has_edge(a, b) for a, b in zip(found, found[1:], strict=False))
+        assert all(other.has_edge(a, b) for a, b in pairwise(found))
 
 
 def test_both_ways_of_walking_give_the_same_on_a_large_graph(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -287,18 +288,19 @@ def test_both_ways_of_walking_give_the_same_on_a_large_graph(monkeypatch: pytest
 
 def test_numbers_that_are_no_nodes_are_refused(engine: str, store: MemoryGraphStore, tmp_path: Path) -> None:
     graph = open_graph(store, tmp_path)
+    calls = [
+        lambda n: graph.reach([0, n]),
+        lambda n: graph.shortest(0, n),
+        graph.node,
+        graph.adjacent,
+        graph.degree,
+        lambda n: graph.rows_between(0, n),
+        lambda n: graph.edges([n]),
+    ]
     for wrong in (-1, 8, 2**40):
-        for call in (
-            lambda: graph.reach([0, wrong]),
-            lambda: graph.shortest(0, wrong),
-            lambda: graph.node(wrong),
-            lambda: graph.adjacent(wrong),
-            lambda: graph.degree(wrong),
-            lambda: graph.rows_between(0, wrong),
-            lambda: graph.edges([wrong]),
-        ):
+        for call in calls:
             with pytest.raises(NotFoundError):
-                call()
+                call(wrong)
 
 
 def test_without_numba_the_answers_stay(

@@ -21,7 +21,9 @@ from storage.memory_graph import MemoryGraphStore
 
 COUNTS, SAMPLES, SETS, DE = "a" * 64, "b" * 64, "c" * 64, "d" * 64
 
-EPISODE = Episode(id="ep_1", run_id="run_1", at="2026-11-21T08:00:00.000Z", task="Which genes change\nwith dex?" + " x" * 60)  # fmt: skip
+EPISODE = Episode(
+    id="ep_1", run_id="run_1", at="2026-11-21T08:00:00.000Z", task="Which genes change\nwith dex?" + " x" * 60
+)
 PLAN = TaskDag(
     question="Which genes change with dex?",
     datasets=[
@@ -37,7 +39,7 @@ PLAN = TaskDag(
             tool="de",
             inputs={"counts": "data:counts", "samples": "data:samples"},
             depends_on=["n1"],
-        ),  # fmt: skip
+        ),
         TaskNode(id="n3", name="ORA", tool="ora", inputs={"genes": "n2.de_table", "gene_sets": "data:sets"}),
         TaskNode(id="n4", name="Plot", tool="volcano", inputs={"table": "n2.de_table"}),
     ],
@@ -45,7 +47,13 @@ PLAN = TaskDag(
 
 
 def finding(number: int, row: dict[str, Any], **values: float) -> Finding:
-    return Finding(id=f"f{number}", node="n", text="...", row=row, values=[FindingValue(name=k, value=v) for k, v in values.items()])  # fmt: skip
+    return Finding(
+        id=f"f{number}",
+        node="n",
+        text="...",
+        row=row,
+        values=[FindingValue(name=k, value=v) for k, v in values.items()],
+    )
 
 
 RESULTS = {
@@ -85,7 +93,9 @@ KNOWN = {
 def learn(**changes: Any) -> Learned:
     given: dict[str, Any] = {"episode": EPISODE, "plan": PLAN, "results": RESULTS, **changes}
     resolve = lambda name, kind: KNOWN.get((name, kind))  # noqa: E731
-    return learn_run(given["episode"], given["plan"], given["results"], resolve=resolve, titles={"de": "Differential expression"})  # fmt: skip
+    return learn_run(
+        given["episode"], given["plan"], given["results"], resolve=resolve, titles={"de": "Differential expression"}
+    )
 
 
 def triples(learned: Learned) -> list[tuple[str, str, str, str]]:
@@ -188,7 +198,12 @@ def test_steps_that_wait_for_each_other_do_not_hang_it() -> None:
         TaskNode(id="a", name="A", tool="ta", inputs={"x": "b.y"}),
         TaskNode(id="b", name="B", tool="tb", inputs={"x": "a.y", "z": "nobody.y", "w": "data:gone"}),
     ]
-    results = {n.id: NodeResult(node=n.id, tool=n.tool, status="succeeded", findings=[finding(1, {"gene": "TP53"}, p_value=0.0)]) for n in nodes}  # fmt: skip
+    results = {
+        n.id: NodeResult(
+            node=n.id, tool=n.tool, status="succeeded", findings=[finding(1, {"gene": "TP53"}, p_value=0.0)]
+        )
+        for n in nodes
+    }
     got = learn(plan=TaskDag(question="q", nodes=nodes), results=results)
     assert (EdgeType.PRODUCES_FOR in got.edges.types, "tool:ta" in got.nodes.ids) == (True, True)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -372,8 +371,11 @@ DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "hetionet_train
 def test_questions_to_hetionet() -> None:
     import gzip
 
-    nodes = [row.split("\t") for row in gzip.open(DATA / "nodes.tsv.gz", "rt").read().splitlines()[1:]]
-    edges = [row.split("\t") for row in gzip.open(DATA / "edges.sif.gz", "rt").read().splitlines()[1:]]
+    def lines(name: str) -> list[str]:
+        return gzip.decompress((DATA / name).read_bytes()).decode().splitlines()[1:]
+
+    nodes = [row.split("\t") for row in lines("nodes.tsv.gz")]
+    edges = [row.split("\t") for row in lines("edges.sif.gz")]
     names = {"Gene": T.GENE, "Disease": T.DISEASE, "Compound": T.DRUG, "Pathway": T.PATHWAY}
     kinds = {
         "GiG": E.INTERACTS_WITH,
