@@ -266,6 +266,9 @@ def _judge(text: str, start: int, end: int, entries: tuple[_Entry, ...]) -> _Hit
         breaks = _SPAN_BREAKS.findall(words)
         if breaks:
             entries = tuple(e for e in entries if all(mark.strip() in e.name for mark in breaks))
+    if text[end : end + 1] in {")", "]"} and all(e.name.endswith(text[end]) for e in entries) and entries:
+        end += 1
+        words = text[start:end]
     scored = [(score, e) for e in entries if (score := _entry_score(text, start, end, words, e)) > 0]
     if not scored:
         return None
@@ -290,6 +293,8 @@ def _entry_score(text: str, start: int, end: int, words: str, entry: _Entry) -> 
         return 0.9 if len(words) == 2 else 1.0
     if words.lower() in ENGLISH or len(words) < 3:
         return 0.0
+    if not words.isascii():  # a Greek letter spelt out in the name: TNFα
+        return 0.9
     if not alphabetic and len(words) <= 3 and words.islower():  # `p53` is long enough, `a1` is not
         return 0.8 if len(words) == 3 and words[1:].isdigit() else 0.0
     if not alphabetic:

@@ -49,7 +49,8 @@ def fold(word: str) -> str:
     if lower in _GREEK:
         return _GREEK[lower]
     if not lower.isascii():
-        lower = "".join(c for c in unicodedata.normalize("NFKD", lower) if not unicodedata.combining(c)) or lower
+        plain = "".join(c for c in unicodedata.normalize("NFKD", lower) if not unicodedata.combining(c))
+        lower = plain.lower() or lower
     if len(lower) < 5:
         return lower
     lower = lower.replace("ae", "e").replace("oe", "e").replace("sulph", "sulf")
@@ -103,11 +104,13 @@ def _disease_variants(name: str) -> Iterator[str]:
         yield f"cancer of the {cancer.group(1)}"
         yield f"cancer of {cancer.group(1)}"
     for digit, roman in (("1", "I"), ("2", "II"), ("3", "III")):
-        if f"type {digit}" in name:
-            yield name.replace(f"type {digit}", f"type {roman}")
-            yield re.sub(rf"type {digit} (diabetes)( mellitus)?", rf"\1 type {digit}", name)
-        if f"type {digit} diabetes mellitus" in name:
-            yield name.replace(" mellitus", "")
+        if f"type {digit}" not in name:
+            continue
+        for spelt in (name, name.replace(f"type {digit}", f"type {roman}")):
+            yield spelt
+            yield spelt.replace(" diabetes mellitus", " diabetes")
+            yield re.sub(r"type (\w+) (diabetes)(?: mellitus)?", r"\2 type \1", spelt)
+            yield re.sub(r"type (\w+) (diabetes mellitus)", r"\2 type \1", spelt)
 
 
 @dataclass(frozen=True, slots=True)

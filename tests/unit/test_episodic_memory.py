@@ -86,13 +86,13 @@ def test_bare_identifiers_are_found_without_vectors_too(query: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "query", ["rs429358", "ENSG00000141510", "Raman spectra of bone biopsies", "waggle dance of honey bees", "the of and"]
+    "query",
+    ["rs429358", "ENSG00000141510", "Raman spectra of bone biopsies", "waggle dance of honey bees", "the of and"],
 )
 def test_nothing_is_recalled_when_nothing_fits(query: str) -> None:
     for embed in (meaning, None):
-        found = memory(embed).recall(query, explain=True)
-        assert found.episodes == []
-        assert all(item.score < 0.25 or item.score >= 0 for item in found.below)
+        assert memory(embed).recall(query).episodes == []
+        assert memory(embed).recall(query, explain=True).episodes == []
 
 
 def test_an_empty_memory_recalls_nothing() -> None:
@@ -217,9 +217,8 @@ def test_age_breaks_ties_and_never_closes_the_gate() -> None:
     new = episode("new", "lupus pbmc doublets", at="2026-06-01T00:00:00Z")
     odd = episode("odd", "lupus pbmc doublets", at="some day")
     remembered = memory(episodes=[old, new, odd])
-    assert ids(remembered, "lupus pbmc doublets", at="2026-06-02T00:00:00Z") == ["odd", "new", "old"] or ids(
-        remembered, "lupus pbmc doublets", at="2026-06-02T00:00:00Z"
-    ) == ["new", "odd", "old"]
+    # A time that cannot be read counts as no age at all.
+    assert ids(remembered, "lupus pbmc doublets", at="2026-06-02T00:00:00Z") == ["odd", "new", "old"]
     scores = {item.episode.id: item.score for item in remembered.recall("lupus pbmc doublets").episodes}
     assert scores["old"] == scores["new"]
 

@@ -124,7 +124,9 @@ def test_only_the_types_asked_for(linker: EntityLinker) -> None:
     assert linker.link(text, types=[]) == []
 
 
-@pytest.mark.parametrize("written", ["DB99999", "DOID:99999", "ENSG00000000001", "rs12345", "MONDO:0000001", "PDB 1ABC"])
+@pytest.mark.parametrize(
+    "written", ["DB99999", "DOID:99999", "ENSG00000000001", "rs12345", "MONDO:0000001", "PDB 1ABC"]
+)
 def test_an_identifier_the_graph_lacks_is_an_unknown_entity(linker: EntityLinker, written: str) -> None:
     mention = linker.link(f"Is {written} known?")[0]
     assert mention.why == UNKNOWN_ID

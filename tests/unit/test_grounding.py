@@ -1,0 +1,336 @@
+"""Grounding: the four labels, their evidence, findings of a run, a model's part, and texts of every kind."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from claims_graph import small_graph
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.domain.findings import Finding, FindingValue
+from engine.domain.knowledge import Claim, Edge, EdgeType, Node, NodeType
+from engine.errors import ModelUnavailable
+from engine.knowledge.grounding import check_text
+from engine.knowledge.grounding_findings import numbers
+from engine.knowledge.grounding_paths import PathFinder, at_least
+from engine.knowledge.importers.hetionet import KINDS, METAEDGES
+from engine.knowledge.linking import EntityLinker
+from engine.knowledge.memory_graph import MemoryGraph
+from engine.ports import ChatMessage, ChatReply
+
+DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
+VIEW = small_graph()
+LINKER = EntityLinker(VIEW)
+
+
+def check(text: str, **options: Any) -> list[Claim]:
+    return check_text(text, VIEW, LINKER, **options).claims
+
+
+def one(text: str, **options: Any) -> Claim:
+    claims = check(text, **options)
+    assert len(claims) == 1, claims
+    return claims[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("Simvastatin binds HMGCR.", "grounded"),
+        ("GRB2 interacts with EGFR.", "grounded"),
+        ("Obesity is associated with TNF.", "grounded"),
+        ("EGFR is regulated by TP53.", "grounded"),
+        ("CAT is expressed in the liver.", "grounded"),
+        ("TP53 takes part in the cell cycle.", "grounded"),
+        ("The EGFR product displays protein kinase activity.", "grounded"),
+        ("Metformin can cause hypertension.", "grounded"),
+        ("Metformin can cause jaundice.", "grounded"),
+        ("The statins include simvastatin.", "grounded"),
+        ("DB00641 works against DOID:10763.", "grounded"),
+        ("Simvastatin raises TNF expression.", "contradicted"),
+        ("CAT goes up in breast cancer.", "contradicted"),
+        ("CAT is low in the liver.", "contradicted"),
+        ("Simvastatin does not bind HMGCR.", "contradicted"),
+        ("Hypertension does not respond to simvastatin.", "contradicted"),
+        ("EGFR regulates TP53.", "contradicted"),
+        ("Simvastatin leaves EGFR expression unchanged.", "contradicted"),
+        ("CAT is not expressed in the liver.", "contradicted"),
+        ("Simvastatin does not raise TNF expression.", "grounded"),
+        ("HMGCR is engaged by statins.", "inferred"),
+        ("Simvastatin works against Alzheimer's disease.", "inferred"),
+        ("Aspirin treats breast cancer.", "inferred"),
+        ("GRB2 has been linked to type 2 diabetes.", "inferred"),
+        ("GN900 has been linked to breast cancer.", "ungrounded"),
+        ("GN905 has been linked to lung cancer.", "ungrounded"),
+        ("Metformin binds EGFR.", "ungrounded"),
+        ("Metformin does not bind EGFR.", "ungrounded"),
+        ("Simvastatin does not work against Alzheimer's disease.", "ungrounded"),
+        ("DB99999 binds EGFR.", "ungrounded"),
+        ("Foozumab treats lung cancer.", "ungrounded"),
+    ],
+)
+def test_the_four_labels(text: str, label: str) -> None:
+    assert one(text).label == label
+
+
+def test_a_grounded_claim_names_its_edge_and_source() -> None:
+    claim = one("Simvastatin binds HMGCR.")
+    assert (claim.subject, claim.predicate, claim.object) == ("Compound::DB00641", "binds", "Gene::3156")
+    (evidence,) = claim.evidence
+    assert (evidence.edge, evidence.source, evidence.kind) == (
+        "Simvastatin -[binds]-> HMGCR",
+        "Made up for tests",
+        "edge",
+    )
+    assert "Made up for tests" in claim.why
+
+
+def test_an_inferred_claim_shows_its_paths() -> None:
+    claim = one("HMGCR is engaged by statins.")
+    assert {e.kind for e in claim.evidence} == {"path"}
+    assert sorted(e.path for e in claim.evidence) == [1, 1, 2, 2, 3, 3]
+    assert "3 drugs of the class" in claim.why
+    first = [e.edge for e in claim.evidence if e.path == 1]
+    assert first[0].startswith("HMG-CoA Reductase Inhibitors -[includes]-> ")
+    assert first[1].endswith("-[binds]-> HMGCR")
+
+
+def test_a_large_pathway_and_a_single_path_are_not_enough_and_the_reader_is_told() -> None:
+    assert "single path" in one("GN900 has been linked to breast cancer.").why
+    assert "Neither an edge nor an accepted path" in one("GN905 has been linked to lung cancer.").why
+
+
+def test_evidence_against_is_marked_as_opposite() -> None:
+    claim = one("Simvastatin raises TNF expression.")
+    assert [e.kind for e in claim.evidence] == ["opposite"]
+    assert "lowers the expression of TNF" in claim.why
+
+
+def test_score_is_the_mean_over_claims() -> None:
+    text = "Simvastatin binds HMGCR. Simvastatin raises TNF. HMGCR is engaged by statins. Metformin binds EGFR."
+    result = check_text(text, VIEW, LINKER)
+    assert [c.label for c in result.claims] == ["grounded", "contradicted", "inferred", "ungrounded"]
+    assert result.score == pytest.approx((1 - 1 + 0.5 + 0) / 4)
+    assert result.graph_version == VIEW.version
+
+
+def test_what_is_no_claim_is_passed_over() -> None:
+    assert check("") == []
+    assert check(" \n\t ") == []
+    assert check("The meeting was long. We treated mice with simvastatin.") == []
+    assert check_text("", VIEW, LINKER).score == 0.0
+
+
+def test_hub_paths_alone_are_not_enough() -> None:
+    genes = [Node(id=f"g{k}", type=NodeType.GENE, name=f"GENE{k}") for k in range(300)]
+    disease = Node(id="d", type=NodeType.DISEASE, name="sickness")
+    hubs = [
+        Edge(source=f"g{h}", type=EdgeType.INTERACTS_WITH, target=f"g{k}") for h in range(3) for k in range(10, 300)
+    ]
+    linked = [Edge(source=f"g{h}", type=EdgeType.ASSOCIATED_WITH, target="d") for h in range(4)]
+    view = MemoryGraph([*genes, disease], [*hubs, *linked])
+    (support,) = PathFinder(view).support(EdgeType.ASSOCIATED_WITH, view.number("g50"), view.number("d"))
+    assert (support.count, support.hubs_only, support.enough) == (3, True, False)
+    plain = [Edge(source="g3", type=EdgeType.INTERACTS_WITH, target="g50")]
+    view = MemoryGraph([*genes, disease], [*hubs, *linked, *plain])
+    best = PathFinder(view).support(EdgeType.ASSOCIATED_WITH, view.number("g50"), view.number("d"))[0]
+    assert (best.count, best.enough, best.paths[0][1]) == (4, True, view.number("g3"))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 8), st.floats(0.001, 20))
+def test_chance_is_the_poisson_tail(count: int, mean: float) -> None:
+    from scipy.stats import poisson
+
+    assert at_least(count, mean) == pytest.approx(float(poisson.sf(count - 1, mean)), abs=1e-9)
+    assert at_least(count, math.inf) == 1.0
+
+
+FINDINGS = [
+    Finding(
+        id="f1",
+        node="n2",
+        text="3,896 genes changed at p_adj < 0.05.",
+        values=[FindingValue(name="n_significant", value=3896, unit="genes")],
+    ),
+    Finding(
+        id="f2",
+        node="n2",
+        text="TNF falls 3.69-fold (log2) with simvastatin.",
+        values=[FindingValue(name="log2_fold_change", value=-3.6903), FindingValue(name="p_adj", value=0.0004)],
+        row={"feature": "TNF"},
+    ),
+    Finding(
+        id="f3", node="n3", text="45 % of cells are in cluster 2.", values=[FindingValue(name="share", value=0.4512)]
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("In all, 3,896 genes changed.", "grounded"),
+        ("In all, 3896 genes changed.", "grounded"),
+        ("About 3,900 genes changed.", "grounded"),
+        ("In all, 3,897 genes changed.", "ungrounded"),
+        ("In all, 3,896 samples were read.", "ungrounded"),
+        ("The share was 45.1%.", "grounded"),
+        ("The share was 46.1%.", "ungrounded"),
+        ("TNF fell by 3.69 with simvastatin.", "grounded"),
+        ("TNF rose by 3.69 with simvastatin.", "contradicted"),
+        ("The effect was significant (p < 0.001).", "grounded"),
+        ("The effect was significant (p < 0.0001).", "ungrounded"),
+    ],
+)
+def test_numbers_and_directions_of_findings(text: str, label: str) -> None:
+    claim = one(text, findings=FINDINGS)
+    assert claim.label == label
+    if label == "grounded":
+        assert claim.evidence[-1].kind == "finding"
+
+
+def test_a_number_without_findings_is_ungrounded_and_references_are_no_numbers() -> None:
+    assert one("In all, 12 plants grew.").label == "ungrounded"
+    assert check("See Figure 3 and Table 2 [14].") == []
+    assert [n.value for n in numbers("1. It was 2.5 x 10^-3 in 1,200 cells, see Fig. 4.")] == [0.0025, 1200.0]
+
+
+class Scripted:
+    """A model that gives the answers it was made with, one a call."""
+
+    def __init__(self, *answers: Any) -> None:
+        self.answers = list(answers)
+        self.asked: list[str] = []
+
+    @property
+    def name(self) -> str:
+        return "scripted"
+
+    @property
+    def max_input_tokens(self) -> int:
+        return 1000
+
+    def complete(
+        self, messages: Sequence[ChatMessage], *, role: str = "reasoning", schema: dict[str, Any] | None = None
+    ) -> ChatReply:
+        self.asked.append(messages[-1].content)
+        answer = self.answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return ChatReply(text=answer, data=None) if isinstance(answer, str) else ChatReply(text="", data=answer)
+
+    def count_tokens(self, text: str) -> int | None:
+        return None
+
+
+def answer(**claim: Any) -> dict[str, Any]:
+    return {"claims": [{"sentence": 1, "subject": "simvastatin", "object": "TNF", "negated": False, **claim}]}
+
+
+def test_a_model_may_name_the_predicate_but_the_graph_gives_the_label() -> None:
+    text = "Simvastatin is no friend of TNF."
+    assert one(text, model=Scripted(answer(predicate="downregulates"))).label == "grounded"
+    assert one(text, model=Scripted(answer(predicate="upregulates"))).label == "contradicted"
+    assert one(text, model=Scripted(json.dumps(answer(predicate="downregulates")))).label == "grounded"
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        "not json",
+        None,
+        [],
+        {"claims": "x"},
+        {"claims": [1, {}]},
+        answer(predicate="frobnicates"),
+        answer(predicate=None),
+        answer(predicate="binds", object="EGFR"),
+        answer(predicate="binds", subject=""),
+        answer(predicate="binds", object="simvastatin"),
+        answer(predicate="binds", negated="yes"),
+        answer(predicate="binds", sentence=7),
+        ModelUnavailable("no connection"),
+    ],
+)
+def test_a_bad_answer_of_the_model_falls_back_on_the_rules(bad: Any) -> None:
+    plain = one("Simvastatin lowers TNF.")
+    assert one("Simvastatin lowers TNF.", model=Scripted(bad)) == plain
+
+
+def test_a_model_is_asked_in_batches_about_sentences_with_entities_only() -> None:
+    model = Scripted(*[{"claims": []}] * 3)
+    text = " ".join(["Simvastatin lowers TNF. The day was long."] * 45)
+    assert len(check(text, model=model)) == 45
+    assert len(model.asked) == 3
+    assert all("day" not in asked for asked in model.asked)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\x00\x01 EGFR \x07 binds\x1bGRB2 \ufffd.",
+        "蛋白质 EGFR 与 GRB2 相互作用。基因 TP53 调控 EGFR。",
+        "Белок EGFR связывает GRB2.",
+        "EGFR\u202ebinds GRB2 \U0001f9ec",
+        "(" * 2000 + "EGFR binds GRB2" + ")" * 2000,
+        "EGFR, " * 2000,
+        "EGFR binds GRB2 and " * 800,
+        "İEGFR binds ﬁ GRB2 ß.",
+    ],
+)
+def test_strange_texts_are_read_without_fault(text: str) -> None:
+    for claim in check(text):
+        assert claim.label in {"grounded", "inferred", "ungrounded", "contradicted"}
+        for mention in claim.entities:
+            assert mention.node
+
+
+def test_a_long_text_keeps_one_claim_a_sentence() -> None:
+    text = "Simvastatin binds HMGCR. The weather was fine, as everyone in the room agreed at once. " * 3000
+    assert len(text) > 250_000
+    claims = check(text)
+    assert len(claims) == 3000
+    assert {c.label for c in claims} == {"grounded"}
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text(max_size=200))
+def test_any_text_is_checked(text: str) -> None:
+    result = check_text(text + " EGFR binds GRB2 " + text, VIEW, LINKER, findings=FINDINGS)
+    assert -1 <= result.score <= 1
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the development data are not beside the project")
+def test_the_development_claims_get_their_labels() -> None:
+    nodes: list[Node] = []
+    edges: list[Edge] = []
+    with gzip.open(DATA / "hetionet_train" / "nodes.tsv.gz", "rt", encoding="utf-8") as lines:
+        next(lines)
+        for line in lines:
+            node_id, name, kind = line.rstrip("\n").split("\t")
+            nodes.append(Node(id=node_id, type=KINDS[kind], name=name))
+    with gzip.open(DATA / "hetionet_train" / "edges.sif.gz", "rt", encoding="utf-8") as lines:
+        next(lines)
+        for line in lines:
+            source, metaedge, target = line.rstrip("\n").split("\t")
+            kind, swapped = METAEDGES[metaedge]
+            if swapped:
+                source, target = target, source
+            edges.append(Edge(source=source, type=kind, target=target, relation=metaedge))
+    view = MemoryGraph(nodes, edges)
+    linker = EntityLinker(view)
+    wrong = []
+    for line in (DATA / "claims_dev.jsonl").read_text(encoding="utf-8").splitlines():
+        record = json.loads(line)
+        expected = [(c["label"], {c["subject"], c["object"]}, c["negated"]) for c in record["claims"]]
+        got = [(c.label, {c.subject, c.object}, c.negated) for c in check_text(record["text"], view, linker).claims]
+        if got != expected:
+            wrong.append(record["id"])
+    assert len(wrong) <= 2, wrong
