@@ -2,9 +2,9 @@
 
     python benchmarks/bench_recall.py [--rounds 300]
 
-Quality: nDCG@5 over graded queries on the past analyses of ../shared/data/recall_dev.jsonl (skipped where it is absent), the
-twelve that came with them and those of recall_queries.tsv; BM25 and MiniLM rank the same texts. `told` counts
-what the relevance gate lets through at its default, so a wrong silence costs its whole query.
+Quality: nDCG@5 over graded queries on the past analyses of ../shared/data/recall_dev.jsonl (skipped where it is
+absent), the twelve that came with them and those of recall_queries.tsv; BM25 and MiniLM rank the same texts.
+`told` counts what the relevance gate lets through at its default, so a wrong silence costs its whole query.
 Speed: synthetic episodes with vectors, every signal except the query's own embedding, and how many of the true
 nearest fifty the vector search keeps at 100,000.
 """
@@ -81,10 +81,8 @@ def quality() -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[str]]:
             parts = " ".join(f"{kind} {statistics.mean(marks[kind]):.3f}" for kind in KINDS)
             mean = round(statistics.mean(everything), 3)
             said = f"nDCG@5 ({parts}; silent on {sum(silent)} of {len(silent)} without an answer)"
-            rows.append(
-                {"name": f"{group}: {name}", "unit": said, "n": len(everything)}
-                | dict.fromkeys(("p50", "p95", "min"), mean)
-            )
+            row = {"name": f"{group}: {name}", "unit": said, "n": len(everything)}
+            rows.append(row | dict.fromkeys(("p50", "p95", "min"), mean))
     best = {row["name"]: row["p50"] for row in rows}
     goals = [
         target(f"{group}: nDCG@5 of the better of BM25 and MiniLM against recall, told, its ratio",

@@ -181,6 +181,7 @@ def _pairs(
             if best is None or score > best[0]:
                 best = (score, other)
         if best is not None:
+            clause.subject = best[1]
             words = clause.masked(best[1], member, inherited=best[1])
             if not _resolved_by_words(mentions, best[1], member, words) and number:
                 words = clauses[number - 1].text + " " + words
@@ -215,7 +216,10 @@ def _within(clause: Clause, mentions: list[Mention]) -> Iterator[tuple[Mention, 
 
 def _neighbours(clauses: list[Clause], number: int) -> list[int]:
     """Return the mentions a clause with one entity may borrow: of the clauses before it, else of the one after it."""
-    before = [member for clause in reversed(clauses[:number]) for group in clause.groups for member in group[:1]]
+    before: list[int] = []
+    for clause in reversed(clauses[:number]):
+        borrowed = [] if clause.subject is None else [clause.subject]
+        before += [*borrowed, *(group[0] for group in clause.groups)]
     if before:
         return before
     return [clauses[number + 1].groups[0][0]] if number + 1 < len(clauses) else []

@@ -53,6 +53,8 @@ class Clause:
     elided: bool = False
     """True when the clause shares the subject of the one before without naming it (`... and does not bind X`)."""
     needs_subject: bool = False
+    subject: int | None = None
+    """The entity it borrowed, once it has."""
     negative_members: dict[int, int] = field(default_factory=dict)
     """Members that a list denies: `A but not B`."""
 

@@ -240,7 +240,7 @@ GENE_UP = re.compile(
 )
 GENE_DOWN = re.compile(
     r"""
-    \binhibit\w*|\brepress\w*|\bsuppress\w*|\bdown-?regulat\w*|\bsilenc(?:es|ed)\b
+    \binhibit\w*|\brepress\w*|\bsuppress\w*|\bdown-?regulat\w*
     """,
     re.VERBOSE,
 )

@@ -44,15 +44,29 @@ def _texts(columns: GraphColumns) -> Arrays:
     """Ids and names, packed; ids with sorted hashes to find them by; aliases and xrefs as JSON where there are any."""
     made: Arrays = {}
     made["id_data"], made["id_ends"] = Texts.pack(columns.ids)
-    made["name_data"], made["name_ends"] = Texts.pack(columns.names)
+    names, aliases = _shown_names(columns)
+    made["name_data"], made["name_ends"] = Texts.pack(names)
     others = [""] * len(columns.ids)
-    for number in columns.aliases.keys() | columns.xrefs.keys():
-        others[number] = json.dumps([columns.aliases.get(number, []), columns.xrefs.get(number, [])])
+    for number in aliases.keys() | columns.xrefs.keys():
+        others[number] = json.dumps([aliases.get(number, []), columns.xrefs.get(number, [])])
     made["other_data"], made["other_ends"] = Texts.pack(others)
     hashes = np.fromiter((zlib.crc32(node_id.encode()) for node_id in columns.ids), np.uint32, len(columns.ids))
     order = np.argsort(hashes, kind="stable").astype(np.int32)
     made["id_hashes"], made["id_order"] = hashes[order], order
     return made
+
+
+def _shown_names(columns: GraphColumns) -> tuple[list[str], dict[int, list[str]]]:
+    """Return the names people see and the other names.
+
+    A table of annotations knows a term by its identifier only, so that is its name until an ontology that comes
+    later says more; from then on the first real name stands for it.
+    """
+    names, aliases = list(columns.names), dict(columns.aliases)
+    for number, others in columns.aliases.items():
+        if names[number] == columns.ids[number]:
+            names[number], aliases[number] = others[0], others[1:]
+    return names, aliases
 
 
 def _half_edges(columns: GraphColumns, slots: Slots, nodes: int) -> Arrays:

@@ -317,3 +317,14 @@ def test_without_numba_the_answers_stay(
     assert not graph.warm()
     assert graph.reach([0], 1).tolist() == [0, 1]
     assert graph.shortest(0, 3) == [0, 1, 2, 3]
+
+
+def test_an_identifier_stands_for_a_name_only_until_a_source_gives_one(tmp_path: Path) -> None:
+    store = MemoryGraphStore()
+    for source, name in (("annotations", "GO:0006915"), ("ontology", "apoptotic process"), ("other", "apoptosis")):
+        rows = NodeRows()
+        rows.add("GO:0006915", NodeType.GO_TERM, name)
+        store.add(GraphSource(id=source, name=source, kind="generic"), [rows])
+        node = open_graph(store, tmp_path).node(0)
+        assert node.name == ("GO:0006915" if source == "annotations" else "apoptotic process")
+    assert node.aliases == ["apoptosis"]

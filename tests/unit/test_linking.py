@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -160,7 +161,7 @@ def test_any_text_gives_ordered_mentions_that_do_not_overlap(text: str) -> None:
     for mention in mentions:
         assert (text + " EGFR " + text)[mention.start : mention.end] == mention.text
         assert 0 < mention.score <= 1
-    assert all(a.end <= b.start for a, b in zip(mentions, mentions[1:], strict=False))
+    assert all(a.end <= b.start for a, b in pairwise(mentions))
 
 
 @settings(max_examples=100, deadline=None)
