@@ -93,11 +93,11 @@ def _definitions() -> dict[str, str]:
         return {}
     csv.field_size_limit(10_000_000)
     with path.open(encoding="utf-8", newline="") as file:
-        rows = csv.DictReader(file, delimiter="\t")
+        rows: list[dict[str, str]] = list(csv.DictReader(file, delimiter="\t"))
         return {
             row["Preferred Label"]: row["Definitions"].split("|")[0]
             for row in rows
-            if row and "/operation_" in row["Class ID"] and row["Definitions"] and row["Obsolete"] != "TRUE"
+            if "/operation_" in row["Class ID"] and row["Definitions"] and row["Obsolete"] != "TRUE"
         }
 
 

@@ -7,7 +7,7 @@ from engine.domain.report import Report
 LABELS = {
     "grounded": "Grounded",
     "inferred": "Inferred",
-    "ungrounded": "Not supported by the graph",
+    "ungrounded": "Not supported here",
     "contradicted": "CONTRADICTED",
 }
 
@@ -21,6 +21,7 @@ def claim_lines(report: Report) -> list[str]:
     told = ", ".join(f"{count} {label}" for label, count in counts.items() if count)
     lines = [f"Score {report.claims.score:.2f} of 1 over {len(claims)} statements of the summary: {told}."]
     for claim in claims:
-        evidence = f" Evidence: {claim.evidence[0].edge} ({claim.evidence[0].source})." if claim.evidence else ""
-        lines.append(f"{LABELS[claim.label]}: {claim.text} {claim.why}{evidence}".strip())
+        first = claim.evidence[0] if claim.evidence else None
+        evidence = f" Evidence: {first.edge}, {first.source}." if first else ""
+        lines.append(f"{LABELS[claim.label]}: {claim.text} ({claim.why}{evidence})")
     return lines

@@ -148,7 +148,8 @@ class ToolIndex:
 
     def prepare(self) -> None:
         """Work out now what would otherwise be worked out at the first question that needs it."""
-        _ = self.graph, self.by_key, self.speller, self._built_in_for
+        _ = self.graph, self.by_key, self._built_in_for
+        self.speller.correct("alignmnet")
 
     @cached_property
     def speller(self) -> Speller:

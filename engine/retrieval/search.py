@@ -40,7 +40,6 @@ class Weights:
     methods: int = 2
     least_method: float = 0.15
     method_semantic: float = 0.2
-    coverage: float = 0.0
     neighbours: float = 0.7
     sharpness: int = 5
     """Power of the cosine between neighbours: the higher, the fewer of them count."""
@@ -203,8 +202,6 @@ def _methods(
     top = float(by_words.max(initial=0.0))
     # Share of the best method's score, held back when even the best shares little with the question.
     sure = by_words / top * min(1.0, top / _SURE_WORDS) if top > 0 else by_words
-    if weights.coverage > 0 and top > 0:
-        sure = sure * _covered(index, wanted) ** weights.coverage
     trust = 1.0
     if methods.vectors is not None and vector is not None:
         near = methods.vectors @ vector
@@ -215,17 +212,6 @@ def _methods(
             trust = 1 - min(1.0, max(0.0, (lead - weights.specific_from) / weights.specific_width))
     best = np.argsort(-sure, kind="stable")[: weights.methods]
     return [MatchedMethod(int(row), float(sure[row])) for row in best if sure[row] > weights.least_method], trust
-
-
-def _covered(index: ToolIndex, wanted: dict[str, float]) -> np.ndarray:
-    """Return, for each method, the share of the question's words, weighted by rarity, that it has."""
-    covered = np.zeros(len(index.methods.methods), np.float32)
-    total = 0.0
-    for word in wanted:
-        rarity = max(index.lexical.idf(word), 1.0)
-        total += rarity
-        covered[index.methods.words.rows_of(word)] += rarity
-    return covered / max(total, 1e-9)
 
 
 def _score(

@@ -101,7 +101,7 @@ def test_forgetting_removes_every_state(store: EpisodeStore) -> None:
 
 
 def test_a_number_that_is_not_finite_is_refused_and_nothing_is_stored(store: EpisodeStore) -> None:
-    with pytest.raises(StorageError, match="quality.*nan"):
+    with pytest.raises(StorageError, match=r"quality.*nan"):
         store.save([episode(1), episode(2, quality=float("nan"))])
     steps = [EpisodeStep(tool="t", params={"alpha": float("inf")})]
     with pytest.raises(StorageError, match="step 1, alpha"):

@@ -67,7 +67,7 @@ def ids(memory: EpisodicMemory, query: str, **options: object) -> list[str]:
 def test_a_paraphrase_without_a_shared_word_is_found_by_meaning() -> None:
     query = "songbird offspring under lamps at night"
     found = memory().recall(query)
-    assert [item.episode.id for item in found.episodes][0] == "tit"
+    assert found.episodes[0].episode.id == "tit"
     assert found.episodes[0].signals.fingerprint == 0.0
     assert found.episodes[0].signals.semantic > 0.5
     assert "close in meaning" in found.episodes[0].why

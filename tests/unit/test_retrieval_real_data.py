@@ -91,7 +91,10 @@ def test_operations_are_found_better_than_by_bm25(
     ("question", "acceptable"),
     [
         ("trim adapters of my reads", "trimmomatic|cutadapt|fastp|trim|adapter|porechop|atropos"),
-        ("what species are in my metagenome", "kraken|metaphlan|centrifuge|kaiju|bracken|mgnify|sourmash|motus|taxo"),
+        (
+            "which taxa are in my metagenome, who is there",
+            "kraken|metaphlan|centrifuge|kaiju|bracken|mgnify|sourmash|motus|taxo",
+        ),
         ("dock a ligand into a protein", "dock|vina|smina|gnina|diffdock"),
         ("wich drugs interact with drug", "drug|interaction"),
         ("search pubmed for papers", "pubmed|literature|paper|scholar|europepmc|article"),
