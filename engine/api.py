@@ -357,6 +357,8 @@ class Engine:
         if self.settings.warm_workers:
             self._parts.sandbox.warm()
             self._parts.finder.warm()
+            self._parts.memory.episodic.warm()
+            self._parts.knowledge.view().warm()
 
     def warm_in_background(self) -> None:
         """Start warming and return at once; a step that comes earlier waits for it or starts cold."""

@@ -72,6 +72,7 @@ PALLIATES = re.compile(
 )
 TREATS = re.compile(
     r"""
+    \b(?:do|does|fare|fares|get|gets)\s+better\b|
     \btreat\w*|\btherap\w*|\bcur(?:e|es|ed|ing|ative)\b|\bheal\w*|\bindicat\w*|\beffective\w*|\befficac\w*|
     \bbenefi\w*|\bworks?\s+(?:\w+\s+)?(?:against|in|for|on)\b|\brespon[ds]\w*|\bcourse\b|\bmodif\w*|
     \bprescri(?:be|bes|bed|ption|ptions)\b|\bremission\b|\bmanag\w*|\bgiven?\b|\bgives?\b|\bused\b|
@@ -152,6 +153,7 @@ LOCATED = re.compile(
 )
 INCLUDES = re.compile(
     r"""
+    \bheading\b|\bput\s+with\b|\bfile[sd]?\b|
     \binclud\w*|\bmembers?\b|\bbelong\w*|\bclass\w*|\bamong\b|\bone\s+of\b|\bcontain\w*|\bcompris\w*|\bcount\w*|
     \bcategor\w*|\bgroup\w*|\bfalls?\s+(?:under|into|within)\b|\bis\s+an?\b|\bexample\b|\bencompass\w*|\bcover\w*|
     \brepresentative\b|\btype\s+of\b
@@ -162,7 +164,7 @@ TAKES_PART = re.compile(
     r"""
     \bparticipat\w*|\btak\w+\s+part\b|\binvolv\w*|\bplayers?\b|\bplays?\b|\bacts?\b|\bacting\b|\bmembers?\b|
     \bcomponents?\b|\bpart\b|\bbelong\w*|\bcontribut\w*|\bfunction\w*|\bworks?\b|\bcontain\w*|\binclud\w*|
-    \bassigned\b|\bannotat\w*|\brole\b|\bengag\w*|\bhas\b|\bhave\b|\bexhibit\w*|\bdisplay\w*|\bpossess\w*|
+    \bassigned\b|\bannotat\w*|\brole\b|\bengag\w*\s+in\b|\bhas\b|\bhave\b|\bexhibit\w*|\bdisplay\w*|\bpossess\w*|
     \bshows?\b|\bcarr(?:y|ies)\b|\bexert\w*|\bcatal\w*|\blocali[sz]\w*|\blocat\w*|\bfound\b|\bresid\w*|\bsits?\b|
     \bsituated\b|\bproduct\b|\bperform\w*|\bcapab\w*|\benabl\w*|\bfeatur\w*|\blist\w*|\bneed\w*|\brequir\w*|
     \bhelp\w*|\bdriv\w*|\bstep\b|\bencod\w*|\bserv\w*|\bsupport\w*|\bmediat\w*|\bpresent\b|\bamong\b|\bone\s+of\b|
@@ -200,6 +202,7 @@ INTERACTS = re.compile(
 )
 REGULATES = re.compile(
     r"""
+    \borders\s+from\b|\blead\s+of\b|\breact\w*|\bstrings\b|\bsay\s+in\b|
     \bregulat\w*|\bcontrol\w*|\bgovern\w*|\bdriv\w*|\bdrove\b|\bupstream\b|\bdownstream\b|\btarget\w*|\bmodulat\w*|
     \bknock\w*|\bperturb\w*|\bsilenc\w*|\brespond\w*|\bresponse\b|\bresponsive\b|\bdepend\w*|\bswitch\w*|
     \binfluenc\w*|\baffect\w*|\bdirect(?:s|ed)\b|\banswers?\s+to\b|\bobeys?\b|\bsteer\w*|\bcommand\w*|
@@ -212,6 +215,8 @@ REGULATES = re.compile(
 )
 PASSIVE = re.compile(
     r"""
+    @1\b.*\bgenes?\s+(?:that\s+|which\s+)?@2\s+(?:regulat|control|govern|driv|steer|modulat)\w*|
+    @1\b.*\b(?:takes?\s+orders\s+from|follows?\s+the\s+lead\s+of|reacts?)\b.*@2|
     @1\b.*\b(?:is|are|was|were|be|been|being|gets?|comes?|stands?|lies?|sits?)\s+(?:[\w-]+\s+){0,3}?(?:\w+(?:ed|en|
     un|wn|ne|ept|ght)|under)\s+(?:[\w-]+\s+){0,4}?(?:by|of|through)\b.*@2|
     @1\b.*\b(?:downstream\s+of|targets?\s+of|responds?\s+to|responsive\s+to|response\s+to|depend\w*\s+(?:up)?on|

@@ -30,6 +30,9 @@ CLEAR = re.compile(
 )
 UP_ALL = re.compile(
     r"""
+    \boutnumber\w*|\bover[-\s]?represent\w*|\bup[-\s]?modulat\w*|\bbump\w*\s+up\b|\bhoist\w*|\bballoon\w*|\bmushroom\w*|
+    \b(?:sky)?rocket\w*|\bleap\w*|\bbolster\w*|\bfoster\w*|\bfavou?r(?:s|ed|ing)\b|\bencourag\w*|\bfacilitat\w*|\bspur\w*|
+    \breinforc\w*|\binvigorat\w*|\babounds?\b|\bgo(?:es|ing)?\s+through\s+the\s+roof\b|\bskew\w*\s+up\w*|
     \bup[-\s]?regulat\w*|\bover[-\s]?express\w*|\bover[-\s]?abundan\w*|
     \binduc(?:e|es|ed|ing|tion|ible|er|ers|tive)\b|\btrans[-\s]?activat\w*|\bderepress\w*|\bup[-\s]?shift\w*|
     \bover[-\s]?produc\w*|\bup[-\s]?(?:tick|swing)\w*|\bupturn\b|
@@ -53,6 +56,10 @@ UP_ALL = re.compile(
 )
 DOWN_ALL = re.compile(
     r"""
+    \brein\w*\s+(?:\S+\s+){0,3}?in\b|\bbrakes?\b|\bin\s+check\b|\blid\s+on\b|\bthin(?:s|ned|ning)?\b|\beat(?:s|ing)?\s+(?:into|away)\b|
+    \brob(?:s|bed|bing)?\b|\bsap(?:s|ped)?\b|\bdrain\w*|\bstarv\w*|\bclamp\w*|\bstunt\w*|\bhamper\w*|\bobstruct\w*|\bimped\w*|
+    \bcounteract\w*|\bslid(?:e|es|ing)?\b|\bslip(?:s|ped)?\b|\btumbl\w*|\bnosediv\w*|\btaper\w*|\btail\w*\s+off\b|\bsubsid\w*|
+    \breced\w*|\bdown[-\s]?modulat\w*|\bwip\w*\s+out\b|\beras\w*|\beliminat\w*|\bablat\w*|\bvanish\w*|\bdisappear\w*|\bcapp?(?:s|ed)\b|
     \bdown[-\s]?regulat\w*|\bunder[-\s]?express\w*|\brepress\w*|\bsilenc\w*|\btrans[-\s]?repress\w*|
     \bdown[-\s]?shift\w*|\bunder[-\s]?represent\w*|\bunder[-\s]?produc\w*|\bdown[-\s]?(?:tick|swing|trend)\w*|
     \bdownturn\b|\bnegative(?:ly)?\s+(?:regulat|modulat|influenc|affect)\w*|\btoo\s+little\b|\bhypo[-\s]?express\w*|

@@ -17,7 +17,7 @@ _EMPTY_NEGATIONS = re.compile(
             rf"impossible\s+to|no\s?one|nobody|few|never|not|isn't|wasn't|no|none|little|without|nothing)\s+{_ANY}{{0,3}}?"
             r"(?:den(?:y|ied|ies|ying|iable)|doubt\w*|disput\w*|question(?:s|ed|able)?|overlook\w*|ignor\w*|"
             r"rul\w+\s+out|exclud\w*|dismiss\w*|refut\w*|argu(?:e|ed|ing|ment)|contest\w*|controvers\w*|surpris\w*|"
-            r"secret|wonder|mistak\w*|overstat\w*|contradict\w*|challeng\w*|accident|coincidence|overrul\w*|object\w*)",
+            r"secret|wonder|mistak\w*|escap\w*|overstat\w*|contradict\w*|challeng\w*|accident|coincidence|overrul\w*|object\w*)",
             r"\bonly\s+(?:a|the)\s+[\w\s]{0,25}?would\s+(?:deny|doubt|dispute)",
             r"\bbeyond\s+(?:any\s+|all\s+|reasonable\s+)*(?:doubt|dispute|question)",
             r"\b(?:undoubtedly|undeniabl[ey]|unquestionabl[ey]|indisputabl[ey]|undisputed\w*|incontestabl[ey]|doubtless)",
@@ -39,6 +39,8 @@ _FRAME_NEGATIONS = re.compile(
             r"\breject(?:s|ed|ing)?\b|\bdismiss\w*|\bdebunk\w*|\bdiscount(?:s|ed)?\b|\bdisagree\w*|\bdisput(?:e|es|ed)\b",
             r"\b(?:no|without|scant|lack\s+of|absence\s+of|lacks?|little)\s+(?:\w+\s+){0,2}?(?:evidence|indication|signs?|"
             r"hint|proof|support|data|reason|basis|grounds|suggestion|trace|truth|way|case|chance)\b",
+            r"\bno\s+\w+\s+(?:\w+\s+)?(?:has|have|had|could|can|was|were|did|shows?|finds?|suggests?|supports?)\b|"
+            r"\bout\s+of\s+the\s+question\b",
             r"\bnothing\b|\bnowhere\b|\bno\s?one\b|\bnobody\b|\bnone\b|\bneither\b",
             r"\bnot\b(?!\s+(?:yet\s+)?(?:clear|known|certain|sure|obvious|established|settled))|\bcannot\b|n't\b",
             r"\bfalse(?:ly)?\b|\bwrong(?:ly)?\b|\bincorrect(?:ly)?\b|\buntrue\b|\bmistaken\b|\berroneous\w*|\bmyth\b|"

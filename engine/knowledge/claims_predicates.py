@@ -126,7 +126,7 @@ def _gene_gene(words: str) -> Sense:
 def _commands(words: str) -> bool:
     return (
         re.search(
-            r"\bregulat|\bcontrol|\bgovern|\bupstream|\bdownstream|\bknock|\bperturb|\bsilenc|\bdriv|\bdepend|\brespon|\btargets?\b",
+            r"\bregulat|\bcontrol|\bgovern|\bupstream|\bdownstream|\bknock|\bperturb|\bsilenc|\bdriv|\bdepend|\brespon|\btargets?\b|\bthe\s+lead\b|\borders\b",
             words,
         )
         is not None

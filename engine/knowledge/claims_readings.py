@@ -26,6 +26,10 @@ def readings_of(one: Mention, two: Mention, words: str) -> list[Reading]:
             pair = {kind_one, kind_two}
             if (sense.type is EdgeType.CAUSES and NodeType.DISEASE in pair) or (pair & GENES and pair & SIGNS):
                 score -= 0.3
+            if pair & DRUGS and pair & {NodeType.SYMPTOM, NodeType.PHENOTYPE}:
+                score -= 0.05
+            if sense.type is EdgeType.PALLIATES and pair & SIGNS:
+                score -= 0.1  # where a disease has the same name, it is what is treated
             if sense.recognised and pair & DRUGS and NodeType.SIDE_EFFECT in pair and sense.type is EdgeType.CAUSES:
                 score += 0.05  # what drugs cause are side effects, even where a symptom has the same name
             found.append((sense, score, options_for(one, kind_one), options_for(two, kind_two)))

@@ -165,7 +165,9 @@ def _by_graph(statement: Statement, context: _Context) -> _Ruling:
         return _Ruling("ungrounded", f"The graph has no entity {unknown[0].text}.", [],
                        statement.subject.options[0], statement.object.options[0])  # fmt: skip
     for reading in (statement, statement.other):
-        rulings = _direct_rulings(reading, context.view) if reading is not None else []
+        if reading is None or (reading is not statement and (reading.sense is None or not reading.sense.recognised)):
+            continue  # another reading counts only when the words support it
+        rulings = _direct_rulings(reading, context.view)
         if rulings:
             order = {"grounded": 0, "contradicted": 1, "inferred": 2, "ungrounded": 3}
             return min(rulings, key=lambda r: order[r.label])

@@ -145,11 +145,12 @@ _CURIE = re.compile(
     re.IGNORECASE,
 )
 _ENTREZ = re.compile(
-    r"\b(?:(?:entrez|ncbi)\s*(?:gene)?\s*(?:id|identifier|number|no\.?)?|gene\s*id(?:entifier)?)[\s:#=]*(\d{1,9})\b",
+    r"\b(?:(?:entrez|ncbi)\s*(?:gene)?\s*(?:id|identifier|number|no\.?)?|gene\s*id(?:entifier)?|gene::?)[\s:#=]*(\d{1,9})\b",
     re.IGNORECASE,
 )
+_SPACED = re.compile(r"\b(DOID|UBERON|CHEBI|MONDO) (\d{3,8})\b")
 _PLAIN: tuple[tuple[re.Pattern[str], str, NodeType, bool], ...] = (
-    (re.compile(r"\bDB\d{5}\b"), "DRUGBANK", NodeType.DRUG, True),
+    (re.compile(r"\b(?:Compound::)?(DB\d{5})\b"), "DRUGBANK", NodeType.DRUG, True),
     (re.compile(r"\bENS[A-Z]{0,4}G\d{11}\b"), "ENSEMBL", NodeType.GENE, True),
     (re.compile(r"\bENS[A-Z]{0,4}[TP]\d{11}\b"), "ENSEMBL", NodeType.PROTEIN, True),
     (re.compile(r"\bCHEMBL\d{1,8}\b"), "CHEMBL", NodeType.DRUG, True),
@@ -175,6 +176,9 @@ def find_ids(text: str) -> Iterator[FoundId]:
             continue
         keys = id_keys(f"{authority}:{local}")
         yield FoundId(match.start(), match.end(), keys, _AUTHORITIES[authority], certain=True)
+    for match in _SPACED.finditer(text):
+        keys = id_keys(f"{match.group(1)}:{match.group(2)}")
+        yield FoundId(match.start(), match.end(), keys, _AUTHORITIES[match.group(1)], certain=True)
     for match in _ENTREZ.finditer(text):
         keys = (f"ENTREZ:{match.group(1)}",)
         yield FoundId(match.start(), match.end(), keys, NodeType.GENE, certain=True)

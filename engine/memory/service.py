@@ -118,4 +118,6 @@ class Memory:
         done = merging.import_memory(path, self.episode_store, self.fact_store, self.conversation_store)
         self.semantic.refresh()
         self.episodic.refresh()
+        if done.episodes:
+            self.episodic.warm()
         return done

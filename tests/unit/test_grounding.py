@@ -71,6 +71,8 @@ def one(text: str, **options: Any) -> Claim:
         ("GN905 has been linked to lung cancer.", "ungrounded"),
         ("Metformin binds EGFR.", "ungrounded"),
         ("Metformin does not bind EGFR.", "ungrounded"),
+        ("People with hypertension do better on metformin.", "ungrounded"),
+        ("Hypertension and metformin were mentioned side by side.", "ungrounded"),
         ("Simvastatin does not work against Alzheimer's disease.", "ungrounded"),
         ("DB99999 binds EGFR.", "ungrounded"),
         ("Foozumab treats lung cancer.", "ungrounded"),
