@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 EmbedMany = Callable[[Sequence[str]], "np.ndarray"]
 EmbedOne = Callable[[str], "np.ndarray"]
 
+EMBED_NOW = 2000
+"""Episodes without a vector that a recall waits for: some ten seconds of work, once."""
 EMBED_BATCH = 256
 EMBED_WAIT_SECONDS = 5.0
 SHOWN_BELOW = 10
@@ -243,7 +245,7 @@ class EpisodicMemory:
 
         with self._lock:
             self._ready()
-        if not self._fill_vectors(notes):
+        if not self._vectors_ready(notes):
             return None
         try:
             if self._embed_query is not None:
@@ -257,6 +259,17 @@ class EpisodicMemory:
         vector = np.asarray(found, dtype=np.float32).reshape(-1)
         length = float(np.linalg.norm(vector))
         return vector / length if length > 0 and np.isfinite(length) else None
+
+    def _vectors_ready(self, notes: list[str]) -> bool:
+        """Make missing vectors now when they are few; make many beside the recall, which then says so."""
+        with self._lock:
+            many = len(self._ready().lacking_vectors(EMBED_NOW + 1)) > EMBED_NOW
+        if not many or self._no_vectors:
+            return self._fill_vectors(notes)
+        if not self._embedding.locked():
+            threading.Thread(target=self._fill_vectors, args=([],), name="episode-vectors", daemon=True).start()
+        notes.append("Vectors of many episodes are being made, so paraphrases may be missed for now.")
+        return True
 
     def _fill_vectors(self, notes: list[str]) -> bool:
         """Make the vectors that episodes lack and say whether meanings can be compared."""

@@ -11,7 +11,7 @@ from engine.domain.memory import EpisodicContext, FactView, MemoryImport, Recall
 from engine.errors import NotFoundError
 from engine.knowledge.service import KnowledgeBase
 from engine.memory import merging, transfer
-from engine.memory.episodes import EpisodicMemory
+from engine.memory.episodes import EMBED_NOW, EpisodicMemory
 from engine.memory.facts import SemanticMemory
 from engine.memory.graph_door import GraphSent, send_to_graph
 from engine.memory.working import WorkingMemory
@@ -118,6 +118,6 @@ class Memory:
         done = merging.import_memory(path, self.episode_store, self.fact_store, self.conversation_store)
         self.semantic.refresh()
         self.episodic.refresh()
-        if done.episodes:
+        if 0 < done.episodes <= EMBED_NOW:
             self.episodic.warm()
         return done

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Sequence
 
 import numpy as np
@@ -336,3 +337,32 @@ def test_line_breaks_in_a_record_cannot_fake_another() -> None:
 def test_a_budget_below_one_is_refused() -> None:
     with pytest.raises(UserError, match="0"):
         memory().build_episodic_context("lupus", token_budget=0)
+
+
+def test_very_many_new_episodes_are_recalled_by_words_while_their_vectors_are_made(monkeypatch) -> None:
+    from engine.memory import episodes as module
+
+    monkeypatch.setattr(module, "EMBED_NOW", 3)
+    going = threading.Event()
+
+    def slow(texts):
+        going.wait(20)
+        return np.tile(np.eye(1, 8, dtype=np.float32), (len(texts), 1))
+
+    memory = module.EpisodicMemory(
+        MemoryEpisodes(), embed=slow, embed_query=lambda _: np.eye(1, 8, dtype=np.float32)[0]
+    )
+    memory.add_many(
+        [
+            Episode(id=f"e{k}", at="2026-01-01T00:00:00Z", task=f"docking of ligand{k} into receptor{k}")
+            for k in range(6)
+        ]
+    )
+    found = memory.recall("docking of ligand4 into receptor4")
+    assert found.episodes[0].episode.id == "e4"
+    assert any("being made" in note for note in found.notes)
+    going.set()
+    deadline = time.monotonic() + 20
+    while any("being made" in note for note in memory.recall("docking of ligand4").notes):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
