@@ -95,7 +95,7 @@ def _definitions() -> dict[str, str]:
     with path.open(encoding="utf-8", newline="") as file:
         rows: list[dict[str, str]] = list(csv.DictReader(file, delimiter="\t"))
         return {
-            row["Preferred Label"]: row["Definitions"].split("|")[0]
+            row["Preferred Label"]: str(row["Definitions"]).split("|")[0]
             for row in rows
             if "/operation_" in row["Class ID"] and row["Definitions"] and row["Obsolete"] != "TRUE"
         }
@@ -120,7 +120,8 @@ class Bm25:
         matrix = sparse.csc_matrix((values, (rows, columns)), shape=(len(texts), len(self._columns)))
         frequency = np.diff(matrix.indptr)
         self._idf = np.log1p((len(texts) - frequency + 0.5) / (frequency + 0.5))
-        self._matrix = matrix
+        self._starts, self._rows, self._values = np.asarray(matrix.indptr), matrix.indices, np.asarray(matrix.data)
+        self._size = len(texts)
 
     @staticmethod
     def tokens(text: str) -> list[str]:
@@ -129,12 +130,12 @@ class Bm25:
 
     def scores(self, query: str) -> np.ndarray:
         """Return every text's score."""
-        total = np.zeros(self._matrix.shape[0])
+        total = np.zeros(self._size)
         for token, count in Counter(self.tokens(query)).items():
             column = self._columns.get(token)
             if column is not None:
-                part = slice(self._matrix.indptr[column], self._matrix.indptr[column + 1])
-                total[self._matrix.indices[part]] += count * self._idf[column] * self._matrix.data[part]
+                part = slice(self._starts[column], self._starts[column + 1])
+                total[self._rows[part]] += count * self._idf[column] * self._values[part]
         return total
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from pages._engine import attempt
-from pages._network import MOST_DRAWN, draw_network
+from pages._network import MOST_DRAWN, draw_network, hue_of
 from pages._words import counted, number, plain, shortened
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ def _filtered(engine: Engine, node: Any) -> Neighbourhood | None:
             "Show",
             kinds,
             selection_mode="multi",
-            format_func=lambda kind: f"{kind.replace('_', ' ')} {whole.reached_by_type[kind]:,}",
+            format_func=lambda kind: _kind_label(kind, whole.reached_by_type[kind]),
             key=f"kinds_{node.id}",
             label_visibility="collapsed",
         )
@@ -201,6 +201,11 @@ def _filtered(engine: Engine, node: Any) -> Neighbourhood | None:
     }
     attempt(lambda: found.append(engine.knowledge.neighbours(node.id, **asked)))
     return found[0] if found else None
+
+
+def _kind_label(kind: str, count: int) -> str:
+    """Return a type with the mark that says which colour it is drawn in."""
+    return f":{hue_of(kind)}[●] {kind.replace('_', ' ')} {count:,}"
 
 
 def _edge_kinds(engine: Engine, node: Any) -> list[str]:

@@ -17,7 +17,7 @@ def draw_paths(engine: Engine) -> None:
     """Draw the two fields and what was found."""
     left, right, longest = st.columns([4, 4, 2], vertical_alignment="bottom")
     with left:
-        a = st.text_input("From", key="path_from", value=st.session_state.get("entity", ""), placeholder="EGFR")
+        a = st.text_input("From", key="path_from", value=str(st.session_state.get("entity", "")), placeholder="EGFR")
     with right:
         b = st.text_input("To", key="path_to", placeholder="lung cancer")
     with longest:
@@ -53,7 +53,7 @@ def draw_paths(engine: Engine) -> None:
 
 
 def _row(path: Any, sources: dict[str, str]) -> dict[str, str]:
-    stated = dict.fromkeys(sources.get(edge.origin, edge.origin) for edge in path.edges)
+    stated = dict.fromkeys(str(sources.get(edge.origin, edge.origin)) for edge in path.edges)
     return {"Support": number(float(path.score)), "Path": _line(path), "Stated by": plain(", ".join(stated))}
 
 

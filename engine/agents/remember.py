@@ -9,7 +9,7 @@ from engine.domain.events import EngineEvent, NodeRetried, PlanEdited
 from engine.domain.memory import Episode
 from engine.domain.run_view import RunView
 from engine.knowledge.learning import learn_run
-from engine.memory.lessons import episode_of, repair_sentences
+from engine.memory.lessons import Changer, episode_of, repair_sentences
 from engine.memory.service import Memory
 from engine.settings import Settings
 
@@ -50,10 +50,10 @@ class Remembering:
         assert view.plan is not None
         edits = [change for event in events if isinstance(event, PlanEdited) for change in event.changes]
         repairs = repair_sentences((event for event in events if isinstance(event, NodeRetried)), view.plan)
-        repaired = {
+        repaired: dict[tuple[str, str], Changer] = {
             (event.node, name): "repair" for event in events if isinstance(event, NodeRetried) for name in event.changed
         }
-        edited = dict.fromkeys(edited_params(events), "edit")
+        edited: dict[tuple[str, str], Changer] = dict.fromkeys(edited_params(events), "edit")
         routed = view.route.domains if view.route else []
         return episode_of(
             view.record,

@@ -12,11 +12,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from engine.domain.knowledge import Mention, Node
+from engine.domain.knowledge import Mention, Node, NodeType
 from engine.knowledge.claims_clauses import Clause, clauses_of
 from engine.knowledge.claims_frames import hedged, negations, split_frame, split_tail, tail_denies
-from engine.knowledge.claims_predicates import Sense, denies
-from engine.knowledge.claims_readings import readings_of, resolve, turned
+from engine.knowledge.claims_predicates import DRUGS, GENES, PLACES, Sense, denies
+from engine.knowledge.claims_readings import kinds_of, readings_of, resolve, turned
 from engine.knowledge.claims_sentences import Sentence, split_sentences
 
 
@@ -60,7 +60,7 @@ def statements(text: str, mentions: Sequence[Mention]) -> Iterator[tuple[Sentenc
 
 
 _PRONOUN = re.compile(
-    r"^\s*(?:[\w-]+,\s*)?(?:it|they|this|these|both|the\s+(?:same\s+)?(?:drug|compound|agent|gene|protein|disease|condition|"
+    r"^\s*(?:(?:[\w-]+\s+){0,4}[\w-]+,\s*)?(?:it|they|this|these|both|the\s+(?:same\s+)?(?:drug|compound|agent|gene|protein|disease|condition|"
     r"disorder|tissue|molecule|substance|medicine))\b"
 )
 _CUE_LIKE = re.compile(
@@ -165,7 +165,7 @@ def _pairs(
         yield from _within(clause, mentions)
         return
     group = clause.groups[0]
-    others = _neighbours(clauses, number)
+    others = _neighbours(clauses, number, mentions)
     if len(group) >= 2 and (not others or not clause.needs_subject):
         for other in group[1:]:
             yield mentions[group[0]], mentions[other], clause.masked(group[0], other), 0
@@ -214,15 +214,35 @@ def _within(clause: Clause, mentions: list[Mention]) -> Iterator[tuple[Mention, 
             yield mentions[one], mentions[two], clause.masked(one, two), turned
 
 
-def _neighbours(clauses: list[Clause], number: int) -> list[int]:
-    """Return the mentions a clause with one entity may borrow: of the clauses before it, else of the one after it."""
+_CALLED: tuple[tuple[re.Pattern[str], frozenset[NodeType]], ...] = (
+    (re.compile(r"\b(?:the|this|that)\s+(?:same\s+)?(?:drug|compound|agent|medicine|molecule|substance)\b"), DRUGS),
+    (re.compile(r"\b(?:the|this|that)\s+(?:same\s+)?(?:gene|protein|transcript)\b"), GENES),
+    (re.compile(r"\b(?:the|this|that)\s+(?:same\s+)?(?:disease|condition|disorder|cancer|illness)\b"),
+     frozenset({NodeType.DISEASE})),
+    (re.compile(r"\b(?:the|this|that)\s+(?:same\s+)?(?:tissue|organ)\b"), PLACES),
+)  # fmt: skip
+_LAST_NAMED = re.compile(r"\s*[,;]?\s*(?:and\s+|but\s+)?(?:which|who|the\s+latter)\b")
+
+
+def _neighbours(clauses: list[Clause], number: int, mentions: list[Mention]) -> list[int]:
+    """Return the mentions a clause with one entity may borrow, likeliest first.
+
+    They are the subjects of the clauses before it (for `which`: what was named last), else that of the one after it;
+    `the same drug` leaves only drugs.
+    """
     before: list[int] = []
     for clause in reversed(clauses[:number]):
         borrowed = [] if clause.subject is None else [clause.subject]
         before += [*borrowed, *(group[0] for group in clause.groups)]
-    if before:
-        return before
-    return [clauses[number + 1].groups[0][0]] if number + 1 < len(clauses) else []
+    words = clauses[number].text
+    if before and _LAST_NAMED.match(words):
+        before.insert(0, clauses[number - 1].groups[-1][-1])
+    if not before:
+        before = [clauses[number + 1].groups[0][0]] if number + 1 < len(clauses) else []
+    for pattern, kinds in _CALLED:
+        if pattern.search(words):
+            before = [member for member in before if kinds & set(kinds_of(mentions[member]))] or before
+    return list(dict.fromkeys(before))
 
 
 def _statement(

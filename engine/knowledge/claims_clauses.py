@@ -23,7 +23,9 @@ _IDIOMS = re.compile(
 )
 _SEAM = re.compile(
     r"(?:,|;|\u2013|\u2014)?\s*\b(?:and|but|while|whereas|whilst|yet|although|though|plus|as\s+well\s+as|in\s+addition\s+to|"
-    r"besides|because|since|so|then|nor)\b|;|\s[\u2013\u2014-]\s|:"
+    r"besides|because|since|so|then|nor)\b|;|\s[\u2013\u2014-]\s|:|"
+    r",\s*(?=(?:which|who|it|they|on\s+the\s+other|moreover|furthermore|in\s+addition|similarly|likewise|is|are|was|were|has|"
+    r"have|does|can|cannot|may|(?!(?:as|thus|plus|perhaps|unless|besides|always|this|its|at|was|across|yes|across)\b)[a-z]+s)\s)"
 )
 _AFTER_SEAM = re.compile(
     r"\s*,?\s*(?:also|additionally|moreover|furthermore|likewise|similarly|equally|according|at\s+the\s+same\s+time|in\s+turn|"
@@ -31,7 +33,7 @@ _AFTER_SEAM = re.compile(
     r"never|n't|un\w+|[a-z]+(?:s|ed|es|ing)\b)"
 )
 _OWN_SUBJECT = re.compile(
-    r"^[\s,;]*(?:and|but|while|whereas|whilst|yet|although|though|so|then|plus)?[\s,]*(?:[\w-]+\s+){0,2}?"
+    r"^[\s,;]*(?:and|but|while|whereas|whilst|yet|although|though|so|then|plus)?[\s,]*(?:[\w-]+\s+){0,5}?"
     r"(?:it|they|this|these|that|both|the\s+(?:same\s+)?(?:drug|compound|agent|gene|protein|disease|condition|disorder|tissue|"
     r"molecule|substance|medicine|latter|former))\b"
 )
@@ -85,6 +87,11 @@ def clauses_of(
     for number, gap in enumerate(gaps, start=1):
         clause = clauses[-1]
         word = _list_word(gap, kinds[number - 1], kinds[number])
+        following = gaps[number] if number < len(gaps) else ""
+        if word is not None and _opens_clause(gap, clause, following, fronted=fronted):
+            clauses.append(Clause([[number]], gap + _mask(number), needs_subject=True))
+            fronted = relative = False
+            continue
         if word is not None and not (len(clause.groups) == 1 and number == 1 and fronted and gap.strip() == ","):
             clause.groups[-1].append(number)
             clause.text += gap + _mask(number)
@@ -107,6 +114,16 @@ def clauses_of(
         fronted = relative = False
     clauses[-1].text += end
     return clauses
+
+
+_VERB_NEXT = re.compile(r"\s+(?:[a-z]+ly\s+)?(?:is|are|was|were|has|have|does|do|can|cannot|may|goes|[a-z]{2,}s)\b")
+
+
+def _opens_clause(gap: str, clause: Clause, following: str, *, fronted: bool) -> bool:
+    """Return True when what looks like a list is a new clause: `A binds B, and C treats D`."""
+    if len(clause.groups) < 2 or not _VERB_NEXT.match(following):
+        return False
+    return re.fullmatch(r"\s*,\s*(?:and|but)\s*(?:the\s+)?", gap) is not None or (fronted and gap.strip(" the") == ",")
 
 
 def _mask(number: int) -> str:

@@ -87,6 +87,7 @@ TREATS = re.compile(
 )
 CAUSES = re.compile(
     r"""
+    \bblam\w*|\bculprit\b|\battribut\w*|
     \bcaus\w*|\binduc\w*|\bprovok\w*|\btrigger\w*|\bprecipitat\w*|\badverse\w*|\bside[-\s]effects?\b|\blabel\b|
     \blead\w*\s+to\b|\bbring\w*\s+(?:about|on)\b|\bcomplicat\w*|\bgiv\w+\s+rise\b|\btoxic\w*|\bundesir\w*|
     \bunwanted\b|\bresult\w*\s+in\b|\breport\w*|\bwarn\w*|\bprescribing\s+information\b|\bmentions?\b|

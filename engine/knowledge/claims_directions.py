@@ -56,6 +56,7 @@ UP_ALL = re.compile(
 )
 DOWN_ALL = re.compile(
     r"""
+    \b(?<!nothing\ )short\s+of\b|\bunder\s+pressure\b|
     \brein\w*\s+(?:\S+\s+){0,3}?in\b|\bbrakes?\b|\bin\s+check\b|\blid\s+on\b|\bthin(?:s|ned|ning)?\b|\beat(?:s|ing)?\s+(?:into|away)\b|
     \brob(?:s|bed|bing)?\b|\bsap(?:s|ped)?\b|\bdrain\w*|\bstarv\w*|\bclamp\w*|\bstunt\w*|\bhamper\w*|\bobstruct\w*|\bimped\w*|
     \bcounteract\w*|\bslid(?:e|es|ing)?\b|\bslip(?:s|ped)?\b|\btumbl\w*|\bnosediv\w*|\btaper\w*|\btail\w*\s+off\b|\bsubsid\w*|
@@ -123,7 +124,7 @@ ALTERNATIVE = re.compile(
 )
 LESS_OF_MUCH = re.compile(
     r"""
-    \b(?:less|least|not\s+as|insufficiently)\s+(?:strong|high|abundant|plentiful|rich|active|elevat|express|
+    \b(?:less|least|insufficiently)\s+(?:strong|high|abundant|plentiful|rich|active|elevat|express|
     transcrib|prominent)\w*
     """,
     re.VERBOSE,

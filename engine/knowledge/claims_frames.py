@@ -66,6 +66,7 @@ _NEGATIONS = re.compile(
             r"\bunrelated\b|\bunconnected\b|\bindependent(?:ly)?\s+of\b|\bunassociated\b|\bdisconnected\b|\bunlinked\b|"
             r"\buncorrelated\b|\buncoupled\b",
             r"\bunlikely\b|\bimprobable\b|\bhardly\b|\bscarcely\b|\bfar\s+from\b|\banything\s+but\b|\bdoubtful\b",
+            r"\bleav(?:e|es|ing)\s+(?:\S+\s+){1,3}alone\b|\b(?:keep|stay|shie)s?\s+away\b|\bsteers?\s+clear\b",
             r"\bspar(?:e|es|ed|ing)\b|\bavoid(?:s|ed|ing)?\b|\bexempt\w*|\bundetect\w+|\bunbound\b|\bunexpressed\b",
             r"\bexclud(?:e|es|ed|ing)\b|\bruled?\s+out\b|\bwrongly\b|\bfalsely\b|\bescapes?\b|\bbypass(?:es)?\b|\bmiss(?:es)?\b",
         )
@@ -87,6 +88,8 @@ _HEDGES = re.compile(
     r"(?:would|should)\s+expect)\b|\?\s*$"
 )
 _NEITHER_NOR = re.compile(r"\bneither\b|\bnor\b")
+_CONTRAST = re.compile(r",\s*not\s+(?:an?\s+)?\w+\s*(?=,|[.!]?\s*$|\s(?:under|in|by|with|on|after)\b)")
+"""`goes up, not down, under X` denies the other direction only."""
 _PADDING = re.compile(
     r"\bin\s+no\s+way\b|\bby\s+no\s+means\b|\bunder\s+no\s+circumstances\b|\bat\s+no\s+point\b|\bon\s+no\s+account\b"
 )
@@ -94,7 +97,7 @@ _PADDING = re.compile(
 
 def negations(text: str, *, frame: bool = False) -> int:
     """Count the negations of a masked clause, or of the frame before it; an odd number makes a negative."""
-    plain = _PADDING.sub(" never ", _EMPTY_NEGATIONS.sub(" ", text))
+    plain = _PADDING.sub(" never ", _EMPTY_NEGATIONS.sub(" ", _CONTRAST.sub(" ", text)))
     found = [match.group() for match in (_FRAME_NEGATIONS if frame else _NEGATIONS).finditer(plain)]
     pairs = [word for word in found if _NEITHER_NOR.fullmatch(word)]
     others = len(found) - len(pairs)

@@ -184,7 +184,7 @@ def _place_gene(words: str, place: str, kind: NodeType) -> Sense:
     present = (EdgeType.UPREGULATES, EdgeType.MARKER_OF)
     if re.search(r"\bmarkers?\b", words):
         return Sense(EdgeType.MARKER_OF, (EdgeType.EXPRESSED_IN,) if kind is NodeType.CELL_TYPE else present)
-    plain = re.sub(r"\b(?:shows?|turns?|crops?|picked|comes?)\s+up\s+in\b", " found in ", words)
+    plain = re.sub(r"\b(?:shows?|turns?|crops?|picked|comes?)\s+up\b(?=\s+(?:\w+\s+){0,2}in\b)", " found in ", words)
     change = change_in(plain, place)
     if change:
         # "strongly expressed" may be meant as expressed or as expressed above other tissues

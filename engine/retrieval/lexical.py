@@ -14,6 +14,8 @@ import numpy as np
 from engine.retrieval.words import words
 
 _SATURATION = 1.2
+COMPOUND = 1.6
+"""What all forms of a compound word count together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +99,15 @@ class LexicalIndex:
 
 
 def query_words(text: str) -> dict[str, float]:
-    """Return the words of a question with their weights: a repeated word counts a little more, not twice."""
-    counts: dict[str, int] = {}
-    for word in words(text):
-        counts[word] = counts.get(word, 0) + 1
-    return {word: 1.0 + 0.3 * (count - 1) for word, count in counts.items()}
+    """Return the words of a question with their weights.
+
+    A repeated word counts a little more, not twice; the forms of a compound (`scRNA-seq`: scrnaseq, rna, seq...)
+    together count little more than one word.
+    """
+    weights: dict[str, float] = {}
+    for token in text.split():
+        forms = list(dict.fromkeys(words(token)))
+        share = 1.0 if len(forms) < 2 else COMPOUND / len(forms)
+        for word in forms:
+            weights[word] = weights[word] + 0.3 * share if word in weights else share
+    return weights

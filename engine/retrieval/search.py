@@ -46,7 +46,7 @@ class Weights:
     self_support: float = 0.3
     specific_from: float = -0.05
     specific_width: float = 0.2
-    specific_methods: float = 0.2
+    specific_methods: float = 0.4
     """What methods still count for a question that looks for one particular tool; neighbours count nothing then."""
 
 

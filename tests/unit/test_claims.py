@@ -211,6 +211,26 @@ def test_negation(text: str, denied: bool) -> None:
             "Simvastatin binds HMGCR. It also treats hypertension.",
             ["Simvastatin binds HMGCR", "Simvastatin treats hypertension"],
         ),
+        (
+            "EGFR is engaged by simvastatin, which also treats hypertension.",
+            ["Simvastatin binds EGFR", "Simvastatin treats hypertension"],
+        ),
+        (
+            "EGFR goes up under simvastatin, and the same drug treats hypertension.",
+            ["Simvastatin upregulates EGFR", "Simvastatin treats hypertension"],
+        ),
+        (
+            "EGFR goes up under simvastatin, is low in the brain and interacts with GRB2.",
+            ["Simvastatin upregulates EGFR", "brain downregulates EGFR", "EGFR interacts_with GRB2"],
+        ),
+        (
+            "EGFR interacts with GRB2, and TP53 takes part in the cell cycle.",
+            ["EGFR interacts_with GRB2", "TP53 involved_in Cell cycle"],
+        ),
+        (
+            "On the one hand simvastatin binds HMGCR, on the other hand it does not treat hypertension.",
+            ["Simvastatin binds HMGCR", "Simvastatin not treats hypertension"],
+        ),
         ("A fall in CAT message accompanies breast cancer.", ["breast cancer downregulates CAT"]),
         ("Simvastatin (DB00641) binds HMGCR (Entrez gene 3156).", ["Simvastatin binds HMGCR"]),
         (
