@@ -17,7 +17,7 @@ def draw_paths(engine: Engine) -> None:
     """Draw the two fields and what was found."""
     left, right, longest = st.columns([4, 4, 2], vertical_alignment="bottom")
     with left:
-        a = st.text_input("From", key="path_from", value=str(st.session_state.get("entity", "")), placeholder="EGFR")
+        a = st.text_input("From", key="path_from", value=_start(engine), placeholder="EGFR")
     with right:
         b = st.text_input("To", key="path_to", placeholder="lung cancer")
     with longest:
@@ -50,6 +50,18 @@ def draw_paths(engine: Engine) -> None:
     sources = {source.id: source.name for source in engine.knowledge.stats().sources}
     rows = [_row(path, sources) for path in supported]
     st.table(rows, border="horizontal", hide_index=True) if rows else st.caption("None besides the shortest.")
+
+
+def _start(engine: Engine) -> str:
+    """Return the entity in focus by name where that finds it again, else by its id."""
+    entity = str(st.session_state.get("entity", ""))
+    view = engine.knowledge.view()
+    number = view.number(entity)
+    if number < 0:
+        return ""
+    name = view.node(number).name
+    hits = engine.knowledge.search(name, top=1)
+    return name if hits and hits[0].node.id == entity else entity
 
 
 def _row(path: Any, sources: dict[str, str]) -> dict[str, str]:

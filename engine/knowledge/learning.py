@@ -28,7 +28,7 @@ from engine.knowledge.csr import CsrGraph
 from engine.knowledge.view import GraphView
 
 Resolve = Callable[[str, NodeType], str | None]
-"""Name and expected type -> id of the node it means, or None. `EntityLinker.resolve` is one."""
+"""Name and expected type -> id of the node it means, or None. `engine.knowledge.resolve.Resolver` is one."""
 
 RECORDED = 1.0
 USED_TOGETHER = 0.8

@@ -58,7 +58,9 @@ _GENE_CONTEXT = re.compile(
 )
 _SWALLOWS = re.compile(r"(?:cellular\s+)?response\s+to\s", re.IGNORECASE)
 _AFTER_EFFECT = re.compile(
-    r"(?<!involved )(?<!part )(?<!role )(?<!participates )(?<!acts )(?<!functions )\bin\s+$", re.IGNORECASE
+    r"\b(?:express\w*|increas\w*|decreas\w*|induc\w*|repress\w*|reduc\w*|elevat\w*|up|down|levels?|rises?|falls?|drops?|"
+    r"\w*regulat\w*|changes?|transcripts?|mrna|message)\s+in\s+$",
+    re.IGNORECASE,
 )
 """`increased expression in response to clozapine` names clozapine, not the process `response to clozapine`."""
 _SPAN_BREAKS = re.compile(r"[,;:()\[\]!?\"\u201c\u201d]|\.\s|\n\s*\n")
