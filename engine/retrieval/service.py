@@ -73,8 +73,9 @@ class ToolFinder:
             domains=domains,
             explain=explain,
         )
-        notes = [note for note in (self._no_vectors,) if note and note not in found.notes]
-        return found.model_copy(update={"notes": [*found.notes, *notes]}) if notes else found
+        # Why there are no vectors says more than that there are none.
+        kept = [note for note in found.notes if "Vectors are not available" not in note]
+        return found.model_copy(update={"notes": [*kept, self._no_vectors]}) if self._no_vectors else found
 
     def entries(self) -> list[CatalogueEntry]:
         """Return every tool that can be found, the built-in ones first."""
