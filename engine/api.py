@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.agents.edits import set_params
-from engine.bootstrap import Parts, build, make_sandbox, workspace_holder
+from engine.bootstrap import Parts, build, embedding_state, make_sandbox, workspace_holder
 from engine.domain.datatypes import accepts
 from engine.domain.events import EngineEvent
 from engine.domain.knowledge import EDGE_TYPES, EdgeType, Neighbourhood, NodeType
@@ -79,6 +79,7 @@ __all__ = [
     "WorkspaceInUse",
     "builtin_tool_specs",
     "edge_type_names",
+    "embedding_state",
     "event_json",
     "examples",
     "graph_formats",

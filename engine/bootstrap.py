@@ -16,7 +16,7 @@ from engine.adapters.warm_up import compiled_cache
 from engine.agents.executor import Executor
 from engine.agents.planner import Planner
 from engine.agents.remember import Remembering
-from engine.errors import StorageError, UserError
+from engine.errors import ModelUnavailable, StorageError, UserError
 from engine.knowledge.service import KnowledgeBase
 from engine.memory.episodes import EpisodicMemory
 from engine.memory.facts import SemanticMemory
@@ -170,6 +170,18 @@ def make_embeddings(settings: Settings, workspace: Workspace) -> CachedEmbedding
     """Return what turns texts into vectors, each text once; None when vectors are switched off."""
     embedder = load_embedder(settings.embedding_model)
     return CachedEmbeddings(embedder, LanceVectors(workspace.vectors)) if embedder else None
+
+
+def embedding_state(settings: Settings) -> str:
+    """Return what turns texts into vectors here, tried now, or why nothing does."""
+    embedder = load_embedder(settings.embedding_model)
+    if embedder is None:
+        return "switched off; search and recall work on words and links"
+    try:
+        embedder.embed(["a test"])
+        return f"{embedder.name}, {embedder.dimensions} numbers"
+    except ModelUnavailable as err:
+        return f"not available: {err.message} {err.advice}".strip()
 
 
 def make_memory(

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from engine.api import sandbox_self_test, workspace_state
+from engine.api import embedding_state, sandbox_self_test, workspace_state
 from engine.settings import load_settings
 
 PACKAGES = (
@@ -31,6 +31,9 @@ PACKAGES = (
     "nbformat",
     "reportlab",
     "lancedb",
+    "onnxruntime",
+    "pyahocorasick",
+    "streamlit-agraph",
     "torch",
     "sentence-transformers",
 )
@@ -47,6 +50,7 @@ def examine(**command_line: Any) -> dict[str, Any]:
         "platform": platform.platform(),
         "packages": {name: _version(name) for name in PACKAGES},
         "sandbox": sandbox,
+        "embedding": embedding_state(settings),
         "model": "built-in planner, no model" if settings.model == "offline" else settings.model,
         "workspace": {
             "path": str(settings.workspace),

@@ -174,6 +174,7 @@ def doctor_text(report: dict[str, Any]) -> str:
     lines += [
         "",
         f"Model: {report['model']}",
+        f"Vectors: {report['embedding']}",
         f"Workspace: {report['workspace']['path']} ({report['workspace']['state']})",
         "",
         "Settings",
