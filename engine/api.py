@@ -151,17 +151,18 @@ class Engine:
         self,
         query: str,
         *,
-        top: int = 15,
+        top: int | None = None,
         data: Sequence[Path | str] = (),
         domains: Sequence[str] = (),
         explain: bool = False,
     ) -> ToolSearch:
-        """Find tools for a task over the built-in and all imported catalogues.
+        """Find tools for a task over the built-in and all imported catalogues; `top` is the setting by default.
 
         Raises:
             DataError: when a data file cannot be read.
         """
         kinds = {guess.type.value for profile in profile_paths(data) for guess in profile.types} if data else set()
+        top = self.settings.search_results if top is None else top
         return self.catalogue.search(query, top=top, data_types=kinds, domains=domains, explain=explain)
 
     @property
@@ -357,9 +358,14 @@ class Engine:
         """Start what makes the first step fast; returns when it is ready."""
         if self.settings.warm_workers:
             self._parts.sandbox.warm()
-            self._parts.finder.warm()
-            self._parts.memory.episodic.warm()
-            self._parts.knowledge.view().warm()
+
+    def warm_knowledge(self) -> None:
+        """Load the embedding model, the search index, memory and the graph, so that the first question is quick."""
+        parts = self._parts
+        for step in (parts.finder.warm, parts.memory.episodic.warm, parts.knowledge.view, parts.knowledge.linker):
+            # What cannot be loaded says so when it is needed; the other parts are warmed all the same.
+            with contextlib.suppress(EngineError):
+                step()
 
     def warm_in_background(self) -> None:
         """Start warming and return at once; a step that comes earlier waits for it or starts cold."""
@@ -369,6 +375,8 @@ class Engine:
         # What cannot start says so when it is first needed; here nobody is listening.
         with contextlib.suppress(EngineError):
             self.warm()
+        if self.settings.warm_workers:
+            self.warm_knowledge()
 
     @property
     def registry(self) -> ToolRegistry:

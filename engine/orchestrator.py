@@ -17,20 +17,21 @@ import logging
 import shutil
 import threading
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from engine.agents.edits import changes_between, set_params
 from engine.agents.executor import Executor
 from engine.agents.grounder import ground_report
-from engine.agents.planner import Planner, Proposal
+from engine.agents.planner import Planner
 from engine.agents.recall import apply_recall
 from engine.agents.remember import Remembering
 from engine.agents.synthesizer import synthesize
 from engine.domain.events import (
     ClaimChecked,
+    EngineEvent,
     ErrorRaised,
     MemoryRecalled,
     PlanApproved,
@@ -78,8 +79,48 @@ from engine.toolbox.registry import ToolRegistry
 from engine.toolbox.typecheck import check_plan
 
 _log = logging.getLogger(__name__)
+_Made = TypeVar("_Made")
 _SETTLE_SECONDS = 10.0
 """How long a next stage waits for the last one to let go of its run: writing a report takes a moment."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thought:
+    """A plan and what went into it."""
+
+    plan: TaskDag
+    considered: list[str]
+    """The planner's own ranking of the built-in tools."""
+    told: EpisodicContext | None
+    found: ToolSearch | None
+    faults: list[str]
+
+    def events(self, run_id: str) -> Iterator[EngineEvent]:
+        """Yield what a follower of the run should know of it."""
+        for fault in self.faults:
+            yield WarningRaised(run_id=run_id, message=fault)
+        if self.told is not None:
+            recall = self.told.recall
+            yield MemoryRecalled(
+                run_id=run_id,
+                episodes=[item.episode.id for item in recall.episodes],
+                scores=[round(item.score, 3) for item in recall.episodes],
+                tokens=self.told.tokens,
+                seconds=recall.seconds,
+                notes=recall.notes,
+            )
+        if self.found is None:
+            yield ToolsRetrieved(run_id=run_id, tools=self.considered, seconds=0.0)
+            return
+        stages = self.found.stages
+        yield ToolsRetrieved(
+            run_id=run_id,
+            tools=[tool.name for tool in self.found.tools],
+            seconds=stages.seconds.get("total", 0.0),
+            stages={"search": stages.search, "expand": stages.expand, "rerank": stages.rerank},
+            method=self.found.method,
+            notes=self.found.notes,
+        )
 
 
 @dataclass(slots=True)
@@ -123,7 +164,7 @@ class Orchestrator:
         record = self._new_run(
             question, data, user=user, auto_approve=auto_approve, changes=changes, conversation=conversation
         )
-        self.memory.working.add(record.conversation, "user", record.question, run_id=record.run_id)
+        self._note_question(record)
 
         def work(cancel: CancelToken) -> None:
             self._work(record.run_id, cancel, lambda: self._propose(record.run_id, cancel, strategy))
@@ -161,19 +202,31 @@ class Orchestrator:
     def draft(self, question: str, data: Sequence[Path], changes: Mapping[str, str] | None = None) -> TaskDag:
         """Return the plan for a question without making a run."""
         profiles = profile_files(list(data))
-        proposal, _, _ = self._think(question, profiles, route(question, profiles, forced="auto"))
-        return set_params(proposal.plan, changes or {}, self.registry)
+        thought = self._think(question, profiles, route(question, profiles, forced="auto"))
+        return set_params(thought.plan, changes or {}, self.registry)
 
-    def _think(
-        self, question: str, profiles: list[Profile], chosen: Route
-    ) -> tuple[Proposal, EpisodicContext, ToolSearch]:
-        """Recall what fits the question, find tools for it and make a plan that says what it took from memory."""
-        told = self.memory.context(question, domains=chosen.domains)
+    def _think(self, question: str, profiles: list[Profile], chosen: Route) -> Thought:
+        """Recall what fits the question, find tools for it and make a plan that says what it took from memory.
+
+        Neither memory nor the search may cost the plan: what fails is a warning, and the plan is made without it.
+        """
+        faults: list[str] = []
         kinds = {guess.type.value for profile in profiles for guess in profile.types}
-        found = self.finder.search(question, data_types=kinds, domains=chosen.domains)
-        proposal = self.planner.plan(question, profiles, found=found)
-        plan = apply_recall(proposal.plan, told.recall, self.registry)
-        return Proposal(plan=plan, retrieved=proposal.retrieved), told, found
+        told = _unless_it_fails(
+            lambda: self.memory.context(question, domains=chosen.domains), "Past analyses could not be recalled", faults
+        )
+        found = _unless_it_fails(
+            lambda: self.finder.search(question, data_types=kinds, domains=chosen.domains),
+            "The catalogues could not be searched",
+            faults,
+        )
+        made = self.planner.plan(question, profiles, found=found)
+        plan = _unless_it_fails(
+            lambda: apply_recall(made.plan, told.recall, self.registry) if told else None,
+            "What past analyses teach could not be used",
+            faults,
+        )
+        return Thought(plan=plan or made.plan, considered=made.retrieved, told=told, found=found, faults=faults)
 
     def edit_plan(self, run_id: str, plan: TaskDag, *, user: str) -> tuple[str, list[Issue]]:
         """Store an edited plan; a run that already started gets a successor waiting for approval.
@@ -215,22 +268,10 @@ class Orchestrator:
         payload = canonical_json([profile.model_dump(mode="json") for profile in profiles]).encode()
         record = self._update(record, route=chosen, profiles_sha256=self.artifacts.put_bytes(payload))
         self.log.emit(RouteChosen(run_id=run_id, route=chosen))
-        proposal, told, found = self._think(record.question, profiles, chosen)
-        self.log.emit(
-            MemoryRecalled(
-                run_id=run_id,
-                episodes=[item.episode.id for item in told.recall.episodes],
-                scores=[round(item.score, 3) for item in told.recall.episodes],
-                tokens=told.tokens,
-                seconds=told.recall.seconds,
-            )
-        )
-        stages = {"search": found.stages.search, "expand": found.stages.expand, "rerank": found.stages.rerank}
-        seconds = found.stages.seconds.get("total", 0.0)
-        self.log.emit(
-            ToolsRetrieved(run_id=run_id, tools=proposal.retrieved, seconds=seconds, stages=stages, method=found.method)
-        )
-        plan = set_params(proposal.plan, record.changes, self.registry).model_copy(update={"version": 1})
+        thought = self._think(record.question, profiles, chosen)
+        for event in thought.events(run_id):
+            self.log.emit(event)
+        plan = set_params(thought.plan, record.changes, self.registry).model_copy(update={"version": 1})
         keep_inputs(plan, self.artifacts)
         self.store.save_plan(run_id, plan)
         self.log.emit(PlanProposed(run_id=run_id, plan=plan))
@@ -371,10 +412,18 @@ class Orchestrator:
             self.log.emit(ClaimChecked(run_id=run_id, claim=claim.text, label=claim.label, evidence=evidence))
         return checked
 
+    def _note_question(self, record: RunRecord) -> None:
+        """Put the question into its conversation; a run must start whether or not that can be stored."""
+        try:
+            self.memory.working.add(record.conversation, "user", record.question, run_id=record.run_id)
+        except EngineError as err:
+            _log.warning("The question of run %s could not be kept in its conversation: %s", record.run_id, err)
+
     def _remember(self, run_id: str) -> None:
         """Keep the run as an episode and learn from it; neither may cost the run its end."""
         try:
             self.remembering.remember(self.view(run_id), self.store.events(run_id, limit=1_000_000))
+            self.finder.forget_usage()
         except Exception as err:  # noqa: BLE001 - a border: an analysis that cannot be remembered is still done
             _log.warning("Run %s could not be remembered", run_id, exc_info=err)
             self.log.emit(WarningRaised(run_id=run_id, message=f"This run could not be remembered: {err}"))
@@ -516,3 +565,13 @@ def overall_status(plan: TaskDag, results: Mapping[str, NodeResult]) -> RunStatu
     if len(done) == len(plan.nodes):
         return "succeeded"
     return "partial" if done else "failed"
+
+
+def _unless_it_fails(action: Callable[[], _Made | None], what: str, faults: list[str]) -> _Made | None:
+    """Return what an action makes, or None with a sentence among the faults."""
+    try:
+        return action()
+    except Exception as err:  # noqa: BLE001 - a border: memory and search are companions, never conditions of a run
+        _log.warning("%s", what, exc_info=err)
+        faults.append(f"{what}, so the plan is made without: {err}")
+        return None

@@ -29,8 +29,13 @@ def apply_recall(plan: TaskDag, recall: Recall, registry: ToolRegistry) -> TaskD
         recall: the episodes that fit, most relevant first.
         registry: says what values a parameter can have.
     """
+    told: set[tuple[str, ...]] = set()
     for item in recall.episodes:  # what the most relevant set, no other changes
-        plan = _apply(plan, item, registry)
+        # The same question asked five times teaches once.
+        content = (" ".join(item.episode.task.lower().split()), *item.episode.tools, str(item.episode.success))
+        if content not in told:
+            told.add(content)
+            plan = _apply(plan, item, registry)
     return plan
 
 

@@ -33,12 +33,19 @@ class Remembering:
             The episode, or None when the run is not one to remember.
         """
         record = view.record
+        worth_keeping = record.status in _KEPT and view.plan is not None
+        episode = self._keep(view, events) if worth_keeping else None
         answer = " ".join(view.report.summary) if view.report else record.error
-        self.memory.working.add(record.conversation or record.run_id, "assistant", answer, run_id=record.run_id)
-        if not self.settings.remember or record.status not in _KEPT or view.plan is None:
-            return None
+        if answer:
+            self.memory.working.add(record.conversation or record.run_id, "assistant", answer, run_id=record.run_id)
+        return episode
+
+    def _keep(self, view: RunView, events: Sequence[EngineEvent]) -> Episode:
+        record = view.record
+        assert view.plan is not None
         episode = self._episode(view, events)
-        self.memory.episodic.add(episode)
+        if self.settings.remember:
+            self.memory.episodic.add(episode)
         if self.settings.learn and record.status != "failed" and view.report is not None:
             knowledge = self.memory.knowledge
             learned = learn_run(episode, view.plan, view.results, resolve=knowledge.resolver(), titles=self.titles)

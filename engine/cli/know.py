@@ -112,7 +112,7 @@ def _context(memory: Any, options: argparse.Namespace) -> int:
         "query": options.query,
         "text": told.text,
         "tokens": told.tokens,
-        "budget": options.budget,
+        "budget": options.budget or memory.settings.recall_tokens,
         "episodes": [item.episode.id for item in told.recall.episodes],
     }
     return _emit(options, document, told.text or "Nothing relevant is remembered, so the planner is told nothing.")

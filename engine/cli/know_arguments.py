@@ -18,7 +18,7 @@ def add_tools(which: Any, common: Parser) -> None:
 
     search = add("search", "Find tools for a task in words.")
     search.add_argument("query")
-    search.add_argument("--top", type=_count, default=15, help="how many at most (15)")
+    search.add_argument("--top", type=_count, default=None, help="how many at most (15)")
     search.add_argument("--explain", action="store_true", help="show every stage: what entered, why, score parts, time")
     search.add_argument(
         "--data", metavar="PATH", action="append", nargs="+", default=[], help="files the task is about"
@@ -45,7 +45,7 @@ def add_memory(add: Callable[[str, str], Parser], common: Parser, parser_class: 
     episodes.add_argument("--limit", type=_count, default=50)
     recall = sub("recall", "Find past analyses that fit a question.")
     recall.add_argument("query")
-    recall.add_argument("--top", type=_count, default=5)
+    recall.add_argument("--top", type=_count, default=None, help="how many at most (5)")
     recall.add_argument("--explain", action="store_true", help="also show what the relevance gate kept out")
     recall.add_argument("--domain", metavar="NAME", action="append", default=[])
     recall.add_argument("--tool", metavar="NAME", action="append", default=[])
@@ -55,7 +55,7 @@ def add_memory(add: Callable[[str, str], Parser], common: Parser, parser_class: 
     outcome.add_argument("--failed", dest="success", action="store_false")
     context = sub("context", "Show what the planner would be told for a question.")
     context.add_argument("query")
-    context.add_argument("--budget", type=_count, default=2000, help="in tokens (2000)")
+    context.add_argument("--budget", type=_count, default=None, help="in tokens (2000)")
     facts = sub("facts", "List facts, or those about an entity.")
     facts.add_argument("entity", nargs="?", default="")
     fact = sub("add-fact", "Remember a fact: subject, predicate, object.")

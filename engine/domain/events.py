@@ -43,6 +43,8 @@ class MemoryRecalled(_Event):
     scores: list[float] = []
     tokens: int = 0
     seconds: float = 0.0
+    notes: list[str] = []
+    """What recall went without, e.g. vectors."""
 
 
 class ToolsRetrieved(_Event):
@@ -52,6 +54,8 @@ class ToolsRetrieved(_Event):
     stages: dict[str, int] = {}
     """How many tools search, expand and rerank gave."""
     method: str = ""
+    notes: list[str] = []
+    """What the search went without, e.g. vectors."""
 
 
 class PlanProposed(_Event):

@@ -1,0 +1,98 @@
+"""Memory, tool search and the graph are companions of a run: whatever breaks in them, the run has its result."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from engine.errors import StorageError
+
+QUESTION = "Is growth higher in treated than in control?"
+
+
+class Broken:
+    """Stands in for a part of which one method fails; the others are the real ones."""
+
+    def __init__(self, real: Any, method: str, error: Exception) -> None:
+        self._real, self._method, self._error = real, method, error
+
+    def __getattr__(self, name: str) -> Any:
+        if name == self._method:
+            return self._fail
+        return getattr(self._real, name)
+
+    def _fail(self, *_: object, **__: object) -> Any:
+        raise self._error
+
+
+@pytest.mark.parametrize("error", [StorageError("no room left"), RuntimeError("a defect")])
+@pytest.mark.parametrize(
+    ("part", "method"),
+    [("memory", "context"), ("finder", "search"), ("knowledge", "check"), ("remembering", "remember")],
+)
+def test_a_fault_in_a_companion_is_a_warning(open_engine, growth_csv, part, method, error):
+    engine = open_engine()
+    orchestrator = engine._parts.orchestrator
+    setattr(orchestrator, part, Broken(getattr(orchestrator, part), method, error))
+    run_id = engine.ask(QUESTION, [growth_csv], auto_approve=True)
+    assert engine.wait(run_id, 120).status == "succeeded"
+    warnings = [event.message for event in engine.events(run_id) if event.kind == "warning"]
+    assert any(str(error) in message for message in warnings)
+    assert engine.view(run_id).report is not None
+
+
+def test_a_run_starts_though_its_conversation_cannot_be_kept(open_engine, growth_csv):
+    engine = open_engine()
+    orchestrator = engine._parts.orchestrator
+    orchestrator.memory.working = Broken(orchestrator.memory.working, "add", StorageError("no room left"))
+    run_id = engine.ask(QUESTION, [growth_csv], auto_approve=True)
+    assert engine.wait(run_id, 120).status == "succeeded"
+    assert engine.memory.episodic.episodes()[0].run_id == run_id
+
+
+def test_a_finished_run_is_remembered_learned_from_and_used_by_the_next_plan(open_engine, growth_csv):
+    engine = open_engine()
+    run_id = engine.ask(QUESTION, [growth_csv], auto_approve=True)
+    engine.wait(run_id, 120)
+    episode = engine.memory.episodic.episodes()[0]
+    assert (episode.run_id, episode.success) == (run_id, True)
+    assert "compare_groups" in episode.tools
+    assert any(source.id == run_id for source in engine.knowledge.stats().sources)
+    plan = engine.plan("is the growth different between treated and controls", [growth_csv])
+    assert any("Served before" in reason and run_id in reason for node in plan.nodes for reason in node.reasons)
+    messages = engine.memory.conversation_store.messages(engine.record(run_id).conversation)
+    assert [message.role for message in messages] == ["user", "assistant"]
+    assert not [e.message for e in engine.events(run_id) if e.kind == "warning" and "could not be" in e.message]
+    kinds = [event.kind for event in engine.events(run_id)]
+    assert kinds[-1] == "run_finished"
+    assert {"memory_recalled", "tools_retrieved", "claim_checked"} <= set(kinds)
+    report = engine.view(run_id).report
+    assert report is not None
+    assert report.claims is not None
+    assert report.claims.score == 1.0
+
+
+def test_a_setting_that_was_edited_is_proposed_again(open_engine, growth_csv):
+    engine = open_engine()
+    run_id = engine.ask(QUESTION, [growth_csv])
+    engine.wait(run_id, 60)
+    plan = engine.view(run_id).plan
+    assert plan is not None
+    node = plan.nodes[0]
+    changed = node.model_copy(update={"params": {**node.params, "test": "mann_whitney"}})
+    engine.edit_plan(run_id, plan.model_copy(update={"nodes": [changed]}))
+    engine.approve(run_id)
+    assert engine.wait(run_id, 120).status == "succeeded"
+    again = engine.plan(QUESTION, [growth_csv]).nodes[0]
+    assert again.params["test"] == "mann_whitney"
+    assert any("you set it" in reason for reason in again.reasons)
+
+
+@pytest.mark.parametrize(("remember", "learn"), [(False, True), (True, False), (False, False)])
+def test_remembering_and_learning_are_switched_off_apart(open_engine, growth_csv, remember, learn):
+    engine = open_engine(remember=remember, learn=learn)
+    run_id = engine.ask(QUESTION, [growth_csv], auto_approve=True)
+    engine.wait(run_id, 120)
+    assert bool(engine.memory.episodic.episodes()) is remember
+    assert any(source.id == run_id for source in engine.knowledge.stats().sources) is learn
