@@ -19,6 +19,7 @@ page = st.navigation(
             st.Page(
                 "pages/knowledge_graph.py", title="Knowledge Graph", icon=":material/hub:", url_path="knowledge_graph"
             ),
+            st.Page("pages/tools.py", title="Tools", icon=":material/construction:", url_path="tools"),
         ],
         "Trust": [
             st.Page("pages/provenance.py", title="Provenance", icon=":material/fact_check:", url_path="provenance"),

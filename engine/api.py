@@ -49,6 +49,7 @@ from engine.provenance.verify import Verification, verify_path, verify_run
 from engine.reporting import bundle, html, markdown
 from engine.reporting import run_json as run_json_module
 from engine.retrieval.service import ToolFinder
+from engine.routing.router import route
 from engine.runtime.requests import request_cancel
 from engine.settings import Settings, load_settings
 from engine.toolbox.registry import ToolRegistry
@@ -185,6 +186,10 @@ class Engine:
         return example_files(example_id, self._parts.workspace.folder / "examples")
 
     # ==== plans ====
+
+    def domains_of(self, question: str) -> list[str]:
+        """Return the fields a question belongs to, the hint the planner gives to memory and to the search for tools."""
+        return list(route(question, []).domains)
 
     def plan(self, question: str, data: Sequence[Path | str] = (), changes: Mapping[str, str] | None = None) -> TaskDag:
         """Return the plan for a question, without making a run.

@@ -399,6 +399,10 @@ class GraphStore(Protocol):
         """Return the sources that are in force, oldest first."""
         ...
 
+    def removed_sources(self) -> list[str]:
+        """Return the ids of the sources that were taken back and not stored again since, in order of removal."""
+        ...
+
     def columns(self) -> GraphColumns:
         """Return the whole graph."""
         ...

@@ -13,6 +13,10 @@ from pages._words import counted, plain, shortened, when
 if TYPE_CHECKING:
     from engine.api import Engine
 
+TITLES = "conversation_titles"
+TITLED = 30
+"""Conversations called by their first message; to read every one of thousands would hold up the page."""
+
 
 def draw_conversation(engine: Engine) -> None:
     """Draw the conversation of the open run, or one that is chosen."""
@@ -23,13 +27,13 @@ def draw_conversation(engine: Engine) -> None:
         return
     ids = [name for name, _, _ in known]
     times = {name: (newest, messages) for name, newest, messages in known}
+    titles = _titles(engine, ids)
+    opened = _open_one(engine)
     chosen = st.selectbox(
         "Conversation",
         ids,
-        index=ids.index(_open_one(engine)) if _open_one(engine) in ids else 0,
-        format_func=lambda name: (
-            f"{when(times[name][0])}  {_title(engine, name)} ({counted(times[name][1], 'message')})"
-        ),
+        index=ids.index(opened) if opened in ids else 0,
+        format_func=lambda name: f"{when(times[name][0])}  {titles[name]} ({counted(times[name][1], 'message')})",
         key="conversation",
     )
     view = memory.view(chosen)
@@ -63,6 +67,11 @@ def _open_one(engine: Engine) -> str:
     return engine.record(run_id).conversation if run_id and engine.has_run(run_id) else ""
 
 
-def _title(engine: Engine, conversation: str) -> str:
-    messages = engine.memory.conversation_store.messages(conversation)
-    return shortened(messages[0].text, 70) if messages else conversation
+def _titles(engine: Engine, conversations: list[str]) -> dict[str, str]:
+    """Return what each is called: the newest by their first message, read once a session; the rest by their id."""
+    known: dict[str, str] = st.session_state.setdefault(TITLES, {})
+    for name in conversations[:TITLED]:
+        if name not in known:
+            messages = engine.memory.conversation_store.messages(name)
+            known[name] = shortened(messages[0].text, 70) if messages else name
+    return {name: known.get(name, name) for name in conversations}

@@ -62,7 +62,8 @@ def _search(engine: Engine) -> None:
     )
     if not text.strip():
         return
-    hits = engine.knowledge.search(text, top=_HITS)
+    with st.spinner("Searching the graph..."):
+        hits = engine.knowledge.search(text, top=_HITS)
     if not hits:
         st.caption(f"Nothing called {plain(text)} is in the graph. Import a source that has it, or try another name.")
         return
@@ -85,11 +86,12 @@ def _open(node_id: str) -> None:
 
 
 def _empty(engine: Engine) -> None:
-    stats = engine.knowledge.stats()
+    with st.spinner("Counting what is in the graph..."):
+        stats = engine.knowledge.stats()
+        starts = {name: engine.knowledge.search(name, top=1) for name in STARTS}
     st.markdown(f"{stats.nodes:,} entities and {stats.edges:,} relations are in the graph. Start from one of these:")
     with st.container(horizontal=True, gap="small", key="entity_starts"):
-        for name in STARTS:
-            hits = engine.knowledge.search(name, top=1)
+        for name, hits in starts.items():
             if hits and st.button(plain(hits[0].node.name), key=f"start_{name}", icon=":material/hub:"):
                 _open(hits[0].node.id)
 

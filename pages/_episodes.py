@@ -125,10 +125,11 @@ def _actions(engine: Engine, episode: Any) -> None:
                 st.rerun()
         with st.popover("Forget", icon=":material/delete:", type="tertiary", key=f"forget_{episode.id}"):
             st.markdown("This removes the memory for good. The run itself, if it is still here, stays.")
-            if st.button("Forget it", key=f"forget_now_{episode.id}", type="primary") and attempt(
-                lambda: memory.forget(episode.id)
-            ):
-                st.rerun()
+            if st.button("Forget it", key=f"forget_now_{episode.id}", type="primary"):
+                with st.spinner("Forgetting it..."):
+                    gone = attempt(lambda: memory.forget(episode.id))
+                if gone:
+                    st.rerun()
 
 
 def draw_context(engine: Engine) -> None:
@@ -139,8 +140,14 @@ def draw_context(engine: Engine) -> None:
         st.caption("Write a question to see which past analyses would go with it, and what they would add to the plan.")
         return
     told: list[Any] = []
-    if not attempt(lambda: told.append(engine.memory.context(query, budget=budget))):
+    with st.spinner("Searching..."):
+        # The planner gives the question's fields as a hint; without them it would be told something else.
+        domains = engine.domains_of(query)
+        ok = attempt(lambda: told.append(engine.memory.context(query, budget=budget, domains=domains)))
+    if not ok:
         return
+    if domains:
+        st.caption(plain(f"Fields of the question: {', '.join(domains)}"))
     context = told[0]
     if not context.text:
         st.markdown("Nothing relevant is remembered, so the planner is told nothing.")

@@ -66,10 +66,11 @@ def _change(engine: Engine, views: list[Any]) -> None:
         label, act = ("Restore", semantic.restore) if fact.retracted else ("Retract", semantic.retract)
         if st.button(label, key="fact_retract", icon=":material/undo:") and attempt(lambda: act(fact.id)):
             st.rerun()
-        if st.button("Forget", key="fact_forget", icon=":material/delete:") and attempt(
-            lambda: engine.memory.forget(fact.id)
-        ):
-            st.rerun()
+        if st.button("Forget", key="fact_forget", icon=":material/delete:"):
+            with st.spinner("Forgetting it..."):
+                gone = attempt(lambda: engine.memory.forget(fact.id))
+            if gone:
+                st.rerun()
         if st.button(
             "Send to the graph",
             key="fact_graph",
@@ -81,7 +82,9 @@ def _change(engine: Engine, views: list[Any]) -> None:
 
 def _send(engine: Engine, fact_id: str) -> None:
     sent: list[Any] = []
-    if attempt(lambda: sent.append(engine.memory.to_graph([fact_id]))):
+    with st.spinner("Finding its entities and storing it in the graph..."):
+        ok = attempt(lambda: sent.append(engine.memory.to_graph([fact_id])))
+    if ok:
         skipped = sent[0].skipped
         if skipped:
             st.caption(plain(f"It could not be sent: {'; '.join(str(reason) for reason in skipped)}"))

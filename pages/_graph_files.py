@@ -14,6 +14,9 @@ from pages._words import counted, duration, plain, when
 if TYPE_CHECKING:
     from engine.api import Engine
 
+TAUGHT = 1000
+"""Rows shown of what a run taught."""
+
 
 def draw_import(engine: Engine) -> None:
     """Draw the upload, the preview and the button that imports."""
@@ -41,7 +44,9 @@ def draw_import(engine: Engine) -> None:
         return
     files = [Path(save_upload(file, file.name, engine.settings.workspace / "uploads")) for file in uploads]
     seen: list[Any] = []
-    if not attempt(lambda: seen.append(engine.knowledge.preview(chosen, files))):
+    with st.spinner("Looking at the files..."):
+        ok = attempt(lambda: seen.append(engine.knowledge.preview(chosen, files)))
+    if not ok:
         return
     _preview(seen[0])
     if st.button("Import", key="graph_import", type="primary", icon=":material/upload:"):
@@ -90,7 +95,8 @@ def _import(engine: Engine, chosen: str, files: list[Path]) -> None:
 
 def draw_statistics(engine: Engine) -> None:
     """Draw how large the graph is, of what, and who stated it."""
-    stats = engine.knowledge.stats()
+    with st.spinner("Counting what is in the graph..."):
+        stats = engine.knowledge.stats()
     with st.container(horizontal=True, key="graph_size"):
         st.metric("Entities", f"{stats.nodes:,}", width="content")
         st.metric("Relations", f"{stats.edges:,}", width="content")
@@ -115,7 +121,66 @@ def draw_statistics(engine: Engine) -> None:
                 plain(f"{source.nodes:,} entities, {counted(source.edges, 'relation')}{license}, {when(source.at)}"),
                 width="content",
             )
-            if st.button("Take back", key=f"remove_{source.id}", type="tertiary", icon=":material/undo:") and attempt(
-                lambda source=source: engine.knowledge.remove(source.id)
-            ):
+            _take_back(engine, source)
+        if source.kind == "run":
+            _taught(engine, source)
+
+
+def _take_back(engine: Engine, source: Any) -> None:
+    with st.popover("Take back", key=f"remove_{source.id}", type="tertiary", icon=":material/undo:"):
+        st.markdown(
+            f"This takes everything out of the graph that **{plain(source.name)}** alone states: up to "
+            f"{source.nodes:,} entities and {counted(source.edges, 'relation')}. What others state as well stays."
+        )
+        if st.button("Take it back", key=f"remove_now_{source.id}", type="primary"):
+            with st.spinner("Taking it out of the graph...", show_time=True):
+                gone = attempt(lambda: engine.knowledge.remove(source.id))
+            if gone:
                 st.rerun()
+
+
+def _taught(engine: Engine, source: Any) -> None:
+    """Draw what a run put into the graph; it is looked up only when it is opened."""
+    import pandas as pd
+
+    opened = st.expander("What this run taught", icon=":material/school:", key=f"taught_{source.id}", on_change="rerun")
+    if not opened.open:
+        return
+    found: list[Any] = []
+    with opened:
+        with st.spinner("Looking it up..."):
+            ok = attempt(lambda: found.append(engine.knowledge.taught(source.id)))
+        if not ok:
+            return
+        names = {node.id: node.name for node in found[0].nodes}
+        view = engine.knowledge.view()
+        nodes = [
+            {"Entity": node.name, "Type": node.type.value.replace("_", " "), "Id": node.id} for node in found[0].nodes
+        ]
+        edges = [
+            {
+                "From": _name(view, names, edge.source),
+                "Relation": edge.type.value.replace("_", " "),
+                "To": _name(view, names, edge.target),
+                "Confidence": round(float(edge.confidence), 3),
+            }
+            for edge in found[0].edges
+        ]
+        for title, rows in (("Entities it was the first to name", nodes), ("Relations it states", edges)):
+            st.caption(f"{title}: {len(rows):,}" + (f", the first {TAUGHT:,} shown" if len(rows) > TAUGHT else ""))
+            if rows:
+                st.dataframe(
+                    pd.DataFrame(rows[:TAUGHT]),
+                    hide_index=True,
+                    height="content" if len(rows) <= 10 else 320,
+                    key=f"taught_{'nodes' if rows is nodes else 'edges'}_{source.id}",
+                    alt=title,
+                )
+
+
+def _name(view: Any, names: dict[str, str], node_id: str) -> str:
+    """Return what a node is called; the ends of a relation may have been named by other sources."""
+    if node_id not in names:
+        number = view.number(node_id)
+        names[node_id] = view.node(number).name if number >= 0 else node_id
+    return names[node_id]

@@ -34,7 +34,9 @@ def draw_transfer(engine: Engine) -> None:
     if upload is not None and st.button("Import", key="memory_import_go", type="primary", icon=":material/upload:"):
         path = Path(save_upload(upload, upload.name, engine.settings.workspace / "uploads"))
         done: list[Any] = []
-        if attempt(lambda: done.append(engine.memory.import_file(path))):
+        with st.spinner("Reading and storing the records...", show_time=True):
+            ok = attempt(lambda: done.append(engine.memory.import_file(path)))
+        if ok:
             outcome = done[0]
             st.markdown(
                 f":green[:material/check_circle:] {outcome.episodes:,} episodes, {outcome.facts:,} facts and "

@@ -26,6 +26,13 @@ if TYPE_CHECKING:
 
 _KIND, _VERSION = "graph_source", 1
 
+# A source that comes back gets a new number, so it is its id whose last state counts.
+_REMOVED = """
+    SELECT source_id FROM (
+        SELECT *, row_number() OVER (PARTITION BY source_id ORDER BY graph_version DESC) AS age FROM graph_sources
+    ) WHERE age = 1 AND NOT in_force ORDER BY graph_version
+"""
+
 
 class DuckGraphStore:
     """The `GraphStore` on disk."""
@@ -98,6 +105,12 @@ class DuckGraphStore:
         """Return the sources that are in force, oldest first."""
         with self._db.reading() as connection:
             return self._in_force(connection)
+
+    def removed_sources(self) -> list[str]:
+        """Return the ids of the sources that were taken back and not stored again since, in order of removal."""
+        with self._db.reading() as connection:
+            rows = connection.execute(_REMOVED).fetchall()
+        return [str(row[0]) for row in rows]
 
     def columns(self) -> GraphColumns:
         """Return the whole graph, as it was at one moment."""

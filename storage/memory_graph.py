@@ -38,6 +38,8 @@ class MemoryGraphStore:
         self._version = 0
         self._next_edge = 0
         self._next_source = 0
+        self._removed: dict[str, None] = {}
+        """Ids of the sources that were taken back, in that order."""
         self._sources: dict[int, _Source] = {}
         """By number; a lower number was there first."""
         self._nodes: dict[str, Named] = {}
@@ -76,12 +78,18 @@ class MemoryGraphStore:
         with self._lock:
             if self._take_back(source_id) < 0:
                 raise no_source(source_id, [source.id for source in self.sources()])
+            self._removed[source_id] = None
             self._version += 1
 
     def sources(self) -> list[GraphSource]:
         """Return the sources that are in force, oldest first."""
         with self._lock:
             return [self._sources[number].source for number in sorted(self._sources)]
+
+    def removed_sources(self) -> list[str]:
+        """Return the ids of the sources that were taken back and not stored again since, in order of removal."""
+        with self._lock:
+            return list(self._removed)
 
     def columns(self) -> GraphColumns:
         """Return the whole graph."""
@@ -139,6 +147,7 @@ class MemoryGraphStore:
 
     def _store(self, source: GraphSource, incoming: Incoming) -> GraphImport:
         number = self._take_back(source.id)
+        self._removed.pop(source.id, None)
         if number < 0:
             number, self._next_source = self._next_source, self._next_source + 1
         self._version += 1

@@ -60,7 +60,8 @@ class Remembering:
         repaired: dict[tuple[str, str], Changer] = {
             (event.node, name): "repair" for event in events if isinstance(event, NodeRetried) for name in event.changed
         }
-        edited: dict[tuple[str, str], Changer] = dict.fromkeys(edited_params(events), "edit")
+        by_hand = edited_params(events) | set_with_the_question(view)
+        edited: dict[tuple[str, str], Changer] = dict.fromkeys(by_hand, "edit")
         routed = view.route.domains if view.route else []
         return episode_of(
             view.record,
@@ -73,6 +74,16 @@ class Remembering:
             repairs=repairs,
             changed={**edited, **repaired},
         )
+
+
+def set_with_the_question(view: RunView) -> set[tuple[str, str]]:
+    """Return (step, parameter) for what came with the question as `NODE.PARAM=VALUE`."""
+    assert view.plan is not None
+    changed: set[tuple[str, str]] = set()
+    for key in view.record.changes:
+        target, _, name = key.rpartition(".")
+        changed |= {(node.id, name) for node in view.plan.nodes if target in (node.id, node.tool)}
+    return changed
 
 
 def edited_params(events: Sequence[EngineEvent]) -> set[tuple[str, str]]:

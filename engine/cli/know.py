@@ -298,6 +298,16 @@ def _sources(graph: Any, options: argparse.Namespace) -> int:
     return _emit(options, [source.model_dump(mode="json") for source in found], show.sources_text(found))
 
 
+def _taught(graph: Any, options: argparse.Namespace) -> int:
+    found = graph.taught(options.source)
+    document = {
+        "source": options.source,
+        "nodes": [node.model_dump(mode="json") for node in found.nodes],
+        "edges": [edge.model_dump(mode="json") for edge in found.edges],
+    }
+    return _emit(options, document, show.taught_text(found, options.source))
+
+
 def _remove(graph: Any, options: argparse.Namespace) -> int:
     graph.remove(options.source)
     return _emit(options, {"removed": options.source}, f"What {options.source} stated was taken back.")
@@ -341,6 +351,7 @@ _KG: dict[str, Callable[[Any, argparse.Namespace], int]] = {
     "import": _import_graph,
     "fetch": _fetch,
     "sources": _sources,
+    "taught": _taught,
     "remove": _remove,
     "enrich": _enrich,
 }

@@ -215,6 +215,18 @@ def sources_text(found: list[Any]) -> str:
     )
 
 
+def taught_text(found: Any, source: str) -> str:
+    """Return the entities that a source was the first to name and the relations it states; 200 of each at most."""
+    lines = [f"{source}: {len(found.nodes):,} entities it was the first to name, {len(found.edges):,} relations"]
+    if found.nodes:
+        lines += ["", "Entities", *[f"  {n.id}  {n.name} ({n.type.value})" for n in found.nodes[:200]]]
+        lines += [f"  and {len(found.nodes) - 200:,} more"] if len(found.nodes) > 200 else []
+    if found.edges:
+        lines += ["", "Relations", *[f"  {line}" for line in edges_text(found.edges[:200]).splitlines()]]
+        lines += [f"  and {len(found.edges) - 200:,} more"] if len(found.edges) > 200 else []
+    return "\n".join(lines)
+
+
 def hits_text(hits: list[Any]) -> str:
     """Return found entities."""
     if not hits:

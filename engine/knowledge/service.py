@@ -1,16 +1,20 @@
 """The workspace's knowledge graph as one thing: opened when first needed, reopened when it changed.
 
 Reading goes through a view of the newest version that never changes under its reader; an import or a finished
-run makes a newer version, and the next question is answered from that.
+run makes a newer version, and the next question is answered from that. A newer view is built beside the old one:
+whoever asks while another thread builds it is answered from the old one, unless an import or a removal asked for
+by a person lies between the two. The linker and the resolver are kept for as long as the names are the same.
 """
 
 from __future__ import annotations
 
+import hashlib
+import logging
 import threading
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from engine.domain.findings import Finding
 from engine.domain.knowledge import (
@@ -43,6 +47,27 @@ from engine.ports import CancelToken, ChatModel, Clock, GraphStore
 
 Progress = Callable[[int, int], None]
 
+_log = logging.getLogger(__name__)
+
+_LEARNED = ("run", "facts")
+"""Kinds of sources that name nothing new but tools and files."""
+
+
+class _LinkerOf(NamedTuple):
+    """A linker, the newest version it is right for, and the names it knows."""
+
+    version: int
+    names: str
+    linker: EntityLinker
+
+
+class _ResolverOf(NamedTuple):
+    """A resolver, the newest version it is right for, and the names it knows."""
+
+    version: int
+    names: str
+    resolver: Resolver
+
 
 @dataclass(slots=True)
 class KnowledgeBase:
@@ -53,38 +78,134 @@ class KnowledgeBase:
     clock: Clock
     model: ChatModel | None = None
     starter_wanted: bool = True
-    _guard: threading.Lock = field(default_factory=threading.Lock)
+    _view_lock: threading.Lock = field(default_factory=threading.Lock)
+    _linker_lock: threading.Lock = field(default_factory=threading.Lock)
+    _resolver_lock: threading.Lock = field(default_factory=threading.Lock)
+    _state_lock: threading.Lock = field(default_factory=threading.Lock)
+    """Held for an instant, never while something is built."""
     _view: CsrGraph | None = None
-    _linker: tuple[int, EntityLinker] | None = None
-    _resolver: tuple[int, Resolver] | None = None
+    _linker: _LinkerOf | None = None
+    _resolver: _ResolverOf | None = None
+    _names: tuple[int, str] = (-1, "")
+    """A version and the hash of its names."""
+    _oldest: int = 0
+    """Versions before this one are not to be shown any more."""
+    _oldest_names: int = 0
+    """Names before this version are not to be recognised by any more."""
+    _renewing: bool = False
+    """True while a linker is built in the background."""
     _starter_checked: bool = False
 
     # ==== the graph itself ====
 
     def view(self) -> CsrGraph:
-        """Return the newest version of the graph, loading the starter graph into a workspace that has none."""
-        with self._guard:
-            self._load_starter()
-            version = self.store.version()
-            if self._view is None or self._view.version != version:
-                self._view = open_graph(self.store, self.folder)
-            return self._view
+        """Return the newest version of the graph, loading the starter graph into a workspace that has none.
+
+        While another thread builds a version that only a finished run made newer, the one before it is returned.
+        """
+        return self._current(wait=False)
+
+    def outdate(self, *, names: bool = False) -> None:
+        """Answer from nothing older than what the store holds now, however long the next question waits for it.
+
+        Args:
+            names: entities must be recognised by nothing older either.
+        """
+        version = self.store.version()
+        with self._state_lock:
+            self._oldest = max(self._oldest, version)
+            if names:
+                self._oldest_names = max(self._oldest_names, version)
 
     def linker(self) -> EntityLinker:
-        """Return the entity linker of the newest version."""
+        """Return the entity linker of the newest names.
+
+        What it finds are nodes with their ids, so it may be used with a newer view. After a finished run or a
+        remembered fact, the one before is returned while a new one is built in the background.
+        """
         view = self.view()
-        with self._guard:
-            if self._linker is None or self._linker[0] != view.version:
-                self._linker = (view.version, EntityLinker(view))
-            return self._linker[1]
+        with self._linker_lock:
+            kept = self._linker
+            if kept is None or kept.version < self._oldest_names:
+                kept = self._linker = self._linker_for(view, kept)
+            elif kept.version < view.version:
+                self._renew_linker_soon(view)
+            return kept.linker
+
+    def resolver(self) -> Resolver:
+        """Return the exact lookup of symbols and identifiers in the newest version."""
+        view = self.view()
+        with self._resolver_lock:
+            kept = self._resolver
+            if kept is None or kept.version < view.version:
+                names = self._names_of(view)
+                resolver = kept.resolver if kept is not None and kept.names == names else Resolver(view)
+                kept = self._resolver = _ResolverOf(view.version, names, resolver)
+            return kept.resolver
+
+    def _current(self, *, wait: bool) -> CsrGraph:
+        kept, version = self._view, self.store.version()
+        if kept is not None and kept.version == version:
+            return kept
+        usable = kept if kept is not None and kept.version >= self._oldest and not wait else None
+        if not self._view_lock.acquire(blocking=usable is None):
+            assert usable is not None
+            return usable
+        try:
+            self._load_starter()
+            kept = self._view
+            if kept is None or kept.version != self.store.version():
+                kept = self._view = open_graph(self.store, self.folder)
+            return kept
+        finally:
+            self._view_lock.release()
 
     def _load_starter(self) -> None:
         if self._starter_checked:
             return
-        if self.starter_wanted:
+        # Whoever took the starter graph back does not want it again at the next start.
+        if self.starter_wanted and starter.SOURCE_ID not in self.store.removed_sources():
             source = starter.starter_source().model_copy(update={"at": self.clock.now()})
             self.store.add(source, starter.starter_batches())
         self._starter_checked = True
+
+    def _linker_for(self, view: CsrGraph, kept: _LinkerOf | None) -> _LinkerOf:
+        names = self._names_of(view)
+        linker = kept.linker if kept is not None and kept.names == names else EntityLinker(view)
+        return _LinkerOf(view.version, names, linker)
+
+    def _renew_linker_soon(self, view: CsrGraph) -> None:
+        with self._state_lock:
+            if self._renewing:
+                return
+            self._renewing = True
+        threading.Thread(target=self._renew_linker, args=[view], name="biodesk-linker", daemon=True).start()
+
+    def _renew_linker(self, view: CsrGraph) -> None:
+        try:
+            made = self._linker_for(view, self._linker)
+            with self._linker_lock:
+                if self._linker is None or self._linker.version < made.version:
+                    self._linker = made
+        except Exception:  # noqa: BLE001 - the old linker stays in use, and the next question tries again
+            _log.exception("The entity linker of graph version %d could not be built.", view.version)
+        finally:
+            with self._state_lock:
+                self._renewing = False
+
+    def _names_of(self, view: CsrGraph) -> str:
+        """Return a hash of everything entities are recognised by; the files of runs (datasets) are not among it."""
+        with self._state_lock:
+            version, names = self._names
+        if version != view.version:
+            digest = hashlib.blake2b(digest_size=16)
+            for node in view.named_nodes():
+                if node.type is not NodeType.DATASET:
+                    digest.update(repr((node.id, node.type.value, node.name, node.aliases, node.xrefs)).encode())
+            names = digest.hexdigest()
+            with self._state_lock:
+                self._names = (view.version, names)
+        return names
 
     # ==== questions ====
 
@@ -174,7 +295,8 @@ class KnowledgeBase:
 
     def check(self, text: str, *, findings: Sequence[Finding] = ()) -> ClaimCheck:
         """Return a text's claims, each labelled by what the graph and the findings say of it."""
-        return check_text(text, self.view(), self.linker(), findings=findings, model=self.model)
+        linker = self.linker()  # first, so that the view is at least as new as the names
+        return check_text(text, self.view(), linker, findings=findings, model=self.model)
 
     # ==== changes ====
 
@@ -195,6 +317,7 @@ class KnowledgeBase:
         source, batches, warnings = read.open_import(fmt, files, name=name, resolve=self.resolver())
         source = source.model_copy(update={"at": self.clock.now()})
         done = self.store.add(source, batches, progress=progress, cancel=cancel)
+        self.outdate(names=True)
         return done.model_copy(update={"warnings": [*done.warnings, *warnings]})
 
     def preview(self, fmt: str, files: Sequence[Path]) -> read.ImportPreview:
@@ -221,7 +344,10 @@ class KnowledgeBase:
         Raises:
             NotFoundError: when there is no such source.
         """
-        return taught(self.view(), source_id)
+        try:
+            return taught(self._current(wait=True), source_id)
+        except NotFoundError as error:
+            raise NotFoundError(str(error), advice="`biodesk kg sources` lists those there are.") from None
 
     def remove(self, source_id: str) -> None:
         """Take back what a source stated.
@@ -229,12 +355,6 @@ class KnowledgeBase:
         Raises:
             NotFoundError: when there is no such source.
         """
+        names = any(source.id == source_id and source.kind not in _LEARNED for source in self.store.sources())
         self.store.remove_source(source_id)
-
-    def resolver(self) -> Resolver:
-        """Return the exact lookup of symbols and identifiers in the newest version."""
-        view = self.view()
-        with self._guard:
-            if self._resolver is None or self._resolver[0] != view.version:
-                self._resolver = (view.version, Resolver(view))
-            return self._resolver[1]
+        self.outdate(names=names)

@@ -82,26 +82,49 @@ def send_to_graph(
     skipped: list[str] = []
     for voice in sorted(touched):
         own = [f for f in known if _voice(f) == voice and (f.in_graph or f.id in wanted)]
-        rows: list[Fact] = []
-        for fact in own:
-            reason = _row(fact, link)
-            if isinstance(reason, str):
-                skipped.append(reason)
-            else:
-                rows.append(fact)
-        _replace(graph, voice, rows, link, clock, imports)
-        here = [f.id for f in rows]
-        memory.mark_in_graph(here)
-        memory.mark_in_graph([f.id for f in own if f.id not in set(here)], sent=False)
-        sent.extend(here)
+        done = _bring_up_to_date(memory, graph, link, voice, own, clock)
+        imports.extend(done.imports)
+        sent.extend(done.sent)
+        skipped.extend(done.skipped)
     return GraphSent(imports, sent, skipped)
+
+
+def take_from_graph(memory: SemanticMemory, graph: GraphStore, link: Link, fact: Fact, clock: Clock) -> None:
+    """Take a fact that was sent out of the graph again; what else its source states there stays.
+
+    The fact itself stays in memory, as one that is not in the graph.
+    """
+    voice = _voice(fact)
+    if any(source.id == _source_id(voice) for source in graph.sources()):
+        own = [f for f in memory.facts() if _voice(f) == voice and f.in_graph and f.id != fact.id]
+        _bring_up_to_date(memory, graph, link, voice, own, clock)
+    memory.mark_in_graph([fact.id], sent=False)
+
+
+def _bring_up_to_date(
+    memory: SemanticMemory, graph: GraphStore, link: Link, voice: str, own: Sequence[Fact], clock: Clock
+) -> GraphSent:
+    """Make a source of the graph state those of its facts that the graph can say, and record which they are."""
+    done = GraphSent([], [], [])
+    rows: list[Fact] = []
+    for fact in own:
+        reason = _row(fact, link)
+        if isinstance(reason, str):
+            done.skipped.append(reason)
+        else:
+            rows.append(fact)
+    _replace(graph, voice, rows, link, clock, done.imports)
+    done.sent.extend(fact.id for fact in rows)
+    memory.mark_in_graph(done.sent)
+    memory.mark_in_graph([fact.id for fact in own if fact.id not in set(done.sent)], sent=False)
+    return done
 
 
 def _replace(
     graph: GraphStore, voice: str, facts: list[Fact], link: Link, clock: Clock, imports: list[GraphImport]
 ) -> None:
     """Make a source of the graph state exactly these facts."""
-    source_id = f"facts:{voice}"
+    source_id = _source_id(voice)
     if not facts:
         try:
             graph.remove_source(source_id)
@@ -121,6 +144,10 @@ def _replace(
         edges=len(edges),
     )
     imports.append(graph.add(source, [nodes, edges]))
+
+
+def _source_id(voice: str) -> str:
+    return f"facts:{voice}"
 
 
 def _voice(fact: Fact) -> str:

@@ -13,7 +13,7 @@ from engine.knowledge.service import KnowledgeBase
 from engine.memory import merging, transfer
 from engine.memory.episodes import EMBED_NOW, EpisodicMemory
 from engine.memory.facts import SemanticMemory
-from engine.memory.graph_door import GraphSent, send_to_graph
+from engine.memory.graph_door import GraphSent, send_to_graph, take_from_graph
 from engine.memory.working import WorkingMemory
 from engine.ports import ConversationStore, EpisodeStore, FactStore
 from engine.settings import Settings
@@ -75,13 +75,23 @@ class Memory:
     def forget(self, some_id: str) -> str:
         """Remove an episode, a fact or a conversation for good and return which it was.
 
+        What a fact, or the run of an episode, had put into the knowledge graph is taken back there first: when
+        that fails, nothing is forgotten and forgetting can be tried again.
+
         Raises:
             NotFoundError: when there is nothing of this id.
         """
-        if self.episode_store.episode(some_id) is not None:
+        episode = self.episode_store.episode(some_id)
+        if episode is not None:
+            self._unlearn(episode.run_id or episode.id)
             self.episodic.forget(some_id)
             return "episode"
-        if self.semantic.forget(some_id):
+        fact = self.fact_store.fact(some_id)
+        if fact is not None:
+            if fact.in_graph:
+                take_from_graph(self.semantic, self.knowledge.store, self._link, fact, self.knowledge.clock)
+                self.knowledge.outdate()
+            self.semantic.forget(some_id)
             return "fact"
         if self.conversation_store.forget(some_id):
             return "conversation"
@@ -96,7 +106,14 @@ class Memory:
         The door opens one way: the graph never changes a fact. A fact that was retracted since leaves the graph.
         """
         ids = list(fact_ids) or [fact.id for fact in self.semantic.facts() if not fact.retracted]
-        return send_to_graph(self.semantic, self.knowledge.store, self._link, ids, self.knowledge.clock)
+        done = send_to_graph(self.semantic, self.knowledge.store, self._link, ids, self.knowledge.clock)
+        self.knowledge.outdate()
+        return done
+
+    def _unlearn(self, run_id: str) -> None:
+        """Take back what a run taught the graph, when it taught it anything."""
+        if any(source.id == run_id and source.kind == "run" for source in self.knowledge.store.sources()):
+            self.knowledge.remove(run_id)
 
     def _link(self, name: str) -> tuple[str, NodeType] | None:
         mentions = self.knowledge.link(name)

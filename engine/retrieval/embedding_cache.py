@@ -32,8 +32,6 @@ class CachedEmbeddings:
     def __init__(self, embedder: Embedder, vectors: VectorIndex) -> None:
         """Connect an embedder with the index that keeps its vectors; neither is used yet."""
         self.embedder = embedder
-        self.embedded = 0
-        """Texts that this object had to embed for `vectors_of`."""
         self._vectors = vectors
         self._lock = threading.Lock()
         self._queries: OrderedDict[str, np.ndarray] = OrderedDict()
@@ -68,6 +66,15 @@ class CachedEmbeddings:
         place = {key: row for row, key in enumerate(order)}
         return np.concatenate(parts)[[place[key] for key in keys]]
 
+    def missing(self, texts: Sequence[str]) -> int:
+        """Return how many different texts have no vector yet, which `vectors_of` would embed; needs no model.
+
+        Raises:
+            StorageError: when the vectors cannot be read.
+        """
+        keys = {text_key(text) for text in texts}
+        return len(keys) - len(self._fetch(list(keys))[0]) if keys else 0
+
     def query(self, text: str) -> np.ndarray:
         """Return the vector of a question, shape (dimensions,). The newest few are remembered, none is stored.
 
@@ -99,8 +106,6 @@ class CachedEmbeddings:
             rows = self.embedder.embed([new[key] for key in part])
             self._vectors.add(self.collection, part, rows)
             batches.append((part, rows))
-            with self._lock:
-                self.embedded += len(part)
             if progress:
                 progress(start + len(part), len(keys))
         return batches

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from time import perf_counter
 
 import numpy as np
@@ -38,12 +38,27 @@ class HybridRetriever:
         graph: GraphView | None = None,
         usage: UsageHistory | None = None,
         model: ChatModel | None = None,
+        no_vectors: str = "",
+        notes: Sequence[str] = (),
     ) -> None:
+        """Connect an index with what a search uses beside it; each part may be missing.
+
+        Args:
+            index: the tools.
+            embed_query: gives a question's unit vector; not used for an index without vectors.
+            graph: links between tools and entities.
+            usage: what earlier runs say of tools.
+            model: orders the best tools.
+            no_vectors: a sentence for the user, why the index has no vectors.
+            notes: sentences for the user that every answer carries.
+        """
         self._index = index
         self._embed_query = embed_query if index.vectors is not None else None
         self._graph = graph
         self._usage = usage
         self._model = model
+        self._no_vectors = no_vectors or _NO_VECTORS
+        self._notes = notes
         self._guard = threading.Lock()
 
     @property
@@ -80,7 +95,7 @@ class HybridRetriever:
             The tools, best first; none, with a note, for a question that has nothing to do with any tool.
         """
         began = perf_counter()
-        notes: list[str] = []
+        notes = list(self._notes)
         asked = query.strip()
         if len(asked) > LONGEST_QUERY:
             asked = asked[:LONGEST_QUERY]
@@ -137,7 +152,7 @@ class HybridRetriever:
     def _vector(self, query: str, notes: list[str]) -> tuple[np.ndarray | None, float]:
         """Return the question's vector, or None with a note why there is none, and the seconds it took."""
         if self._embed_query is None:
-            notes.append(_NO_VECTORS)
+            notes.append(self._no_vectors)
             return None, 0.0
         if not query:
             return None, 0.0

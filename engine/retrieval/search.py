@@ -13,7 +13,6 @@ the other (benchmarks/bench_retrieval.py).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import perf_counter
 
@@ -89,9 +88,6 @@ class Candidates:
     notes: list[str] = field(default_factory=list)
     embed_seconds: float = 0.0
     search_seconds: float = 0.0
-
-
-EmbedQuery = Callable[[str], np.ndarray]
 
 
 def search(

@@ -1,7 +1,8 @@
 """Every tool that can be found: the built-in catalogue and the imported ones, behind one search.
 
-The index is built when first needed and again after an import. Texts are embedded once in a workspace's life;
-without vectors the search works on words and links, and says so.
+The index is built when first needed and anew when a catalogue changes, beside the one in use, so that a search never
+waits for it. Texts are embedded once in a workspace's life; without vectors the search works on words and links, and
+says so.
 """
 
 from __future__ import annotations
@@ -12,19 +13,22 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
+from typing import TypeVar
 
 from engine.domain.retrieval import CatalogueEntry, CatalogueImport, CatalogueInfo, ToolSearch
 from engine.domain.toolspec import ToolSpec
-from engine.errors import DataError, ModelUnavailable, NotFoundError, StorageError
+from engine.errors import DataError, EngineError, ModelUnavailable, NotFoundError, StorageError
 from engine.knowledge.view import GraphView
 from engine.ports import CatalogueStore, ChatModel, Clock
 from engine.retrieval.catalogues.read import READERS
 from engine.retrieval.embedding_cache import CachedEmbeddings
 from engine.retrieval.hybrid import HybridRetriever
-from engine.retrieval.index import ToolIndex, entry_text, method_texts, spec_entry
-from engine.retrieval.usage import UsageHistory
+from engine.retrieval.index import entry_text, spec_entry
+from engine.retrieval.kept_index import KeptIndex
+from engine.retrieval.usage import KeptUsage, UsageHistory
 
 Progress = Callable[[int, int], None]
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -40,12 +44,19 @@ class ToolFinder:
     """What finished runs say of tools."""
     model: ChatModel | None = None
     candidates: int = 200
-    _guard: threading.RLock = field(default_factory=threading.RLock)
-    _index: ToolIndex | None = None
-    _retriever: HybridRetriever | None = None
-    _graph_version: int = -1
-    _no_vectors: str = ""
-    """Why the index has no vectors."""
+    _guard: threading.Lock = field(default_factory=threading.Lock, init=False)
+    _importing: threading.Lock = field(default_factory=threading.Lock, init=False)
+    """One import at a time: names are made distinct over all catalogues."""
+    _kept: KeptIndex = field(init=False)
+    _kept_usage: KeptUsage | None = field(default=None, init=False)
+    _retriever: HybridRetriever | None = field(default=None, init=False)
+    _made_of: tuple[object, ...] = field(default=(), init=False)
+    """What the retriever was made of; another one is made when any of it changes."""
+
+    def __post_init__(self) -> None:
+        """Connect the parts; nothing is read yet."""
+        self._kept = KeptIndex(self.entries, self.embeddings, self.clock)
+        self._kept_usage = KeptUsage(self.usage) if self.usage else None
 
     def search(
         self,
@@ -65,7 +76,7 @@ class ToolFinder:
             domains: fields the task belongs to, as a hint.
             explain: also return everything that entered a stage and why.
         """
-        found = self._current().search(
+        return self._current().search(
             query,
             top=top,
             candidates=max(self.candidates, top),
@@ -73,9 +84,6 @@ class ToolFinder:
             domains=domains,
             explain=explain,
         )
-        # Why there are no vectors says more than that there are none.
-        kept = [note for note in found.notes if "Vectors are not available" not in note]
-        return found.model_copy(update={"notes": [*kept, self._no_vectors]}) if self._no_vectors else found
 
     def entries(self) -> list[CatalogueEntry]:
         """Return every tool that can be found, the built-in ones first."""
@@ -120,6 +128,10 @@ class ToolFinder:
             raise DataError(
                 "A catalogue cannot be called 'biodesk': that is the built-in one.", advice="Give it another name."
             )
+        with self._importing:
+            return self._import(kind, path, label, progress, started)
+
+    def _import(self, kind: str, path: Path, label: str, progress: Progress | None, started: float) -> CatalogueImport:
         warnings: list[str] = []
         entries = self._distinct(READERS[kind](path), label, warnings)
         if not entries:
@@ -135,30 +147,22 @@ class ToolFinder:
             at=self.clock.now(),
             license=entries[0].license,
         )
-        with self._guard:
-            known = next((c for c in self.store.catalogues() if c.name == label), None)
-            if known is not None and known.sha256 == info.sha256:
-                return CatalogueImport(
-                    catalogue=known,
-                    added=0,
-                    changed=0,
-                    removed=0,
-                    embedded=0,
-                    unchanged=True,
-                    warnings=warnings,
-                    seconds=round(perf_counter() - started, 3),
-                )
-            before = {entry.name: entry for entry in self.store.entries() if entry.catalogue == label}
-            self.store.replace(info, entries)
-            self._index = None
-        now = {entry.name: entry for entry in entries}
+        # Before anything else, because it takes longest: searches go on as they were. Also for a catalogue that did
+        # not change, since its vectors may be missing (another model, an import that was broken off).
         embedded = self._embed(entries, progress, warnings)
+        known = next((c for c in self.store.catalogues() if c.name == label), None)
+        unchanged = known is not None and known.sha256 == info.sha256
+        now = {entry.name: entry for entry in entries}
+        before = now if unchanged else {e.name: e for e in self.store.entries() if e.catalogue == label}
+        if not unchanged:
+            self._kept.change(lambda: self.store.replace(info, entries))
         return CatalogueImport(
-            catalogue=info,
+            catalogue=known if known is not None and unchanged else info,
             added=len(now.keys() - before.keys()),
             changed=sum(1 for tool in now.keys() & before.keys() if now[tool] != before[tool]),
             removed=len(before.keys() - now.keys()),
             embedded=embedded,
+            unchanged=unchanged,
             warnings=warnings,
             seconds=round(perf_counter() - started, 3),
         )
@@ -169,9 +173,12 @@ class ToolFinder:
         Raises:
             NotFoundError: when there is none of this name.
         """
-        with self._guard:
-            self.store.remove(name)
-            self._index = None
+        self._kept.change(lambda: self.store.remove(name))
+
+    def forget_usage(self) -> None:
+        """Read what finished runs say of tools again at the next search; to be called when memory changed."""
+        if self._kept_usage is not None:
+            self._kept_usage.forget()
 
     def warm(self) -> None:
         """Build the index now, and what the first question would wait for."""
@@ -193,44 +200,52 @@ class ToolFinder:
         return list(distinct.values())
 
     def _embed(self, entries: list[CatalogueEntry], progress: Progress | None, warnings: list[str]) -> int:
+        """Embed what is new in entries; return how many texts that were, also when it was broken off."""
         if self.embeddings is None:
             return 0
+        new = 0
+
+        def count(done: int, total: int) -> None:
+            nonlocal new
+            new = done
+            if progress:
+                progress(done, total)
+
         try:
-            before = self.embeddings.embedded
-            self.embeddings.vectors_of([entry_text(entry) for entry in entries], progress=progress)
+            self.embeddings.vectors_of([entry_text(entry) for entry in entries], progress=count)
         except (ModelUnavailable, StorageError) as err:
             warnings.append(f"Vectors could not be made, so the search uses words only: {err.message}")
-            return 0
-        return self.embeddings.embedded - before
+        return new
 
     def _current(self) -> HybridRetriever:
-        """Return a retriever over the newest catalogues and graph; building the index is the slow part and is kept."""
-        graph = self.graph() if self.graph else None
-        version = graph.version if graph else -1
+        """Return a retriever over the newest catalogues, graph and usage that there are."""
+        built = self._kept.newest()
+        notes: list[str] = []
+        graph = _or_none(self.graph, "The knowledge graph could not be read, so it was not used:", notes)
+        read_usage = self._kept_usage.newest if self._kept_usage else None
+        usage = _or_none(read_usage, "What earlier runs say of tools could not be read, so it was not used:", notes)
+        made_of = (built, graph.version if graph else -1, usage, *notes)
         with self._guard:
-            if self._index is None:
-                self._index = self._build()
-                self._retriever = None
-            if self._retriever is None or version != self._graph_version:
-                embed = (
-                    self.embeddings.query if self.embeddings is not None and self._index.vectors is not None else None
-                )
-                usage = self.usage() if self.usage else None
+            if self._retriever is None or made_of != self._made_of:
                 self._retriever = HybridRetriever(
-                    self._index, embed_query=embed, graph=graph, usage=usage, model=self.model
+                    built.index,
+                    embed_query=self.embeddings.query if self.embeddings is not None else None,
+                    graph=graph,
+                    usage=usage,
+                    model=self.model,
+                    no_vectors=built.no_vectors,
+                    notes=notes,
                 )
-                self._graph_version = version
+                self._made_of = made_of
             return self._retriever
 
-    def _build(self) -> ToolIndex:
-        entries = self.entries()
-        vectors = methods = None
-        self._no_vectors = "Vectors are switched off (embedding_model = none); words and links only."
-        if self.embeddings is not None:
-            try:
-                vectors = self.embeddings.vectors_of([entry_text(entry) for entry in entries])
-                methods, self._no_vectors = self.embeddings.vectors_of(method_texts()), ""
-            except (ModelUnavailable, StorageError) as err:
-                vectors = None
-                self._no_vectors = f"Vectors are not available, so words and links only were used: {err.message}"
-        return ToolIndex.build(entries, vectors, methods)
+
+def _or_none(read: Callable[[], T] | None, sentence: str, notes: list[str]) -> T | None:
+    """Return what `read` gives; None with a note where it fails, for a search can do without."""
+    if read is None:
+        return None
+    try:
+        return read()
+    except (EngineError, OSError) as err:
+        notes.append(f"{sentence} {err.message if isinstance(err, EngineError) else err}")
+        return None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
 
@@ -28,24 +29,16 @@ class UsageHistory:
         return (self.successes.get(name, 0) + 1) / (self.runs.get(name, 0) + 2)
 
     @classmethod
-    def from_runs(cls, runs: Iterable[tuple[Sequence[str], bool]]) -> UsageHistory:
-        """Count runs, each the tools it used and whether it succeeded as a whole."""
-        return cls._count((set(tools), set(tools) if success else set(), success) for tools, success in runs)
-
-    @classmethod
     def from_episodes(cls, episodes: Iterable[Episode]) -> UsageHistory:
         """Count past analyses; a step that failed counts against its tool even in a run that succeeded."""
-        return cls._count(_tools_of(episode) for episode in episodes)
-
-    @classmethod
-    def _count(cls, runs: Iterable[tuple[set[str], set[str], bool]]) -> UsageHistory:
         used: Counter[str] = Counter()
         succeeded: Counter[str] = Counter()
         together: dict[str, Counter[str]] = {}
-        for tools, good, success in runs:
+        for episode in episodes:
+            tools, good = _tools_of(episode)
             used.update(tools)
             succeeded.update(good)
-            if not success:
+            if not episode.success:
                 continue
             # A run of very many tools says little of any pair of them.
             for a, b in combinations(sorted(good)[:_MOST_TOOLS], 2):
@@ -54,10 +47,47 @@ class UsageHistory:
         return cls(runs=used, successes=succeeded, together=together)
 
 
-def _tools_of(episode: Episode) -> tuple[set[str], set[str], bool]:
+class KeptUsage:
+    """A usage history that is read when first needed and again once it was forgotten. Thread-safe."""
+
+    def __init__(self, read: Callable[[], UsageHistory]) -> None:
+        """Take what reads the history; nothing is read yet."""
+        self._read = read
+        self._reading = threading.Lock()
+        self._edition = 0
+        self._kept: tuple[int, UsageHistory] | None = None
+        """The edition that was asked for when it was read, and what was read."""
+
+    def forget(self) -> None:
+        """Read it again when it is next needed."""
+        self._edition += 1
+
+    def newest(self) -> UsageHistory:
+        """Return the history; the one before while another thread reads the newer one.
+
+        Raises:
+            EngineError: what reading raises; it is tried again the next time.
+        """
+        kept = self._kept
+        if kept is not None and kept[0] == self._edition:
+            return kept[1]
+        if not self._reading.acquire(blocking=kept is None) and kept is not None:
+            return kept[1]
+        try:
+            if self._kept is None or self._kept[0] != self._edition:
+                # Noted before reading: what is forgotten meanwhile makes this one old.
+                edition = self._edition
+                self._kept = edition, self._read()
+            return self._kept[1]
+        finally:
+            self._reading.release()
+
+
+def _tools_of(episode: Episode) -> tuple[set[str], set[str]]:
+    """Return the tools of a past analysis, and those of them that did their work."""
     if not episode.steps:
         tools = set(episode.tools)
-        return tools, tools if episode.success else set(), episode.success
+        return tools, tools if episode.success else set()
     tools = {step.tool for step in episode.steps} | set(episode.tools)
     bad = {step.tool for step in episode.steps if step.status not in ("succeeded", "cached", "reused")}
-    return tools, tools - bad, episode.success
+    return tools, tools - bad

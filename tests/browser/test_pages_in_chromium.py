@@ -57,7 +57,8 @@ def test_page_address_right_after_start_shows_the_whole_app(open_page, tmp_path)
         page = open_page(f"{address}/plan_run")
         ready(page, "Plan & Run")
         links = page.get_by_test_id("stSidebarNavLink").all_inner_texts()
-        assert [text.split("\n")[-1].strip() for text in links] == ["Ask", "Plan & Run", "Provenance"]
+        names = [text.split("\n")[-1].strip() for text in links]
+        assert names == ["Ask", "Plan & Run", "Memory", "Knowledge Graph", "Tools", "Provenance"]
 
 
 def test_empty_workspace_offers_examples_without_scrolling(open_page, tmp_path):

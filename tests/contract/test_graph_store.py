@@ -219,6 +219,23 @@ def test_removing_leaves_the_graph_as_if_the_source_had_never_been(store: GraphS
     assert [s.id for s in store.sources()] == ["a", "b"]
 
 
+def test_what_was_taken_back_is_known_until_it_is_stored_again(store: GraphStore) -> None:
+    assert store.removed_sources() == []
+    for name in ("a", "b", "c"):
+        store.add(source(name), [nodes(EGFR)])
+    for name in ("c", "a"):
+        store.remove_source(name)
+    assert store.removed_sources() == ["c", "a"]
+    store.add(source("c"), [nodes(GRB2)])
+    assert store.removed_sources() == ["a"]
+    store.add(source("b", files={"f": "2"}), [nodes(LUNG)])  # replaced is not removed
+    store.remove_source("c")
+    assert store.removed_sources() == ["a", "c"]
+    with pytest.raises(NotFoundError):
+        store.remove_source("c")
+    assert store.removed_sources() == ["a", "c"]
+
+
 def test_keys_are_never_given_twice(store: GraphStore) -> None:
     store.add(source(), [nodes(EGFR, GRB2), edges(BIND)])
     old = [int(key) for key in store.columns().edge_keys]

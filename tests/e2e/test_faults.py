@@ -15,6 +15,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from companions import companions
 from growth_data import table_plan, write_growth
 
 ROOT = Path(__file__).parents[2]
@@ -383,6 +384,7 @@ def broken_orchestrator(tmp_path: Path, breaks: int):
         ids=CountingIds(),
         environment={},
         parallel_steps=1,
+        **companions(tmp_path, registry, clock, CountingIds()),
     )
     return orchestrator, real
 

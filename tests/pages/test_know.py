@@ -38,7 +38,7 @@ def at(workspace, monkeypatch):
     def open_page(name: str, tab: str = "", **query: str):
         test = app()
         if tab:
-            test.session_state["graph_tabs" if name == "knowledge_graph" else "memory_tabs"] = tab
+            test.session_state["graph_tabs" if name == "knowledge_graph" else f"{name}_tabs"] = tab
         for key, value in query.items():
             test.query_params[key] = value
         test.switch_page(f"pages/{name}.py")
@@ -60,7 +60,10 @@ def test_a_recall_says_why_and_shows_every_signal(at):
     page.text_input(key="recall_query").set_value("dock ligands into 5KIR").run()
     text = shown(page)
     assert "celecoxib" in text
-    assert "great tits" not in text.split("Kept out")[0] or "relevance gate" in text
+    kept = "\n".join(item.value for item in (block for box in page.expander for block in box.markdown))
+    recalled = text.replace(kept, "")
+    assert "celecoxib" in recalled
+    assert "great tits" not in recalled
     for label in ("Words", "Tools", "Fields", "Entities", "Meaning"):
         assert label in text
 
@@ -126,6 +129,8 @@ def test_paths_are_found(at):
         ("memory", "Export and import"),
         ("knowledge_graph", "Import"),
         ("knowledge_graph", "Statistics"),
+        ("tools", "Find"),
+        ("tools", "Catalogues"),
     ],
 )
 def test_every_tab_opens(at, page, tab):
@@ -139,3 +144,140 @@ def test_a_fact_is_retracted_and_its_source_is_shown(at, workspace):
     page.button(key="fact_retract").click().run()
     assert not page.exception
     assert opened(workspace).memory.semantic.facts()[0].retracted
+
+
+def test_the_planner_preview_gives_the_planners_fields(at, workspace, monkeypatch):
+    engine = opened(workspace)
+    assert engine.domains_of("Which genes are differentially expressed in this RNA-seq?") == ["transcriptomics"]
+    given: list[list[str]] = []
+    real = type(engine.memory).context
+
+    def context(self, query, **options):
+        given.append(list(options.get("domains", ())))
+        return real(self, query, **options)
+
+    monkeypatch.setattr(type(engine.memory), "context", context)
+    page = at("memory", tab="What the planner sees")
+    page.text_input(key="context_query").set_value("survival of patients after treatment").run()
+    assert given == [["clinical"]]
+    assert "clinical" in shown(page)
+
+
+def test_only_the_newest_conversations_are_read_for_their_titles(at, workspace, monkeypatch):
+    from engine.domain.memory import Message
+    from pages import _conversation
+
+    store = opened(workspace).memory.conversation_store
+    for number in range(4):
+        store.append(
+            f"c{number}",
+            Message(number=0, role="user", text=f"Question {number}", at=f"2026-01-0{number + 1}T00:00:00Z"),
+        )
+    monkeypatch.setattr(_conversation, "TITLED", 2)
+    page = at("memory", tab="Conversation")
+    assert not page.exception
+    options = page.selectbox(key="conversation").options
+    assert ["Question 3" in options[0], "Question 2" in options[1]] == [True, True]
+    assert ["c1" in options[2], "Question 1" in options[2], "c0" in options[3]] == [True, False, True]
+    assert set(page.session_state["conversation_titles"]) == {"c3", "c2"}
+
+
+# ==== statistics: what a run taught, and taking a source back ====
+
+
+def test_what_a_run_taught_is_listed_and_can_be_taken_back(at, workspace):
+    from engine.domain.knowledge import EdgeRows, EdgeType, GraphSource, NodeRows, NodeType
+
+    graph = opened(workspace).knowledge
+    nodes, edges = NodeRows(), EdgeRows()
+    nodes.add("tool:made_up", NodeType.TOOL, "Made-up tool")
+    egfr = graph.node("EGFR").id
+    edges.add("tool:made_up", EdgeType.ASSOCIATED_WITH, egfr)
+    graph.learn(GraphSource(id="run_x1", name="Run run_x1: made up", kind="run"), [nodes, edges])
+
+    page = at("knowledge_graph", tab="Statistics")
+    assert not page.exception
+    assert not any("Made-up tool" in str(table.value) for table in page.dataframe)  # looked up only when opened
+    page.session_state["taught_run_x1"] = True
+    page.run()
+    assert not page.exception
+    tables = [table.value for table in page.dataframe]
+    assert tables[0]["Entity"].tolist() == ["Made-up tool"]
+    assert tables[1][["From", "To"]].to_numpy().tolist() == [["Made-up tool", "EGFR"]]
+
+    assert "run_x1" in {source.id for source in graph.stats().sources}
+    page.button(key="remove_now_run_x1").click().run()
+    assert not page.exception
+    assert "run_x1" not in {source.id for source in graph.stats().sources}
+    assert "Run run" not in shown(page)
+
+
+# ==== tools ====
+
+
+def test_an_example_finds_tools_and_shows_every_stage(at):
+    page = at("tools")
+    assert not page.exception
+    assert "built-in tools" in shown(page)
+    page.button(key="tool_example_0").click().run()
+    assert not page.exception
+    best, explained = (table.value for table in page.dataframe)
+    assert best["Rank"].tolist() == list(range(1, len(best) + 1))
+    assert "sc_qc" in best["Tool"].tolist()[:3]
+    assert {"Catalogue", "Runnable", "Score", "Why"} <= set(best.columns)
+    assert explained["Tool"].tolist()[: len(best)] == best["Tool"].tolist()
+    assert {"Entered by", "Because of", "text"} <= set(explained.columns)
+    expanded = explained[explained["Entered by"] == "expand"]
+    assert expanded["Because of"].str.len().min() > 0
+    stages = page.table[0].value
+    assert stages["Stage"].tolist() == ["Question to vector", "Search", "Expand", "Rerank", "All"]
+    assert all(stages["Time"])
+    assert f"{len(best)} kept" in stages["Tools"].tolist()
+
+
+def test_the_number_of_tools_is_the_one_asked_for(at):
+    page = at("tools")
+    page.number_input(key="tool_top").set_value(3).run()
+    page.text_input(key="tool_query").set_value("cluster single cells").run()
+    assert len(page.dataframe[0].value) == 3
+
+
+def test_a_task_without_a_tool_is_a_sentence(at):
+    page = at("tools")
+    page.text_input(key="tool_query").set_value("zzqx vvbnm").run()
+    assert not page.exception
+    assert "No tool has to do with this" in shown(page)
+
+
+def test_a_catalogue_is_imported_found_and_removed(at, workspace):
+    line = b'{"name": "doubletmaker", "description": "Simulates artificial doublets of nuclei for benchmarks"}\n'
+    page = at("tools", tab="Catalogues")
+    page.selectbox(key="catalogue_kind").set_value("jsonl").run()
+    page.file_uploader(key="catalogue_file").set_value(("mine.jsonl", line, "application/json")).run()
+    page.button(key="catalogue_import").click().run()
+    assert not page.exception
+    assert "1 tools added" in shown(page)
+    assert "1 tool, jsonl" in shown(page)
+    found = opened(workspace).search_tools("simulate artificial doublets of nuclei").tools[0]
+    assert (found.name, found.catalogue, found.runnable) == ("doubletmaker", "mine", False)
+    page.button(key="catalogue_remove_now_mine").click().run()
+    assert not page.exception
+    assert opened(workspace).catalogue.catalogues() == []
+    assert "No catalogue was imported" in shown(page)
+
+
+def test_a_file_that_is_no_catalogue_is_a_sentence(at, workspace):
+    page = at("tools", tab="Catalogues")
+    page.selectbox(key="catalogue_kind").set_value("galaxy").run()
+    page.file_uploader(key="catalogue_file").set_value(("x.tsv", b"a\tb\n1\t2\n", "text/plain")).run()
+    page.button(key="catalogue_import").click().run()
+    assert not page.exception
+    assert page.warning
+    assert opened(workspace).catalogue.catalogues() == []
+
+
+def test_every_kind_of_catalogue_is_offered():
+    from engine.retrieval.catalogues.read import READERS
+    from pages._tool_catalogues import KINDS
+
+    assert list(KINDS) == list(READERS)

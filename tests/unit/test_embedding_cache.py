@@ -36,7 +36,6 @@ def test_rows_are_those_of_the_embedder_in_the_order_of_the_texts(vectors: Vecto
         assert rows.dtype == np.float32
         assert np.abs(rows - HashEmbedder().embed(mixed)).max() < 1e-6
     assert len(embedder.embedded) == 5
-    assert cached.embedded == 5
     assert cached.vectors_of([]).shape == (0, embedder.dimensions)
 
 
@@ -53,6 +52,30 @@ def test_only_new_texts_are_embedded_also_by_the_next_process(vectors: VectorInd
     calls.clear()
     again.vectors_of(TEXTS, progress=lambda done, total: calls.append((done, total)))
     assert calls == []
+
+
+def test_texts_without_a_vector_are_counted_once_each_and_without_the_model(vectors: VectorIndex) -> None:
+    embedder = HashEmbedder()
+    cached = CachedEmbeddings(embedder, vectors)
+    assert cached.missing([]) == 0
+    assert cached.missing([TEXTS[1], TEXTS[1], TEXTS[0]]) == 2
+    assert embedder.embedded == []
+    cached.vectors_of(TEXTS[:600])
+    assert cached.missing(TEXTS) == 100
+    assert cached.missing(TEXTS[:600]) == 0
+
+
+def test_two_callers_are_each_told_what_they_had_embedded(vectors: VectorIndex) -> None:
+    cached = CachedEmbeddings(HashEmbedder(), vectors)
+    told: list[tuple[int, int]] = []
+
+    def other_caller(done: int, total: int) -> None:
+        told.append((done, total))
+        if len(told) == 2:
+            cached.vectors_of(TEXTS[500:600])
+
+    cached.vectors_of(TEXTS[:200], progress=other_caller)
+    assert told[-1] == (200, 200)
 
 
 def test_known_texts_need_no_model(vectors: VectorIndex) -> None:

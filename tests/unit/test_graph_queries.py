@@ -103,7 +103,8 @@ def view(kind: str) -> GraphView:
 def test_what_a_person_types_is_found(view: GraphView, text: str, first: str) -> None:
     hits = search(view, text)
     assert hits[0].node.name == first
-    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True) or len(hits) > 1
+    # Best first; of two that fit within 0.02 of each other the better linked may come first.
+    assert all(one.score >= two.score - 0.02 for one, two in itertools.pairwise(hits))
     assert all(0 < hit.score <= 1 for hit in hits)
 
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.domain.knowledge import EdgeRows, EdgeType, GraphSource, NodeRows, NodeType
-from engine.errors import UserError
+from engine.errors import DataError, UserError
 from engine.knowledge.importers.batches import BATCH
 from engine.knowledge.importers.ids import type_of_id, xref
 from engine.knowledge.importers.primekg import _Seen
@@ -679,3 +679,43 @@ def test_ids_of_any_text_are_no_error(text: str) -> None:
     assert type_of_id(text) is None or isinstance(type_of_id(text), NodeType)
     found = xref(text)
     assert found is None or ":" in found
+
+
+# ==== what a file is ====
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "s1\tcontrol\t1.2\t3.4\t5.6\ns2\ttreated\t1.3\t3.1\t5.5\n",  # measurements, no header that is known
+        "A1BG\tA2M\tEGFR\tTP53\tMYC\nKRAS\tNRAS\tHRAS\tBRAF\tRAF1\n",  # a rectangle of genes
+        "s1\tmale\tLung\tyes\tno\ns2\tfemale\tLiver\tno\ns3\tmale\tLung\tyes\tno\tn.d.\n",  # ragged words
+        "x\ty\t1\t2\t3\nx\ty\t1\t2\n",  # ragged numbers
+    ],
+)
+def test_a_table_is_not_taken_for_gene_sets(tmp_path: Path, text: str) -> None:
+    with pytest.raises(DataError, match="none of the formats"):
+        detect([write(tmp_path / "some.tsv", text)])
+    assert detect([write(tmp_path / "some.gmt", text)]) == "gmt"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "HALLMARK_X\tna\tEGFR\tHLA-A\tC1orf112\nHALLMARK_Y\thttp://x\tTP53\n",
+        "one\t\tENSG00000146648\tENSG00000141510.3\ntwo\t\tENSMUSG00000020122\n",
+        "a\tb\tTrp53\tCdk4,1.0\nc\td\tGapdh2\t\t\n",
+    ],
+)
+def test_gene_sets_are_recognised_under_any_name(tmp_path: Path, text: str) -> None:
+    assert detect([write(tmp_path / "sets.txt", text)]) == "gmt"
+
+
+def test_the_table_of_hetionets_kinds_is_named_as_what_it_is(tmp_path: Path) -> None:
+    paths = [write(tmp_path / "nodes.tsv", NODES), write(tmp_path / "edges.sif", EDGES)]
+    header = "metaedge\tabbreviation\tedges\tsource_nodes\ttarget_nodes\tunbiased\n"
+    kinds = write(tmp_path / "metaedges.tsv", header + "Gene - interacts - Gene\tGiG\t147164\t9526\t14084\t0\n")
+    with pytest.raises(DataError, match=r"metaedges\.tsv only lists Hetionet's kinds of relations") as caught:
+        detect([*paths, kinds])
+    assert "without it" in caught.value.advice
+    assert detect(paths) == "hetionet"

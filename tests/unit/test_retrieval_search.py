@@ -174,7 +174,7 @@ def test_imported_words_for_data_are_understood() -> None:
 
 def test_past_success_decides_between_equals() -> None:
     twins = [entry(f"measure_{letter}", "Measures colony size") for letter in "abc"]
-    usage = UsageHistory.from_runs([(["measure_c"], True)] * 4 + [(["measure_a"], False)] * 4)
+    usage = UsageHistory(runs={"measure_c": 4, "measure_a": 4}, successes={"measure_c": 4})
     found = retriever(twins, usage=usage).search("measure colony size")
     assert names(found) == ["measure_c", "measure_a", "measure_b"]
     assert found.tools[0].why.endswith("worked in 4 of 4 earlier runs.")
@@ -192,7 +192,7 @@ def test_usage_counts_steps_that_failed_against_their_tool() -> None:
 def test_tools_used_together_and_linked_in_the_graph_enter() -> None:
     entries = [*many(200), entry("partner", "Something else entirely"), entry("graph_friend", "Nothing of that kind")]
     entries.append(entry("over_entity", "Unrelated as well"))
-    usage = UsageHistory.from_runs([(["kaplan", "partner"], True)])
+    usage = UsageHistory.from_episodes([Episode(id="1", at="", task="", tools=["kaplan", "partner"])])
     nodes = [
         Node(id="tool:kaplan", type=NodeType.TOOL, name="kaplan"),
         Node(id="tool:graph_friend", type=NodeType.TOOL, name="graph_friend"),

@@ -89,6 +89,14 @@ def test_a_setting_that_was_edited_is_proposed_again(open_engine, growth_csv):
     assert any("you set it" in reason for reason in again.reasons)
 
 
+def test_a_setting_given_with_the_question_is_proposed_again(open_engine, growth_csv):
+    engine = open_engine()
+    run_id = engine.ask(QUESTION, [growth_csv], auto_approve=True, changes={"compare_groups.test": "mann_whitney"})
+    assert engine.wait(run_id, 120).status == "succeeded"
+    again = engine.plan("is growth different in treated and control", [growth_csv]).nodes[0]
+    assert again.params["test"] == "mann_whitney"
+
+
 @pytest.mark.parametrize(("remember", "learn"), [(False, True), (True, False), (False, False)])
 def test_remembering_and_learning_are_switched_off_apart(open_engine, growth_csv, remember, learn):
     engine = open_engine(remember=remember, learn=learn)

@@ -13,6 +13,11 @@ from engine.knowledge.importers.ligand_receptor import LIGANDS, RECEPTORS
 from engine.knowledge.importers.tables import column_key, delimiter_of
 from engine.knowledge.importers.text import first_lines
 
+_GENE = re.compile(r"ENS[A-Z]*G\d{6,}(\.\d+)?|[A-Z][A-Z0-9]+([-.][A-Z0-9]+)*|C[\dXY]+orf\d+|[A-Z][a-z]+\d+[a-z0-9]*")
+"""An Ensembl id, a human symbol (EGFR, HLA-A, C1orf112) or a symbol of a mouse that has a number (Trp53)."""
+_MOSTLY = 0.8
+_METAEDGES = ["metaedge", "abbreviation", "edges"]
+"""How the header of the third file of a Hetionet download begins."""
 _ASSOCIATION = re.compile(r"[^\t]+\tGO:\d{7}(;GO:\d{7})*;?")
 
 
@@ -20,7 +25,7 @@ def detect(paths: Sequence[Path | str]) -> str:
     """Return the name of the format that all the files have.
 
     Raises:
-        DataError: when a file is of no known format, or the files are of different ones.
+        DataError: when a file is of no known format or holds nothing to import, or the files are of different ones.
     """
     if not paths:
         raise UserError("No file was given.", advice="Name at least one file.")
@@ -62,6 +67,9 @@ def _by_header(path: Path, lines: list[str]) -> str:
     header = next((line for line in lines if not re.match(r"#[#\s]", line)), lines[0]).removeprefix("#")
     if hetionet.part_of(path):
         return "hetionet"
+    if header.split("\t")[: len(_METAEDGES)] == _METAEDGES:
+        message = f"{path.name} only lists Hetionet's kinds of relations, which are known here; it holds no knowledge."
+        raise DataError(message, advice="Import the table of nodes and the table of edges without it.")
     keys = [column_key(name) for name in header.split(delimiter_of(header))]
     columns = set(keys)
     if columns >= set(primekg.COLUMNS):
@@ -85,6 +93,15 @@ def _by_lines(path: Path, lines: list[str]) -> str:
         return "associations"
     if len(lines[0].split("\t")) in (15, 16, 17) and "\tGO:" in lines[0]:
         return "gaf"
-    if path.name.lower().removesuffix(".gz").endswith(".gmt") or all(line.count("\t") >= 4 for line in lines):
+    if path.name.lower().removesuffix(".gz").endswith(".gmt") or _gene_sets(lines):
         return "gmt"
     return ""
+
+
+def _gene_sets(lines: list[str]) -> bool:
+    """Say whether lines are gene sets although the file's name does not: of different lengths, and full of genes."""
+    rows = [line.rstrip("\t").split("\t") for line in lines]
+    members = [field.partition(",")[0].strip() for row in rows for field in row[2:]]
+    if min(map(len, rows)) < 3 or len({len(row) for row in rows}) < 2:
+        return False
+    return sum(_GENE.fullmatch(member) is not None for member in members) >= _MOSTLY * len(members)

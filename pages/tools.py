@@ -1,0 +1,30 @@
+"""Tools: find what serves a task, see how each stage of the search found it, keep the catalogues."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages._engine import run_page
+from pages._frame import inside_frame
+from pages._tool_catalogues import draw_catalogues
+from pages._tool_search import draw_search
+
+if TYPE_CHECKING:
+    from engine.api import Engine
+
+
+def draw(engine: Engine) -> None:
+    """Draw the tabs."""
+    names = {"Find": draw_search, "Catalogues": draw_catalogues}
+    for tab, draw_tab in zip(st.tabs(list(names), key="tools_tabs", on_change="rerun"), names.values(), strict=True):
+        if tab.open:
+            with tab:
+                draw_tab(engine)
+
+
+if inside_frame():
+    st.title("Tools")
+    st.caption("What can be done with data, here and elsewhere. Built-in tools run; those of catalogues are described.")
+    run_page(draw)

@@ -1,0 +1,41 @@
+"""Memory, knowledge and tool search on in-memory stores, for tests that put an orchestrator together by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from engine.agents.remember import Remembering
+from engine.knowledge.service import KnowledgeBase
+from engine.memory.episodes import EpisodicMemory
+from engine.memory.facts import SemanticMemory
+from engine.memory.service import Memory
+from engine.memory.working import WorkingMemory
+from engine.retrieval.service import ToolFinder
+from engine.settings import Settings
+from storage.memory import MemoryCatalogues
+from storage.memory_episodes import MemoryEpisodes
+from storage.memory_facts import MemoryConversations, MemoryFacts
+from storage.memory_graph import MemoryGraphStore
+
+
+def companions(folder: Path, registry: Any, clock: Any, ids: Any) -> dict[str, Any]:
+    """Return what an `Orchestrator` needs besides the parts that run steps; there are no vectors."""
+    settings = Settings(workspace=folder)
+    knowledge = KnowledgeBase(store=MemoryGraphStore(), folder=folder / "graph", clock=clock, starter_wanted=False)
+    episodes, facts, talks = MemoryEpisodes(), MemoryFacts(), MemoryConversations()
+    memory = Memory(
+        settings=settings,
+        episodic=EpisodicMemory(episodes, clock=clock),
+        semantic=SemanticMemory(facts, clock, ids),
+        working=WorkingMemory(talks, budget=16_000, model=None, clock=clock),
+        episode_store=episodes,
+        fact_store=facts,
+        conversation_store=talks,
+        knowledge=knowledge,
+    )
+    finder = ToolFinder(
+        specs=list(registry), store=MemoryCatalogues(), embeddings=None, clock=clock, graph=knowledge.view
+    )
+    remembering = Remembering(settings=settings, memory=memory, titles={})
+    return {"memory": memory, "knowledge": knowledge, "finder": finder, "remembering": remembering}

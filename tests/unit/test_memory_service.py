@@ -1,0 +1,140 @@
+"""Forgetting across the tiers: what was forgotten leaves the knowledge graph as well."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine.adapters.fakes import CountingIds, FrozenClock
+from engine.domain.knowledge import EdgeRows, EdgeType, GraphSource, NodeRows, NodeType
+from engine.domain.memory import Episode
+from engine.errors import NotFoundError, StorageError
+from engine.knowledge.service import KnowledgeBase
+from engine.memory.episodes import EpisodicMemory
+from engine.memory.facts import SemanticMemory
+from engine.memory.service import Memory
+from engine.memory.working import WorkingMemory
+from engine.settings import Settings
+from storage.memory_episodes import MemoryEpisodes
+from storage.memory_facts import MemoryConversations, MemoryFacts
+from storage.memory_graph import MemoryGraphStore
+
+PAPER = "PMID:1234567"
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Memory:
+    """An empty memory beside a graph of four genes without a relation."""
+    nodes = NodeRows()
+    for number, name in ((3569, "IL6"), (6774, "STAT3"), (1956, "EGFR"), (2885, "GRB2")):
+        nodes.add(f"Gene::{number}", NodeType.GENE, name)
+    store = MemoryGraphStore()
+    store.add(GraphSource(id="genes", name="Genes", kind="generic"), [nodes])
+    clock, episodes, facts, talks = FrozenClock(), MemoryEpisodes(), MemoryFacts(), MemoryConversations()
+    return Memory(
+        settings=Settings(),
+        episodic=EpisodicMemory(episodes, clock=clock),
+        semantic=SemanticMemory(facts, clock, CountingIds()),
+        working=WorkingMemory(talks, budget=1000, model=None, clock=clock),
+        episode_store=episodes,
+        fact_store=facts,
+        conversation_store=talks,
+        knowledge=KnowledgeBase(store, tmp_path / "graph", clock, starter_wanted=False),
+    )
+
+
+def label(memory: Memory, sentence: str) -> str:
+    return memory.knowledge.check(sentence).claims[0].label
+
+
+def source_ids(memory: Memory) -> list[str]:
+    return [source.id for source in memory.knowledge.store.sources()]
+
+
+def test_a_forgotten_fact_no_longer_grounds_a_claim_and_its_sources_others_do(memory: Memory) -> None:
+    first = memory.semantic.add("IL6", "activates", "STAT3", PAPER)
+    second = memory.semantic.add("EGFR", "interacts with", "GRB2", PAPER)
+    memory.to_graph()
+    assert label(memory, "IL6 activates STAT3.") == label(memory, "EGFR interacts with GRB2.") == "grounded"
+    assert memory.forget(first.id) == "fact"
+    assert label(memory, "IL6 activates STAT3.") == "ungrounded"
+    assert label(memory, "EGFR interacts with GRB2.") == "grounded"
+    assert memory.semantic.fact(second.id).in_graph
+    assert memory.forget(second.id) == "fact"
+    assert label(memory, "EGFR interacts with GRB2.") == "ungrounded"
+    assert source_ids(memory) == ["genes"]
+    with pytest.raises(NotFoundError):
+        memory.forget(second.id)
+
+
+def test_a_fact_another_source_states_too_stays_in_the_graph(memory: Memory) -> None:
+    one = memory.semantic.add("IL6", "activates", "STAT3", PAPER)
+    memory.semantic.add("IL6", "activates", "STAT3", "ada lovelace")
+    memory.to_graph()
+    memory.forget(one.id)
+    assert label(memory, "IL6 activates STAT3.") == "grounded"
+    assert source_ids(memory) == ["genes", "facts:name:ada_lovelace"]
+
+
+def test_a_fact_that_was_retracted_but_not_yet_taken_out_leaves_when_forgotten(memory: Memory) -> None:
+    fact = memory.semantic.add("IL6", "activates", "STAT3", PAPER)
+    memory.to_graph()
+    memory.semantic.retract(fact.id)
+    memory.forget(fact.id)
+    assert label(memory, "IL6 activates STAT3.") == "ungrounded"
+
+
+def test_forgetting_a_fact_sends_nothing_that_was_not_in_the_graph(memory: Memory) -> None:
+    sent = memory.semantic.add("IL6", "activates", "STAT3", PAPER)
+    kept = memory.semantic.add("EGFR", "interacts with", "GRB2", PAPER)
+    memory.to_graph([sent.id])
+    version = memory.knowledge.store.version()
+    memory.forget(sent.id)
+    assert source_ids(memory) == ["genes"]
+    assert not memory.semantic.fact(kept.id).in_graph
+    after = memory.knowledge.store.version()
+    assert after > version
+    memory.forget(kept.id)
+    assert memory.knowledge.store.version() == after
+
+
+def test_a_fact_marked_as_sent_that_the_graph_lacks_can_be_forgotten(memory: Memory) -> None:
+    one = memory.semantic.add("IL6", "activates", "STAT3", PAPER)
+    other = memory.semantic.add("EGFR", "interacts with", "GRB2", PAPER)
+    memory.to_graph()
+    memory.knowledge.remove("facts:pmid:1234567")
+    memory.forget(one.id)
+    assert source_ids(memory) == ["genes"]  # what was taken back by hand does not come in again
+    assert memory.semantic.facts() == [memory.semantic.fact(other.id)]
+
+
+def test_when_the_graph_cannot_be_written_the_fact_is_kept(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    fact = memory.semantic.add("IL6", "activates", "STAT3", PAPER)
+    memory.to_graph()
+
+    def fail(_source: str) -> None:
+        message = "The disk is full."
+        raise StorageError(message)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(memory.knowledge.store, "remove_source", fail)
+        with pytest.raises(StorageError):
+            memory.forget(fact.id)
+    assert memory.semantic.fact(fact.id).in_graph
+    assert memory.forget(fact.id) == "fact"
+    assert label(memory, "IL6 activates STAT3.") == "ungrounded"
+
+
+@pytest.mark.parametrize(("episode_id", "run_id"), [("ep_1", "run_1"), ("run_1", "")])
+def test_a_forgotten_episode_takes_what_its_run_taught_with_it(memory: Memory, episode_id: str, run_id: str) -> None:
+    edges = EdgeRows()
+    edges.add("Gene::3569", EdgeType.ACTIVATES, "Gene::6774")
+    memory.knowledge.learn(GraphSource(id="run_1", name="Run", kind="run"), [edges])
+    memory.episodic.add(Episode(id=episode_id, at="2026-11-21T08:00:00.000Z", task="Signalling", run_id=run_id))
+    memory.episodic.add(Episode(id="ep_2", at="2026-11-21T08:00:00.000Z", task="Never learned from", run_id="genes"))
+    assert label(memory, "IL6 activates STAT3.") == "grounded"
+    assert memory.forget(episode_id) == "episode"
+    assert label(memory, "IL6 activates STAT3.") == "ungrounded"
+    assert memory.forget("ep_2") == "episode"
+    assert source_ids(memory) == ["genes"]  # an import that happens to have that id is not a run's
