@@ -40,6 +40,7 @@ from storage.episodes import DuckEpisodes
 from storage.facts import DuckFacts
 from storage.graph import DuckGraphStore
 from storage.runs import DuckRunStore
+from storage.shipped_vectors import ShippedVectors
 from storage.vectors import LanceVectors
 from storage.workspace import Workspace
 
@@ -169,7 +170,10 @@ def _connect(settings: Settings, workspace: Workspace) -> Parts:
 def make_embeddings(settings: Settings, workspace: Workspace) -> CachedEmbeddings | None:
     """Return what turns texts into vectors, each text once; None when vectors are switched off."""
     embedder = load_embedder(settings.embedding_model)
-    return CachedEmbeddings(embedder, LanceVectors(workspace.vectors)) if embedder else None
+    if embedder is None:
+        return None
+    # The program's own texts are the same in every workspace, so the account's cache keeps their vectors.
+    return CachedEmbeddings(embedder, LanceVectors(workspace.vectors), ShippedVectors(compiled_cache() / "vectors"))
 
 
 def embedding_state(settings: Settings) -> str:

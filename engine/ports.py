@@ -165,6 +165,18 @@ class VectorIndex(Protocol):
         ...
 
 
+class VectorFile(Protocol):
+    """Small matrices under names, a cache: what is not there can be made again."""
+
+    def read(self, name: str) -> np.ndarray | None:
+        """Return the float32 rows kept under a name, or None."""
+        ...
+
+    def write(self, name: str, rows: np.ndarray) -> None:
+        """Keep rows under a name; never an error."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """What a job may use."""

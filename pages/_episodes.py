@@ -124,7 +124,10 @@ def _actions(engine: Engine, episode: Any) -> None:
             ):
                 st.rerun()
         with st.popover("Forget", icon=":material/delete:", type="tertiary", key=f"forget_{episode.id}"):
-            st.markdown("This removes the memory for good. The run itself, if it is still here, stays.")
+            st.markdown(
+                "This removes the memory and what it taught the graph for good. "
+                "The run itself, if it is still here, stays."
+            )
             if st.button("Forget it", key=f"forget_now_{episode.id}", type="primary"):
                 with st.spinner("Forgetting it..."):
                     gone = attempt(lambda: memory.forget(episode.id))
@@ -135,7 +138,9 @@ def _actions(engine: Engine, episode: Any) -> None:
 def draw_context(engine: Engine) -> None:
     """Draw what the planner would be told for a question."""
     query = st.text_input("Question", key="context_query", placeholder="Which genes change with dexamethasone?")
-    budget = st.slider("Budget, in tokens", 200, 8000, engine.settings.recall_tokens, 100, key="context_budget")
+    budget = st.slider(
+        "Budget, in tokens", 200, 8000, min(max(engine.settings.recall_tokens, 200), 8000), 100, key="context_budget"
+    )
     if not query.strip():
         st.caption("Write a question to see which past analyses would go with it, and what they would add to the plan.")
         return

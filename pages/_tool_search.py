@@ -32,7 +32,7 @@ def draw_search(engine: Engine) -> None:
             "What do you want to do?", key=QUERY, placeholder="Describe the task in your words, or name a tool"
         )
     with right:
-        top = st.number_input("Top", 1, 100, engine.settings.search_results, key=TOP, help="Tools to list at most")
+        top = st.number_input("Top", 1, 200, engine.settings.search_results, key=TOP, help="Tools to list at most")
     if not query.strip():
         _empty(engine)
         return

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from engine.errors import IntegrityError
-from engine.ports import Embedder, VectorIndex
+from engine.ports import Embedder, VectorFile, VectorIndex
 
 _LOG = logging.getLogger(__name__)
 _BATCH = 64
@@ -29,9 +29,16 @@ Progress = Callable[[int, int], None]
 class CachedEmbeddings:
     """An embedder that remembers. Thread-safe."""
 
-    def __init__(self, embedder: Embedder, vectors: VectorIndex) -> None:
-        """Connect an embedder with the index that keeps its vectors; neither is used yet."""
+    def __init__(self, embedder: Embedder, vectors: VectorIndex, shipped: VectorFile | None = None) -> None:
+        """Connect an embedder with the index that keeps its vectors; neither is used yet.
+
+        Args:
+            embedder: makes vectors.
+            vectors: keeps those of this workspace.
+            shipped: keeps those of the program's own texts, for all workspaces of an account.
+        """
         self.embedder = embedder
+        self._shipped = shipped
         self._vectors = vectors
         self._lock = threading.Lock()
         self._queries: OrderedDict[str, np.ndarray] = OrderedDict()
@@ -65,6 +72,23 @@ class CachedEmbeddings:
             parts.append(batch_rows)
         place = {key: row for row, key in enumerate(order)}
         return np.concatenate(parts)[[place[key] for key in keys]]
+
+    def shipped_vectors_of(self, texts: Sequence[str]) -> np.ndarray:
+        """Return rows as `vectors_of` does, for texts that are part of Biodesk: embedded once an account.
+
+        Raises:
+            ModelUnavailable: when they were never made and the model cannot be used here.
+        """
+        if not len(texts):
+            return np.empty((0, self.embedder.dimensions), dtype=np.float32)
+        content = hashlib.sha256("\0".join(text_key(text) for text in texts).encode()).hexdigest()[:16]
+        name = f"{self.embedder.name}-{content}"
+        rows = self._shipped.read(name) if self._shipped else None
+        if rows is None or rows.shape != (len(texts), self.embedder.dimensions):
+            rows = self.embedder.embed(list(texts))
+            if self._shipped:
+                self._shipped.write(name, rows)
+        return rows
 
     def missing(self, texts: Sequence[str]) -> int:
         """Return how many different texts have no vector yet, which `vectors_of` would embed; needs no model.

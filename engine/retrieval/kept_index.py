@@ -18,6 +18,8 @@ from engine.retrieval.embedding_cache import CachedEmbeddings
 from engine.retrieval.index import ToolIndex, entry_text, method_texts
 
 _LOG = logging.getLogger(__name__)
+BUILT_IN = "biodesk"
+"""The catalogue of Biodesk's own tools; no imported one can have this name."""
 EMBED_NOW = 1_000
 """Up to this many missing vectors are made while a search waits (seconds); more are made beside it."""
 RETRY_SECONDS = 60.0
@@ -117,16 +119,15 @@ class KeptIndex:
         """Return vectors; when many are missing none, and they are made beside the searches."""
         if self._embeddings is None:
             return _Vectors(why_not="Vectors are switched off (embedding_model = none); words and links only.")
-        texts = [entry_text(entry) for entry in entries]
         try:
-            missing = self._embeddings.missing(texts)
+            missing = self._embeddings.missing([entry_text(entry) for entry in entries if not _is_shipped(entry)])
             if missing <= EMBED_NOW:
-                return _Vectors(self._embeddings.vectors_of(texts), self._embeddings.vectors_of(method_texts()))
+                return self._made(entries)
         except (ModelUnavailable, StorageError) as err:
             return self._failed(err)
         if self._embedding is None:
             self._embedding = threading.Thread(
-                target=self._embed_beside, args=(texts, self._edition), name="tool-vectors", daemon=True
+                target=self._embed_beside, args=(list(entries), self._edition), name="tool-vectors", daemon=True
             )
             self._embedding.start()
         return _Vectors(why_not=f"Vectors of {missing:,} tools are still being made; words and links only for now.")
@@ -138,11 +139,22 @@ class KeptIndex:
             why_not=f"Vectors are not available, so words and links only were used: {err.message}", retry_at=retry_at
         )
 
-    def _embed_beside(self, texts: list[str], edition: int) -> None:
+    def _made(self, entries: Sequence[CatalogueEntry]) -> _Vectors:
+        """Return the vectors of all tools and of the table of methods, in the order of the index."""
+        assert self._embeddings is not None
+        own = [place for place, entry in enumerate(entries) if _is_shipped(entry)]
+        others = [place for place, entry in enumerate(entries) if not _is_shipped(entry)]
+        shipped = self._embeddings.shipped_vectors_of([entry_text(entries[place]) for place in own])
+        imported = self._embeddings.vectors_of([entry_text(entries[place]) for place in others])
+        rows = np.empty((len(entries), self._embeddings.embedder.dimensions), dtype=np.float32)
+        rows[own], rows[others] = shipped, imported
+        return _Vectors(rows, self._embeddings.shipped_vectors_of(method_texts()))
+
+    def _embed_beside(self, entries: list[CatalogueEntry], edition: int) -> None:
         """Make the vectors of an edition's tools, then put an index with them in use."""
         assert self._embeddings is not None
         try:
-            made = _Vectors(self._embeddings.vectors_of(texts), self._embeddings.vectors_of(method_texts()))
+            made = self._made(entries)
         except (ModelUnavailable, StorageError) as err:
             made = self._failed(err)
         except Exception as err:  # noqa: BLE001 - a thread that dies silently would leave "still being made" for ever
@@ -155,3 +167,8 @@ class KeptIndex:
                 self._put(built, built.index.entries, made)
             elif built is None or built.index.vectors is None:
                 self._renew()
+
+
+def _is_shipped(entry: CatalogueEntry) -> bool:
+    """Say whether a tool is Biodesk's own; names of imported ones may be anything, their catalogue's may not."""
+    return entry.catalogue == BUILT_IN

@@ -24,7 +24,7 @@ from engine.retrieval.catalogues.read import READERS
 from engine.retrieval.embedding_cache import CachedEmbeddings
 from engine.retrieval.hybrid import HybridRetriever
 from engine.retrieval.index import entry_text, spec_entry
-from engine.retrieval.kept_index import KeptIndex
+from engine.retrieval.kept_index import BUILT_IN, KeptIndex
 from engine.retrieval.usage import KeptUsage, UsageHistory
 
 Progress = Callable[[int, int], None]
@@ -124,7 +124,7 @@ class ToolFinder:
         if kind not in READERS:
             raise DataError(f"{kind!r} is not a kind of catalogue.", advice=f"It can be {', '.join(sorted(READERS))}.")
         label = name or (path.name.split(".")[0] if kind == "jsonl" else kind)
-        if label == "biodesk":
+        if label == BUILT_IN:
             raise DataError(
                 "A catalogue cannot be called 'biodesk': that is the built-in one.", advice="Give it another name."
             )

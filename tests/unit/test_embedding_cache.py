@@ -172,3 +172,33 @@ def test_a_killed_process_loses_at_most_the_batch_it_worked_on(tmp_path: Path) -
     embedder = HashEmbedder()
     CachedEmbeddings(embedder, LanceVectors(tmp_path / "v")).vectors_of([f"text number {n}" for n in range(5_000)])
     assert len(embedder.embedded) <= 5_000 - done
+
+
+def test_texts_that_ship_are_embedded_once_an_account_and_again_when_their_file_is_damaged(tmp_path: Path) -> None:
+    from storage.shipped_vectors import ShippedVectors
+
+    folder = tmp_path / "account"
+    texts = TEXTS[:20]
+    embedders = [HashEmbedder() for _ in range(3)]
+
+    def rows_in_a_new_workspace(embedder: HashEmbedder) -> np.ndarray:
+        return CachedEmbeddings(embedder, MemoryVectors(), ShippedVectors(folder)).shipped_vectors_of(texts)
+
+    first = rows_in_a_new_workspace(embedders[0])
+    assert np.array_equal(first, rows_in_a_new_workspace(embedders[1]))
+    assert (len(embedders[0].embedded), len(embedders[1].embedded)) == (20, 0)
+    (kept,) = folder.iterdir()
+    kept.write_bytes(kept.read_bytes()[:100])
+    assert np.array_equal(first, rows_in_a_new_workspace(embedders[2]))
+    assert len(embedders[2].embedded) == 20
+    assert (
+        CachedEmbeddings(HashEmbedder(), MemoryVectors(), ShippedVectors(folder)).shipped_vectors_of([]).shape[0] == 0
+    )
+
+
+def test_a_cache_that_cannot_be_written_costs_nothing_but_time(tmp_path: Path) -> None:
+    from storage.shipped_vectors import ShippedVectors
+
+    (tmp_path / "taken").write_text("a file where the folder should be")
+    cached = CachedEmbeddings(HashEmbedder(), MemoryVectors(), ShippedVectors(tmp_path / "taken"))
+    assert cached.shipped_vectors_of(TEXTS[:3]).shape[0] == 3
