@@ -30,6 +30,8 @@ SHARE = 0.05
 """Of all tools, how many may enter here."""
 SURE_METHOD = 0.35
 """How certain a method must be for its prerequisites to be brought in."""
+NEARLY = 0.7
+"""Share of the best method's weight from which on a second one's prerequisites are brought in too."""
 _STRONG = frozenset({"requires_tool", "used_with", "produces_for", "knowledge"})
 
 
@@ -192,8 +194,9 @@ def _prerequisites(
     """
     wanted: dict[int, str] = {}
     best = next(iter(start), None)
-    for match in found.methods[:1]:
-        if match.weight < SURE_METHOD:
+    for match in found.methods[:2]:
+        # A second method counts when the question is nearly as much about it: "cluster cells into cell types".
+        if match.weight < max(SURE_METHOD, NEARLY * found.methods[0].weight):
             continue
         method = index.methods.methods[match.row]
         for place, operation in enumerate(method.prerequisites):
