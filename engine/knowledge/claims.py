@@ -12,11 +12,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from engine.domain.knowledge import Mention, Node, NodeType
+from engine.domain.knowledge import EdgeType, Mention, Node, NodeType
 from engine.knowledge.claims_clauses import Clause, clauses_of
+from engine.knowledge.claims_context import Supposed, contrasted, mutant_form, supposed, without_asked_not
 from engine.knowledge.claims_frames import hedged, negations, split_frame, split_tail, tail_denies
 from engine.knowledge.claims_predicates import DRUGS, GENES, PLACES, Sense, denies
-from engine.knowledge.claims_readings import kinds_of, readings_of, resolve, turned
+from engine.knowledge.claims_readings import kinds_of, options_for, readings_of, resolve, turned
 from engine.knowledge.claims_sentences import Sentence, split_sentences
 
 
@@ -39,6 +40,10 @@ class Statement:
     sense: Sense | None = None
     negated: bool = False
     hedged: bool = False
+    supposed: Supposed = ""
+    """`asks` or `supposes` when the sentence is a question or a condition and asserts nothing."""
+    mutant: str = ""
+    """The mutant form that is spoken of, such as `ABL1 T315I`; edges are about the gene itself."""
     other: Statement | None = None
     """Another reading of the same words, where a name is of entities of different types."""
 
@@ -79,7 +84,48 @@ def sentence_statements(sentence: Sentence, mentions: list[Mention], previous: S
     if not mentions:
         return []
     mentions = mentions[:_MAX_MENTIONS]
-    lower = _plain(sentence.text)
+    lower = without_asked_not(_plain(sentence.text))
+    apart = contrasted(lower, mentions, sentence.start)
+    if apart is None:
+        found = _read(sentence, mentions, previous, lower)
+    else:
+        rest = [mention for number, mention in enumerate(mentions) if number != apart]
+        found = _with_contrast(_read(sentence, rest, previous, lower), mentions[apart], sentence)
+    return [_in_context(statement, sentence, mentions, lower) for statement in found]
+
+
+def _in_context(made: Statement, sentence: Sentence, mentions: list[Mention], lower: str) -> Statement:
+    """Note on a statement that its sentence asks or supposes it, or that it is about a mutant form."""
+    asked = supposed(lower, made.mentions, mentions, sentence.start)
+    # a variant of a gene that goes with a disease is what associates the gene with it
+    genetic = made.sense is not None and made.sense.type in {EdgeType.ASSOCIATED_WITH, EdgeType.MARKER_OF}
+    mutant = "" if genetic else mutant_form(sentence, made.mentions, mentions)
+    if not asked and not mutant:
+        return made
+    other = replace(made.other, supposed=asked, mutant=mutant) if made.other is not None else None
+    return replace(made, supposed=asked, mutant=mutant, hedged=made.hedged or bool(asked), other=other)
+
+
+def _with_contrast(found: list[Statement], apart: Mention, sentence: Sentence) -> list[Statement]:
+    """Add what `unlike A` says of A: the opposite of what is said of the entity it is set against."""
+    kinds = set(kinds_of(apart))
+    for made in found:
+        alike = next((m for m in made.mentions if kinds & set(kinds_of(m))), None)
+        if alike is None or made.subject is None or made.object is None or made.sense is None or made.sense.none:
+            continue
+        kind = next(k for k in kinds_of(apart) if k in kinds_of(alike))
+        argument = Argument(apart, options_for(apart, kind))
+        subject, object_ = (argument if a.mention is alike else a for a in (made.subject, made.object))
+        both = tuple(apart if m is alike else m for m in made.mentions)
+        opposite = Statement(
+            sentence.text, both, subject, object_, made.sense, negated=not made.negated, hedged=made.hedged
+        )
+        return [*found, opposite]
+    return found
+
+
+def _read(sentence: Sentence, mentions: list[Mention], previous: Statement | None, lower: str) -> list[Statement]:
+    """Return what a sentence states of some of its entities."""
     cuts = [(m.start - sentence.start, m.end - sentence.start) for m in mentions]
     head = lower[: cuts[0][0]]
     gaps = [lower[a[1] : b[0]] for a, b in pairwise(cuts)]

@@ -210,6 +210,7 @@ REGULATES = re.compile(
     \btranscription\s+factor\b|\btrans-?activat\w*|\bactivat\w*|\binhibit\w*|\brepress\w*|\bsuppress\w*|\binduc\w*|
     \bup-?regulat\w*|\bdown-?regulat\w*|\bstimulat\w*|\balter\w*|\bchang\w*|\bshift\w*|\bexpression\b|\bmaster\b|
     \bdetermin\w*|\bdictat\w*|\bsets?\s+the\b|\bshap(?:e|es|ed)\b|\bsway\w*|
+    \bblock(?:s|ed|ing)?\b|\bantagoni[sz]\w*|\binactivat\w*|
     \bunder\s+the\s+(?:control|influence|command|thumb)\b|\btun(?:e|es|ed|ing)\b|\bacts?\s+on\b
     """,
     re.VERBOSE,
@@ -246,10 +247,19 @@ GENE_UP = re.compile(
 )
 GENE_DOWN = re.compile(
     r"""
-    \binhibit\w*|\brepress\w*|\bsuppress\w*|\bdown-?regulat\w*
+    \binhibit\w*|\brepress\w*|\bsuppress\w*|\bdown-?regulat\w*|\bblock(?:s|ed|ing)?\b|\bantagoni[sz]\w*|
+    \binactivat\w*
     """,
     re.VERBOSE,
 )
+LOSS_OF_ACTOR = re.compile(
+    r"""
+    \b(?:loss|knock-?\s?(?:down|out)|deletion|depletion|silencing)\s+of\s+(?:the\s+)?@\d\s+(?:function\s+|expression\s+)?
+    (?:\w+ly\s+)?(?:activat|inhibit|repress|suppress|induc|stimulat|block)(?:s|es|ed)\b
+    """,
+    re.VERBOSE,
+)
+"""What a gene's loss brings about, the gene itself does not."""
 CO_EXPRESSED = re.compile(
     r"""
     \bco-?\s?(?:var|express|evol|regulat|fluctuat|occur)\w*|\bcovarian\w*|\bcorrelat\w*|\bevol\w+

@@ -68,6 +68,10 @@ _NEGATIONS = re.compile(
             r"\bunlikely\b|\bimprobable\b|\bhardly\b|\bscarcely\b|\bfar\s+from\b|\banything\s+but\b|\bdoubtful\b",
             r"\bleav(?:e|es|ing)\s+(?:\S+\s+){1,3}alone\b|\b(?:keep|stay|shie)s?\s+away\b|\bsteers?\s+clear\b",
             r"\bspar(?:e|es|ed|ing)\b|\bavoid(?:s|ed|ing)?\b|\bexempt\w*|\bundetect\w+|\bunbound\b|\bunexpressed\b",
+            # what is lost is no longer so; the loss of a gene or of its expression is another matter
+            r"\b(?:loss|losing|lost|loses?|disappearance|abolition|abrogation)\s+(?:of\s+)?(?:the\s+|any\s+|its\s+|all\s+)?"
+            r"(?:[@\w-]+\s+)?(?:inhibition|activation|binding|blockade|suppression|stimulation|induction|repression|"
+            r"regulation|interaction|antagonism|agonism|engagement|inhibitory|ability|capacity)\b",
             r"\bexclud(?:e|es|ed|ing)\b|\bruled?\s+out\b|\bwrongly\b|\bfalsely\b|\bescapes?\b|\bbypass(?:es)?\b|\bmiss(?:es)?\b",
         )
     )

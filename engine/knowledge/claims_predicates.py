@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from engine.domain.knowledge import EdgeType, NodeType
 from engine.knowledge import claims_cues as cues
+from engine.knowledge.claims_activity import acted_on, activity
 from engine.knowledge.claims_directions import CLEAR, EXPRESSION, IDIOMS, UNCHANGED, change_in, direction
 
 GENES = frozenset({NodeType.GENE, NodeType.PROTEIN})
@@ -39,6 +40,7 @@ class Sense:
 
 
 _CHANGES = {1: EdgeType.UPREGULATES, -1: EdgeType.DOWNREGULATES}
+_ACTS = {1: EdgeType.ACTIVATES, -1: EdgeType.INHIBITS}
 
 
 def classify(words: str, first: NodeType, second: NodeType) -> Sense | None:
@@ -56,7 +58,7 @@ def classify(words: str, first: NodeType, second: NodeType) -> Sense | None:
 def _ordered(words: str, a: NodeType, b: NodeType, one: str, other: str) -> Sense | None:
     """Return the sense for a pair in the order its edges are stored, or None when this order has none."""
     if b in GENES and a in DRUGS:
-        return _drug_gene(words)
+        return _drug_gene(words, one, other)
     if b in GENES and a is NodeType.DISEASE:
         return _disease_gene(words, one)
     if b in GENES and a in PLACES:
@@ -115,12 +117,19 @@ def _gene_gene(words: str) -> Sense:
         reverse = cues.PASSIVE.search(words) is not None and cues.ACTIVE_HEAD.search(words) is None
         kind, accepts = EdgeType.REGULATES, (EdgeType.ACTIVATES, EdgeType.INHIBITS, EdgeType.UPREGULATES,
                                              EdgeType.DOWNREGULATES)  # fmt: skip
-        if cues.GENE_UP.search(words):
-            kind, accepts = EdgeType.ACTIVATES, (EdgeType.REGULATES, EdgeType.UPREGULATES)
-        elif cues.GENE_DOWN.search(words):
-            kind, accepts = EdgeType.INHIBITS, (EdgeType.REGULATES, EdgeType.DOWNREGULATES)
+        sign = _gene_sign(words)
+        if sign:
+            kind, accepts = _ACTS[sign], (_CHANGES[sign],)
         return Sense(kind, accepts, reverse=reverse, directed=True)
     return Sense(EdgeType.INTERACTS_WITH, recognised=False)
+
+
+def _gene_sign(words: str) -> int:
+    """Return 1 when a gene is said to activate another, -1 to inhibit, 0 for neither; the first word decides."""
+    up, down = cues.GENE_UP.search(words), cues.GENE_DOWN.search(words)
+    if up and down:
+        return 1 if up.start() < down.start() else -1
+    return 1 if up else -1 if down else 0
 
 
 def _commands(words: str) -> bool:
@@ -140,7 +149,8 @@ def _strongly_regulates(words: str) -> bool:
     )
 
 
-def _drug_gene(words: str) -> Sense:
+def _drug_gene(words: str, drug: str, gene: str) -> Sense:
+    """Return the sense for a drug and a gene: expression, the protein's activity, or plain binding."""
     physical = (EdgeType.TARGETS, EdgeType.INHIBITS, EdgeType.ACTIVATES, EdgeType.INTERACTS_WITH)
     expression = EXPRESSION.search(words) is not None
     if expression and UNCHANGED.search(words):
@@ -148,12 +158,15 @@ def _drug_gene(words: str) -> Sense:
     clear = CLEAR.search(IDIOMS.sub(" ", words)) is not None
     change = direction(words, weak=expression)
     if change and (expression or clear):
-        return Sense(_CHANGES[change])
+        return Sense(_CHANGES[change], () if expression else (_ACTS[change],))
+    acts = 0 if expression else activity(words, gene, physical=cues.PHYSICAL.search(words) is not None)
+    if acts:
+        return Sense(_ACTS[acts], reverse=acted_on(words, drug, gene), directed=True)
     if cues.PHYSICAL.search(words) or (cues.BINDING.search(words) and (not change or _acts_directly(words))):
         return Sense(EdgeType.BINDS, physical)
     change = change or direction(words)
     if change:
-        return Sense(_CHANGES[change])
+        return Sense(_CHANGES[change], (_ACTS[change],))
     if UNCHANGED.search(words):
         return Sense(EdgeType.UPREGULATES, (EdgeType.DOWNREGULATES,), none=True)
     if expression:
@@ -213,6 +226,8 @@ def denies(words: str, sense: Sense, first: NodeType, second: NodeType) -> int:
     """Return further negations that only this relation knows: `resistant to` for a treatment, `unlike` for likeness."""
     pair = {first, second}
     if sense.type in {EdgeType.TREATS, EdgeType.PALLIATES} and re.search(r"\bresist(?:s|ant|ance|ed)\b", words):
+        return 1
+    if sense.type in _ACTS.values() and pair <= GENES and cues.LOSS_OF_ACTOR.search(words):
         return 1
     if sense.type is EdgeType.RESEMBLES and cues.UNLIKE.search(words):
         return 1

@@ -5,6 +5,8 @@ contradicted   the opposite is stated for the same pair and the claim is not; or
 inferred       no such edge, but enough indirect paths (see `grounding_paths`)
 ungrounded     everything else, claims about entities the graph does not know included
 
+A claim with a sign (inhibits, activates, raises, lowers) is grounded by edges of the same sign only; see
+`grounding_direct`. A sentence that asks or supposes, or that names a mutant form, is said to do so in `why`.
 A denied claim that no edge speaks about is ungrounded: a missing edge is no evidence of absence. Hedges
 (`may`, `it is believed that`) are noted and change nothing. A model may split the text and name predicates; the
 label is always found here, from edges.
@@ -18,38 +20,30 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engine.domain.findings import Finding, Grounding
-from engine.domain.knowledge import OPPOSITE, SYMMETRIC, Claim, ClaimCheck, Edge, EdgeType, EvidenceEdge, Mention, Node
+from engine.domain.knowledge import Claim, ClaimCheck, EdgeType, Mention
 from engine.knowledge.claims import Statement, statements
 from engine.knowledge.claims_directions import direction
 from engine.knowledge.claims_predicates import asserts_relation
 from engine.knowledge.claims_sentences import Sentence
+from engine.knowledge.grounding_direct import Ruling, direct_rulings
 from engine.knowledge.grounding_findings import FindingMatch, Number, match_findings, numbers
 from engine.knowledge.grounding_paths import PathFinder, Support
 from engine.knowledge.grounding_words import (
-    edge_evidence,
-    edge_words,
     finding_evidence,
     path_evidence,
     relation_words,
     says,
-    sources,
 )
 from engine.knowledge.linking import UNKNOWN_ID, EntityLinker
 from engine.knowledge.view import GraphView
 from engine.ports import ChatModel
 
 SCORES: dict[Grounding, float] = {"grounded": 1.0, "inferred": 0.5, "ungrounded": 0.0, "contradicted": -1.0}
-_DENIED_BY: dict[EdgeType, frozenset[EdgeType]] = {
-    **{kind: frozenset({opposite}) for kind, opposite in OPPOSITE.items()},
-    EdgeType.EXPRESSED_IN: frozenset({EdgeType.ABSENT_IN}),
-    EdgeType.PRESENTS: frozenset({EdgeType.ABSENT_IN}),
-    EdgeType.ABSENT_IN: frozenset({EdgeType.EXPRESSED_IN, EdgeType.PRESENTS}),
-    EdgeType.TREATS: frozenset({EdgeType.CONTRAINDICATED_FOR}),
-    EdgeType.PALLIATES: frozenset({EdgeType.CONTRAINDICATED_FOR}),
-    EdgeType.CONTRAINDICATED_FOR: frozenset({EdgeType.TREATS, EdgeType.PALLIATES}),
+_SUPPOSED = {
+    "": "",
+    "asks": "The sentence asks this and does not assert it. ",
+    "supposes": "The sentence only supposes this and does not assert it. ",
 }
-_NEARLY: dict[EdgeType, EdgeType] = {EdgeType.TREATS: EdgeType.PALLIATES, EdgeType.PALLIATES: EdgeType.TREATS}
-"""Easing symptoms is not treating the disease, but speaks for it, and the other way round: inferred, not grounded."""
 
 
 @dataclass(slots=True)
@@ -57,15 +51,6 @@ class _Context:
     view: GraphView
     finder: PathFinder
     findings: Sequence[Finding]
-
-
-@dataclass(slots=True)
-class _Ruling:
-    label: Grounding
-    why: str
-    evidence: list[EvidenceEdge]
-    subject: Node | None = None
-    object: Node | None = None
 
 
 def check_text(
@@ -147,7 +132,7 @@ def _claim(sentence: Sentence, statement: Statement, wanted: Sequence[Number], c
         negated=statement.negated,
         hedged=statement.hedged,
         evidence=ruling.evidence,
-        why=ruling.why,
+        why=_SUPPOSED[statement.supposed] + ruling.why,
     )
 
 
@@ -156,104 +141,39 @@ def _asserts(statement: Statement, wanted: Sequence[Number]) -> bool:
     return bool(wanted) or asserts_relation(statement.text.lower())
 
 
-def _by_graph(statement: Statement, context: _Context) -> _Ruling:
+def _by_graph(statement: Statement, context: _Context) -> Ruling:
     sense = statement.sense
     if statement.subject is None or statement.object is None or sense is None:
         return _unreadable(statement)
     unknown = [m for m in statement.mentions if m.why == UNKNOWN_ID]
     if unknown:
-        return _Ruling("ungrounded", f"The graph has no entity {unknown[0].text}.", [],
+        return Ruling("ungrounded", f"The graph has no entity {unknown[0].text}.", [],
                        statement.subject.options[0], statement.object.options[0])  # fmt: skip
+    if statement.mutant:
+        why = (
+            f"The sentence is about {statement.mutant}; the graph speaks of the unchanged gene, which settles nothing."
+        )
+        return Ruling("ungrounded", why, [], statement.subject.options[0], statement.object.options[0])
     for reading in (statement, statement.other):
         if reading is None or (reading is not statement and (reading.sense is None or not reading.sense.recognised)):
             continue  # another reading counts only when the words support it
-        rulings = _direct_rulings(reading, context.view)
+        rulings = direct_rulings(reading, context.view)
         if rulings:
             order = {"grounded": 0, "contradicted": 1, "inferred": 2, "ungrounded": 3}
             return min(rulings, key=lambda r: order[r.label])
     return _indirect(statement, context)
 
 
-def _direct_rulings(statement: Statement, view: GraphView) -> list[_Ruling]:
-    """Return what edges between any two of the namesakes say of the claim."""
-    if statement.subject is None or statement.object is None:
-        return []
-    found = [
-        _direct(statement, subject, object_, view)
-        for subject in statement.subject.options[:4]
-        for object_ in statement.object.options[:4]
-        if subject.id != object_.id
-    ]
-    return [ruling for ruling in found if ruling is not None]
-
-
-def _unreadable(statement: Statement) -> _Ruling:
+def _unreadable(statement: Statement) -> Ruling:
     names = [mention.node.name for mention in statement.mentions]
     if len(names) == 1:
         why = f"Only {names[0]} is known to the graph here, so there is no relation to look up."
     else:
         why = f"The graph has no kind of relation between {names[0]} and {names[1]} that this sentence could mean."
-    return _Ruling("ungrounded", why, [], statement.mentions[0].node if statement.mentions else None)
+    return Ruling("ungrounded", why, [], statement.mentions[0].node if statement.mentions else None)
 
 
-def _direct(statement: Statement, subject: Node, object_: Node, view: GraphView) -> _Ruling | None:
-    """Return what the edges between two nodes say of the claim, or None when they say nothing of it."""
-    sense = statement.sense
-    a, b = view.number(subject.id), view.number(object_.id)
-    if sense is None or a < 0 or b < 0:
-        return None
-    edges = view.edges(view.rows_between(a, b))
-    if not edges:
-        return None
-    meant = {sense.type, *sense.accepts}
-    along = [e for e in edges if e.type in meant and (not sense.directed or _along(e, subject))]
-    against = [e for e in edges if e.type in _DENIED_BY.get(sense.type, ()) and not sense.none and
-               (not sense.directed or _along(e, subject))]  # fmt: skip
-    turned = [e for e in edges if sense.directed and e.type in meant and e not in along]
-    exact = [e for e in along if e.type == sense.type] or along
-    if exact:
-        said = edge_words(exact[0], subject, object_)
-        if statement.negated:
-            why = f"The text denies what is stated: {said} ({sources(exact, view)})."
-            return _Ruling(
-                "contradicted", why, edge_evidence(exact, view, subject, object_, "opposite"), subject, object_
-            )
-        why = f"{sources(exact, view)} states it: {said}."
-        return _Ruling("grounded", why, edge_evidence(exact, view, subject, object_, "edge"), subject, object_)
-    if against:
-        said = edge_words(against[0], subject, object_)
-        if statement.negated:
-            why = f"The text denies it, and {sources(against, view)} states the opposite: {said}."
-            return _Ruling("grounded", why, edge_evidence(against, view, subject, object_, "edge"), subject, object_)
-        why = f"{sources(against, view)} states the opposite: {said}."
-        return _Ruling(
-            "contradicted", why, edge_evidence(against, view, subject, object_, "opposite"), subject, object_
-        )
-    if turned and not statement.negated:
-        why = f"{sources(turned, view)} states it the other way round: {edge_words(turned[0], subject, object_)}."
-        return _Ruling("contradicted", why, edge_evidence(turned, view, subject, object_, "opposite"), subject, object_)
-    return _loosely(statement, subject, object_, edges, view)
-
-
-def _loosely(statement: Statement, subject: Node, object_: Node, edges: list[Edge], view: GraphView) -> _Ruling | None:
-    """Return what edges that do not state the claim itself still say of it."""
-    sense = statement.sense
-    if sense is None or statement.negated:
-        return None
-    nearly = [e for e in edges if e.type == _NEARLY.get(sense.type)]
-    if nearly:
-        why = f"{sources(nearly, view)} states something close: {edge_words(nearly[0], subject, object_)}."
-        return _Ruling("inferred", why, edge_evidence(nearly, view, subject, object_, "edge"), subject, object_)
-    if sense.type is EdgeType.RELATED_TO or not sense.recognised:
-        said = edge_words(edges[0], subject, object_)
-        why = f"{sources(edges, view)} relates them: {said}."
-        if sense.type is not EdgeType.RELATED_TO:
-            why = f"The words do not say which relation is meant; {sources(edges, view)} states that {said}."
-        return _Ruling("grounded", why, edge_evidence(edges, view, subject, object_, "edge"), subject, object_)
-    return None
-
-
-def _indirect(statement: Statement, context: _Context) -> _Ruling:
+def _indirect(statement: Statement, context: _Context) -> Ruling:
     sense, subject, object_ = statement.sense, statement.subject, statement.object
     if sense is None or subject is None or object_ is None:
         return _unreadable(statement)
@@ -262,7 +182,7 @@ def _indirect(statement: Statement, context: _Context) -> _Ruling:
     assumed = "" if sense.recognised else " The relation was assumed from the kinds of entities."
     if statement.negated:
         why = f"The text denies that {names}; the graph has no such edge, which proves nothing either way."
-        return _Ruling("ungrounded", why, [], *first)
+        return Ruling("ungrounded", why, [], *first)
     weak: Support | None = None
     for s in subject.options[:3]:
         for o in object_.options[:3]:
@@ -271,22 +191,18 @@ def _indirect(statement: Statement, context: _Context) -> _Ruling:
             enough = [support for support in supports if support.enough]
             if enough:
                 why = f"No edge states it, but {says(enough[0], s, o, context.view)}.{assumed}"
-                return _Ruling("inferred", why, path_evidence(enough, context.view), s, o)
+                return Ruling("inferred", why, path_evidence(enough, context.view), s, o)
             weak = weak or (supports[0] if supports else None)
     if weak is not None:
         hub = " of which all pass a hub" if weak.hubs_only else ""
         why = f"No edge states that {names}; {says(weak, *first, context.view)}{hub}, which is too little.{assumed}"
-        return _Ruling("ungrounded", why, [], *first)
-    return _Ruling("ungrounded", f"Neither an edge nor an accepted path states that {names}.{assumed}", [], *first)
-
-
-def _along(edge: Edge, subject: Node) -> bool:
-    return edge.type in SYMMETRIC or edge.source == subject.id
+        return Ruling("ungrounded", why, [], *first)
+    return Ruling("ungrounded", f"Neither an edge nor an accepted path states that {names}.{assumed}", [], *first)
 
 
 def _with_findings(
-    sentence: Sentence, statement: Statement, wanted: Sequence[Number], ruling: _Ruling, context: _Context
-) -> _Ruling:
+    sentence: Sentence, statement: Statement, wanted: Sequence[Number], ruling: Ruling, context: _Context
+) -> Ruling:
     """Let findings speak: one that states the opposite contradicts, one that states the claim or numbers grounds."""
     change = _claimed_change(statement)
     names = [[m.text, m.node.name, *m.node.aliases] for m in statement.mentions]
@@ -294,15 +210,15 @@ def _with_findings(
     if match.opposes and not match.agrees:
         why = f"Finding {match.opposes[0].id} says the opposite: {match.opposes[0].text}"
         evidence = finding_evidence(match.opposes) + ruling.evidence
-        return _Ruling("contradicted", why, evidence, ruling.subject, ruling.object)
+        return Ruling("contradicted", why, evidence, ruling.subject, ruling.object)
     speaking = match.agrees or (match.stated if not match.missing else [])
     if not speaking:
         return ruling
     evidence = ruling.evidence + finding_evidence(speaking)
     if ruling.label == "grounded" or (ruling.label == "contradicted" and not match.agrees):
-        return _Ruling(ruling.label, ruling.why, evidence, ruling.subject, ruling.object)
+        return Ruling(ruling.label, ruling.why, evidence, ruling.subject, ruling.object)
     why = f"Finding {speaking[0].id} states it: {speaking[0].text}"
-    return _Ruling("grounded", why, evidence, ruling.subject, ruling.object)
+    return Ruling("grounded", why, evidence, ruling.subject, ruling.object)
 
 
 def _claimed_change(statement: Statement) -> int:

@@ -13,6 +13,7 @@ from typing import Any
 from engine.domain.knowledge import EdgeType, Mention
 from engine.errors import ModelUnavailable
 from engine.knowledge.claims import Argument, Statement
+from engine.knowledge.claims_context import mutant_form, supposed
 from engine.knowledge.claims_predicates import Sense, classify
 from engine.knowledge.claims_readings import options_for
 from engine.knowledge.claims_sentences import Sentence
@@ -109,6 +110,8 @@ def _statement(
         return None
     known = classify("@1 @2", subject.node.type, object_.node.type)
     accepts = known.accepts if known is not None and known.type is kind else ()
+    lower = sentence.text.lower()
+    asked = supposed(lower, (subject, object_), (subject, object_), sentence.start)
     return Statement(
         text=sentence.text,
         mentions=(subject, object_),
@@ -116,7 +119,9 @@ def _statement(
         object=Argument(object_, options_for(object_, object_.node.type)),
         sense=Sense(kind, accepts, directed=kind in {EdgeType.REGULATES, EdgeType.ACTIVATES, EdgeType.INHIBITS}),
         negated=negated,
-        hedged=claim.get("hedged") is True,
+        hedged=claim.get("hedged") is True or bool(asked),
+        supposed=asked,
+        mutant=mutant_form(sentence, (subject, object_), (subject, object_)),
     )
 
 

@@ -15,12 +15,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
 
-from engine.domain.knowledge import NODE_CODE, EdgeType, NodeType
+from engine.domain.knowledge import NODE_CODE, OPPOSITE, EdgeType, NodeType
 from engine.knowledge.view import GraphView
 
 ENOUGH = 3
@@ -61,6 +61,8 @@ class Metapath:
     """Why it speaks for the claim, with {s}, {o} and {n}."""
     small: int = 0
     """Largest number of links the first node between may have on its second edge; 0 for any."""
+    sign: EdgeType | None = None
+    """The sign of the claim: the last edge may be of this type or of none, but not of the opposite type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,8 +219,12 @@ class PathFinder:
     def support(self, kind: EdgeType, subject: int, object_: int) -> list[Support]:
         """Return what there is of each metapath for a claim, the best supported first; empty when there is nothing."""
         ends = (_as_gene(self.view.node_type(subject)), _as_gene(self.view.node_type(object_)))
-        kind = _SAME_AS.get(kind, kind)
-        found = [self._one(path, subject, object_) for path in METAPATHS.get((kind, *ends), ())]
+        acts = kind in {EdgeType.ACTIVATES, EdgeType.INHIBITS}
+        if acts and ends[1] is _GENE and ends[0] in {_DRUG, NodeType.DRUG_CLASS}:
+            paths = tuple(_signed(path, kind) for path in METAPATHS.get((EdgeType.BINDS, *ends), ()))
+        else:
+            paths = METAPATHS.get((_SAME_AS.get(kind, kind), *ends), ())
+        found = [self._one(path, subject, object_) for path in paths]
         if kind in {EdgeType.TREATS, EdgeType.PALLIATES} and ends == (_DRUG, _DISEASE):
             found.append(self._reversal(subject, object_))
         kept = [support for support in found if support.count]
@@ -235,6 +241,15 @@ class PathFinder:
             found = self._near[key] = numbers[np.isin(types[numbers], codes)]
         return found
 
+    def _last(self, path: Metapath, object_: int) -> np.ndarray:
+        """Return the nodes a path may reach the object from; those known to act the other way are left out."""
+        found = self.near(object_, path.steps[-1], path.through[-1])
+        if path.sign is None:
+            return found
+        against = self.near(object_, frozenset({OPPOSITE[path.sign]}), path.through[-1])
+        agreeing = self.near(object_, frozenset({path.sign}), path.through[-1])
+        return np.setdiff1d(found, np.setdiff1d(against, agreeing))
+
     def _size(self, kind: NodeType) -> int:
         if not self._counts:
             self._counts.update({int(c): int(n) for c, n in zip(*np.unique(self.view.type_codes(), return_counts=True),
@@ -246,7 +261,7 @@ class PathFinder:
 
     def _two(self, path: Metapath, subject: int, object_: int) -> Support:
         left = self.near(subject, path.steps[0], path.through[0])
-        right = self.near(object_, path.steps[1], path.through[0])
+        right = self._last(path, object_)
         middles = [int(m) for m in np.intersect1d(left, right) if m not in (subject, object_)]
         if path.small:
             middles = [m for m in middles if self._links(m, path.steps[1]) <= path.small]
@@ -260,7 +275,7 @@ class PathFinder:
         return sum(self._links(int(m), kinds) for m in middles) / self._size(self.view.node_type(end))
 
     def _three(self, path: Metapath, subject: int, object_: int) -> Support:
-        last = self.near(object_, path.steps[2], path.through[1])
+        last = self._last(path, object_)
         paths: list[tuple[int, ...]] = []
         for middle in self.near(subject, path.steps[0], path.through[0]):
             if path.small and self._links(int(middle), path.steps[1]) > path.small:
@@ -325,6 +340,11 @@ def path_rows(view: GraphView, path: tuple[int, ...], steps: Iterable[frozenset[
     for (a, b), kinds in zip(pairwise(path), steps, strict=True):
         rows += rows_of(view, a, b, kinds)[:1]
     return rows
+
+
+def _signed(path: Metapath, sign: EdgeType) -> Metapath:
+    """Return a path of binding as one for a claim of activation or inhibition."""
+    return replace(path, sign=sign, says=f"{path.says}, none of which is known to act the other way")
 
 
 def _as_gene(kind: NodeType) -> NodeType:

@@ -31,6 +31,10 @@ _KEPT = 400
 _ALIKE = 0.74
 """How alike a mistyped word must be to one of the graph's (1 - edits / length): two letters of eight."""
 
+_IDENTIFIER = re.compile(
+    r"(?:GO|HP|DOID|MONDO|CL|UBERON|CHEBI|UMLS|MESH|ENTREZ|HGNC|NDFRT|DRUGBANK)[:_]\w+|ENS[A-Z]{0,4}[GTPE]\d{6,}|DB\d{5}|rs\d+",
+    re.IGNORECASE,
+)
 _PUNCTUATION = re.compile(r"[^\w]+|_+")
 _APOSTROPHE = re.compile(r"(?<=\w)['’ʼ](?=\w)")
 _HYPHEN = re.compile(r"(?<=\w)[-‐‑–−](?=\w)")
@@ -126,7 +130,8 @@ class _Index:
         for key in dict.fromkeys([query, query.replace(" ", "")]):
             if key in self.place:
                 self._take(scores, [self.place[key]], [1.0], exact=True)
-        if query:
+        # An identifier is right or it is not: what only looks like it is something else.
+        if query and not _IDENTIFIER.fullmatch(text.strip()):
             self._prefix(scores, query)
             self._words(scores, query.split(), certain=bool(scores))
         codes = {NODE_CODE[kind] for kind in types}

@@ -227,6 +227,9 @@ class KnowledgeBase:
         number = view.number(text)
         if number >= 0:
             return view.node(number)
+        exact = self._named(view, text)
+        if exact is not None:
+            return exact
         hits = self.search(text, top=5)
         wanted = text.strip().casefold()
         for hit in hits:
@@ -235,6 +238,16 @@ class KnowledgeBase:
         near = ", ".join(f"{hit.node.name} ({hit.node.id})" for hit in hits[:3])
         advice = f"Near are: {near}." if near else "`biodesk kg search TEXT` finds what is there."
         raise NotFoundError(f"There is no entity {text!r} in the knowledge graph.", advice=advice)
+
+    @staticmethod
+    def _named(view: CsrGraph, text: str) -> Node | None:
+        """Return the one node of a name, in one pass: a command that looks up one entity needs no search index.
+
+        Several nodes of that name, or none, are left to the search, which weighs them.
+        """
+        wanted = text.strip().casefold()
+        found = [node.number for node in view.named_nodes() if node.name.casefold() == wanted]
+        return view.node(found[0]) if len(found) == 1 else None
 
     def neighbours(
         self,
@@ -316,8 +329,15 @@ class KnowledgeBase:
         """
         source, batches, warnings = read.open_import(fmt, files, name=name, resolve=self.resolver())
         source = source.model_copy(update={"at": self.clock.now()})
+        before = next((old for old in self.store.sources() if old.id == source.id), None)
         done = self.store.add(source, batches, progress=progress, cancel=cancel)
         self.outdate(names=True)
+        if before is not None and not done.unchanged:
+            replaced = (
+                f"These files replaced what the source {before.id} had stated before ({before.nodes:,} entities, "
+                f"{before.edges:,} relations). To keep both, import them under another name."
+            )
+            warnings = [replaced, *warnings]
         return done.model_copy(update={"warnings": [*done.warnings, *warnings]})
 
     def preview(self, fmt: str, files: Sequence[Path]) -> read.ImportPreview:

@@ -404,3 +404,15 @@ def test_questions_to_hetionet() -> None:
     pathway = max((n for n in view.named_nodes() if n.type is T.PATHWAY), key=lambda n: view.degree(n.number))
     genes = [view.node(int(n)).id for n in view.adjacent(pathway.number).numbers]
     assert enrichment(view, genes)[0].node.id == pathway.id
+
+
+def test_an_identifier_finds_its_own_node_or_none() -> None:
+    graph = MemoryGraph(
+        [
+            Node(id="GO:0001915", type=NodeType.GO_TERM, name="negative regulation of T cell mediated cytotoxicity"),
+            Node(id="GO:0006915", type=NodeType.GO_TERM, name="apoptotic process"),
+        ],
+        [],
+    )
+    assert [hit.node.id for hit in search(graph, "GO:0006915")] == ["GO:0006915"]
+    assert search(graph, "GO:0006916") == []

@@ -711,11 +711,14 @@ def test_gene_sets_are_recognised_under_any_name(tmp_path: Path, text: str) -> N
     assert detect([write(tmp_path / "sets.txt", text)]) == "gmt"
 
 
-def test_the_table_of_hetionets_kinds_is_named_as_what_it_is(tmp_path: Path) -> None:
+def test_the_table_of_hetionets_kinds_is_passed_over_and_nothing_to_import_alone(tmp_path: Path) -> None:
     paths = [write(tmp_path / "nodes.tsv", NODES), write(tmp_path / "edges.sif", EDGES)]
     header = "metaedge\tabbreviation\tedges\tsource_nodes\ttarget_nodes\tunbiased\n"
     kinds = write(tmp_path / "metaedges.tsv", header + "Gene - interacts - Gene\tGiG\t147164\t9526\t14084\t0\n")
-    with pytest.raises(DataError, match=r"metaedges\.tsv only lists Hetionet's kinds of relations") as caught:
-        detect([*paths, kinds])
-    assert "without it" in caught.value.advice
-    assert detect(paths) == "hetionet"
+    assert detect([*paths, kinds]) == detect(paths) == "hetionet"
+    _, batches, warnings = open_import("auto", [kinds, *paths])
+    assert sum(len(batch) for batch in batches) > 0
+    assert any("metaedges.tsv" in text and "passed over" in text for text in warnings)
+    _, batches, _ = open_import("auto", [kinds])
+    with pytest.raises(DataError, match="nothing to import"):
+        list(batches)

@@ -270,3 +270,15 @@ def test_the_command_shows_what_a_source_put_into_the_graph(tmp_path, capsys, mo
     assert code == 2
     assert "no source 'run_none'" in err
     assert "kg sources" in err
+
+
+def test_an_import_that_replaces_another_says_so(base: KnowledgeBase, tmp_path: Path) -> None:
+    nodes = tmp_path / "nodes.tsv"
+    nodes.write_text("id\ttype\tname\naaa\tgene\tGENEAAA\n")
+    first = base.import_files("tables", [nodes], name="mine")
+    assert not any("replaced" in text for text in first.warnings)
+    assert base.import_files("tables", [nodes], name="mine").unchanged
+    nodes.write_text("id\ttype\tname\nbbb\tgene\tGENEBBB\n")
+    again = base.import_files("tables", [nodes], name="mine")
+    assert any("replaced" in text and "another name" in text for text in again.warnings)
+    assert base.node("genebbb").id == "bbb"

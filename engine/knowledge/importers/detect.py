@@ -16,8 +16,6 @@ from engine.knowledge.importers.text import first_lines
 _GENE = re.compile(r"ENS[A-Z]*G\d{6,}(\.\d+)?|[A-Z][A-Z0-9]+([-.][A-Z0-9]+)*|C[\dXY]+orf\d+|[A-Z][a-z]+\d+[a-z0-9]*")
 """An Ensembl id, a human symbol (EGFR, HLA-A, C1orf112) or a symbol of a mouse that has a number (Trp53)."""
 _MOSTLY = 0.8
-_METAEDGES = ["metaedge", "abbreviation", "edges"]
-"""How the header of the third file of a Hetionet download begins."""
 _ASSOCIATION = re.compile(r"[^\t]+\tGO:\d{7}(;GO:\d{7})*;?")
 
 
@@ -67,9 +65,6 @@ def _by_header(path: Path, lines: list[str]) -> str:
     header = next((line for line in lines if not re.match(r"#[#\s]", line)), lines[0]).removeprefix("#")
     if hetionet.part_of(path):
         return "hetionet"
-    if header.split("\t")[: len(_METAEDGES)] == _METAEDGES:
-        message = f"{path.name} only lists Hetionet's kinds of relations, which are known here; it holds no knowledge."
-        raise DataError(message, advice="Import the table of nodes and the table of edges without it.")
     keys = [column_key(name) for name in header.split(delimiter_of(header))]
     columns = set(keys)
     if columns >= set(primekg.COLUMNS):

@@ -68,12 +68,16 @@ AUTHORITY: dict[str, str] = {
 
 NODES_HEADER = ["id", "name", "kind"]
 EDGES_HEADER = ["source", "metaedge", "target"]
+METAEDGES_HEADER = ["metaedge", "abbreviation"]
+"""How the table of edge types begins; it says nothing of single nodes or edges."""
 
 
 def part_of(path: Path) -> str:
-    """Return what a file is by its header: `nodes`, `edges` or "" for neither."""
+    """Return what a file is by its header: `nodes`, `edges`, `metaedges` or "" for none of them."""
     header = first_lines(path, 1)
     fields = header[0].split("\t") if header else []
+    if fields[:2] == METAEDGES_HEADER:
+        return "metaedges"
     return {tuple(NODES_HEADER): "nodes", tuple(EDGES_HEADER): "edges"}.get(tuple(fields), "")
 
 
@@ -91,7 +95,13 @@ def read(reading: Reading) -> Batches:
                 "`id, name, kind` (nodes) or `source, metaedge, target` (edges), tab-separated."
             )
             raise DataError(message, advice="For tables of your own choose the format `tables`.")
-    if all(part == "edges" for _, part in parts):
+    passed = [path.name for path, part in parts if part == "metaedges"]
+    if passed:
+        reading.warnings.append(f"{passed[0]} lists the types of edges, which are known here, and was passed over.")
+    if len(passed) == len(parts):
+        message = f"{passed[0]} lists types of edges only: there is nothing to import."
+        raise DataError(message, advice="Give the tables of nodes and edges with it.")
+    if all(part != "nodes" for _, part in parts):
         reading.warnings.append(
             "Only edges were given: those count whose nodes are in the graph already. Import the table of nodes too."
         )
