@@ -302,7 +302,7 @@ def _statement(
         subject, object_ = Argument(one, first), Argument(two, second)
         if turned(sense, first[0].type, second[0].type):
             subject, object_ = object_, subject
-        made = Statement(sentence.text, (one, two), subject, object_, sense, negated, unsure, made)
+        made = Statement(sentence.text, (one, two), subject, object_, sense, negated, unsure, other=made)
     return made
 
 

@@ -12,7 +12,7 @@ _RAISES = r"\bactivat\w*|\bagonis\w*"
 _SIGNED = re.compile(rf"(?P<lowers>{_LOWERS})|(?P<raises>{_RAISES})")
 _EITHER = re.compile(rf"(?:{_LOWERS})\s+(?:or|and/or)\s+(?:{_RAISES})|(?:{_RAISES})\s+(?:or|and/or)\s+(?:{_LOWERS})")
 _NOT_THAT = re.compile(
-    rf"\b(?:rather\s+than|instead\s+of|as\s+opposed\s+to|,\s*not)\s+(?:an?\s+)?(?:{_LOWERS}|{_RAISES})"
+    rf"(?:\b(?:rather\s+than|instead\s+of|as\s+opposed\s+to)|,\s*not)\s+(?:an?\s+)?(?:{_LOWERS}|{_RAISES})"
 )
 _UNDONE = re.compile(
     r"\b(?:reduc|lower|decreas|prevent|suppress|impair|abolish|abrogat|reliev|revers|diminish|counteract)\w*\s+"

@@ -1,4 +1,4 @@
-"""What stands around a claim and changes what it says: a question or condition, a mutant form, a contrast (`unlike`)."""
+"""What stands around a claim and changes what it says: a question, a condition, a mutant form, `unlike`."""
 
 from __future__ import annotations
 

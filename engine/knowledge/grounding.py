@@ -150,9 +150,7 @@ def _by_graph(statement: Statement, context: _Context) -> Ruling:
         return Ruling("ungrounded", f"The graph has no entity {unknown[0].text}.", [],
                        statement.subject.options[0], statement.object.options[0])  # fmt: skip
     if statement.mutant:
-        why = (
-            f"The sentence is about {statement.mutant}; the graph speaks of the unchanged gene, which settles nothing."
-        )
+        why = f"The sentence is about {statement.mutant}; the graph speaks of the gene without that change."
         return Ruling("ungrounded", why, [], statement.subject.options[0], statement.object.options[0])
     for reading in (statement, statement.other):
         if reading is None or (reading is not statement and (reading.sense is None or not reading.sense.recognised)):

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     import numpy as np
 
 EXACT_ROWS = 20_000
-HEAD = 64
-TAIL = 96
+HEAD = 48
+TAIL = 112
 PROMISING = 0.05
 """Share of the rows that the first comparison lets through."""
 SAMPLED = 5_000

@@ -65,7 +65,7 @@ UP, DOWN = EdgeType.UPREGULATES, EdgeType.DOWNREGULATES
         ("@1 raises rather than lowers @2", D, G, UP),
         ("@1 binds @2 with high affinity", D, G, EdgeType.BINDS),
         ("@1 is engaged by @2", G, D, EdgeType.BINDS),
-        ("@1 is a @2 inhibitor", D, G, EdgeType.BINDS),
+        ("@1 is a @2 inhibitor", D, G, EdgeType.INHIBITS),
         ("@1 is metabolised by @2", D, G, EdgeType.BINDS),
         ("a fall in @1 message accompanies @2", G, X, DOWN),
         ("@1 samples show reduced @2 expression", X, G, DOWN),
@@ -108,6 +108,65 @@ def test_the_relation_follows_from_types_and_stems(
     sense = classify(words, first, second)
     assert sense is not None
     assert (sense.type, sense.recognised) == (kind, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "kind", "reverse"),
+    [
+        ("@1 inhibits @2", EdgeType.INHIBITS, False),
+        ("@2 is blocked by @1", EdgeType.INHIBITS, False),
+        ("@1 is an inverse agonist of @2", EdgeType.INHIBITS, False),
+        ("@1 is a partial agonist at @2", EdgeType.ACTIVATES, False),
+        ("@1 prevents activation of @2", EdgeType.INHIBITS, False),
+        ("@1 inhibits rather than activates @2", EdgeType.INHIBITS, False),
+        ("@1 inhibits, not activates, @2", EdgeType.INHIBITS, False),
+        ("@1, a kinase inhibitor, binds @2", EdgeType.BINDS, False),
+        ("@1 inhibits or activates @2", EdgeType.BINDS, False),
+        ("@2 inhibits @1", EdgeType.INHIBITS, True),
+        ("@2 and @x activate @1", EdgeType.ACTIVATES, True),
+        ("@1 is inhibited by @2", EdgeType.INHIBITS, True),
+        ("inhibition of @1 by @2", EdgeType.INHIBITS, True),
+    ],
+)
+def test_what_a_drug_does_to_a_protein_keeps_its_sign_and_who_acts(words: str, kind: EdgeType, reverse: bool) -> None:
+    sense = classify(words, D, G)
+    assert sense is not None
+    assert (sense.type, sense.reverse) == (kind, reverse)
+
+
+@pytest.mark.parametrize(
+    ("text", "supposed"),
+    [
+        ("Does simvastatin inhibit HMGCR?", "asks"),
+        ("Doesn't simvastatin inhibit HMGCR?", "asks"),
+        ("We tested whether simvastatin inhibits HMGCR.", "asks"),
+        ("If simvastatin inhibited HMGCR, it would show.", "supposes"),
+        ("It would show if simvastatin inhibited HMGCR.", "supposes"),
+        ("Had simvastatin inhibited HMGCR, it would have shown.", "supposes"),
+        ("If I recall correctly, simvastatin inhibits HMGCR.", ""),
+        ("It is as if simvastatin inhibits HMGCR.", ""),
+    ],
+)
+def test_what_is_asked_or_supposed_is_marked_and_keeps_its_polarity(text: str, supposed: str) -> None:
+    (one,) = read(text)
+    assert (one.supposed, one.negated, one.hedged) == (supposed, False, bool(supposed))
+
+
+@pytest.mark.parametrize(
+    ("text", "mutant"),
+    [
+        ("Simvastatin inhibits EGFR T790M.", "EGFR T790M"),
+        ("Simvastatin inhibits EGFR(p.Leu858Arg).", "EGFR p.Leu858Arg"),
+        ("Simvastatin inhibits the L858R mutant of EGFR.", "EGFR L858R"),
+        ("Simvastatin inhibits L858R-mutant EGFR.", "EGFR L858R"),
+        ("Simvastatin inhibits EGFR carrying the T790M mutation.", "EGFR T790M"),
+        ("Simvastatin inhibits mutant EGFR.", "mutant EGFR"),
+        ("Simvastatin inhibits EGFR.", ""),
+        ("TP53 R175H is associated with breast cancer.", ""),
+    ],
+)
+def test_mutant_forms_are_named(text: str, mutant: str) -> None:
+    assert [s.mutant for s in read(text)] == [mutant]
 
 
 def test_without_a_cue_the_plainest_relation_is_assumed_and_said_so() -> None:
@@ -239,6 +298,20 @@ def test_negation(text: str, denied: bool) -> None:
         ),
         ("Simvastatin treats hypertension without binding PTGS1.", ["Simvastatin treats hypertension"]),
         ("Simvastatin leaves EGFR expression unchanged.", ["Simvastatin not upregulates EGFR"]),
+        (
+            "Unlike simvastatin, metformin does not inhibit HMGCR.",
+            ["Metformin not inhibits HMGCR", "Simvastatin inhibits HMGCR"],
+        ),
+        (
+            "Metformin, unlike simvastatin, does not inhibit HMGCR.",
+            ["Metformin not inhibits HMGCR", "Simvastatin inhibits HMGCR"],
+        ),
+        ("HMGCR inhibits simvastatin.", ["HMGCR inhibits Simvastatin"]),
+        ("IL6 represses p53.", ["IL6 inhibits TP53"]),
+        ("Loss of inhibition of HMGCR by simvastatin was reported.", ["Simvastatin not inhibits HMGCR"]),
+        ("Absence of HMGCR inhibition by simvastatin was reported.", ["Simvastatin not inhibits HMGCR"]),
+        ("Loss of TP53 activates EGFR.", ["TP53 not activates EGFR"]),
+        ("Loss of CAT expression is seen in breast cancer.", ["breast cancer downregulates CAT"]),
     ],
 )
 def test_claims_of_a_sentence(text: str, expected: list[str]) -> None:

@@ -82,6 +82,94 @@ def test_the_four_labels(text: str, label: str) -> None:
     assert one(text).label == label
 
 
+def _signed_graph() -> MemoryGraph:
+    """Return a graph that states signs, made up after textbook pharmacology; `binds` beside them has none."""
+    genes = {"ABL1": "g1", "VKORC1": "g2", "NR3C1": "g3", "MDM2": "g4", "TP53": "g5", "PSMB5": "g6", "KIT": "g7"}
+    drugs = ("Imatinib", "Warfarin", "Dexamethasone", "Bortezomib", "Carfilzomib", "Ixazomib", "Oprozomib", "Marizomib")
+    nodes = [Node(id=i, type=NodeType.GENE, name=name, aliases=["p53"] if name == "TP53" else [])
+             for name, i in genes.items()]  # fmt: skip
+    nodes += [Node(id=name, type=NodeType.DRUG, name=name) for name in drugs]
+    rows = [
+        ("Imatinib", "binds", "g1"), ("Imatinib", "inhibits", "g1"), ("Imatinib", "binds", "g7"),
+        ("Warfarin", "targets", "g2"), ("Warfarin", "inhibits", "g2"), ("Warfarin", "upregulates", "g7"),
+        ("Dexamethasone", "binds", "g3"), ("Dexamethasone", "activates", "g3"),
+        ("g5", "regulates", "g4"), ("Marizomib", "resembles", "Bortezomib"),
+        *((drug, kind, "g6") for drug in drugs[4:7] for kind in ("binds", "inhibits")),
+        *((drug, "resembles", "Bortezomib") for drug in drugs[4:7]),
+    ]  # fmt: skip
+    return MemoryGraph(nodes, [Edge(source=s, type=EdgeType(kind), target=t) for s, kind, t in rows])
+
+
+SIGNED = _signed_graph()
+SIGNED_LINKER = EntityLinker(SIGNED)
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("Imatinib inhibits ABL1.", "grounded"),
+        ("Imatinib binds ABL1.", "grounded"),
+        ("Imatinib activates ABL1.", "contradicted"),
+        ("Imatinib stimulates ABL1.", "contradicted"),
+        ("Imatinib does not activate ABL1.", "grounded"),
+        ("Imatinib does not inhibit ABL1.", "contradicted"),
+        ("Warfarin activates VKORC1.", "contradicted"),
+        ("Warfarin acts on VKORC1.", "grounded"),
+        ("Dexamethasone inhibits NR3C1.", "contradicted"),
+        ("Dexamethasone is an agonist of NR3C1.", "grounded"),
+        ("Imatinib inhibits KIT.", "inferred"),
+        ("Imatinib activates KIT.", "inferred"),
+        ("Imatinib does not inhibit KIT.", "ungrounded"),
+        ("Imatinib lowers ABL1 expression.", "ungrounded"),
+        ("Warfarin inhibits KIT.", "ungrounded"),
+        ("ABL1 inhibits imatinib.", "contradicted"),
+        ("KIT inhibits imatinib.", "ungrounded"),
+        ("ABL1 is inhibited by imatinib.", "grounded"),
+        ("Bortezomib inhibits PSMB5.", "inferred"),
+        ("Bortezomib activates PSMB5.", "ungrounded"),
+        ("Bortezomib stimulates PSMB5.", "ungrounded"),
+        ("MDM2 inhibits p53.", "ungrounded"),
+        ("MDM2 regulates p53.", "contradicted"),
+        ("p53 regulates MDM2.", "grounded"),
+        ("p53 activates MDM2.", "inferred"),
+        ("Loss of inhibition of ABL1 by imatinib was reported.", "contradicted"),
+        ("Imatinib fails to inhibit ABL1 T315I.", "ungrounded"),
+        ("Imatinib inhibits ABL1 T315I.", "ungrounded"),
+    ],
+)
+def test_a_sign_is_grounded_by_the_same_sign_only(text: str, label: str) -> None:
+    (claim,) = check_text(text, SIGNED, SIGNED_LINKER).claims
+    assert claim.label == label, claim.why
+
+
+def test_what_leaves_a_sign_open_or_asserts_nothing_is_said() -> None:
+    def whys(text: str) -> list[str]:
+        return [claim.why for claim in check_text(text, SIGNED, SIGNED_LINKER).claims]
+
+    assert whys("Imatinib inhibits KIT.") == [
+        "The graph states that Imatinib binds KIT but not in which direction it acts."
+    ]
+    assert "ABL1 T315I" in whys("Imatinib inhibits ABL1 T315I.")[0]
+    assert whys("Does imatinib inhibit ABL1?")[0].startswith("The sentence asks this")
+    assert whys("If imatinib inhibited ABL1, we would know.")[0].startswith("The sentence only supposes this")
+
+
+def test_a_contrast_denies_for_one_and_asserts_for_the_other() -> None:
+    claims = check_text("Unlike imatinib, warfarin does not inhibit ABL1.", SIGNED, SIGNED_LINKER).claims
+    assert [(c.subject, c.negated, c.label) for c in claims] == [
+        ("Warfarin", True, "ungrounded"),
+        ("Imatinib", False, "grounded"),
+    ]
+
+
+def test_a_model_cannot_turn_binding_into_a_sign() -> None:
+    said = {"sentence": 1, "subject": "imatinib", "object": "ABL1", "negated": False}
+    for kind, label in (("activates", "contradicted"), ("inhibits", "grounded"), ("binds", "grounded")):
+        model = Scripted({"claims": [{**said, "predicate": kind}]})
+        (claim,) = check_text("Imatinib does things to ABL1.", SIGNED, SIGNED_LINKER, model=model).claims
+        assert claim.label == label
+
+
 def test_a_grounded_claim_names_its_edge_and_source() -> None:
     claim = one("Simvastatin binds HMGCR.")
     assert (claim.subject, claim.predicate, claim.object) == ("Compound::DB00641", "binds", "Gene::3156")
