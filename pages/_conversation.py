@@ -40,6 +40,7 @@ def draw_conversation(engine: Engine) -> None:
     share = min(1.0, view.tokens / view.budget) if view.budget else 0.0
     kind = "counted" if view.exact else "estimated, no tokenizer of a model is known here"
     st.progress(share, text=f"{view.tokens:,} of {view.budget:,} tokens ({kind})")
+    st.caption(plain(f"The budget is {engine.memory.budget_in_words()}"))
     if view.compressed_messages:
         st.caption(f"{counted(view.compressed_messages, 'older message')} summed up; the originals are kept.")
     for message in view.pinned:

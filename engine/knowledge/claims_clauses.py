@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 from engine.domain.knowledge import NodeType
 
-_MASK = "@{}"
 _LIST = re.compile(
     r"[\s,\"'()]*(?:(?:,|;)?\s*\b(?P<word>and/or|and|or|nor|as\s+well\s+as|along\s+with|together\s+with|plus|rather\s+than|"
     r"instead\s+of|but\s+not|and\s+not|not)\b|,|/|&|\+)[\s,]*(?:also\s+)?(?:of\s+|in\s+|with\s+|to\s+|for\s+|by\s+|against\s+)?(?:both\s+|either\s+)?"

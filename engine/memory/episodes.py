@@ -284,7 +284,9 @@ class EpisodicMemory:
             while self._fill_batch():
                 pass
         except EngineError as error:
-            self._no_vectors = error.message
+            if isinstance(error, ModelUnavailable):
+                # A model that is not here does not come by itself; a full disk passes, so that is tried again.
+                self._no_vectors = error.message
             notes.append(_without_vectors(error.message))
             return False
         finally:

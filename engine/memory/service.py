@@ -14,6 +14,7 @@ from engine.memory import merging, transfer
 from engine.memory.episodes import EMBED_NOW, EpisodicMemory
 from engine.memory.facts import SemanticMemory
 from engine.memory.graph_door import GraphSent, send_to_graph, take_from_graph
+from engine.memory.tokens import describe_budget
 from engine.memory.working import WorkingMemory
 from engine.ports import ConversationStore, EpisodeStore, FactStore
 from engine.settings import Settings
@@ -63,6 +64,10 @@ class Memory:
             domains=domains,
             min_relevance=self.settings.recall_min_relevance,
         )
+
+    def budget_in_words(self) -> str:
+        """Return how large the budget of a conversation is and where that comes from."""
+        return describe_budget(self.settings.working_memory_tokens, None)
 
     def view(self, conversation: str) -> WorkingView:
         """Return the working memory of a conversation."""

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from engine.domain.retrieval import CatalogueEntry, CatalogueImport, CatalogueInfo, ToolSearch
 from engine.domain.toolspec import ToolSpec
 from engine.errors import DataError, EngineError, ModelUnavailable, NotFoundError, StorageError
 from engine.knowledge.view import GraphView
 from engine.ports import CatalogueStore, ChatModel, Clock
+from engine.retrieval.catalogues.calling import call_entry
 from engine.retrieval.catalogues.read import READERS
 from engine.retrieval.embedding_cache import CachedEmbeddings
 from engine.retrieval.hybrid import HybridRetriever
@@ -101,6 +102,15 @@ class ToolFinder:
         raise NotFoundError(
             f"There is no tool called {name!r}.", advice="`biodesk tools search` finds tools by what they do."
         )
+
+    def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
+        """Call a tool of an installed package (Biomni) and return what it gives. Outside the sandbox: for scripts.
+
+        Raises:
+            NotFoundError: when there is none of this name.
+            UserError: when it is a description only, its package is missing or it fails.
+        """
+        return call_entry(self.entry(name), arguments)
 
     def catalogues(self) -> list[CatalogueInfo]:
         """Return the imported catalogues."""

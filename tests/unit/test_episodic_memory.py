@@ -366,3 +366,21 @@ def test_very_many_new_episodes_are_recalled_by_words_while_their_vectors_are_ma
     while any("being made" in note for note in memory.recall("docking of ligand4").notes):
         assert time.monotonic() < deadline
         time.sleep(0.05)
+
+
+def test_a_passing_fault_of_the_vectors_is_tried_again() -> None:
+    from engine.errors import StorageError
+
+    faults = [StorageError("The disk is full.")]
+
+    def embed(texts: Sequence[str]) -> np.ndarray:
+        if faults:
+            raise faults.pop()
+        return meaning(texts)
+
+    memory = EpisodicMemory(MemoryEpisodes(), embed=embed)
+    memory.add(Episode(id="e1", at="2026-01-01T00:00:00Z", task="great tit breeding near light poles"))
+    assert any("disk is full" in note for note in memory.recall("songbird offspring").notes)
+    again = memory.recall("songbird offspring and illumination")
+    assert not again.notes
+    assert again.episodes[0].signals.semantic > 0

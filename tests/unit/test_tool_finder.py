@@ -419,3 +419,15 @@ def test_usage_forgotten_while_it_is_read_is_read_again_and_others_take_the_one_
     assert given == [answers[1]]
     assert usage.newest() is answers[2]
     assert len(reads) == 3
+
+
+def test_a_description_cannot_be_called_and_says_why() -> None:
+    from engine.errors import UserError
+
+    desk = Desk()
+    info = CatalogueInfo(name="lab", kind="jsonl", entries=1, sha256="0", at="2026-01-01T00:00:00Z")
+    desk.store.replace(info, [CatalogueEntry(name="only_told", description="Cuts adapters.", catalogue="lab")])
+    with pytest.raises(UserError, match="description only"):
+        desk.finder.call("only_told", {})
+    with pytest.raises(NotFoundError):
+        desk.finder.call("nothing", {})
