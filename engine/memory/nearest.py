@@ -141,8 +141,10 @@ class Nearest:
         assert self._signs is not None
         own = self._signs_of(query.reshape(1, -1))[:, 0]
         far = np.zeros(self._size, dtype=np.uint16)
+        differing, count = np.empty(self._size, dtype=np.uint64), np.empty(self._size, dtype=np.uint8)
         for word, column in zip(own, self._signs, strict=True):
-            far += np.bitwise_count(column[: self._size] ^ word)
+            np.bitwise_xor(column[: self._size], word, out=differing)
+            far += np.bitwise_count(differing, out=count)
         return far
 
     def _signs_of(self, vectors: np.ndarray) -> np.ndarray:
