@@ -130,7 +130,7 @@ class Nearest:
         assert self._short is not None
         assert self._basis is not None
         promising = _about_nearest(self._distances(query), max(top * OVERSAMPLE, int(PROMISING * self._size)))
-        finer = dots(self._short[promising], dots(self._basis, query))
+        finer = dots(self._short.take(promising, axis=0), dots(self._basis, query))
         chosen = promising[_largest(finer, top * OVERSAMPLE)]
         return chosen[_largest(dots(self._matrix[chosen], query), top)]
 
