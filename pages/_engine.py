@@ -9,7 +9,6 @@ from __future__ import annotations
 import atexit
 import logging
 import os
-import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -37,18 +36,8 @@ def _opened(workspace: str) -> Engine:
 
     opened = open_engine(workspace=workspace or None)
     atexit.register(opened.close)
-    threading.Thread(target=_warm, args=(opened,), name="warm-up", daemon=True).start()
+    opened.warm_in_background()
     return opened
-
-
-def _warm(opened: Engine) -> None:
-    from engine.api import EngineError
-
-    try:
-        opened.warm()
-    except EngineError as err:
-        # The first step will meet the same trouble and report it where the user can see it.
-        logging.getLogger(__name__).warning("The sandbox could not be warmed up: %s", err)
 
 
 def run_page(draw: Callable[[Engine], None]) -> None:

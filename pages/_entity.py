@@ -135,15 +135,14 @@ def _trail(engine: Engine) -> None:
         return
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="entity_trail_bar"):
         for place, entity in enumerate(trail[-5:]):
-            found: list[Any] = []
-            name = engine.knowledge.node(entity).name if _known(engine, entity, found) else entity
+            name = engine.knowledge.node(entity).name if _known(engine, entity) else entity
             if st.button(
                 plain(shortened(name, 24)), key=f"trail_{place}", type="tertiary", icon=":material/arrow_back:"
             ):
                 _open(entity)
 
 
-def _known(engine: Engine, entity: str, found: list[Any]) -> bool:
+def _known(engine: Engine, entity: str) -> bool:
     view = engine.knowledge.view()
     return view.number(entity) >= 0
 

@@ -121,12 +121,6 @@ class WorkingMemory:
         """
         return self._set_pinned(conversation, number, pinned=False)
 
-    def rebuild(self, conversation: str) -> WorkingView:
-        """Make all summaries anew, for instance after the budget or the model changed."""
-        with self._turn(conversation):
-            self._store.save_summaries(conversation, [])
-            return self.view(conversation)
-
     def forget(self, conversation: str) -> bool:
         """Remove a conversation for good; False when it was not there."""
         with self._turn(conversation):

@@ -457,7 +457,6 @@ def test_summaries_that_do_not_fit_the_messages_are_made_anew() -> None:
     view = working.view("c")
     assert "wrong" not in [s.text for s in view.summaries]
     assert view.tokens <= 400
-    assert working.rebuild("c").tokens <= 400
     assert [m.text for m in view.messages][-2:] == [m.text for m in good.messages][-2:]
 
 
