@@ -6,6 +6,7 @@ EngineError
     PlanError            a plan does not fit the catalogue or the data
     NotFoundError        no such run, tool, artifact
   ModelUnavailable       a model (embedding or language) cannot be used here
+  FetchError             a download failed; what came is kept for resuming
   SandboxUnavailable     this machine cannot run code now; never the user's code's fault
   Interrupted            Biodesk was closed in the middle of a run, which can be resumed
   LimitExceeded          a limit (queue, quota) was reached
@@ -72,6 +73,13 @@ class ModelUnavailable(EngineError):
     """A model's files, package or service are missing; Biodesk goes on without it where it can."""
 
     code = "model_unavailable"
+
+
+class FetchError(EngineError):
+    """A download failed for reasons outside this machine or for lack of space; what came is kept for resuming."""
+
+    code = "fetch_failed"
+    retryable = True
 
 
 class Interrupted(EngineError):

@@ -63,9 +63,12 @@ def _change(engine: Engine, views: list[Any]) -> None:
         if chosen not in by_id:
             return
         fact = by_id[chosen].fact
-        label, act = ("Restore", semantic.restore) if fact.retracted else ("Retract", semantic.retract)
-        if st.button(label, key="fact_retract", icon=":material/undo:") and attempt(lambda: act(fact.id)):
-            st.rerun()
+        label, act = ("Restore", semantic.restore) if fact.retracted else ("Retract", engine.memory.retract)
+        if st.button(label, key="fact_retract", icon=":material/undo:"):
+            with st.spinner("Changing it..."):
+                changed = attempt(lambda: act(fact.id))
+            if changed:
+                st.rerun()
         if st.button("Forget", key="fact_forget", icon=":material/delete:"):
             with st.spinner("Forgetting it..."):
                 gone = attempt(lambda: engine.memory.forget(fact.id))

@@ -134,12 +134,17 @@ def _add_fact(memory: Any, options: argparse.Namespace) -> int:
     return _emit(options, fact.model_dump(mode="json"), text)
 
 
-def _change_fact(action: str, done: str) -> Callable[[Any, argparse.Namespace], int]:
-    def change(memory: Any, options: argparse.Namespace) -> int:
-        fact = getattr(memory.semantic, action)(options.id)
-        return _emit(options, fact.model_dump(mode="json"), f"{options.id} {done}.")
+def _retract(memory: Any, options: argparse.Namespace) -> int:
+    was_in_graph = memory.semantic.fact(options.id).in_graph
+    fact = memory.retract(options.id)
+    left = " It left the knowledge graph." if was_in_graph else ""
+    text = f"{options.id} was retracted; it is kept and can be restored.{left}"
+    return _emit(options, fact.model_dump(mode="json"), text)
 
-    return change
+
+def _restore(memory: Any, options: argparse.Namespace) -> int:
+    fact = memory.semantic.restore(options.id)
+    return _emit(options, fact.model_dump(mode="json"), f"{options.id} is held again.")
 
 
 def _pin(memory: Any, options: argparse.Namespace) -> int:
@@ -199,8 +204,8 @@ _MEMORY: dict[str, Callable[[Any, argparse.Namespace], int]] = {
     "context": _context,
     "facts": _facts,
     "add-fact": _add_fact,
-    "retract": _change_fact("retract", "was retracted; it is kept and can be restored"),
-    "restore": _change_fact("restore", "is held again"),
+    "retract": _retract,
+    "restore": _restore,
     "pin": _pin,
     "unpin": _pin,
     "edit": _edit,

@@ -20,9 +20,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
-from engine.errors import DataError, EngineError, Interrupted, NotFoundError, UserError
+from engine.errors import DataError, FetchError, Interrupted, NotFoundError, UserError
 from engine.knowledge.catalogue_of_sources import SOURCES, RemoteFile, RemoteSource
 from engine.knowledge.importers.read import sha256_file
 from engine.knowledge.importers.text import first_lines
@@ -38,13 +38,6 @@ _AGAIN = {408, 425, 429, 500, 502, 503, 504}
 
 Progress = Callable[[str, int, int], None]
 """(file name, bytes there so far, bytes in total or 0 when unknown)."""
-
-
-class FetchError(EngineError):
-    """A download failed for reasons outside this machine or for lack of space; what came is kept for resuming."""
-
-    code: ClassVar[str] = "fetch_failed"
-    retryable: ClassVar[bool] = True
 
 
 class _Lost(Exception):

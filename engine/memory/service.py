@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.domain.knowledge import NodeType
-from engine.domain.memory import EpisodicContext, FactView, MemoryImport, Recall, WorkingView
+from engine.domain.memory import EpisodicContext, Fact, FactView, MemoryImport, Recall, WorkingView
 from engine.errors import NotFoundError
 from engine.knowledge.service import KnowledgeBase
 from engine.memory import merging, transfer
@@ -93,9 +93,7 @@ class Memory:
             return "episode"
         fact = self.fact_store.fact(some_id)
         if fact is not None:
-            if fact.in_graph:
-                take_from_graph(self.semantic, self.knowledge.store, self._link, fact, self.knowledge.clock)
-                self.knowledge.outdate()
+            self._leave_graph(fact)
             self.semantic.forget(some_id)
             return "fact"
         if self.conversation_store.forget(some_id):
@@ -105,15 +103,31 @@ class Memory:
             advice="`biodesk memory episodes` and `biodesk memory facts` list what is.",
         )
 
+    def retract(self, fact_id: str) -> Fact:
+        """Take a fact back, out of the knowledge graph too; it stays on record. Returns it.
+
+        The graph comes first: when that fails, the fact is held as before and retracting can be tried again.
+
+        Raises:
+            NotFoundError: when there is none of this id.
+        """
+        self._leave_graph(self.semantic.fact(fact_id))
+        return self.semantic.retract(fact_id)
+
     def to_graph(self, fact_ids: Sequence[str] = ()) -> GraphSent:
         """Send facts to the knowledge graph: those given, or all that are held.
 
-        The door opens one way: the graph never changes a fact. A fact that was retracted since leaves the graph.
+        The door opens one way: the graph never changes a fact.
         """
         ids = list(fact_ids) or [fact.id for fact in self.semantic.facts() if not fact.retracted]
         done = send_to_graph(self.semantic, self.knowledge.store, self._link, ids, self.knowledge.clock)
         self.knowledge.outdate()
         return done
+
+    def _leave_graph(self, fact: Fact) -> None:
+        if fact.in_graph:
+            take_from_graph(self.semantic, self.knowledge.store, self._link, fact, self.knowledge.clock)
+            self.knowledge.outdate()
 
     def _unlearn(self, run_id: str) -> None:
         """Take back what a run taught the graph, when it taught it anything."""

@@ -11,8 +11,10 @@ returns a dict: output name -> value, plus optionally
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 import inspect
+import linecache
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -172,10 +174,29 @@ def _params(function: Callable[..., Any], inputs: set[str], described: dict[str,
 
 def function_source(function: Callable[..., Any]) -> str:
     """Return a function's source without its decorators, dedented."""
-    text = textwrap.dedent(inspect.getsource(function))
-    node = ast.parse(text).body[0]
-    assert isinstance(node, ast.FunctionDef)
-    return "\n".join(text.splitlines()[node.lineno - 1 :]) + "\n"
+    code = function.__code__
+    lines, definitions = _definitions(code.co_filename)
+    node = definitions.get(code.co_firstlineno)
+    if node is None or node.name != function.__name__:  # not from a file: a notebook, a test
+        lines = textwrap.dedent(inspect.getsource(function)).splitlines()
+        node = ast.parse("\n".join(lines)).body[0]
+        assert isinstance(node, ast.FunctionDef)
+    text = "\n".join(lines[node.lineno - 1 : node.end_lineno])
+    return textwrap.dedent(text) + "\n"
+
+
+@functools.lru_cache(maxsize=32)
+def _definitions(path: str) -> tuple[list[str], dict[int, ast.FunctionDef]]:
+    """Return the lines of a file and its functions by the line they begin at, decorators included.
+
+    Asking `inspect` for each function would read every file as often as it has functions: a second at each start.
+    """
+    lines = [line.rstrip("\n") for line in linecache.getlines(path)]
+    found: dict[int, ast.FunctionDef] = {}
+    for node in ast.walk(ast.parse("\n".join(lines))):
+        if isinstance(node, ast.FunctionDef):
+            found[min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])] = node
+    return lines, found
 
 
 class ToolRegistry:

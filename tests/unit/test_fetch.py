@@ -19,10 +19,10 @@ from typing import Any
 
 import pytest
 
-from engine.errors import DataError, EngineError, Interrupted, NotFoundError, UserError
+from engine.errors import DataError, EngineError, FetchError, Interrupted, NotFoundError, UserError
 from engine.knowledge import fetch as module
 from engine.knowledge.catalogue_of_sources import SOURCES, RemoteFile, RemoteSource
-from engine.knowledge.fetch import FetchError, fetch
+from engine.knowledge.fetch import fetch
 from engine.knowledge.importers.read import FORMATS, open_import
 from engine.runtime.cancel import CancelSource
 

@@ -85,6 +85,24 @@ def test_a_fact_that_was_retracted_but_not_yet_taken_out_leaves_when_forgotten(m
     assert label(memory, "IL6 activates STAT3.") == "ungrounded"
 
 
+def test_retracting_takes_a_fact_out_of_the_graph_and_restoring_does_not_send_it(memory: Memory) -> None:
+    fact = memory.semantic.add("IL6", "activates", "STAT3", PAPER)
+    other = memory.semantic.add("EGFR", "interacts with", "GRB2", PAPER)
+    memory.to_graph()
+    after = memory.retract(fact.id)
+    assert after.retracted
+    assert not after.in_graph
+    assert label(memory, "IL6 activates STAT3.") == "ungrounded"
+    assert label(memory, "EGFR interacts with GRB2.") == "grounded"
+    assert memory.semantic.fact(other.id).in_graph
+    memory.semantic.restore(fact.id)
+    assert label(memory, "IL6 activates STAT3.") == "ungrounded"
+    memory.to_graph([fact.id])
+    assert label(memory, "IL6 activates STAT3.") == "grounded"
+    with pytest.raises(NotFoundError):
+        memory.retract("fact_of_nobody")
+
+
 def test_forgetting_a_fact_sends_nothing_that_was_not_in_the_graph(memory: Memory) -> None:
     sent = memory.semantic.add("IL6", "activates", "STAT3", PAPER)
     kept = memory.semantic.add("EGFR", "interacts with", "GRB2", PAPER)
