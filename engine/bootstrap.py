@@ -115,6 +115,7 @@ def _connect(settings: Settings, workspace: Workspace) -> Parts:
         usage=lambda: UsageHistory.from_episodes(memory.episode_store.episodes()),
         candidates=settings.search_candidates,
     )
+    memory.when_episodes_change = finder.forget_usage
     log = EventLog(store, clock)
     sandbox = make_sandbox(settings, workspace.runs)
     queue = RunQueue(workers=settings.parallel_runs, size=settings.queue_size)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,6 +32,8 @@ class Memory:
     fact_store: FactStore
     conversation_store: ConversationStore
     knowledge: KnowledgeBase
+    when_episodes_change: Callable[[], None] = lambda: None
+    """Called after episodes were forgotten or imported, for those who keep counts of them."""
 
     def recall(
         self,
@@ -90,6 +92,7 @@ class Memory:
         if episode is not None:
             self._unlearn(episode.run_id or episode.id)
             self.episodic.forget(some_id)
+            self.when_episodes_change()
             return "episode"
         fact = self.fact_store.fact(some_id)
         if fact is not None:
@@ -154,6 +157,8 @@ class Memory:
         done = merging.import_memory(path, self.episode_store, self.fact_store, self.conversation_store)
         self.semantic.refresh()
         self.episodic.refresh()
+        if done.episodes:
+            self.when_episodes_change()
         if 0 < done.episodes <= EMBED_NOW:
             self.episodic.warm()
         return done

@@ -157,6 +157,13 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
         ) from error
 
 
+def _kind_by_fields(record: dict[str, Any]) -> str | None:
+    """Return what a record from elsewhere is that does not say it; None when its fields tell nothing."""
+    if {"subject", "predicate", "object"} <= record.keys():
+        return "fact"
+    return "episode" if {"id", "task"} <= record.keys() else None
+
+
 class _Reader:
     """Collects the records of a file."""
 
@@ -173,7 +180,7 @@ class _Reader:
     def take(self, number: int, raw: bytes) -> None:
         """Add the record of a line."""
         record = self._parsed(number, raw)
-        kind = record.pop("kind", None)
+        kind = record.pop("kind", None) or _kind_by_fields(record)
         if not isinstance(kind, str) or not kind:
             _refuse(self._path, number, f"`kind` is {kind!r}, but a word such as episode or fact was expected")
         if kind == "episode":

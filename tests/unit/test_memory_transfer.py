@@ -366,3 +366,16 @@ def test_a_large_memory_goes_through(tmp_path) -> None:
     other = MemoryFacts()
     assert import_memory(path, None, other).facts == 20_000
     assert other.facts() == facts.facts()
+
+
+def test_records_from_elsewhere_that_do_not_say_what_they_are_are_told_by_their_fields(tmp_path) -> None:
+    path = tmp_path / "elsewhere.jsonl"
+    records = [
+        {"id": "a1", "task": "cluster PBMC", "at": "2026-01-01T00:00:00Z"},
+        {"id": "f1", "subject": "IL6", "predicate": "activates", "object": "STAT3", "source": "ada",
+         "confidence": 0.8, "at": "2026-01-01T00:00:00Z"},
+    ]  # fmt: skip
+    path.write_text("\n".join(json.dumps(record) for record in records))
+    read = read_memory(path)
+    assert [episode.id for episode in read.episodes] == ["a1"]
+    assert [fact.id for fact in read.facts] == ["f1"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -104,3 +105,30 @@ def test_remembering_and_learning_are_switched_off_apart(open_engine, growth_csv
     engine.wait(run_id, 120)
     assert bool(engine.memory.episodic.episodes()) is remember
     assert any(source.id == run_id for source in engine.knowledge.stats().sources) is learn
+
+
+def test_what_is_imported_or_forgotten_counts_for_the_ranking_of_tools_at_once(open_engine, tmp_path):
+    engine = open_engine()
+
+    def success() -> float:
+        found = engine.search_tools("compare a measurement between two groups", explain=True)
+        return next(hit.parts["success"] for hit in found.tools if hit.name == "compare_groups")
+
+    assert success() == 0.0
+    records = tmp_path / "past.jsonl"
+    lines = [
+        {
+            "kind": "episode",
+            "id": f"past{n}",
+            "at": "2026-01-01T00:00:00Z",
+            "task": f"growth {n}",
+            "tools": ["compare_groups"],
+        }
+        for n in range(8)
+    ]
+    records.write_text("\n".join(json.dumps(line) for line in lines))
+    engine.memory.import_file(records)
+    assert success() == pytest.approx(0.9)  # (8 + 1) / (8 + 2)
+    for line in lines:
+        engine.memory.forget(str(line["id"]))
+    assert success() == 0.0
