@@ -6,15 +6,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from engine.domain.events import EngineEvent, NodeRetried, PlanEdited
+from engine.domain.knowledge import Node, NodeType
 from engine.domain.memory import Episode
 from engine.domain.run_view import RunView
 from engine.knowledge.learning import learn_run
+from engine.knowledge.service import KnowledgeBase
 from engine.memory.lessons import Changer, episode_of, repair_sentences
 from engine.memory.service import Memory
 from engine.settings import Settings
 
 _KEPT = ("succeeded", "partial", "failed")
 """A run that its user gave up teaches nothing."""
+_NOT_BIOLOGY = frozenset(
+    {NodeType.TOOL, NodeType.DATASET, NodeType.PROTOCOL, NodeType.PUBLICATION, NodeType.DOMAIN, NodeType.ORGANISM}
+)
 
 
 @dataclass(slots=True)
@@ -43,12 +48,22 @@ class Remembering:
     def _keep(self, view: RunView, events: Sequence[EngineEvent]) -> Episode:
         record = view.record
         assert view.plan is not None
+        knowledge = self.memory.knowledge
+        asked = asked_about(knowledge, record.question)
         episode = self._episode(view, events)
+        names = [node.name for node in asked]
+        episode = episode.model_copy(update={"entities": list(dict.fromkeys([*names, *episode.entities]))})
         if self.settings.remember:
             self.memory.episodic.add(episode)
         if self.settings.learn and record.status != "failed" and view.report is not None:
-            knowledge = self.memory.knowledge
-            learned = learn_run(episode, view.plan, view.results, resolve=knowledge.resolver(), titles=self.titles)
+            learned = learn_run(
+                episode,
+                view.plan,
+                view.results,
+                resolve=knowledge.resolver(),
+                titles=self.titles,
+                asked=[node.id for node in asked],
+            )
             knowledge.learn(learned.source, [learned.nodes, learned.edges])
             knowledge.view()  # so that the next question does not wait for it
         return episode
@@ -74,6 +89,14 @@ class Remembering:
             repairs=repairs,
             changed={**edited, **repaired},
         )
+
+
+def asked_about(knowledge: KnowledgeBase, question: str) -> list[Node]:
+    """Return the biological entities that a question names, each once; of a name with several meanings none."""
+    clear = {
+        m.node.id: m.node for m in knowledge.link(question) if not m.alternatives and m.node.type not in _NOT_BIOLOGY
+    }
+    return list(clear.values())
 
 
 def set_with_the_question(view: RunView) -> set[tuple[str, str]]:

@@ -3,7 +3,8 @@
 Only what the run itself states: which tools it chained, which data they read and wrote, and which genes,
 pathways or cell types its significant findings are about. Everything carries the run's id as its source, so
 that `GraphStore.remove_source(run id)` takes it back, and the same run stored again (after a resume) replaces
-itself. Nothing here makes a node for a gene: a finding about a name the graph does not know is passed over.
+itself. A gene the graph does not have is added when the finding gives its human Ensembl id; any other name the
+graph does not know is passed over, because it could mean anything.
 
 Confidences: 1 for what is a record (a tool read a file), 0.8 for tools used together, 0.6 for what one
 experiment found.
@@ -12,7 +13,8 @@ experiment found.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -25,6 +27,7 @@ from engine.domain.memory import Episode
 from engine.domain.plan import DATA_PREFIX, Dataset, TaskDag, TaskNode
 from engine.domain.results import Artifact, NodeResult
 from engine.knowledge.csr import CsrGraph
+from engine.knowledge.importers.ids import is_ensembl_gene, without_version
 from engine.knowledge.view import GraphView
 
 Resolve = Callable[[str, NodeType], str | None]
@@ -79,6 +82,7 @@ def learn_run(
     *,
     resolve: Resolve | None = None,
     titles: Mapping[str, str] | None = None,
+    asked: Sequence[str] = (),
 ) -> Learned:
     """Return what a finished run teaches; empty when no step succeeded.
 
@@ -88,6 +92,7 @@ def learn_run(
         results: step id -> its newest result.
         resolve: finds the node a name means; without it findings teach nothing.
         titles: tool name -> its title for people.
+        asked: ids of the nodes that the question names.
     """
     run_id = episode.run_id or episode.id
     source = GraphSource(id=run_id, name=_name(run_id, episode.task), kind="run", at=episode.at, confidence=FOUND_ONCE)
@@ -108,6 +113,10 @@ def learn_run(
             about = [ids[name] for name in _data_of(node, plan, datasets)]
             for finding in results[node.id].findings[:_MOST_FINDINGS]:
                 _learn_finding(learned, finding, about, resolve)
+    for name, dataset in ids.items():
+        if datasets[name].type not in _BESIDE:
+            for entity in asked:
+                learned.edges.add(dataset, EdgeType.RELATED_TO, entity, "was asked about", FOUND_ONCE)
     learned.edges = _each_once(learned.edges)
     edges = learned.edges
     columns = [learned.nodes.ids, learned.nodes.names, edges.sources, edges.types, edges.targets, edges.relations]
@@ -216,11 +225,29 @@ def _learn_finding(learned: Learned, finding: Finding, about: list[str], resolve
             continue
         kinds = _ENTITY_COLUMNS.get(column, ())
         entity = next((found for kind in kinds if (found := resolve(value, kind)) is not None), None)
+        if entity is None and NodeType.GENE in kinds:
+            entity = _gene(learned, value.strip(), finding, resolve)
         if entity is not None:
             for dataset in about:
                 learned.edges.add(entity, EdgeType.ASSOCIATED_WITH, dataset, _in_short(finding), FOUND_ONCE)
         elif kinds and value not in learned.passed_over:
             learned.passed_over.append(value)
+
+
+def _gene(learned: Learned, text: str, finding: Finding, resolve: Resolve) -> str | None:
+    """Return the node of a human Ensembl id, added when the graph has none; None for any other text."""
+    if not is_ensembl_gene(text) or not text.startswith("ENSG"):
+        return None
+    bare = without_version(text)
+    xref = f"ENSEMBL:{bare}"
+    # Tools that know the symbol write `SYMBOL (id)`.
+    named = re.match(rf"(\S+) \({re.escape(text)}\)", finding.text)
+    symbol = named.group(1) if named else ""
+    found = resolve(xref, NodeType.GENE) or (resolve(symbol, NodeType.GENE) if symbol else None)
+    if found is None:
+        found = xref
+        learned.nodes.add(xref, NodeType.GENE, symbol or bare, [], [xref])
+    return found
 
 
 def _is_significant(finding: Finding) -> bool:

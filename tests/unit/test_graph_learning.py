@@ -94,7 +94,12 @@ def learn(**changes: Any) -> Learned:
     given: dict[str, Any] = {"episode": EPISODE, "plan": PLAN, "results": RESULTS, **changes}
     resolve = lambda name, kind: KNOWN.get((name, kind))  # noqa: E731
     return learn_run(
-        given["episode"], given["plan"], given["results"], resolve=resolve, titles={"de": "Differential expression"}
+        given["episode"],
+        given["plan"],
+        given["results"],
+        resolve=resolve,
+        titles={"de": "Differential expression"},
+        asked=given.get("asked", ()),
     )
 
 
@@ -133,6 +138,35 @@ def test_a_run_teaches_what_it_states() -> None:
     assert names[counts] == "counts"
     assert got.nodes.aliases[got.nodes.ids.index(f"dataset:{SAMPLES[:16]}")] == ["samples.csv"]
     assert "tool:volcano" not in names  # it failed
+
+
+def test_genes_by_ensembl_id_are_found_or_added_with_the_symbol_the_tool_gives() -> None:
+    def about(text: str, row: dict[str, Any]) -> Finding:
+        return finding(1, row, log2_fold_change=2.0, p_adj=1e-9).model_copy(update={"text": text})
+
+    found = [
+        about("SPARCL1 (ENSG00000152583.12) is higher in treated", {"feature": "ENSG00000152583.12"}),
+        about("TP53 (ENSG00000141510) is higher in treated", {"feature": "ENSG00000141510"}),
+        about("ENSG00000189221 is higher in treated", {"feature": "ENSG00000189221"}),
+        about("Trp53 (ENSMUSG00000059552) is higher", {"feature": "ENSMUSG00000059552"}),
+        about("gene_17 is higher in treated", {"feature": "gene_17"}),
+    ]
+    got = learn(results={"n2": RESULTS["n2"].model_copy(update={"findings": found, "artifacts": []})})
+    genes = [at for at, kind in enumerate(got.nodes.types) if kind is NodeType.GENE]
+    assert {got.nodes.ids[at]: got.nodes.names[at] for at in genes} == {
+        "ENSEMBL:ENSG00000152583": "SPARCL1",
+        "ENSEMBL:ENSG00000189221": "ENSG00000189221",
+    }
+    assert [list(got.nodes.xrefs[at]) for at in genes] == [["ENSEMBL:ENSG00000152583"], ["ENSEMBL:ENSG00000189221"]]
+    linked = [a for a, kind, _, _ in triples(got) if kind == "associated_with"]
+    assert linked == ["ENSEMBL:ENSG00000152583", "Gene::7157", "ENSEMBL:ENSG00000189221"]
+    assert got.passed_over == ["ENSMUSG00000059552", "gene_17"]
+
+
+def test_what_the_question_names_is_joined_to_the_measured_data() -> None:
+    got = learn(asked=["Compound::DB01234"])
+    joined = [(a, b) for a, kind, b, _ in triples(got) if kind == "related_to"]
+    assert joined == [(f"dataset:{COUNTS[:16]}", "Compound::DB01234")]  # not to the sample sheet, not to the gene sets
 
 
 def test_a_failed_step_and_an_unfinished_run_teach_nothing() -> None:

@@ -132,3 +132,13 @@ def test_what_is_imported_or_forgotten_counts_for_the_ranking_of_tools_at_once(o
     for line in lines:
         engine.memory.forget(str(line["id"]))
     assert success() == 0.0
+
+
+def test_the_biology_a_question_names_is_kept_with_its_episode(open_engine, growth_csv):
+    engine = open_engine()
+    question = "Is growth higher in treated than in control? The treated plants got dexamethasone."
+    run_id = engine.ask(question, [growth_csv], auto_approve=True)
+    assert engine.wait(run_id, 120).status == "succeeded"
+    assert "dexamethasone" in engine.memory.episodic.episodes()[0].entities
+    stated = {(edge.type.value, edge.target) for edge in engine.knowledge.taught(run_id).edges}
+    assert ("related_to", engine.knowledge.node("dexamethasone").id) in stated
