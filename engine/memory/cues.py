@@ -92,23 +92,21 @@ def understand(query: str, known: Known, *, tools: Sequence[str] = (), domains: 
     import numpy as np
 
     pieces = fp.pieces(query)[:MOST_PIECES]
-    text = " ".join(pieces)
-    hashes = np.array(fp.word_hashes(text), dtype=np.uint64)
+    of_pieces = [fp.word_hashes_of([piece]) for piece in pieces]
+    hashes = np.array([key for keys in of_pieces for key in keys], dtype=np.uint64)
     pairs = fp.mixed(hashes[:-1], hashes[1:]) if len(hashes) > 1 else hashes[:0]
     triples = fp.mixed(pairs[:-1], hashes[2:]) if len(hashes) > 2 else hashes[:0]
-    named = _names(pieces)
-    strong = identifiers(text)
-    entities = {name: entity_key(name) for name in [*named, *strong] if _may_be_entity(name)}
-    tool_keys = {name: tool_key(name) for name in [*tools, *_joined(named)] if name.strip()}
-    wanted = [*domains] or [name for name in named if len(name) > 3]
-    domain_keys = {domain_name(name): domain_key(name) for name in wanted if name.strip()}
+    strong = {piece: word for piece in pieces if (word := _identifier(piece))}
+    entities, tool_keys, domain_keys = _named(pieces, of_pieces, look_for_domains=not domains)
+    tool_keys |= {name: tool_key(name) for name in tools if name.strip()}
+    domain_keys |= {domain_name(name): domain_key(name) for name in domains if name.strip()}
     all_keys = [*entities.values(), *tool_keys.values(), *domain_keys.values()]
     remembered = {key for key, there in zip(all_keys, known(np.array(all_keys, dtype=np.uint64)), strict=True) if there}
     return Cues(
-        text=text,
-        unigrams=np.unique(hashes),
-        pairs=np.unique(pairs),
-        triples=np.unique(triples),
+        text=" ".join(pieces),
+        unigrams=_each_once(hashes),
+        pairs=_each_once(pairs),
+        triples=_each_once(triples),
         entities=_longest({name: key for name, key in entities.items() if key in remembered}),
         unknown=[name for name in strong if entity_key(name) not in remembered],
         identifiers={name: fp.word_hash(word) for name, word in strong.items()},
@@ -138,26 +136,48 @@ def _identifier(piece: str) -> str:
     return word[0] if named else ""
 
 
-def _names(pieces: Sequence[str]) -> list[str]:
-    """Return every run of up to `LONGEST_NAME` pieces, longest first, each once."""
-    runs = [
-        " ".join(pieces[start : start + size])
-        for size in range(LONGEST_NAME, 0, -1)
-        for start in range(len(pieces) - size + 1)
-    ]
-    return list(dict.fromkeys(runs))
+def _named(
+    pieces: Sequence[str], words: Sequence[Sequence[int]], *, look_for_domains: bool
+) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
+    """Return the entities, tools and domains that runs of up to `LONGEST_NAME` pieces may name, longest runs first.
+
+    Args:
+        pieces: the query.
+        words: for each piece the fingerprints of its words.
+        look_for_domains: otherwise no domains are returned.
+    """
+    entities: dict[str, int] = {}
+    tools: dict[str, int] = {}
+    domains: dict[str, int] = {}
+    plain = [fp.letters(piece) for piece in pieces]
+    joined = [piece.lower().replace("-", "_") for piece in pieces]
+    for size in range(LONGEST_NAME, 0, -1):
+        for start in range(len(pieces) - size + 1):
+            run = slice(start, start + size)
+            entity, tool = fp.trimmed("".join(plain[run])), "_".join(joined[run])
+            if fp.ever_named(entity, "entity") and any(words[run]):
+                name = " ".join(pieces[run])
+                if _may_be_entity(name):
+                    entities[name] = entity_key(name)
+            if fp.ever_named(tool, "tool"):
+                tools[tool] = tool_key(tool)
+            if look_for_domains:
+                domain = _DOMAIN_EDGE.sub("_", tool) if "__" in tool else tool
+                if len(tool) > 3 and fp.ever_named(domain, "domain"):
+                    domains[domain] = domain_key(domain)
+    return entities, tools, domains
 
 
 def _may_be_entity(name: str) -> bool:
-    """Refuse stop words, and short lower-case words that only look like a symbol (`ad`, `ft`)."""
-    if not fp.word_hashes(name):
-        return False
+    """Refuse short lower-case words that only look like a symbol (`ad`, `ft`)."""
     return len(name) > 3 or not name.isalpha() or any(letter.isupper() for letter in name)
 
 
-def _joined(names: Sequence[str]) -> list[str]:
-    """Return the names as tools are written: `mcts search` is `mcts_search`."""
-    return [name.lower().replace(" ", "_").replace("-", "_") for name in names]
+def _each_once(keys: np.ndarray) -> np.ndarray:
+    """Return keys in ascending order, each once: a few dozen of them, for which Python is quicker than NumPy."""
+    import numpy as np
+
+    return np.array(sorted(set(keys.tolist())), dtype=np.uint64)
 
 
 def _longest(entities: dict[str, int]) -> dict[str, int]:

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 V = TypeVar("V")
 
 MOST_REMEMBERED = 300_000
+_NAMED_MASK = (1 << 20) - 1
+_NAMED = bytearray(_NAMED_MASK + 1)
+"""A filter after Bloom (1970, doi 10.1145/362686.362692) with one hash: marks of the names that were fingerprinted."""
 BITS = 48
 MASK = (1 << BITS) - 1
 
@@ -90,8 +93,18 @@ def is_identifier(piece: str) -> bool:
 @lru_cache(maxsize=200_000)
 def normal_entity(name: str) -> str:
     """Return the form in which names of entities are compared: lower case, no hyphens, spaces or id version."""
-    plain = "".join(letter for letter in name.lower() if letter.isalnum() or letter in ".:_")
-    return _VERSION.sub("", _PROTEIN.sub("", plain))
+    return trimmed(letters(name))
+
+
+def letters(name: str) -> str:
+    """Return a name in lower case without hyphens, spaces and the like."""
+    lower = name.lower()
+    return lower if lower.isalnum() else "".join(letter for letter in lower if letter.isalnum() or letter in ".:_")
+
+
+def trimmed(plain: str) -> str:
+    """Return what `letters` made of a name without the prefix of a protein variant and the version of an id."""
+    return _VERSION.sub("", _PROTEIN.sub("", plain)) if "." in plain else plain
 
 
 def fingerprints(text: str) -> np.ndarray:
@@ -155,7 +168,18 @@ def word_hashes_of(raw: list[str]) -> list[int]:
 
 def name_hash(name: str, kind: str) -> int:
     """Return the fingerprint of a whole name; equal names of two kinds differ."""
-    return word_hash(f"{kind}\x1f{name}")
+    text = f"{kind}\x1f{name}"
+    _NAMED[hash(text) & _NAMED_MASK] = 1
+    return word_hash(text)
+
+
+def ever_named(name: str, kind: str) -> bool:
+    """Say whether `name_hash` may have been asked of this name before, in this process; never wrongly no.
+
+    A query has a hundred runs of words that might be a name, nearly all of which no episode has. This tells without
+    the cost of a fingerprint.
+    """
+    return bool(_NAMED[hash(f"{kind}\x1f{name}") & _NAMED_MASK])
 
 
 class Remembered(dict[str, V]):

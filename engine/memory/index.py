@@ -102,6 +102,7 @@ class EpisodeIndex:
         batch = {episode.id: episode for episode in episodes}
         for episode_id in batch:
             self.remove(episode_id)
+        self.nearest.prepare(len(self.episodes) + len(batch))
         rows = _Rows()
         for row, episode in enumerate(batch.values(), len(self.episodes)):
             rows.read(row, episode)
@@ -167,7 +168,7 @@ class EpisodeIndex:
 
     def known(self, keys: np.ndarray) -> list[bool]:
         """Say for each key whether any row has a name with it."""
-        return (self.names.counts(keys) > 0).tolist()
+        return (self.names.find(keys).counts > 0).tolist()
 
     def _extend(self, first: int, words: Sequence[int], episodes: Sequence[Episode]) -> None:
         import numpy as np

@@ -102,3 +102,17 @@ def test_entities_are_compared_without_case_hyphens_and_spaces() -> None:
     assert fp.is_identifier("EGFR")
     assert not fp.is_identifier("Cluster")
     assert not fp.is_identifier("12,000")
+
+
+@given(st.lists(TEXTS, min_size=1, max_size=4))
+def test_the_form_of_a_name_can_be_put_together_from_its_pieces(parts: list[str]) -> None:
+    pieces = [piece for part in parts for piece in fp.pieces(part)]
+    assert fp.trimmed("".join(fp.letters(piece) for piece in pieces)) == fp.normal_entity(" ".join(pieces))
+
+
+def test_a_name_once_fingerprinted_is_never_called_new() -> None:
+    for number in range(1_000):
+        fp.name_hash(f"some name {number}", "entity")
+    assert all(fp.ever_named(f"some name {number}", "entity") for number in range(1_000))
+    others = sum(fp.ever_named(f"another {number}", "domain") for number in range(1_000))
+    assert others < 500, "most of what nobody named is told apart"
