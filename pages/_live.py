@@ -20,9 +20,13 @@ if TYPE_CHECKING:
 POLL_SECONDS = 0.5
 
 
-def is_working(engine: Engine, record: RunRecord) -> bool:
-    """Say whether the engine waits for or works on this run right now."""
-    return record.run_id in engine.active()
+def is_working(engine: Engine, run_id: str) -> bool:
+    """Say whether the engine waits for or works on this run right now.
+
+    Ask once for a page, and before reading what it shows of the run. The other way round a run that ends in between
+    would be drawn as it was, with nothing to draw it again.
+    """
+    return run_id in engine.active()
 
 
 def activity_of(engine: Engine, run_id: str) -> Activity:
@@ -32,9 +36,9 @@ def activity_of(engine: Engine, run_id: str) -> Activity:
     return activity.read(engine.events(run_id, after=activity.last_seq))
 
 
-def follow(engine: Engine, record: RunRecord) -> None:
-    """Show a run's activity, live while it works; the whole page is drawn again when it ends."""
-    if is_working(engine, record):
+def follow(engine: Engine, record: RunRecord, *, working: bool) -> None:
+    """Show a run's activity, live if it was at work; the whole page is drawn again when it ends."""
+    if working:
         st.fragment(_live, run_every=POLL_SECONDS)(engine, record.run_id)
         return
     activity = activity_of(engine, record.run_id)
@@ -44,8 +48,7 @@ def follow(engine: Engine, record: RunRecord) -> None:
 
 
 def _live(engine: Engine, run_id: str) -> None:
-    record = engine.record(run_id)
-    if not is_working(engine, record):
+    if not is_working(engine, run_id):
         st.rerun()
     activity = activity_of(engine, run_id)
     if activity.total:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages._live import is_working, resume_button, stop_button
+from pages._live import resume_button, stop_button
 from pages._words import STATES, duration, plain, seconds_between, shortened, state, when
 
 if TYPE_CHECKING:
@@ -81,9 +81,9 @@ def draw_badge(record: RunRecord) -> None:
     st.badge(shown.label, icon=shown.icon, color=shown.color)  # type: ignore[arg-type]
 
 
-def draw_state(engine: Engine, record: RunRecord, *, key: str) -> None:
+def draw_state(engine: Engine, record: RunRecord, *, working: bool, key: str) -> None:
     """Draw a run's state and the button that stops it or lets it go on."""
-    if is_working(engine, record):
+    if working:
         stop_button(engine, record, key=key)
         return
     draw_badge(record)

@@ -196,13 +196,14 @@ def _past(engine: Engine) -> None:
 
 
 def _conversation(engine: Engine, run_id: str) -> None:
+    working = is_working(engine, run_id)
     view = engine.view(run_id)
     _bar(run_id)
     with st.chat_message("user", avatar=":material/person:"):
         st.markdown(plain(view.record.question))
         _files(view)
     with st.chat_message("assistant", avatar=":material/biotech:"):
-        _reply(engine, view)
+        _reply(engine, view, working=working)
     if _attached():
         names = ", ".join(Path(path).name for path in _attached())
         st.caption(f":material/attach_file: {plain(names)} will go with your next question.")
@@ -236,13 +237,13 @@ def _files(view: RunView) -> None:
             draw_card(profile, key=f"asked_{number}")
 
 
-def _reply(engine: Engine, view: RunView) -> None:
+def _reply(engine: Engine, view: RunView, *, working: bool) -> None:
     record = view.record
     with st.container(horizontal=True, vertical_alignment="center"):
         _route_chip(view)
-        draw_state(engine, record, key="ask")
-    follow(engine, record)
-    if is_working(engine, record):
+        draw_state(engine, record, working=working, key="ask")
+    follow(engine, record, working=working)
+    if working:
         return
     if record.status == "awaiting_approval" and view.plan is not None:
         _proposal(engine, view)

@@ -51,22 +51,23 @@ def _one(engine: Engine, run_id: str) -> None:
         st.page_link("pages/ask.py", label="Open in Ask", icon=":material/forum:", query_params=link)
         st.page_link("pages/provenance.py", label="Provenance", icon=":material/fact_check:", query_params=link)
         st.space("stretch")
+        working = is_working(engine, run_id)
         view = engine.view(run_id)
-        draw_state(engine, view.record, key="plan_run")
+        draw_state(engine, view.record, working=working, key="plan_run")
     draw_question(view.record)
     if view.record.error:
         show_message(view.record.error, activity_of(engine, run_id).advice)
     if view.plan is None:
-        follow(engine, view.record)
-        if not is_working(engine, view.record):
+        follow(engine, view.record, working=working)
+        if not working:
             st.caption("This run has no plan.")
     elif view.record.status == "awaiting_approval":
         _edit(engine, view)
-    elif is_working(engine, view.record):
-        st.fragment(_watch, run_every=POLL_SECONDS)(engine, run_id)
+    elif working:
+        st.fragment(_watch, run_every=POLL_SECONDS)(engine, run_id, live=True)
     else:
         _actions(engine, view)
-        st.fragment(_watch)(engine, run_id)
+        st.fragment(_watch)(engine, run_id, live=False)
         draw_versions(engine, view)
 
 
@@ -81,15 +82,14 @@ def _edit(engine: Engine, view: RunView) -> None:
     draw_versions(engine, view)
 
 
-def _watch(engine: Engine, run_id: str) -> None:
-    """Draw graph and chosen step; while the run works this is drawn again and again."""
+def _watch(engine: Engine, run_id: str, *, live: bool) -> None:
+    """Draw graph and chosen step; while the run works this is drawn again and again, then once the whole page."""
+    working = is_working(engine, run_id)
+    if live and not working:
+        st.rerun()
     view = engine.view(run_id)
     assert view.plan is not None
     activity = activity_of(engine, run_id)
-    working = is_working(engine, view.record)
-    if st.session_state.pop(f"watched_{run_id}", False) and not working:
-        st.rerun()
-    st.session_state[f"watched_{run_id}"] = working
     statuses = {node_id: result.status for node_id, result in view.results.items()}
     if working:
         statuses |= activity.statuses()

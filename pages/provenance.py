@@ -31,20 +31,22 @@ def draw(engine: Engine) -> None:
         st.caption("Every run leaves a record here: its data, code, settings, versions and results, each with a hash.")
         st.page_link("pages/ask.py", label="Ask the first question", icon=":material/forum:")
         return
-    record = _choose(engine, records)
-    view = engine.view(record.run_id)
+    run_id = _choose(engine, records).run_id
+    working = is_working(engine, run_id)
+    view = engine.view(run_id)
+    record = view.record
     with st.container(horizontal=True, vertical_alignment="center", key="provenance_bar"):
         draw_badge(record)
         if view.plan is not None:
             _verify_button(engine, record)
-        if view.plan is not None and not is_working(engine, record):
+        if view.plan is not None and not working:
             draw_download_menu(engine, record.run_id, EXPORTS, key="provenance")
         link = {RUN: record.run_id}
         st.page_link("pages/plan_run.py", label="Open in Plan & Run", icon=":material/account_tree:", query_params=link)
     if view.plan is None:
         st.caption(plain(f"This run has no plan, so nothing was computed. {record.error}"))
         return
-    if is_working(engine, record):
+    if working:
         st.caption("This run is still at work; what is shown is what it has done so far.")
     _verified(record)
     lineage, ran, steps, compare = st.tabs(["Lineage", "What ran", "Steps", "Compare"], key="provenance_tabs")

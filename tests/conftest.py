@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,6 +10,15 @@ from typing import Any
 
 import pytest
 from growth_data import write_growth
+from hypothesis import HealthCheck, settings
+
+# An example that takes long says something of the machine, not of what is tested. Where the tests judge a change, they
+# try the same examples each time, so that only the change can make them fail; elsewhere they look for new ones.
+settings.register_profile("searching", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "judging", settings.get_profile("searching"), derandomize=True, database=None, print_blob=True
+)
+settings.load_profile("judging" if os.environ.get("CI") else "searching")
 
 _LOCAL = ("127.", "::1", "localhost", "0.0.0.0")
 
@@ -34,8 +44,6 @@ def _no_network() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the settings of whoever runs the tests out of them."""
-    import os
-
     for name in [name for name in os.environ if name.startswith("BIODESK_")]:
         monkeypatch.delenv(name)
 

@@ -1,15 +1,24 @@
-"""A real Chromium against a real server: one server with a fresh workspace for all tests of this folder."""
+"""A real Chromium against a real server: one of each, with a fresh workspace, for the tests of a module.
+
+They end with the module. Browser and server take memory and a processor that the tests after them need, and the
+browser's driver leaves a running event loop behind in the thread of the tests for as long as it lives.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
-from served_app import FLAGS, ROOT, find_chromium, serving
+from served_app import FLAGS, ROOT, SLOW, find_chromium, serving
+
+LOADING = "Failed to fetch dynamically imported module"
+"""What a page says that is left while it still loads a part of itself; nothing is wrong with it then."""
 
 
-@pytest.fixture(scope="session")
-def chromium(tmp_path_factory):
+@pytest.fixture(scope="module")
+def chromium():
     path = find_chromium()
     if not path:
         message = "No Chromium was found; install one or set BIODESK_CHROMIUM to its path."
@@ -17,34 +26,59 @@ def chromium(tmp_path_factory):
             pytest.fail(message)
         pytest.skip(message)
     sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    # The usual five seconds are enough for this machine, not for every machine.
+    sync_api.expect.set_options(timeout=SLOW)
     with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS, timeout=SLOW)
         yield browser
         browser.close()
 
 
-@pytest.fixture(scope="session")
-def app_address(tmp_path_factory):
+@pytest.fixture(scope="module")
+def switch(tmp_path_factory) -> Path:
+    """A file that does not exist; while it does, it names the steps that the app holds."""
+    return tmp_path_factory.mktemp("switch") / "held"
+
+
+@pytest.fixture(scope="module")
+def app_address(tmp_path_factory, switch):
     workspace = tmp_path_factory.mktemp("browser") / "workspace"
-    with serving(ROOT / "app.py", ROOT, BIODESK_WORKSPACE=str(workspace)) as address:
+    with serving(ROOT / "app.py", ROOT, switch=switch, BIODESK_WORKSPACE=str(workspace)) as address:
         yield address
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """Remember that a test failed, for the fixture that then says what was on the screen."""
+    report = yield
+    if call.when == "call" and report.failed:
+        item.stash[FAILED] = True
+    return report
+
+
+FAILED = pytest.StashKey[bool]()
+
+
 @pytest.fixture
-def open_page(chromium):
+def open_page(chromium, request) -> Callable:
     """Return a function that opens an address in a new, empty browser profile of 1280x800."""
-    contexts, failures = [], []
+    contexts, pages, failures = [], [], []
 
     def open_address(address: str, *, scheme: str = "light"):
         context = chromium.new_context(viewport={"width": 1280, "height": 800}, color_scheme=scheme)
         contexts.append(context)
+        context.set_default_timeout(SLOW)
         page = context.new_page()
-        page.set_default_timeout(30_000)
+        pages.append(page)
         page.on("pageerror", lambda error: failures.append(str(error)))
         page.goto(address)
         return page
 
     yield open_address
+    found = [text for text in failures if LOADING not in text]  # before closing, which breaks off what still loads
+    if request.node.stash.get(FAILED, False):
+        for page in pages:
+            print(f"==== on the screen at {page.url} ====\n{page.locator('body').inner_text(timeout=5000)}")
     for context in contexts:
         context.close()
-    assert not failures, f"scripts of the page failed: {failures}"
+    assert not found, f"scripts of the page failed: {found}"

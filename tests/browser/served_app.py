@@ -4,23 +4,34 @@ from __future__ import annotations
 
 import contextlib
 import os
+import random
 import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
+
+import psutil
 
 ROOT = Path(__file__).resolve().parents[2]
 FLAGS = [
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-dev-shm-usage",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+
+SLOW = 180_000
+"""Milliseconds to wait for what should take two seconds: only an app that stands still takes this long."""
+PORTS = range(20_000, 30_000)
+"""Below the ports that systems hand out for outgoing connections, which the browser makes all the time."""
+ATTEMPTS = 5
 
 
 def find_chromium() -> str:
@@ -30,36 +41,76 @@ def find_chromium() -> str:
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """Return a port nobody listens on now; whoever starts a server on it must be ready to find it taken."""
+    chance = random.SystemRandom()
+    for _ in range(1000):
+        port = chance.choice(PORTS)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    message = f"None of 1000 ports tried between {PORTS.start} and {PORTS.stop} is free."
+    raise OSError(message)
 
 
 @contextlib.contextmanager
-def serving(script: Path, cwd: Path, **environment: str) -> Iterator[str]:
-    """Run a Streamlit app on a free port and give its address."""
-    port = free_port()
-    command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.port", str(port)]
-    command += ["--server.headless", "true", "--browser.gatherUsageStats", "false"]
-    server = subprocess.Popen(
-        command, cwd=cwd, env={**os.environ, **environment}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    address = f"http://127.0.0.1:{port}"
-    try:
-        deadline = time.monotonic() + 60
-        while True:
-            try:
-                with urllib.request.urlopen(f"{address}/_stcore/health", timeout=2):
-                    break
-            except (urllib.error.URLError, OSError):
-                assert server.poll() is None, "the server ended while it started"
-                assert time.monotonic() < deadline, "the server did not start within a minute"
-                time.sleep(0.1)
-        yield address
-    finally:
-        server.send_signal(signal.SIGINT)
+def serving(script: Path, cwd: Path, *, switch: Path | None = None, **environment: str) -> Iterator[str]:
+    """Run a Streamlit app on a free port and give its address.
+
+    Args:
+        script: the app.
+        cwd: the folder it runs in.
+        switch: a file that, while it exists, names the steps to be held; see `held_steps`.
+        environment: variables set for the server alone.
+    """
+    start = [str(ROOT / "tests" / "held_steps.py"), str(switch), "streamlit"] if switch else ["-m", "streamlit"]
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("BIODESK_")}
+    variables = {**kept, "PYTHONPATH": str(ROOT), **environment}
+    with tempfile.TemporaryFile() as log:
+        server, port = _started([sys.executable, *start, "run", str(script)], cwd, variables, log)
         try:
-            server.wait(timeout=15)
-        except subprocess.TimeoutExpired:
-            server.kill()
-            server.wait()
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            _stop(server)
+
+
+def _started(command: list[str], cwd: Path, variables: dict[str, str], log: IO[bytes]) -> tuple[subprocess.Popen, int]:
+    """Start the server and return it with its port, once it listens; on another port when one was taken meanwhile."""
+    for _ in range(ATTEMPTS):
+        port = free_port()
+        options = ["--server.port", str(port), "--server.address", "127.0.0.1", "--server.headless", "true"]
+        options += ["--browser.gatherUsageStats", "false", "--server.fileWatcherType", "none"]
+        server = subprocess.Popen([*command, *options], cwd=cwd, env=variables, stdout=log, stderr=log)
+        deadline = time.monotonic() + SLOW / 1000
+        while server.poll() is None:
+            if _listens(server, port) and _healthy(port):
+                return server, port
+            if time.monotonic() > deadline:
+                _stop(server)
+                break
+            time.sleep(0.05)
+    log.seek(0)
+    message = f"The app did not start in {ATTEMPTS} attempts. It said:\n{log.read().decode(errors='replace')[-4000:]}"
+    raise AssertionError(message)
+
+
+def _listens(server: subprocess.Popen, port: int) -> bool:
+    """Say whether it is this server, and no other program, that answers at the port."""
+    with contextlib.suppress(psutil.Error):
+        found = psutil.Process(server.pid).net_connections(kind="tcp")
+        return any(c.status == psutil.CONN_LISTEN and c.laddr.port == port for c in found)
+    return False
+
+
+def _healthy(port: int) -> bool:
+    with contextlib.suppress(urllib.error.URLError, OSError):
+        return urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=10).status == 200
+    return False
+
+
+def _stop(server: subprocess.Popen) -> None:
+    server.send_signal(signal.SIGINT)
+    try:
+        server.wait(timeout=30)
+    except subprocess.TimeoutExpired:
+        server.kill()
+        server.wait()

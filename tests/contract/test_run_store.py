@@ -366,7 +366,7 @@ def test_eight_threads_reading_and_writing_get_only_right_answers(store: RunStor
 
     with ThreadPoolExecutor(8) as pool:
         for done in [pool.submit(work, number) for number in range(8)]:
-            done.result(timeout=50)
+            done.result(timeout=300)
     shared = store.events("shared")
     assert [e.seq for e in shared] == list(range(1, 8 * rounds + 1))
     assert sorted(e.message for e in shared) == sorted(str(n) for n in range(8) for _ in range(rounds))

@@ -322,7 +322,7 @@ def test_two_runs_at_once_do_not_mix(engine, tmp_path):
 GROWTH = "Is growth higher in treated than in control?"
 
 
-def until(condition, seconds: float = 30.0) -> None:
+def until(condition, seconds: float = 120.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "It did not happen in time."
@@ -344,7 +344,8 @@ def test_a_run_can_be_resumed_the_moment_it_is_cancelled(engine, growth_csv):
     assert finish(engine, run_id).status == "succeeded"
 
 
-def test_parameters_set_with_the_question_survive_an_interruption(open_engine, growth_csv):
+def test_parameters_set_with_the_question_survive_an_interruption(open_engine, growth_csv, held):
+    held.write_text("n1")  # the first run is at work until it is cancelled, so the second one waits
     engine = open_engine(parallel_runs=1)
     first = engine.run_plan(table_plan(growth_csv))
     waiting = engine.ask(GROWTH, [growth_csv], changes={"n1.test": "welch_t"})
@@ -357,7 +358,8 @@ def test_parameters_set_with_the_question_survive_an_interruption(open_engine, g
     assert engine.view(waiting).plan.node("n1").params["test"] == "welch_t"
 
 
-def test_a_full_queue_refuses_with_the_limit_and_the_run_can_be_resumed_later(open_engine, growth_csv):
+def test_a_full_queue_refuses_with_the_limit_and_the_run_can_be_resumed_later(open_engine, growth_csv, held):
+    held.write_text("n1")  # the first run is at work until it is cancelled, so the second one waits
     engine = open_engine(parallel_runs=1, queue_size=1)
     runs = [engine.run_plan(table_plan(growth_csv))]
     until(lambda: engine.record(runs[0]).status == "running")

@@ -362,7 +362,7 @@ def test_very_many_new_episodes_are_recalled_by_words_while_their_vectors_are_ma
     assert found.episodes[0].episode.id == "e4"
     assert any("being made" in note for note in found.notes)
     going.set()
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while any("being made" in note for note in memory.recall("docking of ligand4").notes):
         assert time.monotonic() < deadline
         time.sleep(0.05)

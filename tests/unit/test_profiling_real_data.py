@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
@@ -22,9 +21,7 @@ def best(profile: Profile) -> str | None:
 
 def test_airway_counts_are_raw_counts_of_eight_samples() -> None:
     path = DATA / "airway" / "airway_rawcounts.csv"
-    started = time.perf_counter()
     profile = profile_file(path)
-    assert time.perf_counter() - started < 3  # about 0.2 s on an idle machine
     assert profile.summary == "64,102 genes x 8 samples of raw counts (Ensembl human gene ids)"
     assert profile.warnings == []
     assert profile.best is not None

@@ -120,7 +120,7 @@ def test_after_a_cancellation_no_node_starts(graph, data):
 
 
 def test_ready_nodes_beyond_the_number_of_workers_do_not_start_after_a_cancellation():
-    cancel, both, started = CancelSource(), threading.Barrier(2, timeout=10), []
+    cancel, both, started = CancelSource(), threading.Barrier(2, timeout=60), []
 
     def work(node: str) -> bool:
         started.append(node)
@@ -137,7 +137,7 @@ def test_a_node_starts_while_a_slow_node_of_an_earlier_level_still_runs():
 
     def work(node: str) -> bool:
         if node == "slow":
-            return third_started.wait(10)  # ends only once the node two levels below has started
+            return third_started.wait(60)  # ends only once the node two levels below has started
         if node == "third":
             third_started.set()
         return True
@@ -169,7 +169,7 @@ def test_an_error_is_raised_after_the_running_nodes_ended_and_nothing_new_starts
         if node == "bad":
             threading.Timer(0.1, release.set).start()
             raise OSError("disk")
-        release.wait(10)
+        release.wait(60)
         ended.append(node)
         return True
 

@@ -36,7 +36,7 @@ NO_ROOM = "There is no room left on the disk"
 
 def python(code: str, *arguments: object, **more) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", code, *map(str, arguments)]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False, **more)
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False, **more)
 
 
 @pytest.fixture
