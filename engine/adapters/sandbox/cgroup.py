@@ -16,6 +16,8 @@ import time
 from pathlib import Path
 
 CONTROLLERS = ("memory", "pids")
+PATIENCE = 10.0
+"""Seconds that a group's killed processes get to disappear; on an idle machine it takes a few milliseconds."""
 
 
 class ControlGroup:
@@ -104,12 +106,8 @@ class ControlGroups:
 
     def close(self) -> None:
         """Delete all that was retired; waits a moment for the last processes."""
-        for _ in range(100):
-            with self._lock:
-                self._retired = [old for old in self._retired if not old.remove()]
-                if not self._retired:
-                    return
-            time.sleep(0.01)
+        with self._lock:
+            self._retired = [old for old in self._retired if not _removed(old)]
 
 
 def _writable_homes() -> dict[str, Path] | None:
@@ -132,11 +130,19 @@ def _writable_homes() -> dict[str, Path] | None:
         finally:
             if child:
                 _end_child(*child)
-            for _ in range(20):
-                if trial.remove():
-                    break
-                time.sleep(0.002)
+            _removed(trial)
     return None
+
+
+def _removed(group: ControlGroup) -> bool:
+    """Delete a group whose processes were ended, waiting for the last of them; say whether it is deleted."""
+    pause, until = 0.001, time.monotonic() + PATIENCE
+    while not group.remove():
+        if time.monotonic() > until:
+            return False
+        time.sleep(pause)
+        pause = min(2 * pause, 0.1)
+    return True
 
 
 def _sleeping_child() -> tuple[int, int]:
