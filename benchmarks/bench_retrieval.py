@@ -10,6 +10,7 @@ takes about a minute.
 from __future__ import annotations
 
 import random
+import re
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -42,6 +43,8 @@ from engine.retrieval.index import ToolIndex, entry_text, method_texts  # noqa: 
 
 TOOLS = 20_000
 GOAL = 1.2
+ROUGH = Path(__file__).with_name("retrieval_rough.tsv")
+OFF_TOPIC = Path(__file__).with_name("retrieval_off_topic.txt")
 Ranker = Callable[[str], Sequence[int]]
 
 
@@ -108,6 +111,28 @@ def ratios(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return found
 
 
+def understanding(retriever: HybridRetriever) -> list[dict[str, Any]]:
+    """Return how badly written questions are understood, and how many questions of no sense are told apart.
+
+    `retrieval_rough.tsv` holds typing errors, other languages, abbreviations, formats and letters, each with a pattern
+    of names of which one should be among the first five; `retrieval_off_topic.txt` what no tool has to do with. The
+    floors of `engine.retrieval.evidence` were set with its first fifty lines.
+    """
+    lines = [line.split("\t") for line in ROUGH.read_text(encoding="utf-8").splitlines()]
+    hits = [
+        any(re.search(wanted, tool.name, re.IGNORECASE) for tool in retriever.search(query, top=5).tools)
+        for query, wanted in lines
+    ]
+    strange = OFF_TOPIC.read_text(encoding="utf-8").splitlines()
+    told = [retriever.search(query).match != "good" for query in strange]
+    wrongly = [retriever.search(line.split("\t")[0]).match != "good" for line in TASKS.read_text("utf-8").splitlines()]
+    return [
+        target("badly written questions without a fitting tool in the first five", 1 - float(np.mean(hits)), 0.1),
+        target("questions of no sense taken for a good match, held out", 1 - float(np.mean(told[50:])), 0.1),
+        target("tasks of users said to match weakly", float(np.mean(wrongly)), 0.05),
+    ]
+
+
 def padded(entries: list[CatalogueEntry], vectors: np.ndarray) -> tuple[list[CatalogueEntry], np.ndarray]:
     """Return `TOOLS` tools: the real ones and copies with shuffled words and slightly turned vectors."""
     draw, noise = random.Random(1), np.random.default_rng(1)
@@ -165,12 +190,16 @@ def main() -> None:
         embedder, width = None, 384
         notes.append(f"The embedding model is missing ({err.message}): words and links only.")
     rows: list[dict[str, Any]] = []
+    told: list[dict[str, Any]] = []
     if DATA.is_dir():
         labelled = labelled_entries()
         entries = [without_labels(entry) for entry in labelled]
         vectors = embedder.embed([entry_text(entry) for entry in entries]) if embedder is not None else None
         print(f"{'':60}{'R@15':>8}{'nDCG':>8}{'suite R':>8}{'nDCG':>8}")
         rows = quality(entries, questions(labelled), rankers(entries, embedder, vectors))
+        if embedder is not None and vectors is not None:
+            index = ToolIndex.build(entries, vectors, embedder.embed(method_texts()))
+            told = understanding(HybridRetriever(index, embed_query=lambda query: embedder.embed([query])[0]))
     else:
         notes.append(f"{DATA} is not there: quality was not measured, and the times are for made-up descriptions.")
         entries = [CatalogueEntry(name=f"tool_{row}", description=text) for row, text in enumerate(method_texts())]
@@ -186,6 +215,7 @@ def main() -> None:
         target("search with the query's embedding, p50", p50["search 50"] + p50["embed 50"], 20, unit=" ms"),
         target("expansion, p50", p50["expand 200"], 10, unit=" ms"),
         *(ratios(rows) if embedder is not None else []),
+        *told,
     ]
     report("retrieval", table, goals, notes, quality=rows, tools=TOOLS)
 

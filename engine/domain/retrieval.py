@@ -101,5 +101,13 @@ class ToolSearch(Value):
     """With `explain`: everything that entered any stage, in the order of its last stage's score."""
     method: str = "hybrid"
     """`hybrid` or `lexical` (no vectors), with `+model` when a model reranked."""
+    match: Literal["good", "weak", "none"] = "good"
+    """How well the best tools fit at all; scores compare tools with each other only. `weak`: the nearest there is, but
+    not near; `none`: nothing has to do with the question."""
+    evidence: dict[str, float] = {}
+    """What `match` goes by: `nearest` and `nearest_method` (cosines; absent without vectors), `share_of_words` (of the
+    question, by rarity, that the best tool by words has)."""
+    weights: dict[str, float] = {}
+    """With `explain`: what each part of a score counts; `text.x` counts within the part `text`."""
     notes: list[str] = []
     """What the user should know, e.g. that vectors are missing and why."""

@@ -8,6 +8,7 @@ best), few links at any node, and at most about one tool in twenty is passed on.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -30,6 +31,10 @@ SHARE = 0.05
 """Of all tools, how many may enter here."""
 SURE_METHOD = 0.35
 """How certain a method must be for its prerequisites to be brought in."""
+SURE_CLAIM = 0.6
+"""How certain a method must be for its prerequisites to take places of the answer."""
+CLAIMS = 3
+"""One of how many prerequisites may do so."""
 NEARLY = 0.7
 """Share of the best method's weight from which on a second one's prerequisites are brought in too."""
 _STRONG = frozenset({"requires_tool", "used_with", "produces_for", "knowledge"})
@@ -56,6 +61,9 @@ class Expansion:
     """Every tool reached, candidates too: best path by row."""
     prerequisites: dict[int, str] = field(default_factory=dict)
     """Row -> why, for tools that usually come before what is asked for, most important first."""
+    claims: list[int] = field(default_factory=list)
+    """Those of them that may take a place of the answer though others fit better: the first third, and only where
+    the method is certain."""
     visited: int = 0
     """Links looked at."""
 
@@ -102,7 +110,8 @@ def expand(
     others.sort(key=lambda hit: (-hit.score, hit.row))
     first = [reached[row] for row in prerequisites if row not in known]
     added = [*first, *others[: max(0, limit - len(first))]]
-    return Expansion(added=added, support=reached, prerequisites=prerequisites, visited=visited)
+    claims = _claims(index, found, prerequisites)
+    return Expansion(added=added, support=reached, prerequisites=prerequisites, claims=claims, visited=visited)
 
 
 def _links(
@@ -212,3 +221,12 @@ def _prerequisites(
         if link.kind == "requires_tool" and link.row in reached:
             wanted.setdefault(link.row, reached[link.row].because_of)
     return wanted
+
+
+def _claims(index: ToolIndex, found: Candidates, prerequisites: dict[int, str]) -> list[int]:
+    """Return the prerequisites that may take a place of the answer, most important first."""
+    best = int(found.rows[0]) if len(found.rows) else -1
+    required = {link.row for link in index.graph.stated(best) if link.kind == "requires_tool"} if best >= 0 else set()
+    sure = bool(found.methods) and found.methods[0].weight >= SURE_CLAIM
+    claims = [row for row in prerequisites if sure or row in required]
+    return claims[: math.ceil(len(claims) / CLAIMS)]

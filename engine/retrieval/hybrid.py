@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection, Sequence
 from time import perf_counter
+from typing import Literal
 
 import numpy as np
 
@@ -12,18 +13,22 @@ from engine.domain.retrieval import RetrievedTool, SearchStages, ToolSearch
 from engine.errors import ModelUnavailable, StorageError
 from engine.knowledge.view import GraphView
 from engine.ports import ChatModel
+from engine.retrieval.evidence import NOTHING, WEAK
 from engine.retrieval.expand import Expansion, expand
 from engine.retrieval.index import ToolIndex, method_texts
 from engine.retrieval.reasons import why, written_words
-from engine.retrieval.rerank import Ranked, order_by_model, rank, seat
-from engine.retrieval.search import Candidates, search
+from engine.retrieval.rerank import SHARES, Ranked, order_by_model, rank, seat
+from engine.retrieval.search import WEIGHTS, Candidates, search
 from engine.retrieval.usage import UsageHistory
+from engine.retrieval.vocabulary import read
 from engine.retrieval.words import name_key
 
 LONGEST_QUERY = 4000
 """Characters of a question that are read."""
 SELECTIVE = 0.25
 """Share of all tools that a search may let through: one that passes everything on selects nothing."""
+_BESIDE_NAMED = 0.75
+"""What the others' scores count when the question is a tool's name."""
 _NO_VECTORS = "Vectors are not available, so tools were searched by words and links only."
 
 
@@ -100,12 +105,16 @@ class HybridRetriever:
         if len(asked) > LONGEST_QUERY:
             asked = asked[:LONGEST_QUERY]
             notes.append(f"Only the first {LONGEST_QUERY:,} characters of the question were read.")
-        vector, embed_seconds = self._vector(asked, notes)
+        reading = read(asked, self._index.speller.known)
+        vector, embed_seconds = self._vector(reading.spoken, notes)
         count = min(candidates, max(top, 50 if len(self._index) > 200 else 0, int(SELECTIVE * len(self._index))))
-        found = search(self._index, asked, count=count, vector=vector)
+        found = search(self._index, reading.text, count=count, vector=vector, extra=reading.extra)
         self._put_named_first(asked, found)
         notes += found.notes
+        found.corrected = {**reading.read_as, **found.corrected}
         notes += [f"`{word}` was read as `{taken}`." for word, taken in found.corrected.items()]
+        match = _match(found)
+        notes += [WEAK] if match == "weak" else []
         searched = perf_counter()
         expansion = Expansion([], {})
         if len(found.rows):
@@ -146,6 +155,9 @@ class HybridRetriever:
             if explain
             else [],
             method=method,
+            match=match,
+            evidence=found.evidence.figures() if found.evidence is not None else {},
+            weights=_weights(found) if explain else {},
             notes=list(dict.fromkeys(notes)),
         )
 
@@ -179,10 +191,13 @@ class HybridRetriever:
         named = self._index.by_key.get(name_key(query), []) if len(query) <= 80 else []
         if not named:
             return
+        # Links and the user's data must not lift another tool above the one that was named.
+        found.score *= _BESIDE_NAMED
         found.score[named] = 1.0
         others = [row for row in found.rows.tolist() if row not in named]
         found.rows = np.array([*named, *others], dtype=np.int64)
-        found.notes[:] = [note for note in found.notes if not note.startswith("No tool")]
+        found.named = True
+        found.notes[:] = [note for note in found.notes if note != NOTHING]
 
     def _tool(
         self, tool: Ranked, found: Candidates, written: dict[str, str], scale: float, data_types: Collection[str]
@@ -201,3 +216,19 @@ class HybridRetriever:
             because_of=tool.because_of,
             parts={name: round(value, 4) for name, value in tool.parts.items()},
         )
+
+
+def _match(found: Candidates) -> Literal["good", "weak", "none"]:
+    """Say how well the best tools fit the question at all."""
+    if not len(found.rows):
+        return "none"
+    return "weak" if found.evidence is not None and found.evidence.weak and not found.named else "good"
+
+
+def _weights(found: Candidates) -> dict[str, float]:
+    """Return what each part of a score counts: the shares of the sum, and within `text` those of its parts."""
+    lexical = 1.0
+    if found.semantic is not None:
+        lexical = WEIGHTS.lexical_short if len(found.words) <= WEIGHTS.short else WEIGHTS.lexical
+    within = {"lexical": lexical, "semantic": 1 - lexical, "method": WEIGHTS.program}
+    return {**SHARES, **{f"text.{part}": round(share, 4) for part, share in within.items()}}

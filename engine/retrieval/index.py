@@ -102,6 +102,7 @@ class ToolIndex:
         self.vectors = vectors
         self.methods = methods
         self._tool_for: dict[str, int | None] = {}
+        self._suite_words: dict[str, frozenset[str]] = {}
         self.rows: dict[str, int] = {entry.name: row for row, entry in enumerate(entries)}
 
     @classmethod
@@ -184,6 +185,13 @@ class ToolIndex:
             if scores[place] >= _SAME_OPERATION:
                 matches.setdefault(place, []).append((-float(scores[place]), row))
         return {place: [row for _, row in sorted(found)] for place, found in matches.items()}
+
+    def suite_words(self, row: int) -> frozenset[str]:
+        """Return the words of the name of a tool's suite."""
+        suite = self.entries[row].suite
+        if suite not in self._suite_words:
+            self._suite_words[suite] = frozenset([*words(_SEPARATORS.sub(" ", suite)), name_key(suite)])
+        return self._suite_words[suite]
 
     def tools_of(self, place: int) -> np.ndarray:
         """Return the rows of the tools known for a method: named after one of its programs, or built in for it."""

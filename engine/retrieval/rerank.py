@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -16,11 +17,19 @@ from engine.retrieval.usage import UsageHistory
 
 SHARES = {"text": 0.80, "type_fit": 0.10, "graph": 0.04, "domain": 0.03, "success": 0.03}
 """What each part counts. A part that has nothing to go by is 0 for every tool and so changes no order."""
-SEATS = 0.27
-"""Share of the places that tools may take only because they usually come first."""
+SEATS = 0.14
+"""Share of the places that tools may take only because they usually come first (each costs a tool that fits better)."""
+SUITE_FREE = 2
+"""Tools of one suite that are taken as they come."""
+CROWDING = 0.03
+"""Share of its score that each further one loses, for every one before it beyond these."""
+CROWDING_MOST = 0.1
+"""At most this much: what fits clearly better stays before what fits worse."""
 MODEL_READS = 40
 """Tools that a model is asked to put in order."""
 _DESCRIPTION = 300
+_FEW = 4
+"""Places of an answer below which none is kept."""
 _SCHEMA = {
     "type": "object",
     "properties": {"tools": {"type": "array", "items": {"type": "string"}}},
@@ -119,19 +128,41 @@ def rank(
         }
         ranked.append(Ranked(row, score, {**parts, **details}, because, row not in added))
     ranked.sort(key=lambda tool: (-tool.score, tool.row))
+    return _vary(index, found, ranked)
+
+
+def _vary(index: ToolIndex, found: Candidates, ranked: list[Ranked]) -> list[Ranked]:
+    """Keep a suite of near equal tools from filling the answer where others fit nearly as well.
+
+    A suite that the question names is left alone, and so are Biodesk's own tools, whose suites are fields of work.
+    """
+    taken: dict[tuple[str, str], float] = {}
+    for tool in ranked:
+        entry = index.entries[tool.row]
+        key = (entry.catalogue, entry.suite)
+        before = taken.get(key)
+        if before is None:
+            free = entry.runnable or not entry.suite or not index.suite_words(tool.row).isdisjoint(found.words)
+            before = -math.inf if free else 0
+        taken[key] = before + 1
+        loss = min(CROWDING_MOST, CROWDING * (before + 1 - SUITE_FREE))
+        if loss > 0:
+            tool.parts["crowding"] = loss
+            tool.score *= 1 - loss
+    ranked.sort(key=lambda tool: (-tool.score, tool.row))
     return ranked
 
 
 def seat(ranked: Sequence[Ranked], expansion: Expansion, top: int) -> list[Ranked]:
     """Return the best `top` tools, the last few places kept for tools that must come before the others.
 
-    At most a quarter of the places, and only tools that did not reach the top by themselves.
+    At most one place in seven, and only tools that did not reach the top by themselves.
     """
     best = list(ranked[:top])
     inside = {tool.row for tool in best}
     by_row = {tool.row: tool for tool in ranked}
-    first = [by_row[row] for row in expansion.prerequisites if row in by_row and row not in inside]
-    first = first[: int(SEATS * top)]
+    first = [by_row[row] for row in expansion.claims if row in by_row and row not in inside]
+    first = first[: max(int(SEATS * top), 1 if top >= _FEW else 0)]
     if not first:
         return best
     best = best[: top - len(first)] if len(best) + len(first) > top else best

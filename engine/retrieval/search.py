@@ -18,6 +18,7 @@ from time import perf_counter
 
 import numpy as np
 
+from engine.retrieval.evidence import NOTHING, SURE_WORDS, Evidence, weigh
 from engine.retrieval.index import ToolIndex
 from engine.retrieval.lexical import query_words
 from engine.retrieval.threads import one_thread
@@ -31,10 +32,14 @@ class Weights:
     lexical_short: float = 0.7
     """The same for a question of at most `short` words, whose vector says little."""
     short: int = 4
-    program: float = 0.4
-    synonyms: float = 0.3
+    program: float = 0.35
+    doubt: float = 2.0
+    """Power of a method's certainty: a question that shares one word with a method is hardly about it."""
+    own_text: float = 0.5
+    """Share of what a method gives its tools that depends on their own texts: a suite holds helpers too."""
+    synonyms: float = 0.25
     towards_methods: float = 0.15
-    feedback: float = 0.3
+    feedback: float = 0.15
     feedback_tools: int = 10
     methods: int = 2
     least_method: float = 0.15
@@ -55,11 +60,11 @@ _SAMPLE = 29
 _POOL = 1000
 """Tools that feedback looks at; the rest cannot rise into the candidates any more."""
 _PUNCTUATION = ".,;:!?()[]{}<>\"'`"
-_NO_SENSE = 0.45
-_OFF_TOPIC = 0.36
 _FAINT = 0.3
-_SURE_WORDS = 12.0
-"""A lexical score with a method at and above which the method is certain by words."""
+_LONG = 8
+_SCENERY = 0.5
+_EXTRA = 0.35
+"""What a word counts that an abbreviation stands for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +90,23 @@ class Candidates:
     words: dict[str, float] = field(default_factory=dict)
     corrected: dict[str, str] = field(default_factory=dict)
     """Word as asked -> word it was taken for."""
+    named: bool = False
+    """The question is the name of a tool."""
+    evidence: Evidence | None = None
+    """How well anything fits at all; None when nothing was searched for."""
     notes: list[str] = field(default_factory=list)
     embed_seconds: float = 0.0
     search_seconds: float = 0.0
 
 
 def search(
-    index: ToolIndex, query: str, *, count: int, vector: np.ndarray | None, weights: Weights = WEIGHTS
+    index: ToolIndex,
+    query: str,
+    *,
+    count: int,
+    vector: np.ndarray | None,
+    extra: str = "",
+    weights: Weights = WEIGHTS,
 ) -> Candidates:
     """Find the `count` best tools for a question; none when it has no word or meaning that any tool has.
 
@@ -100,15 +115,20 @@ def search(
         query: the question as asked.
         count: how many at most.
         vector: the question's unit vector, or None to search by words alone.
+        extra: more words, at a lower weight: what abbreviations in the question stand for.
         weights: what counts how much.
     """
     with one_thread():
-        return _search(index, query, count, vector, weights)
+        return _search(index, query, count, vector, extra, weights)
 
 
-def _search(index: ToolIndex, query: str, count: int, vector: np.ndarray | None, weights: Weights) -> Candidates:
+def _search(
+    index: ToolIndex, query: str, count: int, vector: np.ndarray | None, extra: str, weights: Weights
+) -> Candidates:
     began = perf_counter()
     wanted, corrected, unknown = _understood(index, query)
+    for word, weight in _understood(index, extra)[0].items():
+        wanted.setdefault(word, _EXTRA * weight)
     size = len(index)
     nothing = np.zeros(0, np.int64)
     found = Candidates(
@@ -130,9 +150,9 @@ def _search(index: ToolIndex, query: str, count: int, vector: np.ndarray | None,
         return found
     cosines = index.vectors @ vector if index.vectors is not None and vector is not None else None
     direct = index.lexical.scores(wanted)
-    why_not = _senseless(direct, cosines, wanted, unknown, index)
-    if why_not:
-        found.notes.append(why_not)
+    found.evidence = weigh(index, wanted, unknown, direct, cosines, vector)
+    if found.evidence.nothing:
+        found.notes.append(NOTHING)
         found.search_seconds = perf_counter() - began
         return found
     found.methods, trust = _methods(index, wanted, vector, cosines, weights)
@@ -161,6 +181,9 @@ def _understood(index: ToolIndex, query: str) -> tuple[dict[str, float], dict[st
         corrected[token.strip(_PUNCTUATION)] = meant
         # A guess counts less than a word that was really there.
         _add(wanted, {word: 0.8 * weight for word, weight in found.items()})
+    if len(wanted) > _LONG:
+        # A long question tells a story; what no method of the field is called by is mostly its scenery.
+        wanted = {word: weight if practised(word) else _SCENERY * weight for word, weight in wanted.items()}
     return wanted, corrected, unknown
 
 
@@ -168,21 +191,6 @@ def _add(wanted: dict[str, float], more: dict[str, float]) -> None:
     """Add words; one that comes again counts a little more, not twice."""
     for word, weight in more.items():
         wanted[word] = wanted[word] + 0.3 * weight if word in wanted else weight
-
-
-def _senseless(
-    direct: np.ndarray, cosines: np.ndarray | None, wanted: dict[str, float], unknown: list[str], index: ToolIndex
-) -> str:
-    """Return a sentence when nothing in the catalogues has to do with the question, or ""."""
-    note = "No tool in the catalogues has to do with this question; try other words for what you want to do."
-    share = len(wanted) / (len(wanted) + len(unknown))
-    if cosines is None:
-        return note if not wanted or share < 0.5 or direct.max() <= 0 else ""
-    nearest = float(cosines.max())
-    if not wanted or share <= 0.5:
-        return note if nearest < _NO_SENSE else ""
-    sure = float(index.methods.words.scores(wanted).max(initial=0.0)) >= _SURE_WORDS
-    return note if len(wanted) + len(unknown) > 1 and nearest < _OFF_TOPIC and not sure else ""
 
 
 def _methods(
@@ -197,7 +205,7 @@ def _methods(
     by_words = methods.words.scores(wanted)
     top = float(by_words.max(initial=0.0))
     # Share of the best method's score, held back when even the best shares little with the question.
-    sure = by_words / top * min(1.0, top / _SURE_WORDS) if top > 0 else by_words
+    sure = by_words / top * min(1.0, top / SURE_WORDS) if top > 0 else by_words
     trust = 1.0
     if methods.vectors is not None and vector is not None:
         near = methods.vectors @ vector
@@ -223,15 +231,13 @@ def _score(
     belief = weights.specific_methods + (1 - weights.specific_methods) * trust
     expanded: dict[str, float] = {}
     for match in found.methods:
-        known = index.tools_of(match.row)
-        found.program[known] = np.maximum(found.program[known], match.weight)
         extra = weights.synonyms * match.weight * belief
         for word in index.methods.synonyms[match.row]:
             if word not in found.words and extra > 0:
                 expanded[word] = max(expanded.get(word, 0.0), extra)
     lexical = direct + index.lexical.scores(expanded) if expanded else direct
     found.lexical = lexical / max(float(lexical.max()), 1e-9)
-    named = weights.program * belief * found.program
+    named = weights.program * belief * _known_for(index, found, weights)
     if cosines is None or vector is None or index.vectors is None:
         found.score = found.lexical + named
         return
@@ -250,6 +256,24 @@ def _score(
     found.semantic = found.semantic * 0.5
     found.semantic[pool] = np.clip((again - low) / max(float(again.max()) - low, 1e-9), 0, 1)
     found.score[pool] = fixed[pool] + (1 - share) * found.semantic[pool]
+
+
+def _known_for(index: ToolIndex, found: Candidates, weights: Weights) -> np.ndarray:
+    """Note which tools are known for the question's methods; return what that is worth, 0 to 1, for every tool."""
+    worth = np.zeros(len(index), np.float32)
+    similar = index.methods.similar
+    for match in found.methods:
+        known = index.tools_of(match.row)
+        if not len(known):
+            continue
+        found.program[known] = np.maximum(found.program[known], match.weight)
+        value = np.full(len(known), match.weight**weights.doubt, np.float32)
+        if similar is not None:
+            likeness = similar[match.row][known].astype(np.float32)
+            fit = np.clip(likeness / max(float(likeness.max()), 1e-6), 0, 1)
+            value *= 1 - weights.own_text + weights.own_text * fit
+        worth[known] = np.maximum(worth[known], value)
+    return worth
 
 
 def _towards_methods(
@@ -282,7 +306,7 @@ def _choose(
         meant |= found.semantic[rows] >= 0.5
     rows = rows[meant]
     if len(rows) == 0:
-        found.notes.append("No tool in the catalogues has to do with this question; try other words.")
+        found.notes.append(NOTHING)
         return
     share = weights.neighbours * trust
     if found.semantic is not None and index.vectors is not None and share > 0 and len(rows) > 1:

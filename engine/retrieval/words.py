@@ -172,6 +172,10 @@ class Speller:
         for word in counts:
             self._by_start.setdefault(word[0], []).append(word)
 
+    def known(self, word: str) -> bool:
+        """Say whether a description has the word as it is written (words of four letters and more)."""
+        return fold(word).lower() in self._counts
+
     def correct(self, word: str) -> str | None:
         """Return the closest known word, or None when nothing is near enough.
 

@@ -369,13 +369,17 @@ def test_usage_is_read_once_and_again_when_it_was_forgotten() -> None:
 
     desk = Desk(usage=usage)
     desk.put(["count_cells", "count_cellz"], says="counts")
-    assert desk.search("counts").tools[0].name == "count_cells"
+
+    def practised() -> list[str]:
+        return [tool.name for tool in desk.search("counts").tools if tool.parts["success"]]
+
+    assert practised() == ["count_cells"]
     kept.clear()
     kept["count_cellz"] = 4
-    assert desk.search("counts").tools[0].name == "count_cells"
+    assert practised() == ["count_cells"]
     assert len(reads) == 1
     desk.finder.forget_usage()
-    assert desk.search("counts").tools[0].name == "count_cellz"
+    assert practised() == ["count_cellz"]
     assert len(reads) == 2
 
 
