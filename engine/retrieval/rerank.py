@@ -115,7 +115,7 @@ def rank(
             "type_fit": fits(entry, data_types) if data_types else 0.0,
             "graph": hit.score if hit is not None else 0.0,
             "domain": float(entry.domain.lower() in wanted_domains) if wanted_domains else 0.0,
-            "success": usage.success(entry.name) if usage is not None and usage.runs.get(entry.name) else 0.0,
+            "success": usage.success(entry.name) if usage is not None else 0.0,
         }
         # Belonging to the same suite or domain says too little to change an order.
         counted = parts if hit is not None and hit.kind not in ("same_suite", "same_domain") else parts | {"graph": 0.0}

@@ -25,8 +25,12 @@ class UsageHistory:
     """Tool -> tool -> successful runs that used both; symmetric."""
 
     def success(self, name: str) -> float:
-        """Return how well a tool did, 0 to 1; 0.5 for one never used (a prior of one success and one failure)."""
-        return (self.successes.get(name, 0) + 1) / (self.runs.get(name, 0) + 2)
+        """Return how well a tool did, 0 to 1; 0 for one never used and for one that failed as often as not.
+
+        The share of successes with one success and one failure added (Laplace's rule), from 0.5 to 1 mapped to 0 to 1.
+        """
+        share = (self.successes.get(name, 0) + 1) / (self.runs.get(name, 0) + 2)
+        return max(0.0, 2 * share - 1)
 
     @classmethod
     def from_episodes(cls, episodes: Iterable[Episode]) -> UsageHistory:
