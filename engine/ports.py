@@ -392,9 +392,11 @@ class GraphStore(Protocol):
     ) -> GraphImport:
         """Store everything of a source in one transaction; all of it is there afterwards, or nothing.
 
-        The same source id with the same file hashes again changes nothing and says `unchanged`; with other
-        hashes it replaces what that source had said. A node that exists gains aliases and xrefs and keeps its
-        type and name. Edges to ids that no node has are left out and counted in a warning. `progress` is called
+        The same source id with the same file hashes again is not read, and says `unchanged`, unless another source
+        was added, replaced or removed since: then it is read again, as it may find nodes that were not there, and
+        is `unchanged` when it states the same (the version stays too). With other hashes it replaces what that
+        source had said. A node that exists gains aliases and xrefs and keeps its type and name, unless it had only
+        its id for a name. Edges to ids that no node has are left out and counted in a warning. `progress` is called
         with (nodes read, edges read) so far; iterating `batches` may raise DataError, which undoes everything.
         """
         ...
@@ -413,6 +415,10 @@ class GraphStore(Protocol):
 
     def removed_sources(self) -> list[str]:
         """Return the ids of the sources that were taken back and not stored again since, in order of removal."""
+        ...
+
+    def mentioned_only_by(self, source_id: str) -> list[str]:
+        """Return the ids of the nodes that no other source mentions, in no order; none for an unknown source."""
         ...
 
     def columns(self) -> GraphColumns:

@@ -19,7 +19,8 @@ from engine.errors import IntegrityError, NotFoundError, SchemaTooNew, StorageEr
 from engine.ports import CancelToken, GraphColumns
 from storage import graph_sql, graph_write
 from storage.database import Database
-from storage.graph_rows import Progress, check_cancelled, collect, no_source
+from storage.graph_rows import Progress, check_cancelled, collect, no_source, unchanged
+from storage.graph_same import stated_before
 
 if TYPE_CHECKING:
     import duckdb
@@ -56,6 +57,9 @@ class DuckGraphStore:
     ) -> GraphImport:
         """Store everything of a source in one transaction; all of it is there afterwards, or nothing.
 
+        The same files are read again only when another source changed in between, as what they say may now find
+        nodes it did not find then; when nothing comes of it the version stays and the answer is `unchanged`.
+
         Raises:
             DataError: for rows that cannot be stored; so does whatever the batches raise.
             Interrupted: when it was cancelled; nothing is stored then.
@@ -63,11 +67,20 @@ class DuckGraphStore:
         """
         if not source.id:
             raise StorageError(f"{source.name or 'A source'} cannot be stored without an id.")
-        known = next((old for old in self.sources() if old.id == source.id), None)
-        if known is not None and source.files and known.files == source.files:
-            return GraphImport(source=known, nodes_read=0, edges_read=0, nodes_added=0, edges_added=0, unchanged=True)
+        with self._db.reading() as connection:
+            known = self._same_files(connection, source)
+            if known is not None and graph_sql.read_at(connection, source.id) == graph_sql.state(connection).version:
+                return unchanged(known)
         incoming = collect(source, batches, progress, cancel)
         with self._db.writing() as connection:
+            known = self._same_files(connection, source)
+            if known is not None:
+                number = graph_sql.source_number(connection, source.id)
+                warnings = stated_before(connection, source, number, incoming)
+                if warnings is not None:
+                    self._record(connection, number, known, in_force=True)  # it was read at this version
+                    check_cancelled(source, cancel)
+                    return unchanged(known, incoming, warnings)
             written = graph_write.replace(connection, source, incoming)
             stored = source.model_copy(
                 update={"nodes": written.nodes_added, "edges": written.edges_added, "state": "complete"}
@@ -111,6 +124,15 @@ class DuckGraphStore:
         with self._db.reading() as connection:
             rows = connection.execute(_REMOVED).fetchall()
         return [str(row[0]) for row in rows]
+
+    def mentioned_only_by(self, source_id: str) -> list[str]:
+        """Return the ids of the nodes that no other source mentions, in no order; none for an unknown source."""
+        with self._db.reading() as connection:
+            connection.begin()
+            try:
+                return graph_sql.mentioned_only_by(connection, source_id)
+            finally:
+                connection.rollback()
 
     def columns(self) -> GraphColumns:
         """Return the whole graph, as it was at one moment."""
@@ -172,6 +194,11 @@ class DuckGraphStore:
             relations=graph_sql.relations(connection),
             origins=self._in_force(connection),
         )
+
+    def _same_files(self, connection: duckdb.DuckDBPyConnection, source: GraphSource) -> GraphSource | None:
+        """Return the source as it is stored, if it has files and they are the same."""
+        known = next((old for old in self._in_force(connection) if old.id == source.id), None)
+        return known if known is not None and source.files and known.files == source.files else None
 
     def _in_force(self, connection: duckdb.DuckDBPyConnection) -> list[GraphSource]:
         return [_decode(version, payload) for version, payload in graph_sql.payloads_in_force(connection)]

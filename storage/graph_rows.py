@@ -22,6 +22,7 @@ from engine.domain.knowledge import (
     NODE_TYPES,
     SYMMETRIC,
     EdgeRows,
+    GraphImport,
     GraphSource,
     NodeRows,
 )
@@ -241,6 +242,20 @@ def distinct(
 def unique(texts: Iterable[str]) -> list[str]:
     """Return the texts that are not empty, each once, in order."""
     return [text for text in dict.fromkeys(texts) if text]
+
+
+def unchanged(known: GraphSource, incoming: Incoming | None = None, warnings: Iterable[str] = ()) -> GraphImport:
+    """Return what an import did that changed nothing: not read at all, or read and found to say the same."""
+    return GraphImport(
+        source=known,
+        nodes_read=incoming.nodes_read if incoming else 0,
+        edges_read=incoming.edges_read if incoming else 0,
+        nodes_added=0,
+        edges_added=0,
+        unchanged=True,
+        warnings=[*(incoming.warnings if incoming else ()), *warnings],
+        seconds=round(time.monotonic() - incoming.started, 3) if incoming else 0.0,
+    )
 
 
 def left_out(source: GraphSource, dropped: int, unknown: list[str]) -> str:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _NOBODY = -1
 """`named_by` of a node that only edges mention since the source that named it was removed."""
+_LATER = 2**40
+"""Added to a source's number where it has only the id for a name: every source with a name goes before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +46,15 @@ def replace(connection: Connection, source: GraphSource, incoming: Incoming) -> 
         number = now.next_source
         now = changed(now, next_source=number + 1)
     warnings: list[str] = []
-    at, types = _known(connection, incoming.ids)
+    at, types = graph_sql.known(connection, incoming.ids)
     _warn_of_types(incoming, at, types, warnings)
     new = [place for place in incoming.named if at[place] < 0]
     at[new] = np.arange(now.next_node, now.next_node + len(new))
     _insert_nodes(connection, incoming, at, new, number)
     edges_added = _insert_edges(connection, source, incoming, at, now.next_edge, number, warnings)
-    # A node whose first namer is gone, or came back with an older number than the next one's, is named anew.
-    _rename(connection, "n.named_by = -1 OR n.named_by > ?", [number])
+    # A node is named anew when its first namer is gone, or came back with an older number than the next one's, or
+    # had no better name for it than its id.
+    _rename(connection, "n.named_by = -1 OR n.named_by > ? OR n.name = n.node_id", [number])
     graph_sql.save_state(
         connection,
         changed(now, next_node=now.next_node + len(new), next_edge=now.next_edge + edges_added),
@@ -77,33 +80,22 @@ def take_back(connection: Connection, number: int) -> None:
 
 
 def _rename(connection: Connection, which: str, parameters: list[Any]) -> None:
-    """Give nodes the type and name that the oldest source that mentions them states."""
+    """Give nodes the type and name of the oldest source that mentions them, if it can be one with a name for them."""
     connection.execute(
         f"""
         UPDATE graph_nodes SET node_type = first.node_type, name = first.name, named_by = first.source
         FROM (
-            SELECT m.node, min(m.source) AS source, arg_min(m.name, m.source) AS name,
-                   arg_min(m.node_type, m.source) AS node_type
-            FROM graph_mentions AS m JOIN graph_nodes AS n USING (node) WHERE {which} GROUP BY m.node
+            SELECT node, arg_min(source, turn) AS source, arg_min(name, turn) AS name,
+                   arg_min(node_type, turn) AS node_type
+            FROM (
+                SELECT m.*, m.source + CASE WHEN m.name = n.node_id THEN {_LATER} ELSE 0 END AS turn
+                FROM graph_mentions AS m JOIN graph_nodes AS n USING (node) WHERE {which}
+            ) GROUP BY node
         ) AS first
         WHERE graph_nodes.node = first.node AND graph_nodes.named_by <> first.source
         """,  # noqa: S608 - the conditions are written above
         parameters,
     )
-
-
-def _known(connection: Connection, ids: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the node number of each id, -1 where there is none, and the codes of their types."""
-    with _registered(connection, {"place": np.arange(len(ids)), "node_id": _strings(ids)}) as name:
-        found = connection.execute(
-            f"SELECT place, node, node_type FROM {name} JOIN graph_nodes USING (node_id)"  # noqa: S608 - our name
-        ).fetchnumpy()
-    at = np.full(len(ids), -1, dtype=np.int32)
-    types = np.zeros(len(ids), dtype=np.uint8)
-    places = np.asarray(found["place"])
-    at[places] = np.asarray(found["node"])
-    types[places] = np.asarray(found["node_type"])
-    return at, types
 
 
 def _warn_of_types(incoming: Incoming, at: np.ndarray, types: np.ndarray, warnings: list[str]) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from engine.domain.knowledge import EDGE_TYPES, Edge, EdgeRows, GraphImport, GraphSource, NodeRows
 from engine.errors import NotFoundError, StorageError
 from engine.ports import CancelToken, GraphColumns
-from storage.graph_rows import Incoming, Named, Progress, collect, left_out, no_source, other_type, unique
+from storage.graph_rows import Incoming, Named, Progress, collect, left_out, no_source, other_type, unchanged, unique
 
 _Stated = tuple[str, int, str, str, float]
 """Head id, type code, tail id, relation, confidence."""
@@ -28,6 +29,8 @@ class _Source:
     source: GraphSource
     mentions: dict[str, Named] = field(default_factory=dict)
     edges: dict[int, _Stated] = field(default_factory=dict)
+    read_at: int = -1
+    """The graph's version when it was last read."""
 
 
 class MemoryGraphStore:
@@ -62,12 +65,31 @@ class MemoryGraphStore:
         if not source.id:
             raise StorageError(f"{source.name or 'A source'} cannot be stored without an id.")
         with self._lock:
-            known = next((kept.source for kept in self._sources.values() if kept.source.id == source.id), None)
-        if known is not None and source.files and known.files == source.files:
-            return GraphImport(source=known, nodes_read=0, edges_read=0, nodes_added=0, edges_added=0, unchanged=True)
+            kept = self._same_files(source)
+            if kept is not None and kept.read_at == self._version:
+                return unchanged(kept.source)
         incoming = collect(source, batches, progress, cancel)
         with self._lock:
-            return self._store(source, incoming)
+            kept = self._same_files(source)
+            return self._store(source, incoming) if kept is None else self._compared(kept, source, incoming)
+
+    def _same_files(self, source: GraphSource) -> _Source | None:
+        """Return the source as it is stored, if it has files and they are the same."""
+        kept = next((kept for kept in self._sources.values() if kept.source.id == source.id), None)
+        return kept if kept is not None and source.files and kept.source.files == source.files else None
+
+    def _compared(self, kept: _Source, source: GraphSource, incoming: Incoming) -> GraphImport:
+        """Store a source again, and undo that when nothing came of it."""
+        before = {name: copy(value) for name, value in vars(self).items() if name != "_lock"}
+        done = self._store(source, incoming)
+        again = next(other for other in self._sources.values() if other.source.id == source.id)
+        if again.mentions != kept.mentions or list(again.edges.values()) != list(kept.edges.values()):
+            return done
+        vars(self).update(before)
+        kept.read_at = self._version
+        # Warnings of reading come first and are the same; those of other types are for what is stored.
+        lost = [text for text in done.warnings[len(incoming.warnings) :] if " left out: " in text]
+        return unchanged(kept.source, incoming, lost)
 
     def remove_source(self, source_id: str) -> None:
         """Take back what a source stated: its edges, and nodes nobody else mentions.
@@ -90,6 +112,12 @@ class MemoryGraphStore:
         """Return the ids of the sources that were taken back and not stored again since, in order of removal."""
         with self._lock:
             return list(self._removed)
+
+    def mentioned_only_by(self, source_id: str) -> list[str]:
+        """Return the ids of the nodes that no other source mentions, in no order; none for an unknown source."""
+        with self._lock:
+            kept = next((kept for kept in self._sources.values() if kept.source.id == source_id), None)
+            return [node_id for node_id in kept.mentions if len(self._mentions(node_id)) == 1] if kept else []
 
     def columns(self) -> GraphColumns:
         """Return the whole graph."""
@@ -159,7 +187,7 @@ class MemoryGraphStore:
         before = len(self._nodes)
         for node_id, node in mentions.items():
             self._nodes.setdefault(node_id, node)
-        kept = _Source(source, mentions)
+        kept = _Source(source, mentions, read_at=self._version)
         self._sources[number] = kept
         unknown: dict[int, str] = {}
         for place in range(len(incoming.heads)):
@@ -206,11 +234,11 @@ class MemoryGraphStore:
         return number
 
     def _name_nodes(self) -> None:
-        """Give every node the type and name of the oldest source that mentions it."""
+        """Give every node the type and name of the oldest source that has a name for it, else that mentions it."""
         for node_id in self._nodes:
             mentions = self._mentions(node_id)
             if mentions:
-                self._nodes[node_id] = mentions[0][1]
+                self._nodes[node_id] = min(mentions, key=lambda said: said[1].name == node_id)[1]
 
     def _mentions(self, node_id: str) -> list[tuple[int, Named]]:
         """Return what is said of a node, the oldest source first."""
@@ -223,11 +251,11 @@ class MemoryGraphStore:
     def _other_names(self, node_id: str) -> list[str]:
         name = self._nodes[node_id].name
         given = [text for _, node in self._mentions(node_id) for text in (node.name, *node.aliases)]
-        return unique(text for text in given if text != name)
+        return unique(text for text in given if text not in (name, node_id))
 
     def _namer(self, node_id: str, numbers: list[int]) -> int:
         mentions = self._mentions(node_id)
-        return numbers.index(mentions[0][0]) if mentions else -1
+        return numbers.index(min(mentions, key=lambda said: said[1].name == node_id)[0]) if mentions else -1
 
 
 def _edge(source: GraphSource, stated: _Stated) -> Edge:

@@ -114,13 +114,18 @@ def add_kg(add: Callable[[str, str], Parser], common: Parser, parser_class: Any)
     check = sub("check", "Check the claims of a text (- reads it from standard input).")
     check.add_argument("text", metavar="TEXT")
     bring = sub("import", "Read files into the graph.")
-    bring.add_argument("format", metavar="FORMAT", help="hetionet, primekg, obo, gaf, gmt, ... or auto")
-    bring.add_argument("paths", metavar="PATH", nargs="+")
+    what = "hetionet, primekg, obo, gaf, gmt, ... or auto; `starter` takes no files and brings the starter graph back"
+    bring.add_argument("format", metavar="FORMAT", help=what)
+    bring.add_argument("paths", metavar="PATH", nargs="*")
     bring.add_argument("--name", default=None, help="what to call the source")
+    bring.add_argument(
+        "--organism", metavar="NAME", default="human", help="whose genes, if the files do not say (human)"
+    )
     bring.add_argument("--preview", action="store_true", help="only show the first nodes and edges")
     fetch = sub("fetch", "Download a public source (needs a network), checked and resumable.")
     fetch.add_argument("name", nargs="?", default="", help="without it: what there is")
     fetch.add_argument("--to", metavar="DIR", default=None)
+    fetch.add_argument("--again", action="store_true", help="also what is there already, for a newer release")
     fetch.add_argument("--import", action="store_true", dest="bring", help="import it afterwards")
     sub("sources", "List what was imported or learned.")
     sub("taught", "What a run or another source has put into the graph.").add_argument("source", metavar="SOURCE")
@@ -129,6 +134,7 @@ def add_kg(add: Callable[[str, str], Parser], common: Parser, parser_class: Any)
     enrich.add_argument("genes", metavar="GENE", nargs="+")
     enrich.add_argument("--top", type=_count, default=20)
     enrich.add_argument("--edge", metavar="E", action="append", default=[], dest="edges")
+    enrich.add_argument("--background", metavar="FILE", default=None, help="the genes the list was chosen from")
 
 
 def _count(text: str) -> int:

@@ -20,11 +20,12 @@ from typing import Any
 
 import numpy as np
 
-from engine.domain.knowledge import EDGE_TYPES, NODE_TYPES, Edge, EdgeType, Node, NodeType
+from engine.domain.knowledge import EDGE_TYPES, Edge, EdgeType, Node, NodeType
 from engine.errors import NotFoundError
 from engine.knowledge import arrays, kernels
-from engine.knowledge.arrays import Arrays, Texts
+from engine.knowledge.arrays import Arrays
 from engine.knowledge.csr_build import build
+from engine.knowledge.node_table import NodeTable
 from engine.knowledge.traverse import Slots, Walker
 from engine.knowledge.view import Adjacent, Direction, NamedNode
 from engine.ports import GraphStore
@@ -89,19 +90,18 @@ class CsrGraph:
             array.flags.writeable = False
         self._version = version
         self._kept = kept
-        self._ids = Texts(kept["id_data"], kept["id_ends"])
-        self._names = Texts(kept["name_data"], kept["name_ends"])
-        self._others = Texts(kept["other_data"], kept["other_ends"])
         self._hashes = kept["id_hashes"].data  # bisecting a memoryview is twenty times quicker than asking NumPy
-        self._types = kept["node_types"]
         self._offsets = kept["offsets"]
         self._near = kept["near"]
         self._half = kept["half_rows"]
         self._slots = Slots(kept["edge_codes"].tolist())
-        self._walker = Walker(self._offsets, self._near, self._slots, len(self._ids))
         about: dict[str, Any] = json.loads(bytes(kept["about"]))
         self._relations: list[str] = about["relations"]
         self._origins: list[dict[str, str]] = about["origins"]
+        self._nodes = NodeTable(kept, [origin["id"] for origin in self._origins])
+        self._ids = self._nodes.ids
+        self._walker = Walker(self._offsets, self._near, self._slots, len(self._ids))
+        self._name_keys: dict[frozenset[NodeType], str] = {}
         self._loops: dict[int, list[int]] = {}
         for number, row in kept["loops"].tolist():
             self._loops.setdefault(number, []).append(row)
@@ -141,34 +141,32 @@ class CsrGraph:
     def node(self, number: int) -> Node:
         """Return a node with all its attributes."""
         self._check(number)
-        aliases, xrefs = self._other_names(number)
-        namer = int(self._kept["named_by"][number])
-        return Node(
-            id=self._ids[number],
-            type=NODE_TYPES[self._types[number]],
-            name=self._names[number],
-            aliases=aliases,
-            xrefs=xrefs,
-            source=self._origins[namer]["id"] if namer >= 0 else "",
-        )
+        return self._nodes.node(number)
 
     def node_type(self, number: int) -> NodeType:
         """Return a node's type, without its other attributes."""
         self._check(number)
-        return NODE_TYPES[self._types[number]]
+        return self._nodes.node_type(number)
 
     def type_codes(self) -> np.ndarray:
         """Return the codes of all nodes' types (uint8), not to be written to."""
-        return self._types
+        return self._nodes.types
 
     def named_nodes(self) -> Iterator[NamedNode]:
         """Yield every node with its names."""
-        types = [NODE_TYPES[code] for code in self._types.tolist()]
-        for number, (kind, node_id, name, others) in enumerate(
-            zip(types, self._ids, self._names, self._others, strict=True)
-        ):
-            aliases, xrefs = json.loads(others) if others else ([], [])
-            yield NamedNode(number=number, type=kind, id=node_id, name=name, aliases=aliases, xrefs=xrefs)
+        return self._nodes.named_nodes()
+
+    @property
+    def nodes(self) -> NodeTable:
+        """The nodes without the edges."""
+        return self._nodes
+
+    def names_key(self, leaving_out: Collection[NodeType] = ()) -> str:
+        """Return a hash of everything that nodes are called, but those of some types (see `NodeTable.key`)."""
+        wanted = frozenset(leaving_out)
+        if wanted not in self._name_keys:
+            self._name_keys[wanted] = self._nodes.key(wanted)
+        return self._name_keys[wanted]
 
     def adjacent(
         self, number: int, edge_types: Collection[EdgeType] | None = None, direction: Direction = "both"
@@ -267,8 +265,7 @@ class CsrGraph:
         """Like `reach`, with each node's distance (int16) from the nearest seed as a second array."""
         found = self._walker.reach(seeds, min(max(hops, 0), _FAR), edge_types, direction)
         if found is None:
-            wrong = next(int(seed) for seed in seeds if not 0 <= int(seed) < len(self._ids))
-            self._check(wrong)
+            self._check(next(int(seed) for seed in seeds if not 0 <= int(seed) < len(self._ids)))
         return found or (np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int16))
 
     def shortest(
@@ -337,13 +334,6 @@ class CsrGraph:
     @cached_property
     def _source_names(self) -> dict[str, str]:
         return {origin["id"]: origin["name"] for origin in self._origins}
-
-    def _other_names(self, number: int) -> tuple[list[str], list[str]]:
-        packed = self._others.encoded(number)
-        if not packed:
-            return [], []
-        aliases, xrefs = json.loads(packed)
-        return aliases, xrefs
 
     def _edge_type(self, row: int) -> EdgeType:
         return EDGE_TYPES[self._kept["edge_types"][row]]

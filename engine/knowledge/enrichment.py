@@ -1,8 +1,9 @@
 """Which neighbourhoods of the graph hold more of a gene list than chance would put there.
 
 A neighbourhood is a node that is not a gene (a pathway, a GO term, a disease, a drug...) with the genes linked
-to it. The test is the one-sided hypergeometric one, which is Fisher's exact test, with Benjamini and
-Hochberg's correction over every neighbourhood of acceptable size, whether it holds a gene of the list or not.
+to it. Files, tools and papers are none: that genes come from one of them says nothing of what they do. The test
+is the one-sided hypergeometric one, which is Fisher's exact test, with Benjamini and Hochberg's correction over
+every neighbourhood of acceptable size, whether it holds a gene of the list or not.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 from engine.domain.knowledge import EDGE_CODE, NODE_CODE, EdgeType, EnrichedNode, NodeType
 from engine.errors import NotFoundError, UserError
 from engine.knowledge.csr import CsrGraph
-from engine.knowledge.queries import as_types
+from engine.knowledge.queries import RECORDS, as_types
 from engine.knowledge.search import search
 from engine.knowledge.view import GraphView
 
@@ -29,6 +30,12 @@ MEMBERSHIP: tuple[EdgeType, ...] = (
     EdgeType.TARGETS,
 )
 """Edges that make a gene a member of a neighbourhood, unless others are asked for."""
+
+NO_NEIGHBOURHOODS: frozenset[NodeType] = frozenset(RECORDS)
+"""Types that are not tested unless they are asked for: that genes come from one file or paper is no biology.
+
+A finished run links its significant genes to its own file, so testing the same genes again would find that file.
+"""
 
 _GENES = (NODE_CODE[NodeType.GENE], NODE_CODE[NodeType.PROTEIN])
 
@@ -54,7 +61,7 @@ def enrichment(
         min_size: a neighbourhood is tested when it has at least so many genes of the background,
         max_size: and at most so many.
         top: how many of those that share a gene with the list are returned.
-        node_types: neighbourhoods of these types only; all when None.
+        node_types: neighbourhoods of these types only; all but `NO_NEIGHBOURHOODS` when None.
 
     Returns:
         The neighbourhoods that share a gene with the list, smallest p-value first.
@@ -71,15 +78,20 @@ def enrichment(
             advice="Give a min_size of at least 1 and a max_size that is not smaller.",
         )
     kinds = as_types(edge_types, EdgeType) or set(MEMBERSHIP)
-    wanted = as_types(node_types, NodeType)
+    wanted = as_types(node_types, NodeType) or set(NodeType) - NO_NEIGHBOURHOODS
     terms, members = _memberships(view, kinds, wanted)
     listed = _numbers(view, genes, "genes")
     inside = np.zeros(view.node_count, dtype=bool)
     inside[members if background is None else _numbers(view, background, "background genes")] = True
     query = listed[inside[listed]]
+    if not len(query) and background is None:
+        raise UserError(
+            f"None of the genes given ({len(listed):,}) is linked to anything that is tested.",
+            advice="Ask for other types of relations, or import a source that says what these genes do.",
+        )
     if not len(query):
         raise UserError(
-            f"None of the {len(listed)} genes is in the background of {int(inside.sum()):,} genes.",
+            f"None of the genes given ({len(listed):,}) is in the background ({int(inside.sum()):,}).",
             advice="Leave the background out, or give the genes the list was chosen from.",
         )
     keep = inside[members]
@@ -117,9 +129,7 @@ def enrichment(
     return found
 
 
-def _memberships(
-    view: GraphView, kinds: set[EdgeType], node_types: set[NodeType] | None
-) -> tuple[np.ndarray, np.ndarray]:
+def _memberships(view: GraphView, kinds: set[EdgeType], node_types: set[NodeType]) -> tuple[np.ndarray, np.ndarray]:
     """Return (neighbourhood, gene) for every membership, each pair once."""
     if isinstance(view, CsrGraph):
         rows = np.isin(view.edge_codes, [EDGE_CODE[kind] for kind in kinds])
@@ -133,9 +143,8 @@ def _memberships(
     ahead, back = from_gene & ~to_gene, to_gene & ~from_gene
     terms = np.concatenate([tails[ahead], heads[back]])
     genes = np.concatenate([heads[ahead], tails[back]])
-    if node_types is not None:
-        keep = np.isin(types[terms], [NODE_CODE[kind] for kind in node_types])
-        terms, genes = terms[keep], genes[keep]
+    keep = np.isin(types[terms], [NODE_CODE[kind] for kind in node_types])
+    terms, genes = terms[keep], genes[keep]
     pairs = np.unique(terms * view.node_count + genes)
     return pairs // max(view.node_count, 1), pairs % max(view.node_count, 1)
 
@@ -146,9 +155,12 @@ def _numbers(view: GraphView, ids: Sequence[str], what: str) -> np.ndarray:
     known = [number for number in map(view.number, dict.fromkeys(ids)) if number >= 0 and types[number] in _GENES]
     if not known:
         near = [hit for text in list(ids)[:1] for hit in search(view, text, types=(NodeType.GENE,), top=3)]
+        if not ids:
+            message = f"No {what} were given, or none of them is in the knowledge graph."
+            raise NotFoundError(message, advice="`biodesk kg search NAME` shows what a gene is called there.")
+        several = f"None of the {len(ids):,} {what} is in the knowledge graph (the first is {ids[0]!r})."
         raise NotFoundError(
-            f"None of the {len(ids)} {what} is in the knowledge graph"
-            + (f" (the first is {ids[0]!r})." if ids else "."),
+            several if len(ids) > 1 else f"{ids[0]!r} is no gene of the knowledge graph.",
             advice="Near the first are: " + ", ".join(f"{hit.node.name} ({hit.node.id})" for hit in near) + "."
             if near
             else "Give the ids of gene nodes.",

@@ -6,8 +6,8 @@ checked file gets its name. `NAME.origin.json` beside it keeps address, terms, c
 
 from __future__ import annotations
 
+import gzip
 import http.client
-import json
 import os
 import shutil
 import threading
@@ -15,6 +15,7 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -22,10 +23,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from engine.errors import DataError, FetchError, Interrupted, NotFoundError, UserError
+from engine.errors import DataError, FetchError, Interrupted, NotFoundError
 from engine.knowledge.catalogue_of_sources import SOURCES, RemoteFile, RemoteSource
+from engine.knowledge.fetch_web import check_address, content_range, marks_of, opener, read_json, reason, write_json
 from engine.knowledge.importers.read import sha256_file
-from engine.knowledge.importers.text import first_lines
+from engine.knowledge.importers.text import damaged, first_lines, open_bytes
 from engine.ports import CancelToken
 
 __all__ = ["SOURCES", "FetchError", "RemoteFile", "RemoteSource", "fetch"]
@@ -63,7 +65,7 @@ class _Job:
     progress: Progress | None
     cancel: CancelToken | None
     timeout: float
-    opener: urllib.request.OpenerDirector = field(default_factory=urllib.request.build_opener)
+    opener: urllib.request.OpenerDirector = field(default_factory=opener)
 
     @property
     def target(self) -> Path:
@@ -85,6 +87,17 @@ class _Job:
         """Return how many bytes of the file came already."""
         return self.part.stat().st_size if self.part.is_file() else 0
 
+    def resumable(self) -> bool:
+        """Say whether what came can be gone on with: the file's checksum or a mark of its version can prove it.
+
+        Without either, the rest of another version could be joined to it and nobody would notice.
+        """
+        return bool(self.file.sha256 or read_json(self.state).get("validator"))
+
+    def kept(self) -> int:
+        """Return how many bytes came that another try goes on from."""
+        return self.there() if self.resumable() else 0
+
     def drop(self) -> None:
         """Throw away what came."""
         self.part.unlink(missing_ok=True)
@@ -92,7 +105,7 @@ class _Job:
 
     def stop_if_cancelled(self) -> None:
         if self.cancel is not None and self.cancel.cancelled:
-            message = f"The download of {self.file.name} was stopped; {self.there():,} bytes are kept."
+            message = f"The download of {self.file.name} was stopped; {self.kept():,} bytes are kept."
             raise Interrupted(message, advice="Fetch it again to go on from there.")
 
 
@@ -111,7 +124,7 @@ def fetch(
 ) -> list[Path]:
     """Download a resource's files into a folder and return their paths, in the order of `SOURCES`.
 
-    A file that is there and unchanged since it was fetched is not fetched again.
+    A file that is there and unchanged since it was fetched is not fetched again, unless asked with `again`.
 
     Args:
         name: A name in `SOURCES`.
@@ -144,8 +157,7 @@ def fetch(
     paths: list[Path] = []
     for file in source.files:
         url = (urls or {}).get(file.name) or (f"{base_url.rstrip('/')}/{file.name}" if base_url else file.url)
-        if urllib.parse.urlsplit(url).scheme not in ("http", "https"):
-            raise UserError(f"The address {url!r} is not http or https.", advice="Correct the address.")
+        check_address(url)
         job = _Job(source=source, file=file, url=url, folder=folder, progress=progress, cancel=cancel, timeout=timeout)
         with _alone(job):
             if again or not _is_there(job):
@@ -178,7 +190,7 @@ def _is_there(job: _Job) -> bool:
     """Say whether the file was fetched before and is still what came then."""
     if not job.target.is_file():
         return False
-    expected = job.file.sha256 or _read_json(job.origin).get("sha256")
+    expected = job.file.sha256 or read_json(job.origin).get("sha256")
     if not expected or sha256_file(job.target) != expected:
         return False
     if job.progress is not None:
@@ -210,7 +222,7 @@ def _download(job: _Job, attempts: int, pause: Callable[[float], None]) -> None:
 
 
 def _unreachable(job: _Job, error: Exception) -> FetchError:
-    there = job.there()
+    there = job.kept()
     kept = f" {there:,} bytes came and are kept." if there else ""
     message = f"{job.file.name} could not be fetched from {_host(job)}: {error}.{kept}"
     advice = f"Check the network and fetch again, or download {job.url} elsewhere and import the file by its path."
@@ -233,11 +245,13 @@ def _attempt(job: _Job) -> None:
         _Lost: when the connection broke; _Restart: when the part cannot be continued.
     """
     start = job.there()
-    state = _read_json(job.state)
+    state = read_json(job.state)
     if start and state.get("url") != job.url:
         raise _Restart("the address is another one")
     if start and start == state.get("total"):
         return
+    if start and not job.resumable():
+        start = 0  # the answer will be the whole file, written over the part
     headers = {"User-Agent": "biodesk", "Accept-Encoding": "identity"}
     if start:
         headers["Range"] = f"bytes={start}-"
@@ -250,18 +264,9 @@ def _attempt(job: _Job) -> None:
     except urllib.error.HTTPError as error:
         _refused(job, error)
     except urllib.error.URLError as error:
-        raise _Lost(_reason(error.reason)) from error
+        raise _Lost(reason(error.reason)) from error
     except (http.client.HTTPException, ConnectionError, TimeoutError) as error:
-        raise _Lost(_reason(error)) from error
-
-
-def _reason(error: object) -> str:
-    if isinstance(error, http.client.IncompleteRead):
-        return "the connection ended before the file did"
-    if isinstance(error, TimeoutError):
-        return "the server was silent for too long"
-    text = getattr(error, "strerror", None) or str(error) or type(error).__name__
-    return str(text).rstrip(".")
+        raise _Lost(reason(error)) from error
 
 
 def _refused(job: _Job, error: urllib.error.HTTPError) -> None:
@@ -281,15 +286,17 @@ def _receive(job: _Job, response: Any, start: int) -> None:
     headers = response.headers
     length = int(headers["Content-Length"]) if (headers.get("Content-Length") or "").isdigit() else None
     if response.status == 206:
-        begins, total = _content_range(headers.get("Content-Range", ""))
-        known = _read_json(job.state).get("total")
-        if begins != start or (known is not None and total is not None and known != total):
+        begins, total = content_range(headers.get("Content-Range", ""))
+        state = read_json(job.state)
+        known, mark = state.get("total"), state.get("validator")
+        marks = marks_of(headers)
+        other = bool(mark) and bool(marks) and mark not in marks
+        if begins != start or other or (known is not None and total is not None and known != total):
             raise _Restart("the server's file is another one than the part's")
     else:  # the whole file: the server knows no ranges, or the file is a newer one
         start, total = 0, length
-    validator = headers.get("ETag") or headers.get("Last-Modified") or ""
-    validator = "" if validator.startswith("W/") else validator
-    _write_json(job.state, {"url": job.url, "validator": validator, "total": total})
+    marks = marks_of(headers)
+    write_json(job.state, {"url": job.url, "validator": marks[0] if marks else "", "total": total})
     _check_space(job, (total or job.file.bytes) - start)
     there = start
     try:
@@ -315,14 +322,7 @@ def _piece(response: Any) -> bytes:
     try:
         return response.read(CHUNK)
     except (OSError, http.client.HTTPException) as error:  # apart from the errors of writing, which are the disk's
-        raise _Lost(_reason(error)) from error
-
-
-def _content_range(text: str) -> tuple[int, int | None]:
-    """Return (first byte, total or None) of `bytes 100-199/200`; -1 when it says something else."""
-    span, _, total = text.removeprefix("bytes").strip().partition("/")
-    first = span.partition("-")[0].strip()
-    return (int(first) if first.isdigit() else -1), (int(total) if total.strip().isdigit() else None)
+        raise _Lost(reason(error)) from error
 
 
 def _check_space(job: _Job, missing: int) -> None:
@@ -347,6 +347,7 @@ def _finish(job: _Job, *, resumed: bool) -> None:
         raise DataError(message, advice="Fetch again; if it happens again, the server has another version.")
     try:
         first_lines(job.part, 1)
+        _read_to_the_end(job)
     except DataError as error:
         job.drop()
         problem = error.message.replace(job.part.name, job.file.name)
@@ -361,23 +362,31 @@ def _finish(job: _Job, *, resumed: bool) -> None:
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
     }
     job.part.replace(job.target)
-    _write_json(job.origin, note)
+    write_json(job.origin, note)
     job.state.unlink(missing_ok=True)
+
+
+def _read_to_the_end(job: _Job) -> None:
+    """Read a gzip file whole: a server that states no length can break off without anybody noticing.
+
+    Raises:
+        _Lost: when it is cut short and the server did not say how long it is.
+        DataError: when it is damaged.
+    """
+    with open_bytes(job.part) as handle:
+        if not isinstance(handle, gzip.GzipFile):
+            return
+        try:
+            while handle.read(1 << 20):
+                job.stop_if_cancelled()
+        except EOFError as error:
+            if read_json(job.state).get("total") is None:
+                job.drop()  # what came is a proper beginning, but a server that hides its end is not asked for more
+                raise _Lost("the file ended in its middle, and the server does not say how long it is") from error
+            raise damaged(job.part, 0, error) from error
+        except (OSError, zlib.error) as error:
+            raise damaged(job.part, 0, error) from error
 
 
 def _host(job: _Job) -> str:
     return urllib.parse.urlsplit(job.url).netloc
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return value if isinstance(value, dict) else {}
-
-
-def _write_json(path: Path, value: dict[str, Any]) -> None:
-    temporary = path.with_name(f"{path.name}.tmp")
-    temporary.write_text(json.dumps(value, indent=1), encoding="utf-8")
-    temporary.replace(path)

@@ -22,6 +22,7 @@ from engine.domain.knowledge import (
 from engine.errors import LimitExceeded, UserError
 from engine.knowledge.csr import CsrGraph
 from engine.knowledge.search import require
+from engine.knowledge.traverse import no_such_type
 from engine.knowledge.view import GraphView
 from engine.knowledge.walks import confidences, degrees, edges_at, steps_from
 from engine.ports import GraphStore
@@ -34,6 +35,10 @@ MOST_NODES = 5000
 """The largest neighbourhood or subgraph that is written out."""
 MOST_EDGES = 2000
 """Edges that a neighbourhood shows at most; the most certain ones are kept."""
+RECORDS = (NodeType.DATASET, NodeType.TOOL, NodeType.PROTOCOL, NodeType.PUBLICATION, NodeType.DOMAIN)
+"""What work on data leaves behind. A run links every gene it found to its file: that joins no two genes."""
+WEAK_WORTH = 0.1
+"""What a node in between is worth beside another when sharing it says little."""
 _MOST_LOOKED_AT = 2_000_000
 _INNER = 0.5
 """What every node in between costs a path: what follows from two statements is less certain than one."""
@@ -62,6 +67,10 @@ def neighbourhood(
             the seeds.
         limit: how many nodes at most. Near ones go before far ones, each step keeping some room, and among
             those of a step the best connected go first; what did not fit is counted by type.
+
+    Returns:
+        The nodes shown and the edges among them. `reached` and `reached_by_type` count all that there are with
+        the seeds, as `nodes` holds them.
 
     Raises:
         NotFoundError: when a seed is no node; the advice names what is near.
@@ -100,8 +109,8 @@ def common_neighbours(
 ) -> list[NodeHit]:
     """Return the nodes linked to both of two nodes, the most telling first.
 
-    The score is the product of the best confidence on either side, lowered for hubs; `matched` says how the
-    node is linked, e.g. `binds / associated_with`.
+    The score is the product of the best confidence on either side, lowered for hubs, and for files and tools
+    that join what is none; `matched` says how the node is linked, e.g. `binds / associated_with`.
 
     Raises:
         NotFoundError: when one of them is no node.
@@ -111,6 +120,8 @@ def common_neighbours(
     shared = [number for number in sides[0] if number in sides[1] and number not in ends]
     links = dict(zip(shared, degrees(view, np.array(shared, dtype=np.int64)).tolist(), strict=True))
     scores = {n: sides[0][n][0] * sides[1][n][0] * float(hub_penalty(np.array([links[n]]))[0]) for n in shared}
+    if not any(view.node_type(end) in RECORDS for end in ends):
+        scores = {n: score * (WEAK_WORTH if view.node_type(n) in RECORDS else 1.0) for n, score in scores.items()}
     ranked = sorted(shared, key=lambda number: (-scores[number], number))[: max(top, 0)]
     return [
         NodeHit(
@@ -271,8 +282,7 @@ def as_types(given: Collection[Any] | None, kind: type[NodeType] | type[EdgeType
     known = {member.value: member for member in kind}
     unknown = [str(value) for value in values if value not in known]
     if unknown:
-        what = "node" if kind is NodeType else "edge"
-        raise UserError(f"{unknown[0][:100]!r} is not a type of {what}.", advice=f"There are: {', '.join(known)}.")
+        raise no_such_type(unknown[0], kind)
     return {known[value] for value in values}
 
 

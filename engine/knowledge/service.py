@@ -8,7 +8,6 @@ by a person lies between the two. The linker and the resolver are kept for as lo
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import threading
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -42,7 +41,7 @@ from engine.knowledge.grounding import check_text
 from engine.knowledge.importers import read
 from engine.knowledge.learning import Taught, taught
 from engine.knowledge.linking import EntityLinker
-from engine.knowledge.resolve import Resolver
+from engine.knowledge.resolve import LateResolver, Resolver
 from engine.ports import CancelToken, ChatModel, Clock, GraphStore
 
 Progress = Callable[[int, int], None]
@@ -86,8 +85,6 @@ class KnowledgeBase:
     _view: CsrGraph | None = None
     _linker: _LinkerOf | None = None
     _resolver: _ResolverOf | None = None
-    _names: tuple[int, str] = (-1, "")
-    """A version and the hash of its names."""
     _oldest: int = 0
     """Versions before this one are not to be shown any more."""
     _oldest_names: int = 0
@@ -166,7 +163,10 @@ class KnowledgeBase:
         # Whoever took the starter graph back does not want it again at the next start.
         if self.starter_wanted and starter.SOURCE_ID not in self.store.removed_sources():
             source = starter.starter_source().model_copy(update={"at": self.clock.now()})
-            self.store.add(source, starter.starter_batches())
+            # It finds nothing new in what others state, so it need not be read again because they changed.
+            there = any(old.id == source.id and old.files == source.files for old in self.store.sources())
+            if not there:
+                self.store.add(source, starter.starter_batches())
         self._starter_checked = True
 
     def _linker_for(self, view: CsrGraph, kept: _LinkerOf | None) -> _LinkerOf:
@@ -193,19 +193,10 @@ class KnowledgeBase:
             with self._state_lock:
                 self._renewing = False
 
-    def _names_of(self, view: CsrGraph) -> str:
+    @staticmethod
+    def _names_of(view: CsrGraph) -> str:
         """Return a hash of everything entities are recognised by; the files of runs (datasets) are not among it."""
-        with self._state_lock:
-            version, names = self._names
-        if version != view.version:
-            digest = hashlib.blake2b(digest_size=16)
-            for node in view.named_nodes():
-                if node.type is not NodeType.DATASET:
-                    digest.update(repr((node.id, node.type.value, node.name, node.aliases, node.xrefs)).encode())
-            names = digest.hexdigest()
-            with self._state_lock:
-                self._names = (view.version, names)
-        return names
+        return view.names_key((NodeType.DATASET,))
 
     # ==== questions ====
 
@@ -289,16 +280,29 @@ class KnowledgeBase:
     def enrich(
         self, genes: Sequence[str], *, background: Sequence[str] | None = None, **options: Any
     ) -> list[EnrichedNode]:
-        """Return the neighbourhoods that hold more of the genes than chance would; genes by symbol or id."""
+        """Return the neighbourhoods that hold more of the genes than chance would; genes by symbol or id.
+
+        Raises:
+            NotFoundError: when none of the genes is in the graph; `unknown_genes` tells which are not.
+        """
         found = self.gene_ids(genes)
+        if genes and not found:
+            some = ", ".join(genes[:5]) + (", ..." if len(genes) > 5 else "")
+            message = f"None of the {len(genes)} genes given is in the knowledge graph ({some})."
+            raise NotFoundError(message, advice="Give symbols or ids of genes; `biodesk kg search TEXT` finds them.")
         against = self.gene_ids(background) if background is not None else None
         return enrichment.enrichment(self.view(), found, background=against, **options)
 
     def gene_ids(self, genes: Sequence[str]) -> list[str]:
         """Return the ids of the genes that are in the graph, by symbol, alias or id."""
         resolve = self.resolver()
-        found = [resolve(gene, NodeType.GENE) for gene in genes]
+        found = [resolve.gene(gene) for gene in genes]
         return list(dict.fromkeys(node for node in found if node is not None))
+
+    def unknown_genes(self, genes: Sequence[str]) -> list[str]:
+        """Return those genes, as they were given, that are not in the graph."""
+        resolve = self.resolver()
+        return [gene for gene in dict.fromkeys(genes) if resolve.gene(gene) is None]
 
     # ==== text ====
 
@@ -319,30 +323,54 @@ class KnowledgeBase:
         files: Sequence[Path],
         *,
         name: str | None = None,
+        organism: str = "human",
         progress: Progress | None = None,
         cancel: CancelToken | None = None,
     ) -> GraphImport:
         """Read files into the graph: all of it, or nothing when something is wrong with them.
 
+        The same files are read again when another source changed since, as they may find more to attach to; then
+        they do not find what they alone mention.
+
+        Args:
+            fmt: a format's name, or `auto`.
+            files: the files.
+            name: what the source is called; after its files when None.
+            organism: whose genes they are where the files do not say.
+            progress: told how many nodes and edges were read so far.
+            cancel: stops the import; nothing is stored then.
+
         Raises:
             DataError: for a file that is not what the format says; the message names the line.
         """
-        source, batches, warnings = read.open_import(fmt, files, name=name, resolve=self.resolver())
+        self.view()  # the starter graph comes first
+        resolve = LateResolver()
+        source, batches, warnings = read.open_import(fmt, files, name=name, organism=organism, resolve=resolve)
+        resolve.make = lambda: self._resolver_without(source.id)
         source = source.model_copy(update={"at": self.clock.now()})
         before = next((old for old in self.store.sources() if old.id == source.id), None)
         done = self.store.add(source, batches, progress=progress, cancel=cancel)
         self.outdate(names=True)
         if before is not None and not done.unchanged:
-            replaced = (
-                f"These files replaced what the source {before.id} had stated before ({before.nodes:,} entities, "
-                f"{before.edges:,} relations). To keep both, import them under another name."
-            )
-            warnings = [replaced, *warnings]
+            warnings = [_replaced(before, again=before.files == source.files), *warnings]
         return done.model_copy(update={"warnings": [*done.warnings, *warnings]})
 
-    def preview(self, fmt: str, files: Sequence[Path]) -> read.ImportPreview:
+    def _resolver_without(self, source_id: str) -> Resolver:
+        """Return the lookup for a source that is read: without the nodes that it alone mentions."""
+        own = self.store.mentioned_only_by(source_id)
+        return Resolver(self._current(wait=True), without=frozenset(own)) if own else self.resolver()
+
+    def restore_starter(self) -> GraphImport:
+        """Load the starter graph, also when it was taken back before or was not wanted at first."""
+        self.view()
+        source = starter.starter_source().model_copy(update={"at": self.clock.now()})
+        done = self.store.add(source, starter.starter_batches())
+        self.outdate(names=True)
+        return done
+
+    def preview(self, fmt: str, files: Sequence[Path], *, organism: str = "human") -> read.ImportPreview:
         """Return the first nodes and edges an import would read."""
-        return read.preview(fmt, files, resolve=self.resolver())
+        return read.preview(fmt, files, organism=organism, resolve=self.resolver())
 
     def fetch(self, name: str, folder: Path, **options: Any) -> list[Path]:
         """Download a public source and return its files (see `engine.knowledge.fetch.fetch`)."""
@@ -378,3 +406,14 @@ class KnowledgeBase:
         names = any(source.id == source_id and source.kind not in _LEARNED for source in self.store.sources())
         self.store.remove_source(source_id)
         self.outdate(names=names)
+
+
+def _replaced(before: GraphSource, *, again: bool) -> str:
+    """Say that a source was stored in place of what it had stated before; `again`: from the same files."""
+    held = f"{before.nodes:,} entities and {before.edges:,} relations"
+    if again:
+        return f"Other sources changed since these files were read, so they were read again. Before, they gave {held}."
+    return (
+        f"These files replaced what the source {before.id} had stated before ({held}). To keep both, import them "
+        "under another name."
+    )

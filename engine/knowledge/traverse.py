@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 import threading
 from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from engine.domain.knowledge import EDGE_CODE, SYMMETRIC, EdgeType
+from engine.domain.knowledge import EDGE_CODE, SYMMETRIC, EdgeType, NodeType
+from engine.errors import UserError
 from engine.knowledge import kernels
 from engine.knowledge.view import Direction
 
@@ -47,7 +49,11 @@ class Slots:
         return self._table(self._in)
 
     def spans(self, edge_types: Collection[EdgeType] | None, direction: Direction) -> Spans:
-        """Return the fewest ranges of slots that hold these types in this direction."""
+        """Return the fewest ranges of slots that hold these types in this direction.
+
+        Raises:
+            UserError: for what is no type of edge.
+        """
         key = (None if edge_types is None else frozenset(edge_types), direction)
         known = self._known.get(key)
         if known is None:
@@ -58,6 +64,9 @@ class Slots:
         if edge_types is None:
             low, high = self._whole[direction]
             return _frozen([low], [high]) if high > low else _frozen([], [])
+        for given in edge_types:
+            if given not in EDGE_CODE:
+                raise no_such_type(given, EdgeType)
         codes = {EDGE_CODE[kind] for kind in edge_types}
         tables = {"out": [self._out], "in": [self._in], "both": [self._out, self._in]}[direction]
         places = sorted({table[code] for table in tables for code in codes if code in table})
@@ -93,9 +102,8 @@ class Walker:
         None when a seed is not the number of a node.
         """
         low, high = self._slots.spans(edge_types, direction)
-        try:
-            start = np.array(seeds, dtype=np.int32)
-        except OverflowError:
+        start = _starts(seeds, self._nodes)
+        if start is None:
             return None
         ready = self._kernels()
         if ready is None:
@@ -194,6 +202,24 @@ class Walker:
             room = np.full(self._nodes, -1, dtype=kind)
             setattr(self._scratch, name, room)
         return room
+
+
+def no_such_type(given: object, kind: type[NodeType] | type[EdgeType]) -> UserError:
+    """Return the error for what is no type of node or edge."""
+    what = "node" if kind is NodeType else "edge"
+    known = ", ".join(member.value for member in kind)
+    return UserError(f"{str(given)[:100]!r} is not a type of {what}.", advice=f"There are: {known}.")
+
+
+def _starts(seeds: Sequence[int] | np.ndarray, nodes: int) -> np.ndarray | None:
+    """Return seeds as int32, or None when one is too large for that; NumPy itself would wrap it to another node."""
+    if isinstance(seeds, np.ndarray) and seeds.dtype.kind in "iu":
+        fits = np.can_cast(seeds.dtype, np.int32) or not len(seeds) or (seeds.min() >= 0 and seeds.max() < nodes)
+        return seeds.astype(np.int32) if fits else None
+    try:
+        return np.array([operator.index(seed) for seed in seeds], dtype=np.int32)
+    except OverflowError:
+        return None
 
 
 def _join(parents: tuple[dict[int, int], dict[int, int]], meeting: int, a: int, b: int) -> list[int]:

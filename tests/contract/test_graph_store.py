@@ -158,6 +158,65 @@ def test_the_same_files_again_change_nothing(store: GraphStore) -> None:
     assert store.version() == version
 
 
+def test_the_same_files_are_read_again_after_another_source_came(store: GraphStore) -> None:
+    links = source("links", files={"edges.tsv": "00"})
+    first = store.add(links, [nodes(EGFR), edges(BIND)])
+    assert first.edges_added == 0  # GRB2 is not there yet
+    store.add(source("genes", files={"nodes.tsv": "01"}), [nodes(GRB2)])
+    again = store.add(links, [nodes(EGFR), edges(BIND)])
+    assert (again.unchanged, again.edges_added, again.warnings) == (False, 1, [])
+    assert [edge[4] for edge in content(store)["edges"]] == ["links"]
+
+
+@pytest.mark.parametrize("change", ["added", "removed", "replaced"])
+def test_files_that_say_the_same_when_read_again_leave_the_version(store: GraphStore, change: str) -> None:
+    store.add(source("b", files={"b.tsv": "01"}), [nodes(GRB2)])
+    links = source("links", files={"edges.tsv": "00"})
+    rows = [nodes(EGFR, LUNG), edges(LINK, LINK, ("DOID:1324", EdgeType.PRESENTS, "nowhere"))]
+    said = store.add(links, rows).warnings
+    assert len(said) == 2
+    if change == "removed":
+        store.remove_source("b")
+    else:
+        other = source("c") if change == "added" else source("b", files={"b.tsv": "02"})
+        store.add(other, [nodes(("Gene::7157", G, "TP53"))])
+    version, before = store.version(), content(store)
+    done = store.add(links, rows)
+    assert done.unchanged
+    assert (done.nodes_read, done.edges_read, done.nodes_added, done.edges_added) == (2, 3, 0, 0)
+    assert done.warnings == said
+    assert done.source == next(known for known in store.sources() if known.id == "links")
+    assert (store.version(), content(store)) == (version, before)
+
+    def never() -> Iterator[NodeRows]:
+        raise AssertionError("nothing changed since it was read")
+        yield
+
+    assert store.add(links, never()).unchanged
+
+
+def test_read_again_an_edge_to_a_node_that_is_gone_is_left_out(store: GraphStore) -> None:
+    store.add(source("genes"), [nodes(GRB2)])
+    links = source("links", files={"edges.tsv": "00"})
+    store.add(links, [nodes(EGFR), edges(BIND)])
+    store.remove_source("genes")
+    assert "Gene::2885" in content(store)["nodes"]  # the edge still holds it
+    done = store.add(links, [nodes(EGFR), edges(BIND)])
+    assert not done.unchanged
+    assert "1 edge is left out" in done.warnings[0]
+    assert list(content(store)["nodes"]) == ["Gene::1956"]
+
+
+def test_a_node_with_its_id_for_a_name_takes_the_first_real_one(store: GraphStore) -> None:
+    store.add(source("sets"), [nodes(("Gene::1956", G, ""))])
+    assert content(store)["nodes"]["Gene::1956"][1:] == ("Gene::1956", [], [], "sets")
+    store.add(source("genes"), [nodes(EGFR)])
+    store.add(source("more"), [nodes(("Gene::1956", G, "", ["Gene::1956", "HER1"]))])
+    assert content(store)["nodes"]["Gene::1956"] == (G, "EGFR", ["ERBB1", "HER1"], EGFR[4], "genes")
+    store.remove_source("genes")
+    assert content(store)["nodes"]["Gene::1956"] == (G, "Gene::1956", ["HER1"], [], "sets")
+
+
 def test_other_files_replace_what_the_source_said(store: GraphStore) -> None:
     store.add(source(files={"x": "1"}), [nodes(EGFR, GRB2, LUNG), edges(BIND, LINK)])
     store.add(source("b"), [nodes(("Gene::2885", G, "Growth factor bound 2"))])
@@ -190,6 +249,17 @@ def test_a_node_that_exists_gains_names_and_keeps_its_own(store: GraphStore) -> 
         "Epidermal growth factor receptor",
         ["EGFR", "HER1"],
     )
+
+
+def test_nodes_that_one_source_alone_mentions(store: GraphStore) -> None:
+    store.add(source("a"), [nodes(EGFR, GRB2), edges(BIND)])
+    store.add(source("b"), [nodes(GRB2, LUNG), edges(LINK)])  # an edge alone is no mention
+    assert store.mentioned_only_by("a") == ["Gene::1956"]
+    assert store.mentioned_only_by("b") == ["DOID:1324"]
+    assert store.mentioned_only_by("nobody") == []
+    store.remove_source("b")
+    assert sorted(store.mentioned_only_by("a")) == ["Gene::1956", "Gene::2885"]
+    assert store.mentioned_only_by("b") == []
 
 
 def test_an_edge_stated_by_two_sources_survives_the_loss_of_one(store: GraphStore) -> None:
@@ -368,33 +438,41 @@ def test_readers_never_see_half_of_an_import(store: GraphStore) -> None:
 # ==== the two implementations against each other ====
 
 IDS = st.sampled_from(["a", "b", "c", "d"])
-NODE = st.tuples(IDS, st.sampled_from([G, D]), st.sampled_from(["", "N1", "N2"]), st.lists(st.sampled_from(["x", "y"]), max_size=2), st.lists(st.just("P:1"), max_size=1))  # fmt: skip
+NODE = st.tuples(IDS, st.sampled_from([G, D]), st.sampled_from(["", "a", "N1", "N2"]), st.lists(st.sampled_from(["x", "y", "a"]), max_size=2), st.lists(st.just("P:1"), max_size=1))  # fmt: skip
 EDGE = st.tuples(IDS, st.sampled_from([EdgeType.REGULATES, EdgeType.RESEMBLES]), IDS, st.sampled_from(["", "r"]), st.sampled_from([None, 0.25]))  # fmt: skip
 STEP = st.one_of(
-    st.tuples(st.just("add"), st.sampled_from("PQR"), st.lists(NODE, max_size=4), st.lists(EDGE, max_size=6)),
+    st.tuples(st.just("add"), st.sampled_from("PQR"), st.lists(NODE, max_size=4), st.lists(EDGE, max_size=6), st.sampled_from([{}, {"f": "1"}])),
+    st.tuples(st.just("again"), st.sampled_from("PQR")),
     st.tuples(st.just("remove"), st.sampled_from("PQR")),
-)
+)  # fmt: skip
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(steps=st.lists(STEP, min_size=1, max_size=6))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps=st.lists(STEP, min_size=1, max_size=7))
 def test_any_history_gives_both_stores_the_same_graph(tmp_path_factory: pytest.TempPathFactory, steps: list) -> None:
     database = Database(tmp_path_factory.mktemp("graph") / "b.duckdb")
     stores: list[GraphStore] = [MemoryGraphStore(), DuckGraphStore(database)]
+    last: dict[str, tuple] = {}
     try:
         for step in steps:
             said: list[Any] = []
+            given = last.get(step[1], ("add", step[1], [], [], {})) if step[0] == "again" else step
             for store in stores:
-                if step[0] == "add":
-                    done = store.add(source(step[1]), [nodes(*step[2]), edges(*step[3])])
-                    said.append((done.nodes_added, done.edges_added, done.warnings))
+                version = store.version()
+                if given[0] == "add":
+                    last[given[1]] = given
+                    done = store.add(source(given[1], files=given[4]), [nodes(*given[2]), edges(*given[3])])
+                    said.append((done.nodes_read, done.nodes_added, done.edges_added, done.unchanged, done.warnings))
+                    assert done.unchanged == (store.version() == version)
                 else:
                     try:
-                        said.append(store.remove_source(step[1]))
+                        said.append(store.remove_source(given[1]))
                     except NotFoundError as error:
                         said.append(error.message)
             assert said[0] == said[1]
             assert content(stores[0]) == content(stores[1])
+            for name in "PQR":
+                assert sorted(stores[0].mentioned_only_by(name)) == sorted(stores[1].mentioned_only_by(name))
     finally:
         database.close()
 

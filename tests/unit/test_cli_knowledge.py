@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
 
 import pytest
 
 from engine.cli.main import main
+from engine.knowledge import fetch as fetching
 
 CATALOGUE = """
 {"name": "read_trimmer", "description": "Cuts adapters and low-quality ends off sequencing reads."}
@@ -156,6 +159,96 @@ def test_files_are_imported_once_and_taken_back(folder, document):
     assert document("kg", "edges", "drugbbb", "GENEAAA")[0]["type"] == "targets"
     document("kg", "remove", done["source"]["id"])
     assert document("kg", "stats")["edges"] == before
+
+
+def test_genes_are_enriched_and_what_is_unknown_is_said(folder, call, document):
+    code, out, err = call("kg", "enrich", "TP53", "NOTAGENE", "EGFR")
+    assert code == 0, err
+    assert "1 of the 3 genes is not in the graph and left out: NOTAGENE." in out
+    code, out, err = call("kg", "enrich", "TP53", "NOTAGENE", "--json")
+    assert isinstance(json.loads(out), list)
+    assert "NOTAGENE" in err
+    code, out, err = call("kg", "enrich", "NOTAGENE")
+    assert code == 2
+    assert "None of the 1 genes given is in the knowledge graph (NOTAGENE)" in err
+    (folder / "background.txt").write_text("TP53, EGFR\nBRCA1;KRAS\tBRAF\nNOTONE\n")
+    found = document("kg", "enrich", "TP53", "--background", folder / "background.txt")
+    assert {hit["background_size"] for hit in found} <= {5}
+    _, out, _ = call("kg", "enrich", "TP53", "--background", folder / "background.txt")
+    assert "1 of the 6 genes of the background is not in the graph" in out
+
+
+def test_the_starter_graph_goes_and_comes_back(call, document):
+    before = document("kg", "stats")["edges"]
+    code, out, _ = call("kg", "remove", "starter")
+    assert code == 0
+    assert "`biodesk kg import starter` brings it back" in out
+    assert document("kg", "stats")["edges"] < before
+    assert document("kg", "import", "starter")["edges_added"] > 1000
+    assert document("kg", "stats")["edges"] == before
+    assert document("kg", "import", "Starter")["unchanged"]
+
+
+def test_genes_of_a_mouse_are_imported_as_such(folder, document):
+    (folder / "mouse.gmt").write_text("S\tna\tTrp53\tEgfr\tBrca1\n")
+    seen = document("kg", "import", "gmt", folder / "mouse.gmt", "--preview", "--organism", "mouse")
+    assert "symbol:mouse:Trp53" in {node["id"] for node in seen["nodes"]}
+    done = document("kg", "import", "gmt", folder / "mouse.gmt", "--organism", "mouse")
+    assert done["source"]["id"] == "gmt:mouse:mouse"
+    document("kg", "remove", done["source"]["id"])
+
+
+def test_an_ascii_terminal_gets_the_answer_in_escapes(folder, call, monkeypatch):
+    (folder / "greek.tsv").write_text("id\ttype\tname\nmy:g\tgene\tγ-secretase\n", encoding="utf-8")
+    call("kg", "import", "tables", folder / "greek.tsv")
+    for words in (["kg", "search", "γ-secretase"], ["kg", "search", "γ-secretase", "--json"]):
+        plain = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "stdout", plain)
+            code = main([*words, "--workspace", str(folder / "ws")])
+            plain.flush()
+        said = plain.buffer.getvalue().decode("ascii")
+        assert code == 0
+        if "--json" in words:
+            assert json.loads(said)[0]["node"]["name"] == "γ-secretase"
+        else:
+            assert "\\u03b3-secretase" in said
+
+
+def test_a_download_without_a_length_does_not_say_of_0_bytes(call, monkeypatch):
+    asked = {}
+
+    def fetch(name, folder, **options):
+        asked.update(options)
+        options["progress"]("go.obo", 1234, 0)
+        return [folder / "go.obo"]
+
+    monkeypatch.setattr(fetching, "fetch", fetch)
+    code, out, err = call("kg", "fetch", "go", "--again")
+    assert code == 0
+    assert "go.obo" in out
+    assert "go.obo: 1,234 bytes" in err
+    assert "of 0" not in err
+    assert asked["again"] is True
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("kg", "enrich", "TP53", "--edge", "foo"), "'foo' is no edge type"),
+        (("kg", "enrich", "TP53", "--background", "nowhere.txt"), "nowhere.txt cannot be read"),
+        (("kg", "path", "TP53", "tp53"), "TP53 and tp53 are the same entity"),
+        (("kg", "import", "starter", "nodes.tsv"), "comes with Biodesk"),
+        (("kg", "import", "starter", "--preview"), "comes with Biodesk"),
+        (("kg", "import", "gmt"), "No file was given"),
+        (("kg", "import", "gmt", "--preview"), "No file was given"),
+    ],
+)
+def test_wrong_words_are_told_and_no_defect(call, words, problem):
+    code, out, err = call(*words)
+    assert code == 2, out + err
+    assert problem in err
+    assert "itself failed" not in err
 
 
 @pytest.mark.parametrize(

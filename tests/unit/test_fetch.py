@@ -41,6 +41,10 @@ class Server:
         self.status: list[int] = []
         """Statuses of the next answers."""
         self.etag = '"one"'
+        self.if_range = True
+        """False: ranges are given whatever version is asked for."""
+        self.redirects: dict[str, str] = {}
+        """File name -> where the server says it is."""
         self.length = True
         self.slow = 0.0
         """Seconds between pieces of 64 KB."""
@@ -65,6 +69,12 @@ class Handler(BaseHTTPRequestHandler):
             status = state.status.pop(0) if state.status else 200
             cut = state.break_after.pop(0) if state.break_after else None
         data = state.files.get(name)
+        if name in state.redirects:
+            self.send_response(302)
+            self.send_header("Location", state.redirects[name])
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
         if status != 200 or data is None:
             self.send_response(status if status != 200 else 404)
             self.send_header("Content-Length", "0")
@@ -74,7 +84,7 @@ class Handler(BaseHTTPRequestHandler):
             return
         start = 0
         match = re.fullmatch(r"bytes=(\d+)-", wanted)
-        current = self.headers.get("If-Range", state.etag) == state.etag
+        current = not state.if_range or self.headers.get("If-Range", state.etag) == state.etag
         if match and state.ranges and current:
             start = int(match[1])
             if start >= len(data):
@@ -297,6 +307,79 @@ def test_an_error_page_is_not_taken_for_data(server: Server, tmp_path: Path) -> 
 def test_an_answer_without_a_length_is_taken(server: Server, tmp_path: Path) -> None:
     server.length = False
     assert [path.read_bytes() for path in fetch("small", tmp_path, base_url=server.url)] == [NODES, EDGES]
+
+
+PACKED = gzip.compress(b"".join(b"Gene::%d\tG%d\tGene\n" % (n, n * n) for n in range(40_000)))
+
+
+def test_a_gzip_cut_off_without_a_length_is_fetched_again(server: Server, tmp_path: Path) -> None:
+    server.length = False
+    server.files["nodes.tsv"] = PACKED
+    server.break_after = [len(PACKED) // 2]
+    assert fetch("small", tmp_path, base_url=server.url, pause=Pauses())[0].read_bytes() == PACKED
+    assert [asked for asked in server.asked if asked[0] == "nodes.tsv"] == [("nodes.tsv", "")] * 2
+
+
+def test_a_gzip_that_is_always_cut_off_is_no_file(server: Server, tmp_path: Path) -> None:
+    server.length = False
+    server.files["nodes.tsv"] = PACKED[:-9]
+    pauses = Pauses()
+    with pytest.raises(FetchError, match=r"nodes.tsv could not be fetched.*ended in its middle") as error:
+        fetch("small", tmp_path, base_url=server.url, attempts=3, pause=pauses)
+    assert "kept" not in error.value.message
+    assert len(server.asked) == 3
+    assert not (tmp_path / "nodes.tsv").exists()
+
+
+@pytest.mark.parametrize("data", [PACKED[:-9], PACKED[:5000] + b"x" * 50 + PACKED[5050:]], ids=["short", "damaged"])
+def test_a_damaged_gzip_of_the_right_length_is_refused(server: Server, tmp_path: Path, data: bytes) -> None:
+    server.files["nodes.tsv"] = data
+    with pytest.raises(DataError, match=r"^nodes.tsv is a gzip file that is damaged or cut short"):
+        fetch("small", tmp_path, base_url=server.url, pause=Pauses())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_two_versions_of_one_length_are_not_joined_when_nothing_tells_them_apart(
+    server: Server, tmp_path: Path
+) -> None:
+    server.etag = ""
+    server.files["nodes.tsv"] = NODES + b"Gene::3\tOLD\tGene\n" * 50_000
+    server.break_after = [400_000]
+    with pytest.raises(FetchError) as error:
+        fetch("small", tmp_path, base_url=server.url, attempts=1)
+    assert "kept" not in error.value.message
+    newer = server.files["nodes.tsv"] = NODES + b"Gene::4\tNEW\tGene\n" * 50_000
+    server.asked.clear()
+    assert fetch("small", tmp_path, base_url=server.url, pause=Pauses())[0].read_bytes() == newer
+    assert server.asked[0] == ("nodes.tsv", "")
+
+
+def test_a_pinned_file_is_resumed_without_an_etag(server: Server, tmp_path: Path) -> None:
+    server.etag = ""
+    server.break_after = [len(NODES), 500_000]
+    assert fetch("small", tmp_path, base_url=server.url, pause=Pauses())[1].read_bytes() == EDGES
+    assert server.asked[-1] == ("edges.sif", "bytes=500000-")
+
+
+def test_a_server_that_passes_over_if_range_is_noticed_by_its_tag(server: Server, tmp_path: Path) -> None:
+    newer = NODES + b"Gene::4\tNEW\tGene\n" * 50_000
+    server.files["nodes.tsv"], server.etag = newer, '"two"'
+    (tmp_path / "nodes.tsv.part").write_bytes((NODES + b"Gene::3\tOLD\tGene\n" * 50_000)[:400_000])
+    state = {"url": f"{server.url}/nodes.tsv", "validator": '"one"', "total": len(newer)}
+    (tmp_path / "nodes.tsv.part.json").write_text(json.dumps(state))
+    server.if_range = False
+    assert fetch("small", tmp_path, base_url=server.url, pause=Pauses())[0].read_bytes() == newer
+
+
+@pytest.mark.parametrize("target", ["ftp://127.0.0.1/nodes.tsv", "file:///etc/hostname", "data:text/plain,x"])
+def test_a_redirect_away_from_the_web_is_refused(server: Server, tmp_path: Path, target: str) -> None:
+    server.redirects["nodes.tsv"] = target
+    with pytest.raises(FetchError):
+        fetch("small", tmp_path, base_url=server.url, attempts=1, pause=Pauses())
+    assert not (tmp_path / "nodes.tsv").exists()
+    server.redirects["nodes.tsv"] = f"{server.url}/moved.tsv"
+    server.files["moved.tsv"] = NODES
+    assert fetch("small", tmp_path, base_url=server.url)[0].read_bytes() == NODES
 
 
 def test_cancel_keeps_what_came(server: Server, tmp_path: Path) -> None:

@@ -355,10 +355,15 @@ def test_enrichment_of_some_types_only(kind: str) -> None:
 def test_enrichment_of_nothing_is_refused(view: GraphView) -> None:
     with pytest.raises(NotFoundError, match="None of the 2 genes is in the knowledge graph"):
         enrichment(view, ["EGFRX", "nonsense"])
-    with pytest.raises(NotFoundError, match="None of the 0 genes"):
+    with pytest.raises(NotFoundError, match="'EGFRX' is no gene of the knowledge graph") as caught:
+        enrichment(view, ["EGFRX"])
+    assert "EGFR (Gene::1956)" in caught.value.advice
+    with pytest.raises(NotFoundError, match="No genes were given"):
         enrichment(view, [])
     with pytest.raises(UserError, match="is in the background"):
         enrichment(view, [EGFR], background=[KRAS])
+    with pytest.raises(UserError, match="linked to anything that is tested"):
+        enrichment(view, [EGFR], edge_types=[E.MARKER_OF])
     with pytest.raises(UserError, match="5 to 2 genes"):
         enrichment(view, [EGFR], min_size=5, max_size=2)
 
@@ -416,3 +421,104 @@ def test_an_identifier_finds_its_own_node_or_none() -> None:
     )
     assert [hit.node.id for hit in search(graph, "GO:0006915")] == ["GO:0006915"]
     assert search(graph, "GO:0006916") == []
+
+
+# ==== what runs leave behind ====
+
+FOUND = [EGFR, "Gene::2885", KRAS, "Gene::3569"]
+
+
+def after_runs(kind: str, runs: int = 4) -> GraphView:
+    """The graph after runs that found the same genes: each has its own file, which the tool read."""
+    files = [(f"dataset:{n}", T.DATASET, f"counts{n}.csv") for n in range(runs)]
+    links = [(gene, E.ASSOCIATED_WITH, file[0], "higher", 0.6) for file in files for gene in FOUND]
+    links += [("tool:de", E.USES_DATA, file[0], "", 1.0) for file in files]
+    links += [("tool:plot", E.USES_DATA, file[0], "", 1.0) for file in files]
+    tools = [("tool:de", T.TOOL, "de"), ("tool:plot", T.TOOL, "plot")]
+    return build(kind, [*NODES, *files, *tools], [*EDGES, *links])
+
+
+def test_the_files_of_runs_are_no_enriched_neighbourhoods(kind: str) -> None:
+    before = enrichment(build(kind, NODES, EDGES), FOUND, min_size=1)
+    assert enrichment(after_runs(kind), FOUND, min_size=1) == before  # background and correction are the same too
+    asked = enrichment(after_runs(kind), FOUND, min_size=1, node_types=[T.DATASET])
+    assert [hit.overlap for hit in asked] == [4] * 4
+
+
+def test_the_files_of_runs_join_no_genes(kind: str) -> None:
+    for a, b in itertools.combinations(FOUND, 2):
+        before = best_paths(build(kind, NODES, EDGES), a, b, max_hops=2)
+        after = best_paths(after_runs(kind), a, b, max_hops=2)
+        assert [[n.id for n in path.nodes] for path in after] == [[n.id for n in path.nodes] for path in before]
+    assert best_paths(after_runs(kind), "Gene::3569", EGFR, max_hops=2) == []
+
+
+def test_shared_files_come_after_what_says_something_of_the_genes(kind: str) -> None:
+    got = common_neighbours(after_runs(kind), EGFR, "Gene::2885")
+    assert [hit.node.type for hit in got] == [T.PATHWAY, *[T.DATASET] * 4]
+    assert got[1].score == pytest.approx(0.6 * 0.6 * 0.5 / 10)
+    shared = common_neighbours(after_runs(kind), "tool:de", "tool:plot")
+    assert [hit.score for hit in shared] == pytest.approx([0.5] * 4)
+
+
+def test_a_file_joins_the_tools_that_read_it(kind: str) -> None:
+    got = best_paths(after_runs(kind), "tool:de", "tool:plot", max_hops=2)
+    assert {path.nodes[1].type for path in got} == {T.DATASET}
+    assert got[0].score == pytest.approx(0.5)
+
+
+# ==== directions ====
+
+
+def test_a_path_with_a_direction_shows_edges_of_that_direction(kind: str) -> None:
+    edges = [
+        ("Gene::1956", E.REGULATES, "Gene::2885", "forth", 0.2),
+        ("Gene::2885", E.REGULATES, "Gene::1956", "back", 0.9),
+        ("Gene::2885", E.INHIBITS, "Gene::3845", "forth", 0.3),
+        ("Gene::3845", E.INTERACTS_WITH, "Gene::2885", "either", 0.1),
+    ]
+    view = build(kind, NODES, edges)
+
+    def relations(a: str, b: str, **options: Any) -> list[str]:
+        path = shortest_path(view, a, b, **options)
+        return [edge.relation for edge in path.edges] if path else []
+
+    assert relations(EGFR, KRAS) == ["back", "forth"]  # the most certain, whichever way
+    assert relations(EGFR, KRAS, direction="out") == ["forth", "forth"]
+    assert relations(KRAS, EGFR, direction="in") == ["forth", "forth"]
+    assert relations(EGFR, KRAS, direction="in") == ["back", "either"]
+    assert relations(KRAS, EGFR, direction="out") == ["either", "back"]
+    assert relations(EGFR, KRAS, direction="out", edge_types=[E.REGULATES]) == []
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    edges=st.lists(
+        st.tuples(
+            st.integers(0, 5), st.sampled_from([E.REGULATES, E.INHIBITS, E.INTERACTS_WITH]), st.integers(0, 5)
+        ).filter(lambda edge: edge[0] != edge[2]),
+        max_size=12,
+    ),
+    direction=st.sampled_from(["out", "in", "both"]),
+)
+def test_every_edge_of_a_shortest_path_points_the_way_asked_for(edges: list, direction: Any) -> None:
+    nodes = [(f"n{i}", T.GENE, f"G{i}") for i in range(6)]
+    stated = [(f"n{a}", type_, f"n{b}", str(i), 0.1 + i / 20) for i, (a, type_, b) in enumerate(edges)]
+    graph = nx.MultiDiGraph()
+    graph.add_nodes_from(node[0] for node in nodes)
+    for a, type_, b, *_ in stated:
+        either = type_ is E.INTERACTS_WITH or direction == "both"
+        graph.add_edges_from([(a, b)] if direction != "in" or either else [])
+        graph.add_edges_from([(b, a)] if direction == "in" or either else [])
+    for kind in ("arrays", "memory"):
+        got = shortest_path(build(kind, nodes, stated), "n0", "n1", direction=direction)
+        if not nx.has_path(graph, "n0", "n1"):
+            assert got is None
+            continue
+        assert got is not None
+        assert len(got.edges) == nx.shortest_path_length(graph, "n0", "n1")
+        for edge, (a, b) in zip(got.edges, itertools.pairwise(node.id for node in got.nodes), strict=True):
+            ways = {"out": {(a, b)}, "in": {(b, a)}, "both": {(a, b), (b, a)}}[direction]
+            if edge.type is E.INTERACTS_WITH:
+                ways |= {(b, a), (a, b)}
+            assert (edge.source, edge.target) in ways

@@ -199,7 +199,11 @@ namespace: cell
 alt_id: CL:0000804
 def: "A type of \\"lymphocyte\\" {with braces}." [GOC:add]
 synonym: "T-lymphocyte" EXACT []
-synonym: "T \\"quoted\\" cell" RELATED [GOC:x]
+synonym: "T \\"quoted\\" cell" EXACT [GOC:x]
+synonym: "thymus-derived" RELATED [GOC:x]
+synonym: "tube" BROAD []
+synonym: "killer cell" NARROW []
+synonym: "TL" RELATED OMO:0003012 []
 xref: FMA:62870 {source="x"}
 xref: MESH:D013601 "T-Lymphocytes"
 xref: http://example.org/cell
@@ -239,7 +243,7 @@ def test_obo(tmp_path: Path) -> None:
     assert read.nodes["CL:0000084"] == (
         NodeType.CELL_TYPE,
         "T cell",
-        ["T-lymphocyte", 'T "quoted" cell'],
+        ["T-lymphocyte", 'T "quoted" cell', "TL"],
         ["CL:0000084", "CL:0000804", "FMA:62870", "MESH:D013601"],
     )
     assert read.nodes["UBERON:0002405"][0] is NodeType.ANATOMY
@@ -256,6 +260,34 @@ def test_obo(tmp_path: Path) -> None:
     ]
     assert (read.source.id, read.source.name) == ("obo:cell-ontology", "Cell Ontology (releases/2026-01-01)")
     assert read.source.license == "http://creativecommons.org/licenses/by/4.0/"
+
+
+@pytest.mark.parametrize("value", ["license", "dc:license ", 'dcterms:license ""', "license {a}"])
+def test_an_obo_header_may_name_no_licence(tmp_path: Path, value: str) -> None:
+    text = OBO.replace("property_value: http://purl.org/dc/terms/license http://creativecommons.org/licenses/by/4.0/", f"property_value: {value}")  # fmt: skip
+    read = Read("obo", [write(tmp_path / "cl.obo", text)])
+    assert "CL:0000084" in read.nodes
+
+
+def test_related_synonyms_name_diseases_and_drugs_only(tmp_path: Path) -> None:
+    term = '[Term]\nid: {}\nname: x\nrelated_synonym: "one" []\nsynonym: "two"\nexact_synonym: "three" []\nbroad_synonym: "four" []\n\n'
+    ids = ("DOID:1", "CHEBI:2", "GO:0000003", "UBERON:4")
+    read = Read("obo", [write(tmp_path / "x.obo", "".join(map(term.format, ids)))])
+    assert [sorted(node[2]) for node in read.nodes.values()] == [["one", "three", "two"]] * 2 + [["three"]] * 2
+
+
+@pytest.mark.parametrize("first", ["good", "bad"])
+@pytest.mark.parametrize(
+    ("format", "good", "bad", "problem"),
+    [
+        ("obo", "[Term]\nid: DOID:1\nname: x\n", "format-version: 1.2\n\n[Typedef]\nid: part_of\n", r"has no \[Term\]"),
+        ("associations", "EGFR\tGO:0006915\n", "EGFR\t\nTP53\t\n", "has no association"),
+    ],
+)
+def test_every_file_must_hold_something(tmp_path: Path, format: str, good: str, bad: str, problem: str, first: str) -> None:  # fmt: skip
+    paths = [write(tmp_path / "good.txt", good), write(tmp_path / "bad.txt", bad)]
+    with pytest.raises(DataError, match=f"bad.txt {problem}"):
+        Read(format, paths if first == "good" else paths[::-1])
 
 
 def test_obo_terms_join_nodes_that_exist(tmp_path: Path) -> None:
@@ -419,6 +451,81 @@ def test_gmt(tmp_path: Path) -> None:
     )
     assert set(mouse.nodes) == {"pathway:S", "symbol:mouse:Trp53"}
     assert mouse.source.id == "gmt:m:mouse"
+
+
+@pytest.mark.parametrize(
+    ("format", "text"),
+    [
+        ("gmt", "SET\tna\t1956\t2885\n"),
+        ("associations", "1956\tGO:0006915\n2885\tGO:0006915\n"),
+        ("ligand_receptor", "ligand,receptor\n1956,2885\n"),
+    ],
+)
+def test_entrez_ids_link_by_id_and_name_nothing(tmp_path: Path, format: str, text: str) -> None:
+    path = write(tmp_path / "x.txt", text)
+    read = Read(format, [path], resolve=known({"ENTREZ:1956": "HGNC:3236", "1956": "Gene::9"}))
+    genes = {node_id: node for node_id, node in read.nodes.items() if node[0] is NodeType.GENE}
+    assert genes == {
+        "HGNC:3236": (NodeType.GENE, "HGNC:3236", [], ["ENTREZ:1956"]),
+        "Gene::2885": (NodeType.GENE, "Gene::2885", [], ["ENTREZ:2885"]),
+    }
+
+
+def test_no_gene_has_a_bare_number_for_a_name_or_an_alias(tmp_path: Path) -> None:
+    table = write(tmp_path / "g.tsv", "symbol\tentrez_id\talias_symbol\nEGFR\t1956\t1956|HER1|2024\n77\t5\t\n")
+    read = Read("gene_table", [table])
+    assert read.nodes["Gene::1956"][1:3] == ("EGFR", ["HER1"])
+    assert read.nodes["Gene::5"][1:3] == ("Gene::5", [])
+    own = Read("tables", [write(tmp_path / "n.tsv", "id\ttype\tname\tx\nmy:1\tgene\t12\t\nmy:2\tpathway\t12\t\n")])
+    assert [node[1] for node in own.nodes.values()] == ["my:1", "12"]  # a pathway may be called so
+
+
+MOUSE = "S\tna\tTrp53\tEgfr\tBrca1\tH2-k1\tKRAS\n"
+
+
+def test_symbols_of_a_mouse_are_noticed(tmp_path: Path) -> None:
+    path = write(tmp_path / "m.gmt", MOUSE)
+    (warning,) = Read("gmt", [path]).warnings
+    assert "mouse or rat" in warning
+    assert "(Trp53)" in warning
+    assert "--organism mouse" in warning
+    assert Read("gmt", [path], organism="mouse").warnings == []
+    human = write(tmp_path / "h.gmt", "S\tna\tTP53\tEGFR\tC1orf112\tC2orf5\tC3orf9\tKRAS\tHLA-A\n")
+    assert Read("gmt", [human]).warnings == []
+
+
+def test_a_symbol_is_not_the_same_letters_of_another_organism(tmp_path: Path) -> None:
+    path = write(tmp_path / "h.gmt", "S\tna\tBRCA1\n")
+    read = Read("gmt", [path], resolve=known({"BRCA1": "symbol:mouse:Brca1"}))
+    assert "symbol:BRCA1" in read.nodes
+
+
+def test_former_names_keep_their_commas(tmp_path: Path) -> None:
+    text = (
+        "symbol\tentrez_id\talias_symbol\talias_name\tprev_name\n"
+        'ABCB1\t5243\tP-gp, CD243\t"P-glycoprotein, member 1|multidrug resistance protein 1"\tcolchicin sensitivity\n'
+    )
+    read = Read("gene_table", [write(tmp_path / "g.tsv", text)])
+    assert read.nodes["Gene::5243"][2] == [
+        "P-gp",
+        "CD243",
+        "P-glycoprotein, member 1",
+        "multidrug resistance protein 1",
+        "colchicin sensitivity",
+    ]
+
+
+def test_an_id_of_ones_own_is_no_symbol(tmp_path: Path) -> None:
+    resolve = known({"C3": "Gene::718", "EGFR": "Gene::1956", "ENSEMBL:ENSG00000141510": "Gene::7157"})
+    nodes = write(
+        tmp_path / "n.tsv",
+        "id\ttype\tname\txrefs\nC3\tgene\tmy own gene three\t\nEGFR\tgene\t\t\ng7\tgene\tp53\tENSEMBL:ENSG00000141510\n",
+    )
+    edges = write(tmp_path / "e.tsv", "source\ttype\ttarget\nC3\tregulates\tEGFR\n")
+    read = Read("tables", [nodes, edges], resolve=resolve)
+    assert set(read.nodes) == {"C3", "Gene::1956", "Gene::7157"}
+    assert read.triples() == {("C3", "regulates", "Gene::1956")}
+    assert any("symbols of genes" in text and "EGFR" in text for text in read.warnings)
 
 
 def test_hgnc_complete_set(tmp_path: Path) -> None:
@@ -600,6 +707,26 @@ def test_node_link_json_as_networkx_writes_it(tmp_path: Path, name: str) -> None
 # ==== in common ====
 
 
+@pytest.mark.parametrize("form", ["graphml", "node_link"])
+def test_edges_without_a_direction_are_said_to_get_one(tmp_path: Path, form: str) -> None:
+    for graph, warned in ((nx.Graph(), True), (nx.DiGraph(), False)):
+        for node in "abc":
+            graph.add_node(f"Gene::{node}", type="gene")
+        graph.add_edge("Gene::a", "Gene::b", type="activates")
+        graph.add_edge("Gene::b", "Gene::c", type="interacts_with")
+        path = tmp_path / f"x.{form}"
+        if form == "graphml":
+            nx.write_graphml(graph, path)
+        else:
+            write(path, json.dumps(nx.node_link_data(graph, edges="links")))
+        read = Read(form, [path])
+        assert len(read.edges) == 2
+        told = [text for text in read.warnings if "no direction" in text]
+        assert bool(told) == warned
+        if warned:
+            assert "source: 1 (the first: Gene::a activates Gene::b)" in told[0]
+
+
 def test_preview_counts_and_shows(tmp_path: Path) -> None:
     nodes, edges = write(tmp_path / "n.tsv", NODES), write(tmp_path / "e.sif", EDGES)
     shown = preview("auto", [nodes, edges], rows=2)
@@ -636,6 +763,14 @@ def test_names_and_ids_of_sources(tmp_path: Path) -> None:
     assert second.id == first.id
     assert second.files != first.files
     assert Read("gmt", [path], name="基因").source.id.startswith("gmt:")
+
+
+def test_names_in_other_scripts_give_different_ids(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.gmt", "A\tna\tEGFR\n")
+    ids = [Read("gmt", [path], name=name).source.id for name in ("基因 1", "蛋白 1", "Größe", "α", "β", "+", "-")]
+    assert ids[:3] == ["gmt:基因-1", "gmt:蛋白-1", "gmt:größe"]
+    assert len(set(ids)) == len(ids)
+    assert Read("gmt", [path], name="My_Sets (v2)").source.id == "gmt:my-sets-v2"
 
 
 def test_every_format_has_what_a_page_shows() -> None:

@@ -28,10 +28,12 @@ class Reading:
     resolve: Resolve | None = None
     warnings: list[str] = field(default_factory=list)
     _counts: dict[str, tuple[int, str]] = field(default_factory=dict)
+    _genes: list[Genes] = field(default_factory=list)
 
     def genes(self) -> Genes:
         """Return what gives genes their ids."""
-        return Genes(self.resolve, self.organism)
+        self._genes.append(Genes(self.resolve, self.organism))
+        return self._genes[-1]
 
     def count(self, what: str, example: str = "") -> None:
         """Count something that is passed over; the first example is kept."""
@@ -44,6 +46,12 @@ class Reading:
             first = f" (the first: {example})" if example else ""
             self.warnings.append(f"{what[0].upper()}{what[1:]}: {number:,}{first}.")
         self._counts.clear()
+        example = next((symbol for genes in self._genes if (symbol := genes.mouse_like())), "")
+        if example:
+            self.warnings.append(
+                f"Most symbols are written as those of mouse or rat are ({example}), but they were taken for human "
+                "genes. If they are not, take this import back and repeat it with the organism (`--organism mouse`)."
+            )
 
 
 def node_batches(nodes: NodeRows) -> Iterator[NodeRows]:

@@ -176,11 +176,12 @@ def read_associations(reading: Reading) -> Batches:
     found = _Collected()
     genes = reading.genes()
     for path in reading.paths:
+        associations = 0
         for start, lines in line_blocks(path):
             for number, line in enumerate(lines, start):
                 if line.strip() and not line.startswith(("#", "!")):
-                    _association(path, number, line, found, genes, reading)
-        if not found.pairs:
+                    associations += _association(path, number, line, found, genes, reading)
+        if not associations:
             raise DataError(
                 f"{path.name} has no association.", advice="Lines look like `gene<TAB>GO:0006915;GO:0008150`."
             )
@@ -192,17 +193,18 @@ def read_associations(reading: Reading) -> Batches:
     yield from found.batches()
 
 
-def _association(path: Path, number: int, line: str, found: _Collected, genes: Genes, reading: Reading) -> None:
+def _association(path: Path, number: int, line: str, found: _Collected, genes: Genes, reading: Reading) -> int:
+    """Take a line's associations and return how many they are."""
     name, tab, rest = line.partition("\t")
     terms = [term.strip() for term in rest.split(";") if term.strip()]
     name = name.strip()
     if tab and name and not terms:
         reading.count("genes without a term were left out", name)
-        return
+        return 0
     if not tab or not name:
         raise bad_line(path, number, f"{shown(line)} is not `gene<TAB>GO:0006915;GO:0008150`.")
-    node_id, known, _ = genes.by_any(name)
-    _, xrefs = found.gene(node_id, name, NodeType.GENE)
+    node_id, known, is_symbol = genes.by_any(name)
+    _, xrefs = found.gene(node_id, name if is_symbol else node_id, NodeType.GENE)
     xrefs.update(known)
     for term in terms:
         if not _TERM.fullmatch(term):
@@ -210,3 +212,4 @@ def _association(path: Path, number: int, line: str, found: _Collected, genes: G
         at = found.term(term, genes)
         type = _HETIONET.get(at.partition("::")[0], EdgeType.ASSOCIATED_WITH)
         found.pair(node_id, at, type, "annotated", None)
+    return len(terms)

@@ -35,7 +35,8 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "name": ("name", "approved_name", "description", "gene_description", "full_name", "gene_full_name",
              "wikigene_description"),
     "status": ("status",),
-    "other_names": ("alias_name", "prev_name"),
+    "alias_name": ("alias_name", "other_designations"),
+    "previous_name": ("prev_name", "previous_name"),
 }  # fmt: skip
 """What a column holds -> names it goes by (see `column_key`), the surest first."""
 
@@ -171,5 +172,7 @@ def _row(path: Path, number: int, fields: Row, places: dict[str, int], reading: 
     xrefs += [f"UNIPROT:{text}" for text in listed(value("uniprot"))]
     aliases = [*listed(value("alias")), *listed(value("previous"))]
     name = _SOURCE_NOTE.sub("", value("name"))
-    aliases += [text for text in (name, *listed(value("other_names"))) if text]
+    # Names have commas of their own ("P-glycoprotein, member 1"), so these columns are split at `|` only.
+    former = [text.strip() for what in ("alias_name", "previous_name") for text in value(what).split("|")]
+    aliases += [text for text in (name, *former) if text]
     return _Row(symbol, entrez, aliases, xrefs)

@@ -10,10 +10,10 @@ import math
 from pathlib import Path
 from typing import Any
 
-from engine.domain.knowledge import EdgeRows, EdgeType, NodeRows
+from engine.domain.knowledge import SYMMETRIC, EdgeRows, EdgeType, NodeRows, NodeType
 from engine.errors import DataError
 from engine.knowledge.importers.batches import BATCH, Batches, Reading
-from engine.knowledge.importers.ids import type_of_id, xref
+from engine.knowledge.importers.ids import is_number, type_of_id, xref
 from engine.knowledge.importers.kinds import edge_type, node_type
 from engine.knowledge.importers.tables import Table, listed
 from engine.knowledge.importers.text import bad_line, shown
@@ -53,13 +53,36 @@ class Builder:
             self._reading.count(f"nodes with {what} were left out, as the graph has no such type", id)
             return
         known = [text for text in (xref(text) for text in [id, *xrefs]) if text]
-        found = self._ids.get(id) or self._genes.existing(dict.fromkeys([id, *known]), type) or id
+        # An id without a prefix is the file's own: `C3` may be its third gene, and not the gene of that symbol.
+        wanted = dict.fromkeys([id, *known] if ":" in id else known)
+        found = self._ids.get(id) or self._genes.existing(wanted, type) or self._by_symbol(id, type, name) or id
         self._ids[id] = found
         own = [text for text in (xref(text) for text in xrefs) if text]
         self.nodes.add(found, type, name or id, aliases, own)
 
-    def edge(self, source: str, type_word: str, target: str, relation: str, confidence: float | None) -> None:
-        """Add an edge; one of an unknown type becomes `related_to` and is counted."""
+    def _by_symbol(self, id: str, type: NodeType, name: str) -> str | None:
+        """Return the gene that exists under the id, where the file knows the gene by no other name than its id."""
+        if type is not NodeType.GENE or ":" in id or is_number(id) or name.casefold() not in ("", id.casefold()):
+            return None
+        found = self._genes.of_symbol(id)
+        if found is not None:
+            self._reading.count("ids are symbols of genes that the graph has; they are taken for those genes", id)
+        return found
+
+    def edge(
+        self,
+        source: str,
+        type_word: str,
+        target: str,
+        relation: str,
+        confidence: float | None,
+        *,
+        directed: bool = True,
+    ) -> None:
+        """Add an edge; one of an unknown type becomes `related_to` and is counted.
+
+        One that the file says has no direction is read as it is written, and counted where its type has one.
+        """
         type = edge_type(type_word)
         if type is None:
             relation = relation or type_word
@@ -68,6 +91,9 @@ class Builder:
                     "edges have a type that the graph does not know; they are `related_to`", shown(type_word)
                 )
             type = EdgeType.RELATED_TO
+        if not directed and type not in SYMMETRIC:
+            what = "edges have no direction in the file, but are of a type that has one; their first end is the source"
+            self._reading.count(what, f"{source} {type_word} {target}")
         self.edges.add(self._at(source), type, self._at(target), relation or type_word, confidence)
 
     def _at(self, node: str) -> str:
@@ -178,13 +204,21 @@ def node_of(builder: Builder, id: str, attributes: dict[str, Any]) -> None:
     builder.node(id, type, name, _list(_first(text, ("aliases", "synonyms"))), _list(_first(text, ("xrefs", "xref"))))
 
 
-def edge_of(builder: Builder, path: Path, line: int, ends: tuple[str, str], attributes: dict[str, Any]) -> None:
-    """Add an edge of GraphML or node-link JSON from its attributes."""
+def edge_of(
+    builder: Builder,
+    path: Path,
+    line: int,
+    ends: tuple[str, str],
+    attributes: dict[str, Any],
+    *,
+    directed: bool = True,
+) -> None:
+    """Add an edge of GraphML or node-link JSON from its attributes; `directed` is what the file says of it."""
     text = {key.lower(): value for key, value in attributes.items()}
     type = str(_first(text, ("type", "edge_type", "predicate", "interaction", "relation", "metaedge", "label")) or "")
     relation = str(_first(text, ("relation",)) or "")
     confidence = confidence_of(path, line, _first(text, ("confidence",)))
-    builder.edge(ends[0], type, ends[1], relation, confidence)
+    builder.edge(ends[0], type, ends[1], relation, confidence, directed=directed)
 
 
 def _first(attributes: dict[str, Any], names: tuple[str, ...]) -> Any:

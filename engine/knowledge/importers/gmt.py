@@ -52,10 +52,10 @@ def read(reading: Reading) -> Batches:
             signature = _SIGNATURE.search(name) is not None
             type = EdgeType.ASSOCIATED_WITH if signature else EdgeType.INVOLVED_IN
             for member in members:
-                gene, xrefs, _ = genes.by_any(member)
+                gene, xrefs, is_symbol = genes.by_any(member)
                 if gene not in seen:
                     seen.add(gene)
-                    nodes.add(gene, NodeType.GENE, member, None, xrefs)
+                    nodes.add(gene, NodeType.GENE, member if is_symbol else gene, None, xrefs)
                 if (gene, node_id) not in seen_pairs:
                     seen_pairs.add((gene, node_id))
                     edges.add(gene, type, node_id, "signature" if signature else "member")

@@ -30,6 +30,8 @@ class _Reader:
         self.path = path
         self.found: list[tuple[str, int, dict[str, str], dict[str, Any]]] = []
         self.graphs = 0
+        self.directed = True
+        """What the graph says of edges that do not say themselves."""
         self._keys: dict[str, str] = {}
         self._defaults: dict[str, dict[str, str]] = {"node": {}, "edge": {}}
         self._open: list[tuple[str, int, dict[str, str], dict[str, Any]]] = []
@@ -60,6 +62,7 @@ class _Reader:
         self._length = 0
         if tag == "graph":
             self.graphs += 1
+            self.directed = attributes.get("edgedefault") != "undirected"
         elif tag == "key":
             name = attributes.get("attr.name") or attributes.get("id", "")
             self._keys[attributes.get("id", "")] = name
@@ -68,6 +71,7 @@ class _Reader:
             for needed in ("id",) if tag == "node" else ("source", "target"):
                 if not attributes.get(needed):
                     raise bad_line(self.path, self.line, f"<{tag}> has no attribute {needed!r}.")
+            attributes.setdefault("directed", "true" if self.directed else "false")
             self._open.append((tag, self.line, attributes, {}))
         elif tag == "data":
             key = attributes.get("key", "")
@@ -110,7 +114,8 @@ def read(reading: Reading) -> Batches:
             if kind == "node":
                 node_of(builder, attributes["id"], data)
             else:
-                edge_of(builder, path, line, (attributes["source"], attributes["target"]), data)
+                ends = attributes["source"], attributes["target"]
+                edge_of(builder, path, line, ends, data, directed=attributes["directed"] != "false")
             yield from builder.full()
     yield from builder.rest()
 

@@ -9,6 +9,7 @@ symbol is known is `symbol:EGFR` (`symbol:mouse:Egfr` for other organisms than h
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 
@@ -101,6 +102,10 @@ TAXA: dict[str, str] = {
 
 _ENSEMBL = re.compile(r"ENS[A-Z]{0,4}G\d{11}(\.\d+)?")
 _UNIPROT = re.compile(r"([OPQ][0-9][A-Z0-9]{3}[0-9]|[A-NR-Z][0-9]([A-Z][A-Z0-9]{2}[0-9]){1,2})(-\d+)?")
+_MOUSE = re.compile(r"[A-Z](?=[a-z0-9-]*[a-z])[a-z0-9]+(-[a-z0-9]+)*|\d+Rik|LOC\d+|Gm\d+|[A-Z]\d{4,}[A-Z]\d+Rik")
+"""`Trp53`, `Egfr`, `H2-k1`, `1700001C02Rik`; not `TP53`. `C1orf112` fits too, which is why the share counts."""
+_FEW = 3
+"""Fewer symbols than this say nothing of the organism."""
 _XREF = re.compile(r"([A-Za-z][\w.]*):(\S+)")
 _DATED = re.compile(r"SNOMEDCT_US(_\d{4}_\d{2}_\d{2})?")
 
@@ -174,18 +179,32 @@ class Genes:
         self._resolve = resolve
         self._organism = normal_organism(organism)
         self._symbols: dict[str, str] = {}
+        self._taken_for_human: list[str] = []
 
     def by_symbol(self, symbol: str, *, xrefs: Iterable[str] = (), organism: str | None = None) -> str:
         """Return the id of a gene that is known by its symbol and perhaps by identifiers elsewhere."""
+        said = organism
         organism = self._organism if organism is None else normal_organism(organism)
         key = f"{organism}\t{symbol}"
         found = self._symbols.get(key)
         if found is None:
             plain = f"symbol:{symbol}" if organism == "human" else f"symbol:{organism}:{symbol}"
-            names = [symbol] if organism == "human" else []
-            found = self.existing([*xrefs, *names]) or plain
+            found = self.existing(xrefs) or (self.of_symbol(symbol) if organism == "human" else None) or plain
             self._symbols[key] = found
+            if said is None and organism == "human":
+                self._taken_for_human.append(symbol)
         return found
+
+    def of_symbol(self, symbol: str) -> str | None:
+        """Return the human gene that exists under a symbol, or None."""
+        found = self.existing([symbol])
+        return None if found is not None and found.startswith("symbol:") and found.count(":") > 1 else found
+
+    def mouse_like(self) -> str:
+        """Return a symbol that is written as a mouse's are, if most of those taken for human ones are; else ""."""
+        symbols = self._taken_for_human
+        odd = [symbol for symbol in symbols if _MOUSE.fullmatch(symbol)]
+        return odd[0] if len(odd) >= _FEW and len(odd) > len(symbols) / 2 else ""
 
     def existing(self, names: Iterable[str], type: NodeType = NodeType.GENE) -> str | None:
         """Return the first node that exists under one of the names, or None."""
@@ -196,14 +215,21 @@ class Genes:
     def by_any(self, text: str) -> tuple[str, list[str], bool]:
         """Return (id, xrefs, whether the text is a symbol) for an Entrez number, Ensembl id or symbol."""
         text = text.strip()
-        if text.isdigit():
-            return f"Gene::{text}", [f"ENTREZ:{text}"], False
+        if is_number(text):
+            entrez = f"ENTREZ:{text}"
+            return self.existing([f"Gene::{text}", entrez]) or f"Gene::{text}", [entrez], False
         if is_ensembl_gene(text):
             ensembl = f"ENSEMBL:{without_version(text)}"
             return self.existing([ensembl]) or ensembl, [ensembl], False
         return self.by_symbol(text), [], True
 
 
+def is_number(text: str) -> bool:
+    """Say whether a text is nothing but digits, which is an identifier (Entrez's, mostly) and no name of a gene."""
+    return text.isascii() and text.isdecimal()
+
+
 def slug(text: str) -> str:
-    """Return a text as part of an id: lower case letters, digits and dashes."""
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or sha256_text(text)[:8]
+    """Return a text as part of an id: lower case letters of any script, digits and dashes."""
+    plain = unicodedata.normalize("NFKC", text).lower()
+    return re.sub(r"[\W_]+", "-", plain).strip("-") or sha256_text(text)[:8]

@@ -137,7 +137,8 @@ def _node(name: str, genes: Genes, nodes: NodeRows, seen: set[str]) -> str:
         known = f"UNIPROT:{name}"
         node_id, xrefs = genes.existing([known]) or known, [known]
     else:
-        node_id, xrefs, _ = genes.by_any(name)
+        node_id, xrefs, is_symbol = genes.by_any(name)
+        name = name if is_symbol else node_id
     if node_id not in seen:
         seen.add(node_id)
         type = NodeType.PROTEIN if node_id.startswith("UNIPROT:") else NodeType.GENE

@@ -60,7 +60,23 @@ _NUMBERED = {
     "RO:0002200": "has_phenotype",
     "RO:0004029": "disease_has_feature",
 }
-_SYNONYM = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_SYNONYM = re.compile(r'"((?:[^"\\]|\\.)*)"(?:\s*(EXACT|RELATED|BROAD|NARROW)\b)?\s*([^\s\[{]*)')
+_SYNONYM_TAGS = {
+    "synonym": "",
+    "exact_synonym": "EXACT",
+    "related_synonym": "RELATED",
+    "broad_synonym": "BROAD",
+    "narrow_synonym": "NARROW",
+}
+"""Tag -> the scope it implies; `synonym` states its own, and means RELATED where it does not."""
+_ACRONYMS = {"OMO:0003012", "abbreviation", "ABBREVIATION", "acronym"}
+"""Types of synonyms that are the term's own short form, whatever their scope."""
+_NAMED_BY_RELATED = (NodeType.DISEASE, NodeType.DRUG)
+"""Types whose RELATED synonyms are mostly other names: `adenocarcinoma of breast`, ChEBI's trade names.
+
+Elsewhere they are words from the same field (`phosphatase` for dephosphorylation). BROAD and NARROW ones name
+something else by definition and are left out everywhere.
+"""
 _STANZA = re.compile(r"\[(\w+)\]\s*(!.*)?")
 _TAG = re.compile(r"([A-Za-z_][\w.-]*)\s*:\s?(.*)")
 _ENTRY = re.compile(r'(\S+?)(?:\s+(?:"|\{|!).*)?')
@@ -73,6 +89,8 @@ class _Term:
     name: str = ""
     namespace: str = ""
     aliases: list[str] = field(default_factory=list)
+    related: list[str] = field(default_factory=list)
+    """Synonyms that are names of terms of some types only (see `_NAMED_BY_RELATED`)."""
     alternatives: list[str] = field(default_factory=list)
     xrefs: list[str] = field(default_factory=list)
     same: list[str] = field(default_factory=list)
@@ -90,8 +108,9 @@ def header_of(path: Path) -> dict[str, str]:
         match = _TAG.fullmatch(line.strip())
         if match is None:
             continue
-        if match[1] == "property_value" and "license" in match[2]:
-            tags.setdefault("license", match[2].split()[1].strip('"'))
+        property, _, rest = match[2].strip().partition(" ")
+        if match[1] == "property_value" and "license" in property and rest.strip():
+            tags.setdefault("license", rest.split()[0].strip('"'))
         tags.setdefault(match[1], match[2].strip())
     return tags
 
@@ -110,6 +129,7 @@ def read(reading: Reading) -> Batches:
     nodes = NodeRows()
     terms = 0
     for path in reading.paths:
+        before = terms
         for term in _terms(path):
             terms += 1
             if term.obsolete:
@@ -125,12 +145,13 @@ def read(reading: Reading) -> Batches:
             own = _plain(term.id)
             node_id = genes.existing([own, *term.alternatives, *term.same], type) or own
             ids[term.id] = node_id
-            nodes.add(node_id, type, term.name or term.id, term.aliases, [own, *term.alternatives, *term.xrefs])
+            aliases = [*term.aliases, *(term.related if type in _NAMED_BY_RELATED else [])]
+            nodes.add(node_id, type, term.name or term.id, aliases, [own, *term.alternatives, *term.xrefs])
             links.extend((term.id, relation, target) for relation, target in term.links)
             if len(nodes) == BATCH:
                 yield nodes
                 nodes = NodeRows()
-        if not terms:
+        if terms == before:
             raise DataError(f"{path.name} has no [Term]: it is no OBO ontology.", advice="Choose the .obo file.")
     if not ids:
         message = f"{reading.paths[0].name} has {terms:,} terms, none of a kind that the graph knows."
@@ -201,11 +222,15 @@ def _add(path: Path, number: int, term: _Term, tag: str, value: str) -> None:
         term.name = _unescaped(value)
     elif tag == "namespace":
         term.namespace = value.strip().lower()
-    elif tag in ("synonym", "exact_synonym"):
+    elif tag in _SYNONYM_TAGS:
         quoted = _SYNONYM.match(value)
         if quoted is None:
             raise bad_line(path, number, f"the synonym {shown(value)} is not in quotes.")
-        term.aliases.append(_unescaped(quoted[1]))
+        scope = _SYNONYM_TAGS[tag] or quoted[2] or "RELATED"
+        if scope == "EXACT" or quoted[3] in _ACRONYMS:
+            term.aliases.append(_unescaped(quoted[1]))
+        elif scope == "RELATED":
+            term.related.append(_unescaped(quoted[1]))
     elif tag == "alt_id":
         term.alternatives.append(_plain(_entry(value)))
     elif tag in ("xref", "xref_analog"):

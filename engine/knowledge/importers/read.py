@@ -8,13 +8,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from engine.domain.base import Value
-from engine.domain.knowledge import Edge, EdgeRows, GraphSource, Node, NodeRows
+from engine.domain.knowledge import Edge, EdgeRows, GraphSource, Node, NodeRows, NodeType
 from engine.errors import DataError, UserError
 from engine.knowledge.importers import hetionet, obo
 from engine.knowledge.importers.batches import Batches, Reading
 from engine.knowledge.importers.detect import detect
 from engine.knowledge.importers.formats import FORMATS, FormatInfo, format_named
-from engine.knowledge.importers.ids import Resolve, normal_organism, slug
+from engine.knowledge.importers.ids import Resolve, is_number, normal_organism, slug
 from engine.knowledge.importers.text import check_readable
 
 __all__ = ["FORMATS", "FormatInfo", "ImportPreview", "detect", "format_named", "open_import", "preview"]
@@ -163,12 +163,27 @@ def _checked(info: FormatInfo, reading: Reading) -> Batches:
     rows = 0
     for batch in info.read(reading):
         rows += len(batch)
+        if isinstance(batch, NodeRows):
+            _name_no_gene_by_number(batch)
         yield batch
     if not rows:
         names = ", ".join(path.name for path in reading.paths)
         message = f"{names}: no node and no edge was found in what was read as {info.title}."
         raise DataError(message, advice="Check that the format is right.")
     reading.finish()
+
+
+def _name_no_gene_by_number(batch: NodeRows) -> None:
+    """Take bare numbers from the names of genes, in place; a gene without another name is called by its id.
+
+    A text is full of numbers (`in 1956 patients`), which would all be claims about genes otherwise.
+    """
+    for at, type in enumerate(batch.types):
+        if type is NodeType.GENE or type is NodeType.PROTEIN:
+            if is_number(batch.names[at]):
+                batch.names[at] = batch.ids[at]
+            if any(map(is_number, batch.aliases[at])):
+                batch.aliases[at] = [alias for alias in batch.aliases[at] if not is_number(alias)]
 
 
 def _source(info: FormatInfo, reading: Reading, name: str | None, license: str | None, url: str | None) -> GraphSource:

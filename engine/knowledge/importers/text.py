@@ -71,7 +71,8 @@ def damaged(path: Path, line: int, error: Exception) -> DataError:
     where = f"after line {line:,}" if line else "at its beginning"
     if isinstance(error, (EOFError, gzip.BadGzipFile, zlib.error)):
         message = f"{path.name} is a gzip file that is damaged or cut short ({where})."
-        return DataError(message, advice="Copy or download it again.")
+        advice = "Copy or download it again (`biodesk kg fetch NAME --again` for what was fetched)."
+        return DataError(message, advice=advice)
     return DataError(f"{path.name} cannot be read on {where}: {error}.", advice="Check the disk it lies on.")
 
 
