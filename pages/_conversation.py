@@ -12,8 +12,11 @@ from pages._words import counted, plain, shortened, when
 
 if TYPE_CHECKING:
     from engine.api import Engine
+    from engine.domain.memory import Message
 
 TITLES = "conversation_titles"
+SHOWN = 30
+"""Messages drawn at first, the newest; each has a button, and a thousand of them take a browser half a minute."""
 TITLED = 30
 """Conversations called by their first message; to read every one of thousands would hold up the page."""
 
@@ -23,7 +26,8 @@ def draw_conversation(engine: Engine) -> None:
     memory = engine.memory
     known = memory.conversation_store.conversations()
     if not known:
-        st.caption("The questions and answers of a conversation are kept here while it fits what a model can read.")
+        st.caption("The questions and answers of a conversation are kept here, in full or summed up.")
+        st.page_link("pages/ask.py", label="Ask the first question", icon=":material/forum:")
         return
     ids = [name for name, _, _ in known]
     times = {name: (newest, messages) for name, newest, messages in known}
@@ -43,7 +47,7 @@ def draw_conversation(engine: Engine) -> None:
     st.caption(plain(f"The budget is {engine.memory.budget_in_words()}"))
     if view.compressed_messages:
         st.caption(f"{counted(view.compressed_messages, 'older message')} summed up; the originals are kept.")
-    for message in view.pinned:
+    for message in view.pinned[-SHOWN:]:
         st.markdown(f":material/keep: {plain(shortened(message.text, 400))}")
     for summary in view.summaries:
         with st.expander(
@@ -53,14 +57,36 @@ def draw_conversation(engine: Engine) -> None:
             key=f"summary_{summary.first}_{summary.last}_{summary.level}",
         ):
             st.markdown(plain(summary.text))
-    for message in view.messages:
-        with st.chat_message("user" if message.role == "user" else "assistant"):
-            st.markdown(plain(shortened(message.text, 700)))
-            label, change = ("Unpin", memory.working.unpin) if message.pinned else ("Pin", memory.working.pin)
-            if st.button(
-                label, key=f"pin_message_{message.number}", type="tertiary", help="A pinned message is never summed up."
-            ) and attempt(lambda change=change, message=message: change(chosen, message.number)):
-                st.rerun()
+    _messages(engine, chosen, view.messages)
+
+
+def _messages(engine: Engine, conversation: str, messages: list[Message]) -> None:
+    """Draw the newest messages, and more of the earlier ones each time they are asked for."""
+    key = f"messages_shown_{conversation}"
+    shown = int(st.session_state.get(key, SHOWN))
+    left = max(0, len(messages) - shown)
+    if left and st.button(
+        f"Show earlier ({left:,} more)", key=f"earlier_{conversation}", type="tertiary", icon=":material/expand_less:"
+    ):
+        st.session_state[key] = shown + SHOWN
+        st.rerun()
+    for message in messages[left:]:
+        _message(engine, conversation, message)
+
+
+def _message(engine: Engine, conversation: str, message: Message) -> None:
+    working = engine.memory.working
+    label, change = ("Unpin", working.unpin) if message.pinned else ("Pin", working.pin)
+    with st.chat_message("user" if message.role == "user" else "assistant"):
+        st.markdown(plain(shortened(message.text, 700)))
+        if st.button(
+            label,
+            # A click in a tab that still shows the other state, or another conversation, does nothing.
+            key=f"{label.lower()}_message_{conversation}_{message.number}",
+            type="tertiary",
+            help="A pinned message is never summed up.",
+        ) and attempt(lambda: change(conversation, message.number)):
+            st.rerun()
 
 
 def _open_one(engine: Engine) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from pages._engine import attempt
+from pages._paging import first_shown
 from pages._words import counted, duration, number, plain, shortened
 
 if TYPE_CHECKING:
@@ -32,15 +33,17 @@ def draw_episodes(engine: Engine) -> None:
     if query.strip():
         _recalled(engine, query)
         return
-    episodes = engine.memory.episodic.episodes(limit=SHOWN + 1)
-    if not episodes:
+    count = engine.memory.episodic.count()
+    if not count:
         st.caption("Every finished analysis is kept here: what was asked, which steps answered it, what was learned.")
         st.page_link("pages/ask.py", label="Ask the first question", icon=":material/forum:")
         return
-    for episode in episodes[:SHOWN]:
+    start = first_shown(count, SHOWN, "episodes_page")
+    episodes = engine.memory.episodic.episodes(limit=SHOWN, offset=start)
+    if count > SHOWN:
+        st.caption(f"{start + 1:,} to {start + len(episodes):,} of {count:,}, pinned ones first, then the newest")
+    for episode in episodes:
         _card(engine, episode)
-    if len(episodes) > SHOWN:
-        st.caption(f"The newest {SHOWN}. Describe an analysis above to find an older one.")
 
 
 def _recalled(engine: Engine, query: str) -> None:
@@ -51,7 +54,7 @@ def _recalled(engine: Engine, query: str) -> None:
         return
     recall = found[0]
     st.caption(
-        f"{counted(len(recall.episodes), 'analysis').replace('analysiss', 'analyses')} of "
+        f"{counted(len(recall.episodes), 'analysis', 'analyses')} of "
         f"{recall.considered:,} considered pass the relevance gate ({duration(recall.seconds)})."
     )
     for note in recall.notes:
@@ -76,9 +79,9 @@ def _card(engine: Engine, episode: Any, item: Any = None) -> None:
             if episode.pinned:
                 st.badge("Pinned", icon=":material/keep:", color="orange")
             st.badge("Done" if episode.success else "Failed", color="green" if episode.success else "red")
-        st.caption(
-            plain(f"{episode.at[:10]} · quality {episode.quality:.2f} · {', '.join(episode.tools[:8]) or 'no tools'}")
-        )
+        asked = [f"asked by {episode.user}"] if episode.user else []
+        tools = ", ".join(episode.tools[:8]) or "no tools"
+        st.caption(plain(" · ".join([episode.at[:10], *asked, f"quality {episode.quality:.2f}", tools])))
         if item is not None:
             _why(item)
         if episode.result_summary:
@@ -108,7 +111,8 @@ def _actions(engine: Engine, episode: Any) -> None:
             )
         if st.button(
             "Unpin" if episode.pinned else "Pin",
-            key=f"pin_{episode.id}",
+            # A click in a tab that still shows the other state does nothing.
+            key=f"{'unpin' if episode.pinned else 'pin'}_{episode.id}",
             type="tertiary",
             icon=":material/keep:",
             help="A pinned analysis is favoured when it is relevant.",
@@ -125,7 +129,7 @@ def _actions(engine: Engine, episode: Any) -> None:
                 st.rerun()
         with st.popover("Forget", icon=":material/delete:", type="tertiary", key=f"forget_{episode.id}"):
             st.markdown(
-                "This removes the memory and what it taught the graph for good. "
+                "This removes the memory, what was said in its run and what it taught the graph for good. "
                 "The run itself, if it is still here, stays."
             )
             if st.button("Forget it", key=f"forget_now_{episode.id}", type="primary"):
@@ -154,8 +158,11 @@ def draw_context(engine: Engine) -> None:
     if domains:
         st.caption(plain(f"Fields of the question: {', '.join(domains)}"))
     context = told[0]
+    for note in context.recall.notes:
+        st.caption(plain(note))
     if not context.text:
-        st.markdown("Nothing relevant is remembered, so the planner is told nothing.")
+        if not context.recall.episodes:
+            st.markdown("Nothing relevant is remembered, so the planner is told nothing.")
         return
-    st.caption(f"{counted(len(context.recall.episodes), 'episode')}, about {context.tokens:,} of {budget:,} tokens")
+    st.caption(f"{counted(len(context.told), 'episode')}, about {context.tokens:,} of {budget:,} tokens")
     st.code(context.text, language=None, wrap_lines=True)

@@ -2,24 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from pages._engine import attempt
+from pages._paging import first_shown
 from pages._words import counted, number, plain
 
 if TYPE_CHECKING:
     from engine.api import Engine
 
+_TURN = "fact_turn"
+"""Counts the facts remembered here, so that each new one starts with empty fields."""
+
+
+_NARROW = st.column_config.Column(width="small")
+_WIDE = st.column_config.Column(width="medium")
+
+SHOWN = 50
+"""Statements on a page of the table."""
+_NOTE = "fact_note"
+"""What to say of the fact that was remembered last, once."""
+
 
 def draw_facts(engine: Engine) -> None:
     """Draw the facts, the form for a new one and the contradictions."""
-    entity = st.text_input("About", key="fact_entity", placeholder="A gene, a sample, a treatment; empty shows all")
-    views = engine.memory.facts(entity)
+    with st.container(horizontal=True, vertical_alignment="bottom", key="fact_filter"):
+        entity = st.text_input("About", key="fact_entity", placeholder="A gene, a sample, a treatment; empty shows all")
+        retracted = st.toggle("Retracted too", key="fact_show_retracted", help="What was taken back can be restored.")
+    views = engine.memory.facts(entity, retracted=retracted)
     if views:
-        _table(views)
-        _change(engine, views)
+        start = first_shown(len(views), SHOWN, f"facts_page_{entity}_{retracted}")
+        shown = views[start : start + SHOWN]
+        if len(views) > SHOWN:
+            st.caption(f"Statements {start + 1:,} to {start + len(shown):,} of {len(views):,}")
+        _table(shown)
+        _change(engine, shown)
     else:
         st.caption(
             "No fact is remembered about that."
@@ -41,7 +61,7 @@ def _table(views: list[Any]) -> None:
             "Sources": ", ".join(view.sources),
             "Support": round(float(view.support), 3),
             "Contradicted by": len(view.contradicts),
-            "State": "retracted" if view.fact.retracted else "in the graph" if view.fact.in_graph else "held",
+            "State": _state(view),
             "Id": view.fact.id,
         }
         for view in views
@@ -50,37 +70,65 @@ def _table(views: list[Any]) -> None:
         pd.DataFrame(rows),
         hide_index=True,
         height="content" if len(rows) <= 10 else 320,
+        column_config={"Support": _NARROW, "Contradicted by": _NARROW, "State": _WIDE, "Id": _NARROW},
         key="facts_table",
         alt="Facts",
     )
 
 
+def _state(view: Any) -> str:
+    """Return what holds for a statement: of several sources some may have been taken back."""
+    back = sum(fact.retracted for fact in view.facts)
+    if back == len(view.facts):
+        return "retracted"
+    state = "in the graph" if any(fact.in_graph for fact in view.facts) else "held"
+    return f"{state}, {back} of {len(view.facts)} retracted" if back else state
+
+
 def _change(engine: Engine, views: list[Any]) -> None:
-    semantic = engine.memory.semantic
-    by_id = {view.fact.id: view for view in views}
-    with st.container(horizontal=True, vertical_alignment="bottom", key="fact_change"):
-        chosen = st.selectbox("Fact", list(by_id), format_func=lambda i: _line(by_id[i].fact), key="fact_chosen")
-        if chosen not in by_id:
-            return
-        fact = by_id[chosen].fact
-        label, act = ("Restore", semantic.restore) if fact.retracted else ("Retract", engine.memory.retract)
-        if st.button(label, key="fact_retract", icon=":material/undo:"):
-            with st.spinner("Changing it..."):
-                changed = attempt(lambda: act(fact.id))
-            if changed:
-                st.rerun()
-        if st.button("Forget", key="fact_forget", icon=":material/delete:"):
-            with st.spinner("Forgetting it..."):
-                gone = attempt(lambda: engine.memory.forget(fact.id))
-            if gone:
-                st.rerun()
-        if st.button(
-            "Send to the graph",
-            key="fact_graph",
-            icon=":material/hub:",
-            help="One way: the graph never changes a fact.",
-        ):
-            _send(engine, fact.id)
+    # A statement is known by its first fact, and every button by the fact it acts on: what another tab removed is
+    # simply not there, and no other fact takes its place under a button.
+    by_id = {view.facts[0].id: view for view in views}
+    chosen = st.selectbox("Fact", list(by_id), format_func=lambda i: _line(by_id[i].fact), key="fact_chosen")
+    if chosen not in by_id:
+        return
+    view = by_id[chosen]
+    if len(view.facts) > 1:
+        st.caption(f"{len(view.facts)} sources state this. Each is retracted, restored and forgotten by itself.")
+    for fact in view.facts:
+        _one_source(engine, fact)
+
+
+def _one_source(engine: Engine, fact: Any) -> None:
+    memory = engine.memory
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"fact_source_of_{fact.id}"):
+        state = "retracted" if fact.retracted else "in the graph" if fact.in_graph else "held"
+        st.markdown(plain(f"{fact.source}: confidence {number(fact.confidence)}, {state}"), width="content")
+        if fact.retracted:
+            _button(f"fact_restore_{fact.id}", "Restore", "redo", lambda: memory.semantic.restore(fact.id))
+        else:
+            _button(f"fact_retract_{fact.id}", "Retract", "undo", lambda: memory.retract(fact.id))
+            if st.button(
+                "Send to the graph",
+                key=f"fact_graph_{fact.id}",
+                type="tertiary",
+                icon=":material/hub:",
+                help="One way: the graph never changes a fact.",
+            ):
+                _send(engine, fact.id)
+        with st.popover("Forget", icon=":material/delete:", type="tertiary", key=f"fact_forget_{fact.id}"):
+            st.markdown(f"This removes for good that {plain(fact.source)} states: {plain(_line(fact))}.")
+            if fact.in_graph:
+                st.caption("It leaves the knowledge graph as well.")
+            _button(f"fact_forget_now_{fact.id}", "Forget it", "delete", lambda: memory.forget(fact.id), kind="primary")
+
+
+def _button(key: str, label: str, icon: str, act: Callable[[], object], kind: Any = "tertiary") -> None:
+    if st.button(label, key=key, type=kind, icon=f":material/{icon}:"):
+        with st.spinner("Changing it..."):
+            changed = attempt(act)
+        if changed:
+            st.rerun()
 
 
 def _send(engine: Engine, fact_id: str) -> None:
@@ -96,20 +144,41 @@ def _send(engine: Engine, fact_id: str) -> None:
 
 
 def _new(engine: Engine) -> None:
+    # The fields are emptied only once the fact is remembered: what was refused stays there to be mended.
+    turn = int(st.session_state.get(_TURN, 0))
     with (
         st.expander("Remember a fact", icon=":material/add:", key="new_fact"),
-        st.form("fact_form", clear_on_submit=True),
+        st.form("fact_form"),
     ):
         left, middle, right = st.columns(3)
-        subject = left.text_input("Subject", placeholder="sample S7")
-        predicate = middle.text_input("Predicate", placeholder="is a duplicate of")
-        target = right.text_input("Object", placeholder="sample S3")
-        source = left.text_input("Source", value=engine.user)
-        confidence = middle.slider("Confidence", 0.0, 1.0, 0.8, 0.05)
+        subject = left.text_input("Subject", placeholder="sample S7", key=f"fact_subject_{turn}")
+        predicate = middle.text_input("Predicate", placeholder="is a duplicate of", key=f"fact_predicate_{turn}")
+        target = right.text_input("Object", placeholder="sample S3", key=f"fact_object_{turn}")
+        source = left.text_input("Source", value=engine.user, key=f"fact_source_{turn}")
+        confidence = middle.slider("Confidence", 0.0, 1.0, 0.8, 0.05, key=f"fact_confidence_{turn}")
+        done: list[Any] = []
         if st.form_submit_button("Remember") and attempt(
-            lambda: engine.memory.semantic.add(subject, predicate, target, source, confidence)
+            lambda: done.append(engine.memory.semantic.state(subject, predicate, target, source, confidence))
         ):
+            st.session_state[_TURN] = turn + 1
+            st.session_state[_NOTE] = _remembered(done[0])
             st.rerun()
+    note = st.session_state.pop(_NOTE, "")
+    if note:
+        st.caption(plain(note))
+
+
+def _remembered(stated: Any) -> str:
+    """Return what became of a statement that its source may have made before."""
+    fact, before = stated.fact, stated.before
+    if before is None:
+        return ""
+    if before == fact:
+        return f"{fact.source} had stated this already, with the same confidence; nothing changed."
+    back = " It had been retracted and is held again." if before.retracted else ""
+    change = f" from {number(before.confidence)} to {number(fact.confidence)}"
+    sure = "" if before.confidence == fact.confidence else f" Its confidence went{change}."
+    return f"{fact.source} had stated this already.{sure}{back}"
 
 
 def _contradictions(engine: Engine) -> None:

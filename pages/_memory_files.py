@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from pages._engine import attempt
+from pages._imports import without_folders
 from pages._uploads import save_upload
-from pages._words import plain
+from pages._words import counted, plain
 
 if TYPE_CHECKING:
     from engine.api import Engine
@@ -35,12 +36,13 @@ def draw_transfer(engine: Engine) -> None:
         path = Path(save_upload(upload, upload.name, engine.settings.workspace / "uploads"))
         done: list[Any] = []
         with st.spinner("Reading and storing the records...", show_time=True):
-            ok = attempt(lambda: done.append(engine.memory.import_file(path)))
+            ok = attempt(lambda: done.append(without_folders(engine, lambda: engine.memory.import_file(path))))
         if ok:
             outcome = done[0]
             st.markdown(
-                f":green[:material/check_circle:] {outcome.episodes:,} episodes, {outcome.facts:,} facts and "
-                f"{outcome.messages:,} messages were read; {outcome.skipped:,} were there already."
+                f":green[:material/check_circle:] Read: {counted(outcome.episodes, 'episode')}, "
+                f"{counted(outcome.facts, 'fact')} and {counted(outcome.messages, 'message')}. "
+                f"There already: {outcome.skipped:,}."
             )
             for text in outcome.warnings:
                 st.caption(plain(text))

@@ -51,11 +51,7 @@ class DuckConversations:
     def messages(self, conversation: str) -> list[Message]:
         """Return them in order; empty for an unknown conversation."""
         with self._db.reading() as connection:
-            rows = connection.execute(
-                "SELECT place, version, payload FROM messages WHERE conversation = ? ORDER BY number", [conversation]
-            ).fetchall()
-        newest = {int(place): (version, payload) for place, version, payload in rows}
-        return [remembered.decode(Message, *newest[place]) for place in sorted(newest)]
+            return _messages(connection, conversation)
 
     def save_summaries(self, conversation: str, summaries: Sequence[Summary]) -> None:
         """Make these the conversation's summaries."""
@@ -94,6 +90,34 @@ class DuckConversations:
             ).fetchall()
         return [(str(conversation), str(at), int(count)) for conversation, at, count, _ in rows]
 
+    def conversations_of(self, run_id: str) -> list[str]:
+        """Return the conversations that have messages of a run, sorted."""
+        with self._db.reading() as connection:
+            rows = connection.execute(
+                "SELECT DISTINCT conversation FROM messages WHERE json_extract_string(payload, '$.run_id') = ?",
+                [run_id],
+            ).fetchall()
+        return sorted(str(row[0]) for row in rows)
+
+    def forget_run(self, conversation: str, run_id: str) -> int:
+        """Remove a run's messages and every summary made of them; number the others anew from 1. Returns how many."""
+        with self._db.writing() as connection:
+            messages = _messages(connection, conversation)
+            places = [message.number for message in messages if message.run_id == run_id]
+            if not places:
+                return 0
+            kept = [message for message in messages if message.run_id != run_id]
+            connection.execute("DELETE FROM messages WHERE conversation = ?", [conversation])
+            numbered = [message.model_copy(update={"number": i}) for i, message in enumerate(kept, start=1)]
+            _insert(connection, conversation, numbered)
+            # A summary stands for messages without a gap from the first; those before the first removed stay true.
+            rows = connection.execute(
+                "SELECT version, payload FROM summaries WHERE conversation = ? ORDER BY place", [conversation]
+            ).fetchall()
+            true = sum(remembered.decode(Summary, *row).last < places[0] for row in rows)
+            connection.execute("DELETE FROM summaries WHERE conversation = ? AND place >= ?", [conversation, true])
+        return len(places)
+
     def forget(self, conversation: str) -> bool:
         """Remove a conversation for good; False when it was not there."""
         with self._db.writing() as connection:
@@ -102,12 +126,22 @@ class DuckConversations:
             return bool(rows.fetchall())
 
 
+def _messages(connection: duckdb.DuckDBPyConnection, conversation: str) -> list[Message]:
+    rows = connection.execute(
+        "SELECT place, version, payload FROM messages WHERE conversation = ? ORDER BY number", [conversation]
+    ).fetchall()
+    newest = {int(place): (version, payload) for place, version, payload in rows}
+    return [remembered.decode(Message, *newest[place]) for place in sorted(newest)]
+
+
 def _last_place(connection: duckdb.DuckDBPyConnection, conversation: str) -> int:
     rows = connection.execute("SELECT coalesce(max(place), 0) FROM messages WHERE conversation = ?", [conversation])
     return int(rows.fetchall()[0][0])
 
 
 def _insert(connection: duckdb.DuckDBPyConnection, conversation: str, messages: Sequence[Message]) -> None:
+    if not messages:
+        return
     found = connection.execute("SELECT coalesce(max(number), 0) FROM messages").fetchall()
     first = int(found[0][0]) + 1
     kind, version = remembered.FORMS[Message]

@@ -23,11 +23,13 @@ _DAMAGED_TEXTS = ("not a valid duckdb database", "corrupt", "replaying wal", "de
 _NEWER_TEXTS = ("newer version of duckdb", "we can only read storage versions")
 _DAMAGED_CLASSES = (duckdb.SerializationException, duckdb.InternalException)
 
-FREE_SPACE = "Free some space there and run again: finished steps are kept and are not run twice."
+FREE_SPACE = (
+    "Free some space there and give the same command again; of a run, finished steps are kept and are not run twice."
+)
 
 
 def disk_full(path: Path, what: str) -> StorageError:
-    """Return the error for a write that found no room."""
+    """Return the error for a write that found no room; `what` was to be written."""
     return StorageError(
         f"There is no room left on the disk that holds {path}, so {what} could not be stored; "
         "everything stored before is intact.",
@@ -50,7 +52,8 @@ def in_use(holder: str) -> WorkspaceInUse:
     """Return the error for a workspace another process holds; `holder` says which, or is empty."""
     named = f" ({holder})" if holder else ""
     return WorkspaceInUse(
-        f"Biodesk is already using this workspace{named}. Close it or give another folder with --workspace."
+        f"Biodesk is already using this workspace{named}.",
+        advice="Wait until it is done or close it, or give another folder with --workspace.",
     )
 
 
@@ -59,7 +62,8 @@ def from_duckdb(error: duckdb.Error, path: Path) -> EngineError:
     text = str(error)
     folded = text.lower()
     if any(mark in folded for mark in _FULL_TEXTS):
-        return disk_full(path, "the run's record")
+        # The database holds runs, knowledge and memory alike, and does not know which of them was being written.
+        return disk_full(path, "what was being written to it")
     if "Could not set lock" in text:
         pid = re.search(r"PID (\d+)", text)
         return in_use(f"process {pid.group(1)}" if pid else "")

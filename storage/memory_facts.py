@@ -106,6 +106,26 @@ class MemoryConversations:
             ]
         return sorted(newest, key=lambda entry: entry[1], reverse=True)
 
+    def conversations_of(self, run_id: str) -> list[str]:
+        """Return the conversations that have messages of a run, sorted."""
+        with self._lock:
+            return sorted(name for name in self._messages if any(m.run_id == run_id for m in self.messages(name)))
+
+    def forget_run(self, conversation: str, run_id: str) -> int:
+        """Remove a run's messages and every summary made of them; number the others anew from 1. Returns how many."""
+        with self._lock:
+            messages = self.messages(conversation)
+            places = [message.number for message in messages if message.run_id == run_id]
+            if not places:
+                return 0
+            kept = [message for message in messages if message.run_id != run_id]
+            summaries = [summary for summary in self.summaries(conversation) if summary.last < places[0]]
+            self.forget(conversation)
+            self.extend(conversation, kept)
+            if kept:
+                self.save_summaries(conversation, summaries)
+            return len(places)
+
     def forget(self, conversation: str) -> bool:
         """Remove a conversation for good; False when it was not there."""
         with self._lock:

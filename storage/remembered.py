@@ -95,6 +95,6 @@ def insert(connection: duckdb.DuckDBPyConnection, table: str, columns: dict[str,
 def unknown_message(conversation: str, number: int) -> NotFoundError:
     """Return the error for a message that its conversation does not have."""
     return NotFoundError(
-        f"Conversation {conversation!r} has no message {number}.",
+        f"Conversation {conversation[:60]!r} has no message {number}.",
         advice="Look at the conversation to see the numbers of its messages.",
     )

@@ -298,9 +298,10 @@ def _imported_tool(options: argparse.Namespace, built_in: list[str]) -> int:
         entry = entries[options.name]
         _emit(options, entry.model_dump(mode="json"), lambda: show.entry_text(entry))
         return 0
-    close = ", ".join(difflib.get_close_matches(options.name, [*built_in, *entries], n=3, cutoff=0.4))
+    names = dict.fromkeys([*built_in, *entries])  # a built-in tool is an entry too
+    close = ", ".join(difflib.get_close_matches(options.name[:200], names, n=3, cutoff=0.4))
     advice = f"Did you mean {close}?" if close else "See `biodesk tools list` and `biodesk tools search`."
-    raise NotFoundError(f"There is no tool called {options.name!r}.", advice=advice)
+    raise NotFoundError(f"There is no tool called {options.name[:100]!r}.", advice=advice)
 
 
 _CATALOGUE_ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {

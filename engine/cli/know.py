@@ -9,7 +9,8 @@ from typing import Any
 
 from engine.cli import show_know as show
 from engine.cli.know_graph import kg
-from engine.cli.know_output import Counter, emit, open_with
+from engine.cli.know_output import Counter, emit, open_with, require_words
+from engine.cli.show_words import counted
 from engine.errors import UserError
 
 __all__ = ["kg", "memory", "tools_catalogues", "tools_import", "tools_remove", "tools_search"]
@@ -17,6 +18,7 @@ __all__ = ["kg", "memory", "tools_catalogues", "tools_import", "tools_remove", "
 
 def tools_search(options: argparse.Namespace) -> int:
     """Find tools."""
+    require_words(options.query, "what a tool should do, in words")
     with open_with(options) as engine:
         found = engine.search_tools(
             options.query,
@@ -25,10 +27,26 @@ def tools_search(options: argparse.Namespace) -> int:
             domains=options.domain,
             explain=options.explain,
         )
+        notes = _unknown_domains(engine, options.domain)
+    found = found.model_copy(update={"notes": [*found.notes, *notes]})
     document = found.model_dump(mode="json")
     if not options.explain:
         document.pop("considered")
     return emit(options, document, show.tool_search_text(found, explain=options.explain))
+
+
+def _unknown_domains(engine: Any, asked: list[str]) -> list[str]:
+    """Return a note on each field that no tool belongs to, as such a hint has no effect."""
+    if not asked:
+        return []
+    known = {entry.domain for entry in engine.catalogue.entries() if entry.domain}
+    folded = {domain.lower() for domain in known}
+    some = ", ".join(sorted(known)[:20]) + (", ..." if len(known) > 20 else "")
+    return [
+        f"No tool is of the domain {domain[:60]!r}, so it had no effect; there are: {some}."
+        for domain in dict.fromkeys(asked)
+        if domain.lower() not in folded
+    ]
 
 
 def tools_import(options: argparse.Namespace) -> int:
@@ -88,9 +106,12 @@ def _context(memory: Any, options: argparse.Namespace) -> int:
         "text": told.text,
         "tokens": told.tokens,
         "budget": options.budget or memory.settings.recall_tokens,
-        "episodes": [item.episode.id for item in told.recall.episodes],
+        "episodes": told.told,
+        "notes": told.recall.notes,
     }
-    return emit(options, document, told.text or "Nothing relevant is remembered, so the planner is told nothing.")
+    nothing = "Nothing relevant is remembered, so the planner is told nothing."
+    text = told.text or ("" if told.recall.episodes else nothing)
+    return emit(options, document, "\n".join(filter(None, [text, *[f"Note: {n}" for n in told.recall.notes]])))
 
 
 def _facts(memory: Any, options: argparse.Namespace) -> int:
@@ -100,13 +121,26 @@ def _facts(memory: Any, options: argparse.Namespace) -> int:
 
 def _add_fact(memory: Any, options: argparse.Namespace) -> int:
     source = options.source or memory.settings.user
-    fact = memory.semantic.add(options.subject, options.predicate, options.object, source, options.confidence)
+    done = memory.semantic.state(options.subject, options.predicate, options.object, source, options.confidence)
+    fact = done.fact
     against = [view for view in memory.facts(fact.subject) if view.fact.id == fact.id and view.contradicts]
-    text = f"Remembered as {fact.id}."
+    text = _stated(fact, done.before)
     for other in against[0].contradicts if against else []:
         stated = f"{other.subject} {other.predicate} {other.object}"
         text += f"\nIt contradicts {other.id}: {stated} ({other.source}). Both are kept."
     return emit(options, fact.model_dump(mode="json"), text)
+
+
+def _stated(fact: Any, before: Any) -> str:
+    """Return what became of a statement that its source may have made before."""
+    if before is None:
+        return f"Remembered as {fact.id}."
+    if before == fact:
+        return f"Already known as {fact.id}, with the same confidence ({fact.confidence:g}); nothing changed."
+    text = f"Already known as {fact.id}."
+    if before.confidence != fact.confidence:
+        text += f" Its confidence went from {before.confidence:g} to {fact.confidence:g}."
+    return text + (" It had been retracted and is held again." if before.retracted else "")
 
 
 def _retract(memory: Any, options: argparse.Namespace) -> int:
@@ -123,8 +157,8 @@ def _restore(memory: Any, options: argparse.Namespace) -> int:
 
 
 def _pin(memory: Any, options: argparse.Namespace) -> int:
-    episode = getattr(memory.episodic, options.action)(options.id)
-    return emit(options, episode.model_dump(mode="json"), f"{options.id} was {options.action}ned.")
+    changed = getattr(memory, options.action)(options.id)
+    return emit(options, changed.model_dump(mode="json"), f"{options.id} was {options.action}ned.")
 
 
 def _edit(memory: Any, options: argparse.Namespace) -> int:
@@ -135,8 +169,16 @@ def _edit(memory: Any, options: argparse.Namespace) -> int:
 
 
 def _forget(memory: Any, options: argparse.Namespace) -> int:
-    kind = memory.forget(options.id)
-    return emit(options, {"forgotten": options.id, "kind": kind}, f"The {kind} {options.id} was forgotten for good.")
+    gone = memory.remove(options.id)
+    what_went = gone.model_dump(include={"messages", "conversations", "sources"})
+    document = {"forgotten": gone.id, "kind": gone.kind, **what_went}
+    text = f"The {gone.kind} {gone.id} was forgotten for good."
+    if gone.messages:
+        text += f" {counted(gone.messages, 'message')} went with it."
+    if gone.sources:
+        what = "What its run taught" if gone.kind == "episode" else "Its edge in"
+        text += f" {what} the knowledge graph was taken back."
+    return emit(options, document, text)
 
 
 def _contradictions(memory: Any, options: argparse.Namespace) -> int:
@@ -147,8 +189,8 @@ def _contradictions(memory: Any, options: argparse.Namespace) -> int:
 
 def _to_graph(memory: Any, options: argparse.Namespace) -> int:
     done = memory.to_graph(options.ids)
-    document = {"sent": done.sent, "skipped": done.skipped}
-    text = f"{len(done.sent)} facts are in the graph now."
+    document = {"sent": done.sent, "skipped": done.skipped, "new": done.new}
+    text = f"In the graph now: {counted(len(done.sent), 'fact')}, {len(done.new):,} of them new."
     return emit(options, document, "\n".join([text, *[f"  passed over: {reason}" for reason in done.skipped]]))
 
 

@@ -62,11 +62,11 @@ def add_memory(add: Callable[[str, str], Parser], common: Parser, parser_class: 
     for name in ("subject", "predicate", "object"):
         fact.add_argument(name)
     fact.add_argument("--source", default="", help="who says so (you, unless given)")
-    fact.add_argument("--confidence", type=_share, default=0.8, help="0 to 1 (0.8)")
+    fact.add_argument("--confidence", type=_share, default=None, help="0 to 1 (as stated before, else 0.8)")
     for name, text in (
         ("retract", "Mark a fact as no longer held; it is kept."),
         ("restore", "Hold a retracted fact again."),
-        ("pin", "Keep an episode in view: it is favoured when it is relevant."),
+        ("pin", "Keep an episode or a fact in front: an episode is favoured when it is relevant."),
         ("unpin", "Undo pin."),
         ("forget", "Remove an episode, fact or conversation for good."),
     ):
@@ -122,11 +122,14 @@ def add_kg(add: Callable[[str, str], Parser], common: Parser, parser_class: Any)
         "--organism", metavar="NAME", default="human", help="whose genes, if the files do not say (human)"
     )
     bring.add_argument("--preview", action="store_true", help="only show the first nodes and edges")
+    even_so = "also what another source has already, which then counts as stated twice"
+    bring.add_argument("--even-so", action="store_true", help=even_so)
     fetch = sub("fetch", "Download a public source (needs a network), checked and resumable.")
     fetch.add_argument("name", nargs="?", default="", help="without it: what there is")
     fetch.add_argument("--to", metavar="DIR", default=None)
     fetch.add_argument("--again", action="store_true", help="also what is there already, for a newer release")
     fetch.add_argument("--import", action="store_true", dest="bring", help="import it afterwards")
+    fetch.add_argument("--even-so", action="store_true", help=even_so)
     sub("sources", "List what was imported or learned.")
     sub("taught", "What a run or another source has put into the graph.").add_argument("source", metavar="SOURCE")
     sub("remove", "Take back what a source stated.").add_argument("source", metavar="SOURCE")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.cli import show_graph as show
-from engine.cli.know_output import Counter, emit, open_with
+from engine.cli.know_output import Counter, emit, open_with, require_words
 from engine.errors import UserError
 
 
@@ -37,6 +37,7 @@ def _stats(graph: Any, options: argparse.Namespace) -> int:
 
 
 def _search(graph: Any, options: argparse.Namespace) -> int:
+    require_words(options.text, "a name, an alias or an identifier, or a part of one")
     hits = graph.search(options.text, types=_types(options.types), top=options.top)
     return emit(options, [hit.model_dump(mode="json") for hit in hits], show.hits_text(hits))
 
@@ -53,14 +54,15 @@ def _neighbors(graph: Any, options: argparse.Namespace) -> int:
 
 
 def _path(graph: Any, options: argparse.Namespace) -> int:
-    if graph.node(options.a).id == graph.node(options.b).id:
-        message = f"{options.a} and {options.b} are the same entity, {graph.node(options.a).name}."
+    a, b = graph.node(options.a), graph.node(options.b)
+    if a.id == b.id:
+        message = f"{_quoted(options.a)} and {_quoted(options.b)} are the same entity, {a.name}."
         raise UserError(message, advice="Give two different ones; `biodesk kg neighbors` shows what is around one.")
     if options.shortest:
-        one = graph.shortest_path(options.a, options.b, max_hops=options.max_hops)
+        one = graph.shortest_path(a.id, b.id, max_hops=options.max_hops)
         found = [one] if one else []
     else:
-        found = graph.paths(options.a, options.b, max_hops=options.max_hops, top=options.top)
+        found = graph.paths(a.id, b.id, max_hops=options.max_hops, top=options.top)
     document = {"from": options.a, "to": options.b, "paths": [path.model_dump(mode="json") for path in found]}
     return emit(options, document, show.paths_text(found, options.a, options.b, options.max_hops))
 
@@ -71,11 +73,39 @@ def _edges_between(graph: Any, options: argparse.Namespace) -> int:
 
 
 def _check(graph: Any, options: argparse.Namespace) -> int:
-    text = sys.stdin.read() if options.text == "-" else options.text
+    text = _standard_input() if options.text == "-" else options.text
     if not text.strip():
         raise UserError("There is no text to check.", advice="Give a sentence, or - and the text on standard input.")
     found = graph.check(text)
     return emit(options, show.check_document(found), show.check_text(found))
+
+
+def _standard_input() -> str:
+    """Return what stands on the standard input.
+
+    Raises:
+        UserError: when it is not UTF-8 text.
+    """
+    raw = getattr(sys.stdin, "buffer", None)
+    if raw is None:  # a text stream in its place
+        return sys.stdin.read()
+    data = raw.read()
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        message = f"The standard input is not UTF-8 text: line {line:,} has the byte 0x{data[error.start]:02x}."
+        raise UserError(message, advice="Save the text as UTF-8 and give it again.") from error
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        message = f"The standard input is not text: line {line:,} has a zero byte."
+        raise UserError(message, advice="Give plain text in UTF-8.")
+    return text
+
+
+def _quoted(text: str) -> str:
+    """Return what was typed as a message quotes it: short."""
+    return repr(text if len(text) <= 60 else f"{text[:57]}...")
 
 
 def _starter_wanted(options: argparse.Namespace) -> bool:
@@ -101,6 +131,7 @@ def _import_graph(graph: Any, options: argparse.Namespace) -> int:
         [Path(path) for path in options.paths],
         name=options.name,
         organism=options.organism,
+        even_so=options.even_so,
         progress=Counter(options, "{:,} nodes and {:,} edges read"),
     )
     return emit(options, done.model_dump(mode="json"), show.graph_import_text(done))
@@ -115,7 +146,9 @@ def _fetch(graph: Any, options: argparse.Namespace) -> int:
 
     files = graph.fetch(options.name, folder, progress=progress, again=options.again)
     if options.bring:
-        done = graph.import_fetched(options.name, files, progress=Counter(options, "{:,} nodes and {:,} edges read"))
+        done = graph.import_fetched(
+            options.name, files, even_so=options.even_so, progress=Counter(options, "{:,} nodes and {:,} edges read")
+        )
         return emit(options, done.model_dump(mode="json"), show.graph_import_text(done))
     return emit(options, {"files": [str(file) for file in files]}, "\n".join(str(file) for file in files))
 
@@ -204,7 +237,7 @@ def _one_of(kinds: Any, name: str, what: str) -> Any:
         return kinds(name.strip().lower().replace(" ", "_").replace("-", "_"))
     except ValueError:
         known = ", ".join(kind.value for kind in kinds)
-        raise UserError(f"{name!r} is no {what}.", advice=f"It can be: {known}.") from None
+        raise UserError(f"{_quoted(name)} is no {what}.", advice=f"It can be: {known}.") from None
 
 
 _KG: dict[str, Callable[[Any, argparse.Namespace], int]] = {

@@ -8,12 +8,45 @@ import sys
 import time
 from typing import Any
 
+from engine.errors import UserError, WorkspaceInUse
+
+PATIENCE = 10.0
+"""Seconds a short command waits for another one that holds the workspace."""
+_PAUSE = 0.1
+"""Seconds between two attempts."""
+
 
 def open_with(options: argparse.Namespace) -> Any:
-    """Open the engine on the workspace that the command line names."""
+    """Open the engine on the workspace that the command line names.
+
+    Commands about knowledge and memory take a moment each, so several at a time wait for one another.
+
+    Raises:
+        WorkspaceInUse: when another process still holds it after `PATIENCE` seconds.
+    """
     from engine.api import open_engine
 
-    return open_engine(workspace=options.workspace, user=options.user, model=options.model)
+    until, told = time.monotonic() + PATIENCE, False
+    while True:
+        try:
+            return open_engine(workspace=options.workspace, user=options.user, model=options.model)
+        except WorkspaceInUse as busy:
+            if time.monotonic() >= until:
+                raise
+            if not told and not options.quiet:
+                print(f"{busy.message} Waiting up to {PATIENCE:g} seconds.", file=sys.stderr, flush=True)
+            told = True
+        time.sleep(_PAUSE)
+
+
+def require_words(text: str, what: str) -> None:
+    """Refuse a search for nothing.
+
+    Raises:
+        UserError: when the text has neither a letter nor a digit.
+    """
+    if not any(character.isalnum() for character in text):
+        raise UserError(f"There is nothing to look for: the text is {text[:60]!r}.", advice=f"Give {what}.")
 
 
 def emit(options: argparse.Namespace, document: Any, text: str) -> int:

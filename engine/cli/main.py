@@ -113,8 +113,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     as_json = "--json" in arguments
     signal.signal(signal.SIGTERM, _interrupt)
+    doing = ""
     try:
         options = build_parser().parse_args(arguments)
+        doing = " ".join(filter(None, (options.command, getattr(options, "action", ""))))
         options.workspace = getattr(options, "workspace", None)
         options.user = getattr(options, "user", None)
         options.model = getattr(options, "model", None)
@@ -126,7 +128,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except EngineError as err:
         return _report(err, as_json=as_json)
     except KeyboardInterrupt:
-        return _report(_Interrupted(), as_json=as_json)
+        return _report(_Interrupted(doing), as_json=as_json)
     except BrokenPipeError:
         # The reader of our output went away (`biodesk runs | head`): nothing is wrong.
         sys.stderr.close()
@@ -151,8 +153,26 @@ class _Interrupted(EngineError):
     code = "interrupted"
     exit_code = 4
 
-    def __init__(self) -> None:
-        super().__init__("Interrupted. Steps that finished are kept.", advice="`biodesk resume RUN_ID` goes on.")
+    def __init__(self, doing: str) -> None:
+        message, advice = _AFTER.get(doing, _AFTER[""])
+        super().__init__(message, advice=advice)
+
+
+_NOTHING = "Interrupted. Nothing of the file was stored."
+_RUN = ("Interrupted. Steps that finished are kept.", "`biodesk resume RUN_ID` goes on; `biodesk runs` lists the runs.")
+_AFTER: dict[str, tuple[str, str]] = {
+    "": ("Interrupted. What was stored before is as it was.", "Give the command again."),
+    **dict.fromkeys(("ask", "run", "resume", "demo"), _RUN),
+    "kg import": (_NOTHING, "Import it again."),
+    "tools import": (_NOTHING, "Import it again; descriptions that were embedded already are not embedded twice."),
+    "memory import": (
+        "Interrupted. Some of the file may have been stored.",
+        "Import it again: what is there already is passed over.",
+    ),
+    "kg fetch": ("Interrupted. What came is kept.", "The same command goes on from there."),
+    "serve": ("Biodesk was stopped.", "Runs that were going on can be resumed: `biodesk runs` lists them."),
+}
+"""Command -> what an interruption left behind, and what to do next."""
 
 
 def _interrupt(*_: Any) -> NoReturn:

@@ -125,6 +125,7 @@ def _recalled(item: Any) -> dict[str, Any]:
     return {
         "id": episode.id,
         "score": item.score,
+        "order": item.order,
         "signals": item.signals.model_dump(),
         "task": episode.task,
         "result_summary": episode.result_summary,
@@ -147,6 +148,7 @@ def episodes_text(found: list[Any]) -> str:
     for episode in found:
         mark = "done" if episode.success else "failed"
         pin = ", pinned" if episode.pinned else ""
+        pin += f", asked by {episode.user}" if episode.user else ""
         lines += [
             f"{episode.id}  {episode.at[:10]}  {mark}, quality {episode.quality:.2f}{pin}",
             f"    {short(episode.task)}",

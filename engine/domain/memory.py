@@ -50,6 +50,8 @@ class Episode(Value):
     pinned: bool = False
     source: str = ""
     """`run`, or the file it was imported from."""
+    updated: str = ""
+    """When it was last pinned, unpinned or corrected, UTC, ISO 8601; empty when never."""
 
 
 class EpisodeSignals(Value):
@@ -70,7 +72,9 @@ class RecalledEpisode(Value):
     """Relevance, 0 to 1."""
     signals: EpisodeSignals
     why: str = ""
-    """One sentence: what it shares with the query."""
+    """What it shares with the query, and what else decided its place where the relevance alone did not."""
+    order: float = 0.0
+    """What the recalled are sorted by: the relevance, less what age takes off, plus what a pin adds."""
 
 
 class Recall(Value):
@@ -92,6 +96,8 @@ class EpisodicContext(Value):
     text: str
     tokens: int
     recall: Recall
+    told: list[str] = []
+    """Ids of the recalled episodes that are in the text; the others did not fit into the budget."""
 
 
 class Fact(Value):
@@ -111,6 +117,8 @@ class Fact(Value):
     run_id: str = ""
     in_graph: bool = False
     """True once it was sent through the one-way door to the knowledge graph."""
+    updated: str = ""
+    """When it was last retracted, restored or pinned, UTC, ISO 8601; empty when never."""
 
 
 class FactView(Value):
@@ -124,6 +132,21 @@ class FactView(Value):
     contradicts: list[Fact] = []
     against: float = 0.0
     """Support of the best supported statement that contradicts it, 0 when none does."""
+    facts: list[Fact] = []
+    """Every source's own word for it, retracted ones too, oldest first."""
+
+
+class Forgotten(Value):
+    """What went when something was forgotten."""
+
+    id: str
+    kind: Literal["episode", "fact", "conversation"]
+    messages: int = 0
+    """Messages that were removed: those of the episode's run, or all of the conversation."""
+    conversations: list[str] = []
+    """Conversations that lost messages or went altogether."""
+    sources: list[str] = []
+    """Sources of the knowledge graph that were taken back or that state less now."""
 
 
 class Message(Value):

@@ -5,16 +5,18 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
 
-from engine.domain.memory import Episode, EpisodeSignals, EpisodicContext, Recall, RecalledEpisode
+from engine.domain.memory import Episode, EpisodicContext, Recall
 from engine.errors import EngineError, ModelUnavailable, NotFoundError, UserError
 from engine.memory import context
-from engine.memory.cues import Cues, understand
-from engine.memory.explain import why
+from engine.memory.cues import understand
 from engine.memory.index import EpisodeIndex, day
 from engine.memory.relevance import WEIGHTS, age_share
+from engine.memory.showing import newest_first, placed, recalled_of, records_in, searchable
 from engine.memory.signals import Ranked, rank
+from engine.memory.wording import quoted
 from engine.ports import Clock, EpisodeStore
 
 if TYPE_CHECKING:
@@ -56,6 +58,9 @@ class EpisodicMemory:
         self._embed = embed
         self._embed_query = embed_query
         self._clock = clock
+        # Store and index change together under the first; it is taken before the second, which guards the index
+        # alone, so that a recall never waits for the disk.
+        self._writing = threading.RLock()
         self._lock = threading.RLock()
         self._embedding = threading.Lock()
         self._index: EpisodeIndex | None = None
@@ -69,10 +74,11 @@ class EpisodicMemory:
 
     def add_many(self, episodes: Sequence[Episode]) -> None:
         """Store episodes in one transaction; vectors are made at the next recall."""
-        self._store.save(episodes)
-        with self._lock:
-            if self._index is not None:
-                self._index.add(episodes)
+        with self._writing:
+            self._store.save(episodes)
+            with self._lock:
+                if self._index is not None:
+                    self._index.add(episodes)
 
     def episode(self, episode_id: str) -> Episode:
         """Return an episode.
@@ -83,16 +89,27 @@ class EpisodicMemory:
         found = self._store.episode(episode_id)
         if found is None:
             raise NotFoundError(
-                f"There is no episode {episode_id!r}.", advice="`biodesk memory episodes` lists those there are."
+                f"There is no episode {quoted(episode_id)}.", advice="`biodesk memory episodes` lists those there are."
             )
         return found
 
-    def episodes(self, search: str = "", limit: int = 200) -> list[Episode]:
-        """Return episodes, newest first; with `search` those whose text has every one of its words."""
+    def episodes(self, search: str = "", limit: int = 200, offset: int = 0) -> list[Episode]:
+        """Return episodes, pinned ones first, then newest first; an unreadable time counts as the oldest.
+
+        Args:
+            search: only those whose text has every one of these words.
+            limit: how many at most.
+            offset: how many to leave out at the beginning, to go through them page by page.
+        """
         parts = search.lower().split()
-        found = [e for e in self._all() if all(part in _searchable(e) for part in parts)] if parts else self._all()
-        found.sort(key=lambda episode: episode.at, reverse=True)
-        return found[: max(0, limit)]
+        found = [e for e in self._all() if all(part in searchable(e) for part in parts)] if parts else self._all()
+        found.sort(key=newest_first)
+        start = max(0, offset)
+        return found[start : start + max(0, limit)]
+
+    def count(self) -> int:
+        """Return how many episodes there are."""
+        return len(self._all())
 
     def pin(self, episode_id: str) -> Episode:
         """Prefer an episode whenever it is relevant."""
@@ -113,14 +130,15 @@ class EpisodicMemory:
         Raises:
             NotFoundError: when there is none of this id.
         """
-        if not self._store.forget(episode_id):
-            raise NotFoundError(
-                f"There is no episode {episode_id!r} to forget.",
-                advice="`biodesk memory episodes` lists those there are.",
-            )
-        with self._lock:
-            if self._index is not None:
-                self._index.remove(episode_id)
+        with self._writing:
+            if not self._store.forget(episode_id):
+                raise NotFoundError(
+                    f"There is no episode {quoted(episode_id)} to forget.",
+                    advice="`biodesk memory episodes` lists those there are.",
+                )
+            with self._lock:
+                if self._index is not None:
+                    self._index.remove(episode_id)
 
     # ==== recalling ====
 
@@ -160,13 +178,13 @@ class EpisodicMemory:
             cues = understand(query, index.known, tools=tools, domains=domains)
             ranked = rank(index, cues, vector, success=success)
             passed, below = self._gate(index, ranked, min_relevance, top, at)
-            episodes = [self._recalled(index, cues, ranked, position) for position in passed]
-            kept_out = [self._recalled(index, cues, ranked, position) for position in below] if explain else []
+            episodes = [recalled_of(index, cues, ranked, position, order) for position, order in passed]
+            kept_out = [recalled_of(index, cues, ranked, position) for position in below] if explain else []
         if not len(cues.unigrams) and vector is None:
             notes.append("The query has no words to search by once common words are left out.")
         return Recall(
             query=query,
-            episodes=episodes,
+            episodes=placed(episodes),
             seconds=time.perf_counter() - started,
             considered=len(ranked.rows),
             below=kept_out,
@@ -200,7 +218,18 @@ class EpisodicMemory:
             raise UserError(f"The token budget is {token_budget}; it must be at least 1.")
         recall = self.recall(query, top=top_k, domains=domains, min_relevance=min_relevance)
         text, tokens = context.build(recall.episodes, token_budget, count_tokens)
-        return EpisodicContext(text=text, tokens=tokens, recall=recall)
+        told = [item.episode.id for item in recall.episodes[: records_in(text)]]
+        if len(told) < len(recall.episodes):
+            note = (
+                f"The budget of {token_budget:,} tokens has room for {len(told)} of the {len(recall.episodes)} past "
+                "analyses that fit."
+            )
+            recall = recall.model_copy(update={"notes": [*recall.notes, note]})
+        return EpisodicContext(text=text, tokens=tokens, recall=recall, told=told)
+
+    def changing(self) -> AbstractContextManager[object]:
+        """Keep other changes waiting while the store is changed by somebody else; recalls go on."""
+        return self._writing
 
     def refresh(self) -> None:
         """Read the store again at the next recall: it was changed by someone else, an import for example."""
@@ -222,10 +251,11 @@ class EpisodicMemory:
         return self._store.episodes()
 
     def _change(self, episode_id: str, **fields: str | bool) -> Episode:
-        with self._lock:
+        with self._writing:
             before = self.episode(episode_id)
             after = before.model_copy(update=fields)
             if after != before:
+                after = after.model_copy(update={"updated": self._clock.now() if self._clock else before.updated})
                 self.add_many([after])
             return after
 
@@ -249,14 +279,14 @@ class EpisodicMemory:
             return None
         try:
             if self._embed_query is not None:
-                found = self._embed_query(query)
+                found = _guarded(self._embed_query, query)
             else:
                 assert self._embed is not None
-                found = self._embed([query])[0]
+                found = _guarded(self._embed, [query])[0]
         except EngineError as error:
             notes.append(_without_vectors(error.message))
             return None
-        vector = np.asarray(found, dtype=np.float32).reshape(-1)
+        vector = found.reshape(-1)
         length = float(np.linalg.norm(vector))
         return vector / length if length > 0 and np.isfinite(length) else None
 
@@ -304,7 +334,7 @@ class EpisodicMemory:
         if not batch:
             return False
         texts = [text for episode in batch for text in meaning_texts(episode)]
-        made = np.asarray(self._embed(texts), dtype=np.float32)
+        made = _guarded(self._embed, texts)
         if made.ndim != 2 or len(made) != len(texts) or not np.isfinite(made).all():
             raise ModelUnavailable(
                 f"The embedding model gave vectors of shape {made.shape} for {len(texts)} texts, or numbers that "
@@ -318,8 +348,8 @@ class EpisodicMemory:
 
     def _gate(
         self, index: EpisodeIndex, ranked: Ranked, min_relevance: float, top: int, at: str | None
-    ) -> tuple[list[int], list[int]]:
-        """Return positions in `ranked` of what is recalled and of the best of what is not."""
+    ) -> tuple[list[tuple[int, float]], list[int]]:
+        """Return positions in `ranked` of what is recalled, with what orders it, and of the best of what is not."""
         import numpy as np
 
         if not len(ranked.rows):
@@ -331,25 +361,9 @@ class EpisodicMemory:
         order = ranked.relevance[passed] - WEIGHTS.age * age_share(now - index.days[ranked.rows[passed]])
         pinned = [index.at(row).pinned for row in ranked.rows[passed].tolist()]
         order = order + WEIGHTS.pin * np.asarray(pinned, dtype=np.float64)
-        chosen = passed[np.argsort(-order, kind="stable")][:top]
-        return chosen.tolist(), np.flatnonzero(~fits)[:SHOWN_BELOW].tolist()
-
-    def _recalled(self, index: EpisodeIndex, cues: Cues, ranked: Ranked, position: int) -> RecalledEpisode:
-        episode = index.at(int(ranked.rows[position]))
-        semantic = float(ranked.semantic[position])
-        signals = EpisodeSignals(
-            fingerprint=_rounded(ranked.fingerprint[position]),
-            tools=_rounded(ranked.tools[position]),
-            domains=_rounded(ranked.domains[position]),
-            entities=_rounded(ranked.entities[position]),
-            semantic=_rounded(semantic) if semantic == semantic else 0.0,
-        )
-        score = _rounded(ranked.relevance[position])
-        # The best hit owes its place to itself, whatever its kin among the others add.
-        raised = float(ranked.relevance[position] - ranked.alone[position]) if position else 0.0
-        return RecalledEpisode(
-            episode=episode, score=score, signals=signals, why=why(episode, cues, signals, raised=raised)
-        )
+        best = np.argsort(-order, kind="stable")[:top]
+        chosen = list(zip(passed[best].tolist(), order[best].tolist(), strict=True))
+        return chosen, np.flatnonzero(~fits)[:SHOWN_BELOW].tolist()
 
 
 def meaning_texts(episode: Episode) -> tuple[str, str]:
@@ -362,10 +376,17 @@ def meaning_texts(episode: Episode) -> tuple[str, str]:
     return whole, subject
 
 
-def _searchable(episode: Episode) -> str:
-    lists = (episode.tools, episode.domains, episode.entities, episode.data_names)
-    texts = (episode.id, episode.task, episode.result_summary, episode.lessons, episode.plan_summary)
-    return " ".join([*texts, *(name for names in lists for name in names)]).lower()
+def _guarded(embed: Callable[[Any], np.ndarray], given: Any) -> np.ndarray:
+    """Return vectors, float32; whatever else goes wrong in a model becomes an error that recall can go on after."""
+    import numpy as np
+
+    try:
+        return np.asarray(embed(given), dtype=np.float32)
+    except EngineError:
+        raise
+    except Exception as error:
+        reason = " ".join(str(error).split())[:200]
+        raise EngineError(f"The embedding model failed ({type(error).__name__}: {reason}).") from error
 
 
 def _check(query: str, top: int, min_relevance: float) -> None:
@@ -379,7 +400,3 @@ def _check(query: str, top: int, min_relevance: float) -> None:
 
 def _without_vectors(reason: str) -> str:
     return f"Recalled without comparing meanings, so paraphrases may be missed: {reason}"
-
-
-def _rounded(value: float | np.floating) -> float:
-    return round(min(1.0, max(0.0, float(value))), 4)

@@ -9,16 +9,29 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from contextlib import AbstractContextManager
+from typing import NamedTuple
 
 from engine.domain.memory import Fact, FactView
 from engine.errors import NotFoundError, UserError
 from engine.memory.contradictions import FUNCTIONAL, Statement, entity_key
 from engine.memory.statements import StatementIndex
+from engine.memory.wording import quoted
 from engine.ports import Clock, FactStore, IdSource
 
 _LONGEST = 2_000
 """Signs in a part of a statement."""
+USUAL_CONFIDENCE = 0.8
+"""Of a new fact whose source does not say how sure it is."""
+
+
+class Stated(NamedTuple):
+    """A statement that was made, and what the same source had stated before."""
+
+    fact: Fact
+    before: Fact | None
+    """The fact as it was until now, equal to `fact` when nothing changed; None when it is new."""
 
 
 class SemanticMemory:
@@ -46,19 +59,51 @@ class SemanticMemory:
         self._functional = frozenset(functional)
         self._lock = threading.RLock()
         self._index: StatementIndex | None = None
+        self._views: dict[bool, list[FactView]] = {}
+        """All statements, without and with the retracted; emptied at every change."""
+        self._pairs: list[tuple[FactView, FactView]] | None = None
+        self.when_restated: Callable[[Fact], None] | None = None
+        """Called after a fact that is in the knowledge graph was stated anew, with another confidence for example."""
 
     def add(
-        self, subject: str, predicate: str, object: str, source: str, confidence: float = 0.8, run_id: str = ""
+        self,
+        subject: str,
+        predicate: str,
+        object: str,
+        source: str,
+        confidence: float | None = None,
+        run_id: str = "",
     ) -> Fact:
-        """Remember a statement and return it as a fact.
+        """Remember a statement and return it as a fact; see `state`."""
+        return self.state(subject, predicate, object, source, confidence, run_id).fact
+
+    def state(
+        self,
+        subject: str,
+        predicate: str,
+        object: str,
+        source: str,
+        confidence: float | None = None,
+        run_id: str = "",
+    ) -> Stated:
+        """Remember a statement and return it as a fact, with what the source had stated before.
 
         The same statement by the same source again is the same fact: its confidence and time are renewed, and it
         is believed again if it had been retracted. By another source it is a further fact that supports it.
 
+        Args:
+            subject: what the statement is about.
+            predicate: what it says of it.
+            object: about what else.
+            source: who says so.
+            confidence: 0 to 1; when left out, what the source gave before, else `USUAL_CONFIDENCE`.
+            run_id: the run it comes from.
+
         Raises:
             UserError: for an empty or overlong part, or a confidence outside 0 to 1.
         """
-        if not (isinstance(confidence, int | float) and 0 <= confidence <= 1):
+        sure = USUAL_CONFIDENCE if confidence is None else confidence
+        if not (isinstance(sure, int | float) and 0 <= sure <= 1):
             raise UserError(
                 f"A fact cannot have the confidence {confidence!r}.", advice="Give a number from 0 to 1, such as 0.8."
             )
@@ -68,7 +113,7 @@ class SemanticMemory:
             predicate=_checked("predicate", predicate),
             object=_checked("object", object),
             source=_checked("source", source),
-            confidence=float(confidence),
+            confidence=float(sure),
             at=self._clock.now(),
             run_id=run_id.strip(),
         )
@@ -78,13 +123,15 @@ class SemanticMemory:
             if known is None:
                 fact = fact.model_copy(update={"id": self._ids.new("fact")})
             else:
-                unchanged = known.confidence == fact.confidence and not known.retracted
-                if unchanged:
-                    return known
-                renewed = {"confidence": fact.confidence, "at": fact.at, "retracted": False}
-                fact = known.model_copy(update=renewed)
+                renewed = known.confidence if confidence is None else fact.confidence
+                if known.confidence == renewed and not known.retracted:
+                    return Stated(known, known)
+                fact = known.model_copy(update={"confidence": renewed, "at": fact.at, "retracted": False})
             self._save([fact])
-            return fact
+        # Outside the lock: the graph asks for facts while it is written.
+        if known is not None and known.in_graph and self.when_restated is not None:
+            self.when_restated(fact)
+        return Stated(fact, known)
 
     def fact(self, fact_id: str) -> Fact:
         """Return a fact.
@@ -95,7 +142,9 @@ class SemanticMemory:
         with self._lock:
             found = self._loaded().facts.get(fact_id)
         if found is None:
-            raise NotFoundError(f"There is no fact {fact_id!r}.", advice="List the facts to see their ids.")
+            raise NotFoundError(
+                f"There is no fact {quoted(fact_id)}.", advice="`biodesk memory facts` lists the facts with their ids."
+            )
         return found
 
     def facts(self) -> list[Fact]:
@@ -103,11 +152,11 @@ class SemanticMemory:
         with self._lock:
             return list(self._loaded().facts.values())
 
-    def about(self, entity: str) -> list[FactView]:
+    def about(self, entity: str, *, retracted: bool = False) -> list[FactView]:
         """Return the statements that mention an entity, in any spelling, in subject or object.
 
         Exact matches come first, then matches of whole words, then parts of words; within each, subjects before
-        objects and the better supported first. Statements that were retracted are left out.
+        objects and the better supported first. Statements that were retracted are left out unless asked for.
         """
         wanted = entity_key(entity)
         words = " ".join(entity.casefold().split())
@@ -120,19 +169,25 @@ class SemanticMemory:
                 for statement in index.members
                 if (rank := _rank(statement, index.facts_of(statement)[-1], wanted, words)) is not None
             ]
-            views = [(rank, view) for rank, statement in ranked if (view := index.view(statement)) is not None]
+            views = [
+                (rank, view)
+                for rank, statement in ranked
+                if (view := index.view(statement, retracted=retracted)) is not None
+            ]
         views.sort(key=lambda entry: (entry[0], -entry[1].support, entry[1].fact.id))
         return [view for _, view in views]
 
     def all(self, *, retracted: bool = False) -> list[FactView]:
         """Return all statements, pinned ones first, then the newest; with `retracted` those taken back as well."""
         with self._lock:
-            index = self._loaded()
-            views = [index.view(statement, retracted=retracted) for statement in index.members]
-        found = [view for view in views if view is not None]
-        found.sort(key=lambda view: (view.fact.at, view.fact.id), reverse=True)
-        found.sort(key=lambda view: not view.fact.pinned)
-        return found
+            if retracted not in self._views:
+                index = self._loaded()
+                views = [index.view(statement, retracted=retracted) for statement in index.members]
+                found = [view for view in views if view is not None]
+                found.sort(key=lambda view: (view.fact.at, view.fact.id), reverse=True)
+                found.sort(key=lambda view: not any(fact.pinned for fact in view.facts))
+                self._views[retracted] = found
+            return list(self._views[retracted])
 
     def contradictions(self) -> list[tuple[FactView, FactView]]:
         """Return the pairs of statements that cannot both be true, the most strongly supported on both sides first.
@@ -140,9 +195,14 @@ class SemanticMemory:
         In a pair the better supported statement comes first.
         """
         with self._lock:
-            index = self._loaded()
-            pairs = {frozenset((one, other)) for one in index.members for other in index.excluding(one)}
-            views = {s: v for pair in pairs for s in pair if (v := index.view(s)) is not None}
+            if self._pairs is None:
+                self._pairs = self._excluding_pairs(self._loaded())
+            return list(self._pairs)
+
+    @staticmethod
+    def _excluding_pairs(index: StatementIndex) -> list[tuple[FactView, FactView]]:
+        pairs = {frozenset((one, other)) for one in index.members for other in index.excluding(one)}
+        views = {s: v for pair in pairs for s in pair if (v := index.view(s)) is not None}
         found: list[tuple[FactView, FactView]] = []
         for pair in pairs:
             one, other = sorted((views[s] for s in pair), key=lambda view: (-view.support, view.fact.id))
@@ -176,6 +236,7 @@ class SemanticMemory:
             index = self._loaded()
             gone = self._store.forget(fact_id)
             index.drop(fact_id)
+            self._outdate()
             return gone
 
     def mark_in_graph(self, fact_ids: Collection[str], *, sent: bool = True) -> list[Fact]:
@@ -194,12 +255,18 @@ class SemanticMemory:
         """Read the store again at the next use, after something else wrote to it (an import)."""
         with self._lock:
             self._index = None
+            self._outdate()
+
+    def changing(self) -> AbstractContextManager[object]:
+        """Keep others waiting while the store is changed by somebody else, who calls `refresh` before letting go."""
+        return self._lock
 
     def _change(self, fact_id: str, **values: bool) -> Fact:
         with self._lock:
             before = self.fact(fact_id)
             after = before.model_copy(update=values)
             if after != before:
+                after = after.model_copy(update={"updated": self._clock.now()})
                 self._save([after])
             return after
 
@@ -208,6 +275,11 @@ class SemanticMemory:
         self._store.save(facts)
         for fact in facts:
             index.put(fact)
+        self._outdate()
+
+    def _outdate(self) -> None:
+        self._views.clear()
+        self._pairs = None
 
     def _loaded(self) -> StatementIndex:
         if self._index is None:

@@ -31,6 +31,8 @@ class GraphSent(NamedTuple):
     """Ids of the facts that are in the graph now."""
     skipped: list[str]
     """A sentence for each fact that stayed behind."""
+    new: list[str]
+    """Those of `sent` that were not in the graph before."""
 
 
 class _Row(NamedTuple):
@@ -80,13 +82,14 @@ def send_to_graph(
     imports: list[GraphImport] = []
     sent: list[str] = []
     skipped: list[str] = []
+    there = {fact.id for fact in known if fact.in_graph}
     for voice in sorted(touched):
         own = [f for f in known if _voice(f) == voice and (f.in_graph or f.id in wanted)]
         done = _bring_up_to_date(memory, graph, link, voice, own, clock)
         imports.extend(done.imports)
         sent.extend(done.sent)
         skipped.extend(done.skipped)
-    return GraphSent(imports, sent, skipped)
+    return GraphSent(imports, sent, skipped, [fact_id for fact_id in sent if fact_id not in there])
 
 
 def take_from_graph(memory: SemanticMemory, graph: GraphStore, link: Link, fact: Fact, clock: Clock) -> None:
@@ -101,11 +104,40 @@ def take_from_graph(memory: SemanticMemory, graph: GraphStore, link: Link, fact:
     memory.mark_in_graph([fact.id], sent=False)
 
 
+def resend(memory: SemanticMemory, graph: GraphStore, link: Link, before: Sequence[Fact], clock: Clock) -> None:
+    """Make the graph state facts that changed since they were sent as they are now; retracted ones leave it.
+
+    What was taken out of the graph by hand does not come in again.
+
+    Args:
+        memory: has the facts as they are.
+        graph: is brought up to date.
+        link: finds the nodes of their entities.
+        before: the facts as they were, or as they are, which may be of another source now.
+        clock: gives the graph's sources their time.
+    """
+    known = memory.facts()
+    now = {fact.id: fact for fact in known}
+    voices = {_voice(fact) for fact in before} | {_voice(now[fact.id]) for fact in before if fact.id in now}
+    there = {source.id for source in graph.sources()}
+    for voice in sorted(voices):
+        own = [fact for fact in known if _voice(fact) == voice and fact.in_graph]
+        if _source_id(voice) in there:
+            _bring_up_to_date(memory, graph, link, voice, own, clock)
+        else:
+            memory.mark_in_graph([fact.id for fact in own], sent=False)
+
+
+def graph_source(fact: Fact) -> str:
+    """Return the id of the graph's source under which a fact is or would be stated."""
+    return _source_id(_voice(fact))
+
+
 def _bring_up_to_date(
     memory: SemanticMemory, graph: GraphStore, link: Link, voice: str, own: Sequence[Fact], clock: Clock
 ) -> GraphSent:
     """Make a source of the graph state those of its facts that the graph can say, and record which they are."""
-    done = GraphSent([], [], [])
+    done = GraphSent([], [], [], [])
     rows: list[Fact] = []
     for fact in own:
         reason = _row(fact, link)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from engine.domain.memory import Episode, Fact, MemoryImport, Message, Summary
-from engine.memory.transfer import MemoryRecords, moment_of, read_memory
+from engine.memory.transfer import MemoryRecords, changed_at, read_memory
 from engine.ports import ConversationStore, EpisodeStore, FactStore
 
 R = TypeVar("R", Episode, Fact)
@@ -21,9 +21,11 @@ def import_memory(
 ) -> MemoryImport:
     """Import a file of memory (see `engine.memory.transfer`) into the stores given.
 
-    A record that is there already is skipped. One of the same id and other content replaces it when it is newer,
-    and is left out with a warning otherwise. A conversation is continued when the file's begins with the very
-    messages that are there, and left out with a warning when it does not.
+    A record that is there already is skipped. One of the same id and other content replaces it when it was made or
+    changed later, and is left out with a warning otherwise. Whether a fact is in the graph is known by this workspace
+    only and never comes from a file; where an episode was read from does not make it another. A conversation is
+    continued when the file's begins with the very messages that are there, and left out with a warning when it does
+    not.
 
     Whoever keeps an index of these stores must read them again afterwards (`SemanticMemory.refresh`).
 
@@ -74,22 +76,38 @@ def _sorted_out(incoming: Sequence[R], there: Sequence[R]) -> tuple[list[R], int
     wanted: list[R] = []
     kept: list[str] = []
     same = 0
-    for record in incoming:
-        before = known.get(record.id)
-        if before is None or (before != record and _newer(record.at, before.at)):
-            wanted.append(record)
-        elif before == record:
+    for given in incoming:
+        before = known.get(given.id)
+        record = _of_this_workspace(given, before)
+        if before is not None and _same(record, before):
             same += 1
+        elif before is None or _newer(record, before):
+            wanted.append(record)
         else:
             kept.append(record.id)
     return wanted, same, kept
 
 
-def _newer(one: str, other: str) -> bool:
+def _of_this_workspace(record: R, before: R | None) -> R:
+    """Return a record with what only this workspace knows of it: whether it is in its graph."""
+    if isinstance(record, Fact):
+        there = isinstance(before, Fact) and before.in_graph
+        return record if record.in_graph == there else record.model_copy(update={"in_graph": there})
+    return record
+
+
+def _same(one: Episode | Fact, other: Episode | Fact) -> bool:
+    """Say whether two records say the same; where an episode was read from does not matter."""
+    if isinstance(one, Episode) and one.source != other.source:
+        one = one.model_copy(update={"source": other.source})
+    return one == other
+
+
+def _newer(one: Episode | Fact, other: Episode | Fact) -> bool:
     try:
-        return moment_of(one) > moment_of(other)
+        return changed_at(one) > changed_at(other)
     except ValueError:
-        return one > other  # what is stored may have come with a time of another form
+        return one.at > other.at  # what is stored may have come with a time of another form
 
 
 def _kept(ids: list[str], kind: str) -> list[str]:

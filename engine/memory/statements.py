@@ -137,6 +137,7 @@ class StatementIndex:
             support=combined_support(believed),
             contradicts=[other[-1] for other in against],
             against=max((combined_support(other) for other in against), default=0.0),
+            facts=facts,
         )
 
     def excluding(self, statement: Statement) -> list[Statement]:

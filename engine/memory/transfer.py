@@ -7,6 +7,7 @@ memory as it was. Importing the same file twice changes nothing.
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
 import os
@@ -21,7 +22,8 @@ from pydantic import ValidationError
 
 from engine.domain.base import Value
 from engine.domain.memory import Episode, Fact, Message, Summary
-from engine.errors import DataError, NotFoundError, StorageError
+from engine.errors import DataError, NotFoundError, StorageError, UserError
+from engine.memory.wording import quoted
 from engine.ports import ConversationStore, EpisodeStore, FactStore
 
 _LONGEST_LINE = 64 << 20
@@ -60,8 +62,14 @@ def export_memory(
         How many there are of each: `episodes`, `facts`, `messages`, `summaries`.
 
     Raises:
+        UserError: when `path` is not the name of a file.
         StorageError: when the file cannot be written.
     """
+    if not path.name or "\0" in str(path) or path.is_dir():
+        raise UserError(
+            f"Memory cannot be written to {quoted(str(path))}: a folder, or not the name of a file.",
+            advice="Give the file to write, such as memory.jsonl or memory.jsonl.gz.",
+        )
     counts = {"episodes": 0, "facts": 0, "messages": 0, "summaries": 0}
     with _replacing(path) as file:
         for episode in episodes.episodes() if episodes is not None else ():
@@ -89,12 +97,22 @@ def read_memory(path: Path) -> MemoryRecords:
 
     Raises:
         NotFoundError: when there is no such file.
-        DataError: when it cannot be read, or a line is not a record of its kind; the message has the line number.
+        DataError: when it cannot be read or is empty, or a line is not a record of its kind; the message has the line
+            number.
     """
+    if "\0" in str(path):
+        raise NotFoundError(f"There is no file {quoted(str(path))} to import.", advice="Check the path.")
     reader = _Reader(path)
+    lines = 0
     for number, raw in _lines(path):
         if raw.strip():
             reader.take(number, raw)
+            lines += 1
+    if not lines:
+        raise DataError(
+            f"{path} is empty: no line of it holds a record of memory.",
+            advice="Give a file with one JSON object a line, such as `biodesk memory export` writes.",
+        )
     return reader.records()
 
 
@@ -122,9 +140,12 @@ def _replacing(path: Path) -> Iterator[IO[bytes]]:
             os.fsync(raw.fileno())
         part.replace(path)
     except OSError as error:
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
         raise StorageError(
             f"Memory cannot be written to {path}: {error.strerror or error}.",
-            advice="Give a file in a folder that exists and in which you may write.",
+            advice="Make room on the disk, or give a file on another one; what was at that place before is still there."
+            if full
+            else "Give a file in a folder that exists and in which you may write.",
         ) from error
     finally:
         with suppress(OSError):
@@ -246,11 +267,13 @@ class _Reader:
     def _keep(self, number: int, known: dict[str, Any], record: Episode | Fact) -> None:
         if not record.id:
             _refuse(self._path, number, "`id` is empty")
-        moment = self._time(number, record.at)
+        self._time(number, record.at)
+        if record.updated:
+            self._time(number, record.updated, "updated")
         before = known.get(record.id)
         if before is not None:
             self._repeated += 1
-            if moment < moment_of(before.at):
+            if changed_at(record) < changed_at(before):
                 return
         known[record.id] = record
 
@@ -285,19 +308,24 @@ class _Reader:
         if not 0 <= value <= 1:
             _refuse(self._path, number, f"`{field}` is {value!r}, but a number from 0 to 1 was expected")
 
-    def _time(self, number: int, at: str) -> datetime:
+    def _time(self, number: int, at: str, field: str = "at") -> datetime:
         try:
             return moment_of(at)
         except ValueError as error:
-            _refuse(
-                self._path, number, f"`at` is {at[:60]!r}, but a time such as 2026-11-21T08:00:00Z was expected", error
-            )
+            expected = "but a time such as 2026-11-21T08:00:00Z was expected"
+            _refuse(self._path, number, f"`{field}` is {at[:60]!r}, {expected}", error)
 
 
 def moment_of(at: str) -> datetime:
     """Return a time written as ISO 8601; without a zone it is UTC. Raises ValueError for anything else."""
     moment = datetime.fromisoformat(at)
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def changed_at(record: Episode | Fact) -> datetime:
+    """Return when a record was made or last changed, whichever is later. Raises ValueError for an unreadable time."""
+    made = moment_of(record.at)
+    return max(made, moment_of(record.updated)) if record.updated else made
 
 
 def _no_constant(name: str) -> NoReturn:

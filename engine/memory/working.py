@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, Protocol
+from weakref import WeakValueDictionary
 
 from engine.domain.memory import Message, Summary, WorkingView
 from engine.errors import NotFoundError
 from engine.memory.compress import Compressor, Passage, passages_of
 from engine.memory.tokens import TokenCounter, cut_middle, resolve_budget
+from engine.memory.wording import quoted
 from engine.ports import ChatModel, Clock, ConversationStore
 
 _REFILL = 0.8
@@ -35,12 +37,24 @@ _FAN_IN = 3
 messages in the same room, and a conversation a thousand times its budget has about six levels."""
 
 
+class TalkStore(ConversationStore, Protocol):
+    """A store of conversations that can leave out what one run said and was asked."""
+
+    def conversations_of(self, run_id: str) -> list[str]:
+        """Return the conversations that have messages of a run, sorted."""
+        ...
+
+    def forget_run(self, conversation: str, run_id: str) -> int:
+        """Remove a run's messages and every summary made of them; number the others anew from 1. Returns how many."""
+        ...
+
+
 class WorkingMemory:
     """Conversations, each within a budget of tokens. Thread-safe."""
 
     def __init__(
         self,
-        store: ConversationStore,
+        store: TalkStore,
         *,
         budget: int,
         model: ChatModel | None,
@@ -64,7 +78,8 @@ class WorkingMemory:
         self._store = store
         self._clock = clock
         self._compressor = Compressor(self.counter, model)
-        self._locks: dict[str, threading.RLock] = {}
+        # A lock lives as long as somebody holds or awaits it, so thousands of conversations leave nothing behind.
+        self._locks: WeakValueDictionary[str, threading.RLock] = WeakValueDictionary()
         self._guard = threading.Lock()
 
     def add(
@@ -126,13 +141,21 @@ class WorkingMemory:
         with self._turn(conversation):
             return self._store.forget(conversation)
 
+    def forget_run(self, run_id: str) -> dict[str, int]:
+        """Remove for good what was said in a run; returns how many messages went from which conversation."""
+        gone: dict[str, int] = {}
+        for conversation in self._store.conversations_of(run_id) if run_id else []:
+            with self._turn(conversation):
+                gone[conversation] = self._store.forget_run(conversation, run_id)
+        return {conversation: count for conversation, count in gone.items() if count}
+
     def _set_pinned(self, conversation: str, number: int, *, pinned: bool) -> Message:
         with self._turn(conversation):
             messages = self._store.messages(conversation)
             if not 1 <= number <= len(messages):
                 known = f"it has 1 to {len(messages)}" if messages else "it has none"
                 raise NotFoundError(
-                    f"Conversation {conversation!r} has no message {number}: {known}.",
+                    f"Conversation {quoted(conversation)} has no message {number}: {known}.",
                     advice="Look at the conversation to see the numbers of its messages.",
                 )
             message = messages[number - 1]
@@ -151,7 +174,10 @@ class WorkingMemory:
     def _turn(self, conversation: str) -> threading.RLock:
         """Return the lock of a conversation: a slow summary of one must not hold up the others."""
         with self._guard:
-            return self._locks.setdefault(conversation, threading.RLock())
+            lock = self._locks.get(conversation)
+            if lock is None:
+                lock = self._locks[conversation] = threading.RLock()
+            return lock
 
     def _cut(self, message: Message, room: int) -> Message:
         text = cut_middle(message.text, room, self.counter)

@@ -11,6 +11,7 @@ import pytest
 
 from engine.domain.memory import Message, Summary
 from engine.errors import NotFoundError, StorageError
+from engine.memory.working import TalkStore
 from engine.ports import ConversationStore
 from storage.conversations import DuckConversations
 from storage.database import Database
@@ -18,7 +19,7 @@ from storage.memory_facts import MemoryConversations
 
 
 @pytest.fixture(params=["memory", "duckdb"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ConversationStore]:
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[TalkStore]:
     if request.param == "memory":
         yield MemoryConversations()
         return
@@ -111,6 +112,31 @@ def test_conversations_of_the_same_moment_are_listed_latest_begun_first(store: C
     for name in "abc":
         store.append(name, said())
     assert [name for name, _, _ in store.conversations()] == ["c", "b", "a"]
+
+
+def test_what_a_run_said_is_removed_and_the_rest_is_numbered_anew(store: TalkStore) -> None:
+    for n, run in enumerate(["", "run_a", "run_b", "run_a", "run_b", ""], start=1):
+        store.append("c", said(f"{n}", run_id=run))
+    store.update("c", said("6", number=6, pinned=True))
+    store.append("d", said("only", run_id="run_a"))
+    store.save_summaries("d", [short(1, 1, 1)])
+    store.save_summaries("c", [short(1, 1, 1), short(1, 2, 3), short(1, 4, 5)])
+    assert store.conversations_of("run_a") == ["c", "d"]
+    assert store.conversations_of("run_x") == []
+    assert store.forget_run("c", "run_x") == 0
+    assert store.forget_run("c", "run_a") == 2
+    assert [(m.number, m.text, m.pinned) for m in store.messages("c")] == [
+        (1, "1", False),
+        (2, "3", False),
+        (3, "5", False),
+        (4, "6", True),
+    ]
+    assert store.summaries("c") == [short(1, 1, 1)]
+    assert store.conversations_of("run_a") == ["d"]
+    assert store.append("c", said("next")).number == 5
+    assert store.forget_run("d", "run_a") == 1
+    assert store.messages("d") == store.summaries("d") == []
+    assert [name for name, _, _ in store.conversations()] == ["c"]
 
 
 def test_a_forgotten_conversation_is_gone_with_its_summaries(store: ConversationStore) -> None:

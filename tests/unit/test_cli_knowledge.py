@@ -120,6 +120,41 @@ def test_facts_are_added_contradicted_retracted_and_forgotten(call, document):
     assert one["id"] in err
 
 
+def test_a_fact_stated_again_is_known_and_keeps_its_confidence(call, document):
+    words = ("memory", "add-fact", "GeneK", "binds", "GeneL", "--source", "lab book")
+    assert document(*words, "--confidence", 1)["confidence"] == 1
+    code, out, _ = call(*words)
+    assert code == 0
+    assert "Already known as" in out
+    assert document(*words)["confidence"] == 1
+    fact = document(*words)
+    assert document("memory", "pin", fact["id"])["pinned"]
+    assert document("memory", "forget", fact["id"]) == {
+        "forgotten": fact["id"],
+        "kind": "fact",
+        "messages": 0,
+        "conversations": [],
+        "sources": [],
+    }
+
+
+def test_a_context_lists_what_it_tells_and_says_when_the_budget_is_too_small(folder, call, document):
+    document("memory", "import", folder / "memory.jsonl")
+    told = document("memory", "context", "docking into 5KIR", "--budget", 5)
+    assert (told["text"], told["episodes"]) == ("", [])
+    assert "has room for 0 of" in told["notes"][-1]
+    assert "has room for 0 of" in call("memory", "context", "docking into 5KIR", "--budget", 5)[1]
+
+
+def test_an_unknown_conversation_an_empty_file_and_no_file_name_are_bad_input(folder, call):
+    (folder / "empty.jsonl").write_text("")
+    for words in (("working", "nope"), ("import", folder / "empty.jsonl"), ("export", ""), ("pin", "x" * 300_000)):
+        code, _, err = call("memory", *words)
+        assert code == 2
+        assert "defect" not in err
+        assert len(err) < 1000
+
+
 def test_memory_goes_out_and_comes_back(folder, document):
     document("memory", "import", folder / "memory.jsonl")
     counts = document("memory", "export", folder / "out.jsonl")

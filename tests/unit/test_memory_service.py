@@ -8,12 +8,13 @@ import pytest
 
 from engine.adapters.fakes import CountingIds, FrozenClock
 from engine.domain.knowledge import EdgeRows, EdgeType, GraphSource, NodeRows, NodeType
-from engine.domain.memory import Episode
+from engine.domain.memory import Episode, Fact
 from engine.errors import NotFoundError, StorageError
 from engine.knowledge.service import KnowledgeBase
 from engine.memory.episodes import EpisodicMemory
 from engine.memory.facts import SemanticMemory
 from engine.memory.service import Memory
+from engine.memory.transfer import export_memory
 from engine.memory.working import WorkingMemory
 from engine.settings import Settings
 from storage.memory_episodes import MemoryEpisodes
@@ -156,3 +157,107 @@ def test_a_forgotten_episode_takes_what_its_run_taught_with_it(memory: Memory, e
     assert label(memory, "IL6 activates STAT3.") == "ungrounded"
     assert memory.forget("ep_2") == "episode"
     assert source_ids(memory) == ["genes"]  # an import that happens to have that id is not a run's
+
+
+def test_what_was_said_in_a_run_is_forgotten_with_its_episode_and_the_answer_says_what_went(
+    memory: Memory, tmp_path: Path
+) -> None:
+    edges = EdgeRows()
+    edges.add("Gene::3569", EdgeType.ACTIVATES, "Gene::6774")
+    memory.knowledge.learn(GraphSource(id="run_1", name="Run", kind="run"), [edges])
+    memory.episodic.add(Episode(id="ep_1", at="2026-11-21T08:00:00.000Z", task="Signalling", run_id="run_1"))
+    for run in ("run_1", "run_2"):
+        memory.working.add("talk", "user", f"What about {run}?", run_id=run)
+        memory.working.add("talk", "assistant", f"3,896 genes in {run}.", run_id=run)
+    gone = memory.remove("ep_1")
+    assert gone.model_dump() == {
+        "id": "ep_1", "kind": "episode", "messages": 2, "conversations": ["talk"], "sources": ["run_1"],
+    }  # fmt: skip
+    path = tmp_path / "memory.jsonl"
+    assert memory.export(path)["messages"] == 2
+    assert "run_1" not in path.read_text()
+
+
+def test_forgetting_says_what_went_with_a_fact_and_a_conversation(memory: Memory) -> None:
+    fact = memory.semantic.add("IL6", "activates", "STAT3", PAPER)
+    memory.to_graph()
+    assert memory.remove(fact.id).sources == ["facts:pmid:1234567"]
+    kept = memory.semantic.add("IL6", "activates", "STAT3", PAPER)
+    assert memory.remove(kept.id).sources == []
+    memory.working.add("talk", "user", "Hello")
+    assert memory.remove("talk").model_dump(exclude_defaults=True) == {
+        "id": "talk", "kind": "conversation", "messages": 1, "conversations": ["talk"],
+    }  # fmt: skip
+
+
+def test_an_unknown_conversation_is_not_an_empty_one(memory: Memory) -> None:
+    memory.working.add("talk", "user", "Hello")
+    assert len(memory.view("talk").messages) == 1
+    with pytest.raises(NotFoundError, match="no conversation 'nope'") as refused:
+        memory.view("nope")
+    assert "memory working" in refused.value.advice
+
+
+def test_an_episode_or_a_fact_is_pinned_by_its_id(memory: Memory) -> None:
+    fact = memory.semantic.add("IL6", "activates", "STAT3", PAPER)
+    memory.episodic.add(Episode(id="ep_1", at="2026-11-21T08:00:00.000Z", task="Signalling"))
+    assert isinstance(memory.pin(fact.id), Fact)
+    assert memory.pin("ep_1").pinned
+    assert memory.semantic.fact(fact.id).pinned
+    assert not memory.unpin(fact.id).pinned
+    assert not memory.unpin("ep_1").pinned
+    for action in (memory.pin, memory.unpin):
+        with pytest.raises(NotFoundError, match="no episode and no fact 'nope'"):
+            action("nope")
+
+
+def test_ids_that_are_whole_texts_are_shortened_in_messages(memory: Memory) -> None:
+    for action in (memory.forget, memory.pin, memory.retract, memory.semantic.restore, memory.view):
+        with pytest.raises(NotFoundError) as refused:
+            action("x" * 300_000)
+        assert len(refused.value.message) < 200
+
+
+def test_another_confidence_is_another_one_in_the_graph(memory: Memory) -> None:
+    def confidence() -> float:
+        return memory.knowledge.edges_between("IL6", "STAT3")[0].confidence
+
+    memory.semantic.add("IL6", "activates", "STAT3", PAPER, 0.8)
+    memory.to_graph()
+    assert confidence() == pytest.approx(0.8, abs=1e-6)
+    fact = memory.semantic.add("IL6", "activates", "STAT3", PAPER, 0.3)
+    assert confidence() == pytest.approx(0.3, abs=1e-6)
+    assert memory.semantic.fact(fact.id).in_graph
+    memory.knowledge.remove("facts:pmid:1234567")
+    memory.semantic.add("IL6", "activates", "STAT3", PAPER, 0.5)
+    assert source_ids(memory) == ["genes"]  # what was taken back by hand does not come in again
+    assert not memory.semantic.fact(fact.id).in_graph
+
+
+def test_sending_again_names_only_what_is_new(memory: Memory) -> None:
+    one = memory.semantic.add("IL6", "activates", "STAT3", PAPER)
+    assert memory.to_graph().new == [one.id]
+    two = memory.semantic.add("EGFR", "interacts with", "GRB2", PAPER)
+    done = memory.to_graph()
+    assert (sorted(done.sent), done.new) == (sorted([one.id, two.id]), [two.id])
+    assert memory.to_graph().new == []
+
+
+def test_a_fact_that_comes_retracted_or_changed_leaves_or_changes_in_the_graph(memory: Memory, tmp_path: Path) -> None:
+    one = memory.semantic.add("IL6", "activates", "STAT3", PAPER)
+    two = memory.semantic.add("EGFR", "interacts with", "GRB2", PAPER)
+    memory.to_graph()
+    later = "2027-01-01T00:00:00Z"
+    coming = MemoryFacts()
+    coming.save([one.model_copy(update={"retracted": True, "updated": later})])
+    coming.save([two.model_copy(update={"confidence": 0.2, "at": later})])
+    coming.save([one.model_copy(update={"id": "fact_new", "source": "ada", "in_graph": True})])
+    path = tmp_path / "m.jsonl"
+    export_memory(path, None, coming)
+    done = memory.import_file(path)
+    assert (done.facts, done.warnings) == (3, [])
+    assert label(memory, "IL6 activates STAT3.") == "ungrounded"
+    assert memory.knowledge.edges_between("EGFR", "GRB2")[0].confidence == pytest.approx(0.2, abs=1e-6)
+    assert [(f.id, f.in_graph) for f in memory.semantic.facts()] == [
+        (one.id, False), (two.id, True), ("fact_new", False),
+    ]  # fmt: skip

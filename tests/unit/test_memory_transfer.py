@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
 from collections.abc import Callable
@@ -12,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engine.domain.memory import Episode, EpisodeStep, Fact, Message, Summary
-from engine.errors import DataError, NotFoundError, StorageError
+from engine.errors import DataError, NotFoundError, StorageError, UserError
 from engine.memory.merging import import_memory
 from engine.memory.transfer import export_memory, read_memory
 from storage.memory_facts import MemoryConversations, MemoryFacts
@@ -125,7 +126,7 @@ STEPS = st.builds(EpisodeStep, tool=WORDS, params=PARAMS, inputs=st.dictionaries
 EPISODES = st.lists(
     st.builds(
         Episode, id=IDS, at=TIMES, task=WORDS, tools=st.lists(WORDS, max_size=3), quality=FRACTIONS, success=st.booleans(),
-        lessons=WORDS, source=WORDS, steps=st.lists(STEPS, max_size=2), pinned=st.booleans(),
+        lessons=WORDS, source=WORDS, updated=st.just("") | TIMES, steps=st.lists(STEPS, max_size=2), pinned=st.booleans(),
     ), max_size=4, unique_by=lambda e: e.id,
 )  # fmt: skip
 FACTS = st.lists(
@@ -148,6 +149,10 @@ def test_any_memory_survives_the_way_through_a_file(tmp_path, episodes, facts, t
         stores[2].extend(name, messages)
     path = tmp_path / ("m.jsonl.gz" if packed else "m.jsonl")
     export_memory(path, *stores)
+    if not (episodes or facts or talks):
+        with pytest.raises(DataError, match="is empty"):
+            read_memory(path)
+        return
     records = read_memory(path)
     assert records.episodes == episodes
     assert records.facts == facts
@@ -198,9 +203,107 @@ def test_a_mark_of_the_byte_order_windows_lines_and_no_last_line_end_are_no_trou
 
 
 def test_a_file_without_memory_says_so(write, stores) -> None:
-    for path in (write(name="empty.jsonl"), write({"kind": "query"}, name="queries.jsonl")):
-        done = import_memory(path, *stores)
-        assert done.warnings[-1] == f"{path.name} holds no episodes, facts or messages."
+    path = write({"kind": "query"}, name="queries.jsonl")
+    done = import_memory(path, *stores)
+    assert done.warnings[-1] == f"{path.name} holds no episodes, facts or messages."
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"\n", b" \n\t\r\n", b"\xef\xbb\xbf\n", gzip.compress(b"", mtime=0), gzip.compress(b"\n \n", mtime=0)],
+)
+def test_an_empty_file_is_refused(tmp_path, stores, content) -> None:
+    path = tmp_path / "empty.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=r"empty\.jsonl is empty") as refused:
+        import_memory(path, *stores)
+    assert "one JSON object a line" in refused.value.advice
+
+
+# ==== what was changed later travels ====
+
+
+def test_a_retraction_a_pin_and_a_correction_replace_the_earlier_state_and_not_the_other_way_round(
+    tmp_path, stores
+) -> None:
+    episodes, facts, _ = stores
+    there = Episodes([an_episode()]), MemoryFacts()
+    there[1].save([a_fact()])
+    later = "2026-11-22T08:00:00.000Z"
+    episodes.save([an_episode(pinned=True, lessons="Corrected.", updated=later)])
+    facts.save([a_fact(retracted=True, updated=later)])
+    path, old = tmp_path / "later.jsonl", tmp_path / "old.jsonl"
+    export_memory(old, *there)
+    export_memory(path, episodes, facts)
+    done = import_memory(path, *there)
+    assert (done.episodes, done.facts, done.warnings) == (1, 1, [])
+    assert there[0].episodes() == episodes.episodes()
+    assert there[1].facts() == facts.facts()
+    again = import_memory(old, *there)
+    assert (again.episodes, again.facts, again.skipped) == (0, 0, 2)
+    assert len(again.warnings) == 2
+    assert there[1].facts()[0].retracted
+
+
+def test_a_statement_made_anew_after_a_retraction_is_the_newer_one(tmp_path) -> None:
+    there, coming = MemoryFacts(), MemoryFacts()
+    there.save([a_fact(retracted=True, updated="2026-11-22T08:00:00Z")])
+    coming.save([a_fact(at="2026-11-23T08:00:00Z", confidence=0.9)])
+    path = tmp_path / "m.jsonl"
+    export_memory(path, None, coming)
+    assert import_memory(path, None, there).facts == 1
+    assert not there.facts()[0].retracted
+
+
+def test_of_two_records_in_a_file_the_one_that_was_changed_later_counts(write, stores) -> None:
+    changed = {"kind": "fact", **a_fact(retracted=True, updated="2026-11-22T08:00:00Z").model_dump()}
+    import_memory(write(changed, FACT), *stores)
+    assert stores[1].facts()[0].retracted
+
+
+def test_that_a_fact_is_in_the_graph_stays_true_of_its_own_workspace_only(tmp_path) -> None:
+    here, there = MemoryFacts(), MemoryFacts()
+    here.save([a_fact(in_graph=True)])
+    path = tmp_path / "m.jsonl"
+    export_memory(path, None, here)
+    assert import_memory(path, None, there).facts == 1
+    assert there.facts() == [a_fact()]
+    assert import_memory(path, None, there).warnings == []
+    export_memory(path, None, there)
+    assert import_memory(path, None, here).warnings == []
+    there.save([a_fact(confidence=0.3, at="2026-12-01T00:00:00Z")])
+    export_memory(path, None, there)
+    assert import_memory(path, None, here).facts == 1
+    assert (here.facts()[0].confidence, here.facts()[0].in_graph) == (0.3, True)
+
+
+def test_the_same_episodes_under_another_file_name_are_there_already(write, stores) -> None:
+    import_memory(write(EPISODE, name="one.jsonl"), *stores)
+    path = write(EPISODE, name="two.jsonl")
+    done = import_memory(path, *stores)
+    assert (done.episodes, done.skipped, done.warnings) == (0, 1, [])
+    assert stores[0].episodes()[0].source == "one.jsonl"
+
+
+@pytest.mark.parametrize("name", ["", ".", "a\0b"])
+def test_an_export_to_what_is_no_file_name_is_refused_in_a_sentence(name, stores, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError, match="not the name of a file") as refused:
+        export_memory(Path(name), *stores)
+    assert "memory.jsonl" in refused.value.advice
+    with pytest.raises(UserError):
+        import_memory(Path(name), *stores)
+
+
+def test_a_full_disk_is_told_as_such(tmp_path, stores, monkeypatch) -> None:
+    def full(_fd: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("engine.memory.transfer.os.fsync", full)
+    with pytest.raises(StorageError, match="No space left") as refused:
+        export_memory(tmp_path / "m.jsonl", *stores)
+    assert "room on the disk" in refused.value.advice
+    assert list(tmp_path.iterdir()) == []
 
 
 # ==== the same again, and other content ====
@@ -288,6 +391,7 @@ def test_summaries_that_do_not_follow_each_other_are_left_out(write, stores) -> 
         ('{"kind": "episode", "id": "x", "task": "t", "at": "2026", "quality": 1e999}', r"`quality` is inf"),
         (EPISODE | {"at": "yesterday"}, r"`at` is 'yesterday', but a time such as"),
         (EPISODE | {"at": ""}, r"`at` is ''"),
+        (EPISODE | {"updated": "later"}, r"`updated` is 'later', but a time such as"),
         (EPISODE | {"id": ""}, r"`id` is empty"),
         (FACT | {"confidence": -1}, r"`confidence` is -1.0"),
         (FACT | {"subject": None}, r"`subject` of the fact cannot be 'None'"),

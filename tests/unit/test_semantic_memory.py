@@ -344,6 +344,65 @@ def test_the_same_statement_by_the_same_source_is_the_same_fact(memory, clock) -
     assert len(memory.all()) == 1
 
 
+def test_a_statement_repeated_without_a_confidence_keeps_the_one_it_has(memory, clock) -> None:
+    first = memory.state("IL-6", "activates", "STAT3", "ada", 1.0)
+    assert first.before is None
+    clock.advance(1)
+    again = memory.state("il6", "activates", "STAT3", "ada")
+    assert again.before == again.fact == first.fact
+    lower = memory.state("IL-6", "activates", "STAT3", "ada", 0.3)
+    assert (lower.before, lower.fact.confidence) == (first.fact, 0.3)
+    memory.retract(first.fact.id)
+    back = memory.state("IL-6", "activates", "STAT3", "ada")
+    assert back.before is not None
+    assert back.before.retracted
+    assert (back.fact.confidence, back.fact.retracted) == (0.3, False)
+    assert memory.add("IL-6", "activates", "STAT3", "ben").confidence == 0.8
+
+
+def test_a_change_of_a_fact_says_when_it_was_made(memory, clock) -> None:
+    fact = memory.add("A", "binds", "B", "ada")
+    assert fact.updated == ""
+    for change in (memory.retract, memory.restore, memory.pin, memory.unpin):
+        clock.advance(60)
+        assert change(fact.id).updated == clock.now()
+    assert memory.fact(fact.id).at == fact.at
+    clock.advance(60)
+    memory.mark_in_graph([fact.id])
+    assert memory.fact(fact.id).updated != clock.now()  # true of this workspace only
+
+
+def test_a_statement_shows_every_sources_own_word(memory, clock) -> None:
+    one = memory.add("A", "binds", "B", "ada")
+    clock.advance(1)
+    two = memory.add("a", "bind", "b", "ben", 0.5)
+    memory.pin(one.id)
+    memory.retract(two.id)
+    (view,) = memory.all()
+    assert [(fact.id, fact.retracted) for fact in view.facts] == [(one.id, False), (two.id, True)]
+    assert view.fact.id == one.id
+    memory.retract(one.id)
+    assert memory.about("A") == []
+    assert [len(found.facts) for found in memory.about("A", retracted=True)] == [2]
+
+
+def test_what_is_listed_is_worked_out_once_until_something_changes(memory, monkeypatch) -> None:
+    fact = memory.add("A", "activates", "B", "ada")
+    other = memory.add("A", "inhibits", "B", "ben")
+    assert len(memory.all()) == len(memory.contradictions()[0]) == 2
+    memory.all().clear()
+    memory.contradictions().clear()
+    with monkeypatch.context() as patch:
+        patch.setattr("engine.memory.statements.StatementIndex.view", lambda *_, **__: 1 / 0)
+        assert len(memory.all()) == 2
+        assert len(memory.contradictions()) == 1
+    memory.retract(fact.id)
+    assert [view.fact.id for view in memory.all()] == [other.id]
+    assert memory.contradictions() == []
+    memory.forget(other.id)
+    assert memory.all() == []
+
+
 def test_another_source_supports_the_statement_and_overwrites_nothing(memory, clock) -> None:
     first = memory.add("IL-6", "activates", "STAT3", "PMID:1234567")
     clock.advance(1)
@@ -372,7 +431,7 @@ def test_a_fact_that_lacks_a_part_is_refused_in_a_sentence(memory, parts, said) 
     assert memory.all() == []
 
 
-@pytest.mark.parametrize("confidence", [-0.1, 1.1, float("nan"), float("inf"), "0.5", None])
+@pytest.mark.parametrize("confidence", [-0.1, 1.1, float("nan"), float("inf"), "0.5", [0.5]])
 def test_a_confidence_outside_zero_to_one_is_refused(memory, confidence) -> None:
     with pytest.raises(UserError, match="cannot have the confidence"):
         memory.add("a", "b", "c", "d", confidence=confidence)
