@@ -17,23 +17,22 @@ import logging
 import shutil
 import threading
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from engine.agents.edits import changes_between, set_params
+from engine.agents.edits import changes_between, settled_by_hand
 from engine.agents.executor import Executor
 from engine.agents.grounder import ground_report
 from engine.agents.planner import Planner
-from engine.agents.recall import apply_recall
 from engine.agents.remember import Remembering
 from engine.agents.synthesizer import synthesize
+from engine.agents.thinking import Thought, think
 from engine.domain.events import (
     ClaimChecked,
-    EngineEvent,
     ErrorRaised,
-    MemoryRecalled,
     PlanApproved,
     PlanEdited,
     PlanProposed,
@@ -45,16 +44,13 @@ from engine.domain.events import (
     RunQueued,
     RunResumed,
     RunStarted,
-    ToolsRetrieved,
     WarningRaised,
 )
 from engine.domain.hashing import canonical_json
-from engine.domain.memory import EpisodicContext
 from engine.domain.plan import TaskDag
 from engine.domain.profile import Profile
 from engine.domain.report import Report
 from engine.domain.results import FINAL, Issue, NodeResult, Route, RunRecord, RunStatus, Usage
-from engine.domain.retrieval import ToolSearch
 from engine.domain.run_view import RunView
 from engine.errors import (
     EngineError,
@@ -73,54 +69,16 @@ from engine.retrieval.service import ToolFinder
 from engine.routing.router import route
 from engine.runtime.event_log import EventLog
 from engine.runtime.inputs import keep_inputs
+from engine.runtime.leftovers import ended_unsaid, unfinished
+from engine.runtime.locks import RunLocks
 from engine.runtime.queue import RunQueue
 from engine.strategies.dag import DONE, run_dag
 from engine.toolbox.registry import ToolRegistry
 from engine.toolbox.typecheck import check_plan
 
 _log = logging.getLogger(__name__)
-_Made = TypeVar("_Made")
 _SETTLE_SECONDS = 10.0
 """How long a next stage waits for the last one to let go of its run: writing a report takes a moment."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Thought:
-    """A plan and what went into it."""
-
-    plan: TaskDag
-    considered: list[str]
-    """The planner's own ranking of the built-in tools."""
-    told: EpisodicContext | None
-    found: ToolSearch | None
-    faults: list[str]
-
-    def events(self, run_id: str) -> Iterator[EngineEvent]:
-        """Yield what a follower of the run should know of it."""
-        for fault in self.faults:
-            yield WarningRaised(run_id=run_id, message=fault)
-        if self.told is not None:
-            recall = self.told.recall
-            yield MemoryRecalled(
-                run_id=run_id,
-                episodes=[item.episode.id for item in recall.episodes],
-                scores=[round(item.score, 3) for item in recall.episodes],
-                tokens=self.told.tokens,
-                seconds=recall.seconds,
-                notes=recall.notes,
-            )
-        if self.found is None:
-            yield ToolsRetrieved(run_id=run_id, tools=self.considered, seconds=0.0)
-            return
-        stages = self.found.stages
-        yield ToolsRetrieved(
-            run_id=run_id,
-            tools=[tool.name for tool in self.found.tools],
-            seconds=stages.seconds.get("total", 0.0),
-            stages={"search": stages.search, "expand": stages.expand, "rerank": stages.rerank},
-            method=self.found.method,
-            notes=self.found.notes,
-        )
 
 
 @dataclass(slots=True)
@@ -145,6 +103,8 @@ class Orchestrator:
     _unwritten: dict[str, RunRecord] = field(default_factory=dict)
     """States of runs that the disk had no room for: what is true of them until the next start."""
     _guard: threading.Lock = field(default_factory=threading.Lock)
+    _locks: RunLocks = field(default_factory=RunLocks)
+    """Held by whoever looks at a run in order to change its plan or to start it; the work on a run needs none."""
 
     # ==== from question to plan ====
 
@@ -173,93 +133,133 @@ class Orchestrator:
         return record.run_id
 
     def start_plan(
-        self, plan: TaskDag, *, user: str, parent: str = "", fresh_nodes: Sequence[str] = (), run_now: bool = True
+        self,
+        plan: TaskDag,
+        *,
+        user: str,
+        parent: str = "",
+        fresh_nodes: Sequence[str] = (),
+        run_now: bool = True,
+        before: TaskDag | None = None,
     ) -> str:
         """Make a run of a plan as it stands; it runs at once, or waits for approval when not `run_now`.
+
+        Args:
+            plan: what runs.
+            user: who starts it.
+            parent: the run it comes from.
+            fresh_nodes: steps whose earlier results are not reused.
+            run_now: False to wait for approval.
+            before: the plan that `plan` is an edit of; it becomes version 1, so that the edit is known as one.
 
         Raises:
             PlanError: when the plan does not fit.
         """
-        plan = plan.model_copy(update={"version": 1})
+        proposed = [before, plan] if before is not None else [plan]
+        versions = [p.model_copy(update={"version": n, "base": 0}) for n, p in enumerate(proposed, start=1)]
+        plan = versions[-1]
         if run_now:
             self._require_runnable(plan)
         keep_inputs(plan, self.artifacts)
         record = self._new_run(plan.question, [Path(d.path) for d in plan.datasets], user=user, parent=parent)
         record = self._update(
-            record, fresh_nodes=list(fresh_nodes), approved_version=1 if run_now else 0,
+            record, fresh_nodes=list(fresh_nodes), approved_version=plan.version if run_now else 0,
             route=route(plan.question, [], forced="dag"), profiles_sha256=self._profiles_of(parent),
         )  # fmt: skip
-        self.store.save_plan(record.run_id, plan)
-        self.log.emit(PlanProposed(run_id=record.run_id, plan=plan))
+        self.store.save_plan(record.run_id, versions[0])
+        self.log.emit(PlanProposed(run_id=record.run_id, plan=versions[0]))
+        for old, new in pairwise(versions):
+            self.store.save_plan(record.run_id, new)
+            self.log.emit(PlanEdited(run_id=record.run_id, plan=new, changes=changes_between(old, new)))
         if not run_now:
             self._update(record, status="awaiting_approval")
             self.log.flush()
             return record.run_id
-        self.log.emit(PlanApproved(run_id=record.run_id, version=1, by=user))
+        self.log.emit(PlanApproved(run_id=record.run_id, version=plan.version, by=user))
         self._enqueue(record, lambda cancel: self._work(record.run_id, cancel, lambda: self._execute(record, cancel)))
         return record.run_id
 
     def draft(self, question: str, data: Sequence[Path], changes: Mapping[str, str] | None = None) -> TaskDag:
         """Return the plan for a question without making a run."""
         profiles = profile_files(list(data))
-        thought = self._think(question, profiles, route(question, profiles, forced="auto"))
-        return set_params(thought.plan, changes or {}, self.registry)
+        return self._think(question, profiles, route(question, profiles, forced="auto"), changes or {}).plan
 
-    def _think(self, question: str, profiles: list[Profile], chosen: Route) -> Thought:
-        """Recall what fits the question, find tools for it and make a plan that says what it took from memory.
-
-        Neither memory nor the search may cost the plan: what fails is a warning, and the plan is made without it.
-        """
-        faults: list[str] = []
-        kinds = {guess.type.value for profile in profiles for guess in profile.types}
-        told = _unless_it_fails(
-            lambda: self.memory.context(question, domains=chosen.domains), "Past analyses could not be recalled", faults
+    def _think(self, question: str, profiles: list[Profile], chosen: Route, changes: Mapping[str, str]) -> Thought:
+        return think(
+            question,
+            profiles,
+            chosen,
+            changes,
+            planner=self.planner,
+            memory=self.memory,
+            finder=self.finder,
+            registry=self.registry,
         )
-        found = _unless_it_fails(
-            lambda: self.finder.search(question, data_types=kinds, domains=chosen.domains),
-            "The catalogues could not be searched",
-            faults,
-        )
-        made = self.planner.plan(question, profiles, found=found)
-        plan = _unless_it_fails(
-            lambda: apply_recall(made.plan, told.recall, self.registry) if told else None,
-            "What past analyses teach could not be used",
-            faults,
-        )
-        return Thought(plan=plan or made.plan, considered=made.retrieved, told=told, found=found, faults=faults)
 
     def edit_plan(self, run_id: str, plan: TaskDag, *, user: str) -> tuple[str, list[Issue]]:
         """Store an edited plan; a run that already started gets a successor waiting for approval.
 
+        The version that the edit started from is `plan.base`, or `plan.version` where that is 0.
+
         Returns:
             The id of the run that holds the edited plan, and what does not fit yet.
+
+        Raises:
+            PlanError: when a newer version was stored meanwhile, which this edit would silently replace.
         """
-        record, old = self._record(run_id), self.store.plan(run_id)
-        assert old is not None
-        if record.status != "awaiting_approval":
-            return self.start_plan(plan, user=user, parent=run_id, run_now=False), check_plan(plan, self.registry)
-        edited = plan.model_copy(update={"version": old.version + 1})
-        changes = changes_between(old, edited)
-        if changes or edited.open_questions != old.open_questions:
-            self.store.save_plan(run_id, edited)
-            self.log.emit(PlanEdited(run_id=run_id, plan=edited, changes=changes))
-            self.log.flush()
-        return run_id, check_plan(edited, self.registry)
+        with self._locks.of(run_id):
+            record, old = self._record(run_id), self.store.plan(run_id)
+            if old is None:
+                raise PlanError(f"Run {run_id} has no plan to change.", advice="Wait until its question is planned.")
+            edited = settled_by_hand(old, plan)
+            changes = changes_between(old, edited)
+            changed = bool(changes) or edited.open_questions != old.open_questions
+            if record.status == "awaiting_approval":
+                _require_newest(run_id, plan, old)
+                if changed:
+                    edited = edited.model_copy(update={"version": old.version + 1, "base": 0})
+                    self.store.save_plan(run_id, edited)
+                    self.log.emit(PlanEdited(run_id=run_id, plan=edited, changes=changes))
+                    self.log.flush()
+                return run_id, check_plan(edited, self.registry)
+        successor = self.start_plan(edited, user=user, parent=run_id, run_now=False, before=old if changed else None)
+        return successor, check_plan(edited, self.registry)
 
     def approve(self, run_id: str, *, user: str) -> None:
         """Run the newest version of a plan that waits for approval.
 
         Raises:
-            PlanError: when it does not fit or a question that has no honest default is open.
+            PlanError: when it does not wait (any more), does not fit, or a question that has no honest default is
+                open.
         """
+        with self._locks.of(run_id):
+            self._require_waiting(run_id)
+            self._require_let_go(run_id)
+            record, plan = self._require_waiting(run_id)  # again: it may have been cancelled meanwhile
+            self._require_runnable(plan)
+            record = self._update(record, status="queued", approved_version=plan.version)
+            self.log.emit(PlanApproved(run_id=run_id, version=plan.version, by=user))
+            self._enqueue(record, lambda cancel: self._work(run_id, cancel, lambda: self._execute(record, cancel)))
+
+    def _require_waiting(self, run_id: str) -> tuple[RunRecord, TaskDag]:
         record, plan = self._record(run_id), self.store.plan(run_id)
-        if record.status != "awaiting_approval" or plan is None:
-            raise PlanError(f"Run {run_id} has no plan waiting for approval; its status is {record.status}.")
-        self._require_runnable(plan)
-        self.queue.wait(run_id, _SETTLE_SECONDS)
-        record = self._update(record, status="queued", approved_version=plan.version)
-        self.log.emit(PlanApproved(run_id=run_id, version=plan.version, by=user))
-        self._enqueue(record, lambda cancel: self._work(run_id, cancel, lambda: self._execute(record, cancel)))
+        if record.status == "awaiting_approval" and plan is not None:
+            return record, plan
+        if record.approved_version:
+            raise PlanError(
+                f"The plan of run {run_id} was approved already; its status is {record.status}.",
+                advice="Open the run to see how it stands.",
+            )
+        raise PlanError(f"Run {run_id} has no plan waiting for approval; its status is {record.status}.")
+
+    def _require_let_go(self, run_id: str) -> None:
+        """Wait until the last stage has let go of a run.
+
+        Raises:
+            PlanError: when it does not.
+        """
+        if not self.queue.wait(run_id, _SETTLE_SECONDS):
+            raise PlanError(f"Run {run_id} is being worked on.", advice="Wait for it to stop, or cancel it.")
 
     def _propose(self, run_id: str, cancel: CancelToken, strategy: str) -> None:
         record = self._update(self._record(run_id), status="planning")
@@ -268,10 +268,10 @@ class Orchestrator:
         payload = canonical_json([profile.model_dump(mode="json") for profile in profiles]).encode()
         record = self._update(record, route=chosen, profiles_sha256=self.artifacts.put_bytes(payload))
         self.log.emit(RouteChosen(run_id=run_id, route=chosen))
-        thought = self._think(record.question, profiles, chosen)
+        thought = self._think(record.question, profiles, chosen, record.changes)
         for event in thought.events(run_id):
             self.log.emit(event)
-        plan = set_params(thought.plan, record.changes, self.registry).model_copy(update={"version": 1})
+        plan = thought.plan.model_copy(update={"version": 1})
         keep_inputs(plan, self.artifacts)
         self.store.save_plan(run_id, plan)
         self.log.emit(PlanProposed(run_id=run_id, plan=plan))
@@ -294,13 +294,33 @@ class Orchestrator:
             raise PlanError(f"Run {run_id} is already over ({record.status}).")
         self.log.emit(RunCancelled(run_id=run_id, by=user))
         if not self.queue.cancel(run_id):
-            record = self._record(run_id)  # read again: it may have ended by itself a moment ago
-            if record.status not in FINAL:
-                self._finish(record, "cancelled")
+            with self._locks.of(run_id):
+                # Looked at again: meanwhile it may have ended by itself, or have been approved or resumed.
+                record = self._record(run_id)
+                if not self.queue.cancel(run_id) and record.status not in FINAL:
+                    self._finish(record, "cancelled")
         self.log.flush()
 
     def resume(self, run_id: str, *, user: str) -> None:
         """Go on with a run that was interrupted, cancelled or failed; steps that succeeded are not repeated."""
+        with self._locks.of(run_id):
+            self._require_resumable(run_id)
+            self._require_let_go(run_id)
+            record = self._require_resumable(run_id)  # again: it may have come to another end meanwhile
+            kept = [node for node, result in self.store.results(run_id).items() if result.status in DONE]
+            self.log.emit(RunResumed(run_id=run_id, kept=kept))
+            record = self._update(record, status="queued", error="", error_code="", advice="", finished_at="")
+            if record.approved_version:
+                stage = lambda cancel: lambda: self._execute(record, cancel)  # noqa: E731 - two stages, one shape
+            elif self.store.plan(run_id) is not None:
+                self._update(record, status="awaiting_approval")
+                self.log.flush()
+                return
+            else:
+                stage = lambda cancel: lambda: self._propose(run_id, cancel, "auto")  # noqa: E731
+            self._enqueue(record, lambda cancel: self._work(run_id, cancel, stage(cancel)))
+
+    def _require_resumable(self, run_id: str) -> RunRecord:
         record = self._record(run_id)
         if record.status in ("queued", "planning", "running") and run_id in self.queue.active():
             raise PlanError(f"Run {run_id} is being worked on; there is nothing to resume.")
@@ -309,22 +329,9 @@ class Orchestrator:
                 f"Run {run_id} waits for its plan to be approved; there is nothing to resume.",
                 advice="Approve the plan, then it runs.",
             )
-        self.queue.wait(run_id, _SETTLE_SECONDS)
-        record = self._record(run_id)
         if record.status == "succeeded":
             raise PlanError(f"Run {run_id} succeeded; there is nothing to resume.")
-        kept = [node for node, result in self.store.results(run_id).items() if result.status in DONE]
-        self.log.emit(RunResumed(run_id=run_id, kept=kept))
-        record = self._update(record, status="queued", error="", error_code="", advice="", finished_at="")
-        if record.approved_version:
-            stage = lambda cancel: lambda: self._execute(record, cancel)  # noqa: E731 - two stages, one shape
-        elif self.store.plan(run_id) is not None:
-            self._update(record, status="awaiting_approval")
-            self.log.flush()
-            return
-        else:
-            stage = lambda cancel: lambda: self._propose(run_id, cancel, "auto")  # noqa: E731
-        self._enqueue(record, lambda cancel: self._work(run_id, cancel, stage(cancel)))
+        return record
 
     def rerun(self, run_id: str, *, user: str, from_node: str = "") -> str:
         """Run a plan again as a new run; from a step on nothing is reused, before it everything that can be."""
@@ -340,15 +347,17 @@ class Orchestrator:
 
     def mark_interrupted(self) -> list[str]:
         """Mark the runs a killed process left unfinished; called once, when the workspace is opened."""
-        left = [r for r in self.store.runs(limit=1_000_000) if r.status in ("queued", "planning", "running")]
+        runs = self.store.runs(limit=1_000_000)
+        left = unfinished(runs, self.store)
         for record in left:
             message = "Biodesk stopped while this run was at work. Steps that finished are kept."
             self.log.emit(RunInterrupted(run_id=record.run_id, message=message))
             self._update(record, status="interrupted", error=message, error_code="interrupted")
             # What the killed process was working with: copies of data and half-written results.
             shutil.rmtree(self.executor.scratch / record.run_id, ignore_errors=True)
-        if left:
-            self.log.flush()
+        for record in ended_unsaid(runs, self.store):
+            self.log.emit(RunFinished(run_id=record.run_id, status=record.status, usage=record.usage))
+        self.log.flush()
         return [record.run_id for record in left]
 
     def _execute(self, record: RunRecord, cancel: CancelToken) -> None:
@@ -384,18 +393,25 @@ class Orchestrator:
             raise Interrupted(message, advice="Resume it to go on.")
 
     def _finish(self, record: RunRecord, status: RunStatus, *, report: bool = True) -> None:
-        results = self.store.results(record.run_id).values()
+        """End a run: write its report, remember it, and only then say that it is over.
+
+        Killed before that, it is found unfinished and can be resumed, which repeats nothing but its end.
+        """
+        run_id = record.run_id
+        results = self.store.results(run_id).values()
         seconds = sum(result.seconds for result in results if result.status != "cached")
-        record = self._update(
-            record, status=status, finished_at=self.clock.now(), usage=Usage(seconds=round(seconds, 3))
-        )
-        if report and self.store.plan(record.run_id) is not None:
-            made = self._checked(record.run_id, synthesize(self.view(record.run_id), self.registry))
+        usage = Usage(seconds=round(seconds, 3))
+        record = record.model_copy(update={"status": status, "finished_at": self.clock.now(), "usage": usage})
+        if report and self.store.plan(run_id) is not None:
+            made = self._checked(run_id, synthesize(self._gathered(record), self.registry))
             sha256 = self.artifacts.put_bytes(made.model_dump_json().encode())
-            record = self._update(record, report_sha256=sha256)
-            self.log.emit(ReportReady(run_id=record.run_id, sha256=sha256, title=made.title))
-            self._remember(record.run_id)
-        self.log.emit(RunFinished(run_id=record.run_id, status=status, usage=record.usage))
+            record = record.model_copy(update={"report_sha256": sha256})
+            self.log.emit(ReportReady(run_id=run_id, sha256=sha256, title=made.title))
+            self.log.flush()
+            self._remember(record)
+        self.log.flush()
+        record = self._update(record)
+        self.log.emit(RunFinished(run_id=run_id, status=status, usage=usage))
         self.log.flush()
 
     def _checked(self, run_id: str, report: Report) -> Report:
@@ -419,14 +435,15 @@ class Orchestrator:
         except EngineError as err:
             _log.warning("The question of run %s could not be kept in its conversation: %s", record.run_id, err)
 
-    def _remember(self, run_id: str) -> None:
+    def _remember(self, record: RunRecord) -> None:
         """Keep the run as an episode and learn from it; neither may cost the run its end."""
         try:
-            self.remembering.remember(self.view(run_id), self.store.events(run_id, limit=1_000_000))
+            self.remembering.remember(self._gathered(record), self.store.events(record.run_id, limit=1_000_000))
             self.finder.forget_usage()
         except Exception as err:  # noqa: BLE001 - a border: an analysis that cannot be remembered is still done
-            _log.warning("Run %s could not be remembered", run_id, exc_info=err)
-            self.log.emit(WarningRaised(run_id=run_id, message=f"This run could not be remembered: {err}"))
+            _log.warning("Run %s could not be remembered", record.run_id, exc_info=err)
+            message = f"This run could not be remembered: {err}"
+            self.log.emit(WarningRaised(run_id=record.run_id, message=message))
 
     def _work(self, run_id: str, cancel: CancelToken, stage: Any) -> None:
         try:
@@ -481,7 +498,10 @@ class Orchestrator:
 
     def view(self, run_id: str) -> RunView:
         """Return everything known of a run."""
-        return gather(self.record(run_id), self.store, self.artifacts)
+        return self._gathered(self.record(run_id))
+
+    def _gathered(self, record: RunRecord) -> RunView:
+        return gather(record, self.store, self.artifacts)
 
     def record(self, run_id: str) -> RunRecord:
         """Return a run's newest state, also one that could not be written.
@@ -538,7 +558,9 @@ class Orchestrator:
         try:
             self.queue.submit(record.run_id, work)
         except EngineError as err:
-            self._update(self._record(record.run_id), status="interrupted", error=err.message, error_code=err.code)
+            # A run that somebody else is working on keeps the state that this work gives it.
+            if err.details.get("kind") != "run":
+                self._update(self._record(record.run_id), status="interrupted", error=err.message, error_code=err.code)
             raise
 
     def _update(self, record: RunRecord, **changes: Any) -> RunRecord:
@@ -567,11 +589,17 @@ def overall_status(plan: TaskDag, results: Mapping[str, NodeResult]) -> RunStatu
     return "partial" if done else "failed"
 
 
-def _unless_it_fails(action: Callable[[], _Made | None], what: str, faults: list[str]) -> _Made | None:
-    """Return what an action makes, or None with a sentence among the faults."""
-    try:
-        return action()
-    except Exception as err:  # noqa: BLE001 - a border: memory and search are companions, never conditions of a run
-        _log.warning("%s", what, exc_info=err)
-        faults.append(f"{what}, so the plan is made without: {err}")
-        return None
+def _require_newest(run_id: str, plan: TaskDag, stored: TaskDag) -> None:
+    """Refuse an edit of a version that is not the newest: storing it would silently undo the edit before it.
+
+    Raises:
+        PlanError: when a newer version is stored.
+    """
+    base = plan.base or plan.version
+    if base < stored.version:
+        raise PlanError(
+            f"The plan of run {run_id} was changed meanwhile: this edit started from version {base}, "
+            f"and version {stored.version} is stored.",
+            advice=f"Open version {stored.version} and make the change there.",
+            details={"run_id": run_id, "base": base, "stored": stored.version},
+        )

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from pages._engine import attempt
+from pages._engine import attempt, show_message
 from pages._params import field, known_columns, known_levels, with_value
-from pages._plan import draw_problems, ordered, read_from, run_it, step_name
+from pages._plan import draw_problems, ordered, read_from, step_name
 from pages._words import counted, plain, setting
 
 if TYPE_CHECKING:
@@ -24,16 +24,23 @@ class Draft:
 
     base: int
     plan: TaskDag
+    start: TaskDag
+    """The plan without the changes that are not kept yet."""
     round: int = 0
+
+    @property
+    def unsaved(self) -> bool:
+        """True while there are changes that are not kept yet."""
+        return self.plan != self.start
 
 
 def draft_of(view: RunView) -> Draft:
-    """Return this session's draft of a run's plan; a version stored elsewhere replaces it."""
+    """Return this session's draft of a run's plan; a newer version replaces it unless changes would be lost by that."""
     assert view.plan is not None
     drafts: dict[str, Draft] = st.session_state.setdefault("drafts", {})
     draft = drafts.get(view.record.run_id)
-    if draft is None or draft.base != view.plan.version:
-        draft = Draft(view.plan.version, view.plan, (draft.round + 1) if draft else 0)
+    if draft is None or (draft.base != view.plan.version and not draft.unsaved):
+        draft = Draft(view.plan.version, view.plan, view.plan, (draft.round + 1) if draft else 0)
         drafts[view.record.run_id] = draft
     return draft
 
@@ -41,30 +48,53 @@ def draft_of(view: RunView) -> Draft:
 def draw_editor(engine: Engine, view: RunView, draft: Draft, selected: str) -> None:
     """Draw the fields of the chosen step and the buttons that keep, drop or run the plan."""
     assert view.plan is not None
-    stored, before = view.plan, draft.plan
+    newest, before = view.plan.version, draft.plan
+    meanwhile = draft.base != newest  # saved in another tab or by somebody else
     _open_questions(draft.plan)
     if draft.plan.node(selected) is not None:
         _step_form(engine, view, draft, selected)
     runnable = draw_problems(engine, draft.plan)
+    if meanwhile:
+        show_message(
+            f"Version {newest} of this plan was saved elsewhere while you were changing version {draft.base}.",
+            f"Your changes are not kept: with Drop changes you get version {newest} and can make them there.",
+        )
     changed = draft.plan != view.plan
     run_id = view.record.run_id
     with st.container(horizontal=True, vertical_alignment="center", key="editor_buttons"):
         if st.button(
-            "Run this plan", key="editor_run", type="primary", icon=":material/play_arrow:", disabled=not runnable
-        ) and attempt(lambda: run_it(engine, run_id, stored, draft.plan)):
+            "Run this plan",
+            key="editor_run",
+            type="primary",
+            icon=":material/play_arrow:",
+            disabled=meanwhile or not runnable,
+        ) and attempt(lambda: _run(engine, run_id, draft)):
             st.rerun()
-        save = f"Save as version {view.plan.version + 1}"
-        if st.button(save, key="editor_save", icon=":material/save:", disabled=not changed) and attempt(
-            lambda: engine.edit_plan(run_id, draft.plan)
-        ):
+        if st.button(
+            f"Save as version {newest + 1}",
+            key="editor_save",
+            icon=":material/save:",
+            disabled=meanwhile or not changed,
+        ) and attempt(lambda: _save(engine, run_id, draft)):
             st.rerun()
         if st.button("Drop changes", key="editor_drop", icon=":material/undo:", disabled=not changed):
-            draft.plan, draft.round = view.plan, draft.round + 1
+            draft.base, draft.plan, draft.start, draft.round = newest, view.plan, view.plan, draft.round + 1
             st.rerun()
         _add_step(engine, draft)
-        st.caption("Changes are not kept yet." if changed else f"Version {view.plan.version}", width="content")
+        st.caption("Changes are not kept yet." if changed else f"Version {newest}", width="content")
     if draft.plan != before:
         st.rerun()  # the graph and the checks above were drawn from the plan as it was
+
+
+def _save(engine: Engine, run_id: str, draft: Draft) -> None:
+    engine.edit_plan(run_id, draft.plan)
+    draft.start = draft.plan
+
+
+def _run(engine: Engine, run_id: str, draft: Draft) -> None:
+    if draft.unsaved:
+        _save(engine, run_id, draft)
+    engine.approve(run_id)
 
 
 def _open_questions(plan: TaskDag) -> None:

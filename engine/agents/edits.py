@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from engine.domain.plan import TaskDag, TaskNode
+from engine.domain.plan import Settler, TaskDag, TaskNode
 from engine.domain.toolspec import ParamSpec
 from engine.errors import PlanError
 from engine.toolbox.registry import ToolRegistry
@@ -46,11 +46,46 @@ def set_params(plan: TaskDag, changes: Mapping[str, str], registry: ToolRegistry
             problem = param_problem(param, value) if value not in (None, "", []) else ""
             if problem:
                 raise PlanError(f"Step {node.id}: {problem}")
-            nodes[node.id] = node.model_copy(update={"params": {**node.params, name: value}})
+            changed = nodes[node.id].model_copy(update={"params": {**nodes[node.id].params, name: value}})
+            nodes[node.id] = _decided(changed, [name], "set")
             answered.add((node.id, name))
     left = [q for q in plan.open_questions if (q.node, q.param) not in answered]
-    update = {"version": plan.version + 1, "nodes": [nodes[node.id] for node in plan.nodes], "open_questions": left}
+    made = [nodes[node.id] for node in plan.nodes]
+    base = plan.base or plan.version
+    update = {"version": plan.version + 1, "base": base, "nodes": made, "open_questions": left}
     return plan.model_copy(update=update)
+
+
+def settled_by_hand(old: TaskDag, new: TaskDag) -> TaskDag:
+    """Return `new` with every parameter that differs from `old` marked as changed by hand.
+
+    A step that is new or has another tool is taken as it is: none of its values was proposed.
+    """
+    nodes = []
+    for node in new.nodes:
+        before = old.node(node.id)
+        names = different_params(before, node) if before and before.tool == node.tool else []
+        nodes.append(_decided(node, names, "edit"))
+    return new.model_copy(update={"nodes": nodes})
+
+
+def different_params(old: TaskNode, new: TaskNode) -> list[str]:
+    """Return the names of the parameters in which two versions of a step differ, in alphabetical order."""
+    return [name for name in sorted({*old.params, *new.params}) if old.params.get(name) != new.params.get(name)]
+
+
+def memory_reason(name: str, value: Any) -> str:
+    """Return how the reason begins for a value that was taken from memory."""
+    return f"{name} = {value!r} from memory: "
+
+
+def _decided(node: TaskNode, names: Sequence[str], who: Settler) -> TaskNode:
+    """Return the step with parameters marked as decided by a user; what memory said of them no longer holds."""
+    if not names:
+        return node
+    past = tuple(f"{name} = " for name in names)
+    reasons = [text for text in node.reasons if not (text.startswith(past) and " from memory: " in text)]
+    return node.model_copy(update={"settled": {**node.settled, **dict.fromkeys(names, who)}, "reasons": reasons})
 
 
 def parse_value(param: ParamSpec, text: str) -> Any:
@@ -90,9 +125,8 @@ def _node_changes(old: TaskNode, new: TaskNode) -> list[str]:
     sentences: list[str] = []
     if old.tool != new.tool:
         sentences.append(f"Step {new.id} uses {new.tool} instead of {old.tool}.")
-    for name in sorted({*old.params, *new.params}):
-        if old.params.get(name) != new.params.get(name):
-            sentences.append(f"Step {new.id}: {name} is {new.params.get(name)!r} instead of {old.params.get(name)!r}.")
+    for name in different_params(old, new):
+        sentences.append(f"Step {new.id}: {name} is {new.params.get(name)!r} instead of {old.params.get(name)!r}.")
     for name in sorted({*old.inputs, *new.inputs}):
         if old.inputs.get(name) != new.inputs.get(name):
             was, now = old.inputs.get(name, "nothing"), new.inputs.get(name, "nothing")

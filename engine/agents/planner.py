@@ -26,8 +26,9 @@ from engine.agents.planning.limits import (
     refuse_missing_codes,
     refuse_unknown_groups,
 )
+from engine.agents.planning.said import with_what_was_said
 from engine.domain.datatypes import DataType
-from engine.domain.plan import TaskDag
+from engine.domain.plan import TaskDag, TaskNode
 from engine.domain.profile import Profile
 from engine.domain.retrieval import ToolSearch
 from engine.errors import DataError, PlanError
@@ -176,7 +177,7 @@ class Planner:
         plan = TaskDag(
             question=ctx.question,
             datasets=ctx.builder.used_datasets(),
-            nodes=ctx.builder.nodes,
+            nodes=self._as_said(ctx),
             open_questions=ctx.questions,
             warnings=list(dict.fromkeys([*ctx.warnings, *self._data_warnings(ctx, profiles)])),
             notes=ctx.notes,
@@ -191,6 +192,11 @@ class Planner:
             message = f"The plan does not fit together: {problems[0].message}"
             raise PlanError(message, details={"issues": [p.model_dump() for p in problems]})
         return plan
+
+    def _as_said(self, ctx: Context) -> list[TaskNode]:
+        """Return the steps with the settings that the question names; what is asked stays open."""
+        names = [column.name for profile in ctx.profiles for column in profile.column_profiles]
+        return [with_what_was_said(n, self._registry.get(n.tool), ctx.question, names) for n in ctx.builder.nodes]
 
     @staticmethod
     def _data_warnings(ctx: Context, profiles: list[Profile]) -> list[str]:

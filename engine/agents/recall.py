@@ -1,15 +1,17 @@
 """What a plan takes from past analyses, each thing with its reason in the plan.
 
 Three things can be taken. A pipeline: when a similar analysis on the same kind of data ran through the same
-steps, those steps say so. A parameter: one that the user changed in a similar plan that then succeeded is
+steps, those steps say so. A parameter: one that a user changed in a similar plan that then succeeded is
 proposed again. An avoided failure: a parameter that a repair had to change is set from the start, and what
-failed without a repair is a warning. What the question says itself, and what the planner asks, is never touched.
+failed without a repair is a warning. What the question, the data or the user settled (`TaskNode.settled`), and
+what the planner asks, is never touched. Each reason names the run it comes from and whose it was.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from engine.agents.edits import memory_reason
 from engine.domain.memory import Episode, EpisodeStep, Recall, RecalledEpisode
 from engine.domain.plan import TaskDag, TaskNode
 from engine.toolbox.registry import ToolRegistry
@@ -30,13 +32,31 @@ def apply_recall(plan: TaskDag, recall: Recall, registry: ToolRegistry) -> TaskD
         registry: says what values a parameter can have.
     """
     told: set[tuple[str, ...]] = set()
-    for item in recall.episodes:  # what the most relevant set, no other changes
-        # The same question asked five times teaches once.
-        content = (" ".join(item.episode.task.lower().split()), *item.episode.tools, str(item.episode.success))
+    for item in _newest_of_the_same_first(recall.episodes):  # what the most relevant set, no other changes
+        # The same question asked five times teaches once, and once more for each thing that was changed.
+        changed = (f"{step.tool}.{name}" for step in item.episode.steps for name in sorted(step.changed))
+        content = (*_same(item.episode), str(item.episode.success), *changed)
         if content not in told:
             told.add(content)
             plan = _apply(plan, item, registry)
     return plan
+
+
+def _newest_of_the_same_first(items: list[RecalledEpisode]) -> list[RecalledEpisode]:
+    """Return the episodes in their order, those of one question among themselves the newest first.
+
+    Whoever set a parameter back, after memory had proposed another value, must not be told the old one again.
+    """
+    newest = sorted(items, key=lambda item: item.episode.at, reverse=True)
+    waiting: dict[tuple[str, ...], list[RecalledEpisode]] = {}
+    for item in newest:
+        waiting.setdefault(_same(item.episode), []).append(item)
+    return [waiting[_same(item.episode)].pop(0) for item in items]
+
+
+def _same(episode: Episode) -> tuple[str, ...]:
+    """Return what two analyses of one question have in common: its words and the tools."""
+    return (" ".join(episode.task.lower().split()), *episode.tools)
 
 
 def _apply(plan: TaskDag, item: RecalledEpisode, registry: ToolRegistry) -> TaskDag:
@@ -72,20 +92,18 @@ def _changed(
     if item.score < ALIKE or node.tool not in registry:
         return {}
     spec = registry.get(node.tool)
-    asked = {(question.node, question.param) for question in plan.open_questions}
+    asked = {question.param for question in plan.open_questions if node.id in (question.node, *question.also)}
     taken: dict[str, tuple[Any, str]] = {}
     for step in item.episode.steps:
         if step.tool != node.tool or step.status not in ("succeeded", "cached"):
             continue
         for name, who in step.changed.items():
             param, value = spec.param(name), step.params.get(name)
-            free = param is not None and node.params.get(name, param.default) == param.default
             # Names of columns and groups belong to the data of then; only settings carry over.
             carries = param is not None and param.kind in ("integer", "number", "boolean", "choice")
-            if free and carries and (node.id, name) not in asked and value not in (None, node.params.get(name)):
-                assert param is not None
-                if not param_problem(param, value):
-                    taken[name] = (value, who)
+            free = name not in node.settled and name not in asked
+            if param and carries and free and value is not None and not param_problem(param, value):
+                taken[name] = (value, who)
     return taken
 
 
@@ -93,12 +111,18 @@ def _with(node: TaskNode, changes: dict[str, tuple[Any, str]], item: RecalledEpi
     episode = item.episode
     reasons = []
     for name, (value, who) in changes.items():
-        how = "you set it" if who == "edit" else "a repair had to set it after a failure"
-        reasons.append(f"{name} = {value!r} from memory: {how} in {_named(episode)}.")
+        if value == node.params.get(name):
+            continue  # it stands so already, and stays so whatever less relevant episodes say
+        how = f"{_whose(episode)} set it" if who == "edit" else "a repair had to set it after a failure"
+        reasons.append(f"{memory_reason(name, value)}{how} in {_named(episode)}.")
     if same and node.tool in episode.tools and not any("Served before" in reason for reason in node.reasons):
         reasons.append(f"Served before: {_named(episode)} used this step (quality {episode.quality:.2f}).")
-    params = {**node.params, **{name: value for name, (value, _) in changes.items()}}
-    return node.model_copy(update={"params": params, "reasons": [*node.reasons, *reasons]})
+    update = {
+        "params": {**node.params, **{name: value for name, (value, _) in changes.items()}},
+        "settled": {**node.settled, **dict.fromkeys(changes, "memory")},
+        "reasons": [*node.reasons, *reasons],
+    }
+    return node.model_copy(update=update)
 
 
 def _warned(plan: TaskDag, episode: Episode) -> TaskDag:
@@ -119,7 +143,12 @@ def _warned(plan: TaskDag, episode: Episode) -> TaskDag:
 
 
 def _named(episode: Episode) -> str:
-    return f'"{_cut(episode.task, 60)}" of {episode.at[:10]} ({episode.run_id or episode.id})'
+    of = ", ".join(text for text in (episode.run_id or episode.id, episode.user and f"by {episode.user}") if text)
+    return f'"{_cut(episode.task, 60)}" of {episode.at[:10]} ({of})'
+
+
+def _whose(episode: Episode) -> str:
+    return episode.user or "its user"
 
 
 def _cut(text: str, length: int = 160) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from engine.domain.events import EngineEvent, NodeRetried, PlanEdited
 from engine.domain.knowledge import Node, NodeType
 from engine.domain.memory import Episode
+from engine.domain.plan import TaskDag
 from engine.domain.run_view import RunView
 from engine.knowledge.learning import learn_run
 from engine.knowledge.service import KnowledgeBase
@@ -41,9 +42,15 @@ class Remembering:
         worth_keeping = record.status in _KEPT and view.plan is not None
         episode = self._keep(view, events) if worth_keeping else None
         answer = " ".join(view.report.summary) if view.report else record.error
-        if answer:
-            self.memory.working.add(record.conversation or record.run_id, "assistant", answer, run_id=record.run_id)
+        conversation = record.conversation or record.run_id
+        if answer and not self._said(conversation, answer, record.run_id):
+            self.memory.working.add(conversation, "assistant", answer, run_id=record.run_id)
         return episode
+
+    def _said(self, conversation: str, answer: str, run_id: str) -> bool:
+        """Say whether a run's answer stands in its conversation: killed after that, a run comes to its end again."""
+        said = self.memory.conversation_store.messages(conversation)
+        return any((m.role, m.text, m.run_id) == ("assistant", answer, run_id) for m in said)
 
     def _keep(self, view: RunView, events: Sequence[EngineEvent]) -> Episode:
         record = view.record
@@ -75,7 +82,7 @@ class Remembering:
         repaired: dict[tuple[str, str], Changer] = {
             (event.node, name): "repair" for event in events if isinstance(event, NodeRetried) for name in event.changed
         }
-        by_hand = edited_params(events) | set_with_the_question(view)
+        by_hand = edited_params(events) | set_with_the_question(view) | settled_by_a_user(view.plan)
         edited: dict[tuple[str, str], Changer] = dict.fromkeys(by_hand, "edit")
         routed = view.route.domains if view.route else []
         return episode_of(
@@ -107,6 +114,11 @@ def set_with_the_question(view: RunView) -> set[tuple[str, str]]:
         target, _, name = key.rpartition(".")
         changed |= {(node.id, name) for node in view.plan.nodes if target in (node.id, node.tool)}
     return changed
+
+
+def settled_by_a_user(plan: TaskDag) -> set[tuple[str, str]]:
+    """Return (step, parameter) for what users decided, in this plan or in the one it was made from."""
+    return {(n.id, name) for n in plan.nodes for name, who in n.settled.items() if who in ("edit", "set")}
 
 
 def edited_params(events: Sequence[EngineEvent]) -> set[tuple[str, str]]:

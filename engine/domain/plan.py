@@ -15,6 +15,7 @@ from engine.domain.base import Value
 from engine.domain.datatypes import DataType
 
 DATA_PREFIX = "data:"
+Settler = Literal["plan", "set", "edit", "memory"]
 
 
 class Dataset(Value):
@@ -48,6 +49,10 @@ class TaskNode(Value):
     priority: int = 0
     reasons: list[str] = []
     """Why this step is here and why its parameters are what they are, one sentence each."""
+    settled: dict[str, Settler] = {}
+    """Parameter -> who decided its value: `plan` (the question or the data, as the planner read them), `set` (given
+    with the question), `edit` (changed by hand) or `memory` (a past analysis). What is not named here stands at a
+    default that nobody chose, and only such a value may be taken from memory."""
 
     def upstream(self) -> list[str]:
         """Return the ids of the nodes this one waits for: those it reads from and those it names."""
@@ -76,6 +81,8 @@ class TaskDag(Value):
 
     format: Literal["biodesk-plan"] = "biodesk-plan"
     version: int = 1
+    base: int = 0
+    """The stored version that a change not stored yet started from, where `version` does not say it; 0 otherwise."""
     question: str
     datasets: list[Dataset] = []
     nodes: list[TaskNode] = []

@@ -16,7 +16,7 @@ def registry():
     return builtin_tools()
 
 
-def plan(**params) -> TaskDag:
+def plan(settled: dict | None = None, **params) -> TaskDag:
     data = Dataset(name="counts.csv", path="counts.csv", sha256="0" * 64, type=DataType.COUNT_MATRIX)
     nodes = [
         TaskNode(
@@ -24,6 +24,7 @@ def plan(**params) -> TaskDag:
             name="Differential expression",
             tool="differential_expression",
             params=params,
+            settled=settled or {},
             inputs={"counts": "data:counts.csv"},
         ),
         TaskNode(id="n2", name="Volcano plot", tool="volcano_plot", inputs={"de_table": "n1.de_table"}),
@@ -42,6 +43,7 @@ def episode(**fields) -> Episode:
         "data_types": ["count_matrix"],
         "result_summary": "812 genes changed.",
         "run_id": "run_1",
+        "user": "alice",
         "steps": [EpisodeStep(tool="differential_expression", params={"alpha": 0.01}, changed={"alpha": "edit"})],
     }
     return Episode(**{**base, **fields})
@@ -56,7 +58,8 @@ def test_a_parameter_the_user_set_before_is_proposed_again_with_the_reason(regis
     made = apply_recall(plan(), recalled(episode()), registry)
     node = made.node("n1")
     assert node.params["alpha"] == 0.01
-    assert any("alpha = 0.01 from memory: you set it" in reason and "run_1" in reason for reason in node.reasons)
+    assert any("alpha = 0.01 from memory: alice set it" in reason and "run_1" in reason for reason in node.reasons)
+    assert node.settled == {"alpha": "memory"}
 
 
 def test_a_repaired_parameter_is_set_from_the_start_as_an_avoided_failure(registry):
@@ -66,10 +69,56 @@ def test_a_repaired_parameter_is_set_from_the_start_as_an_avoided_failure(regist
     assert any("a repair had to set it after a failure" in reason for reason in node.reasons)
 
 
-def test_what_the_question_already_set_is_kept(registry):
-    node = apply_recall(plan(alpha=0.001), recalled(episode()), registry).node("n1")
-    assert node.params["alpha"] == 0.001
+@pytest.mark.parametrize("who", ["plan", "set", "edit"])
+@pytest.mark.parametrize("value", [0.001, 0.05])  # the second is the tool's default
+def test_what_the_question_the_data_or_the_user_settled_is_kept(registry, who, value):
+    node = apply_recall(plan({"alpha": who}, alpha=value), recalled(episode()), registry).node("n1")
+    assert node.params["alpha"] == value
+    assert node.settled == {"alpha": who}
     assert not any("from memory" in reason for reason in node.reasons)
+
+
+def test_of_whom_nothing_is_known_no_name_is_made_up(registry):
+    node = apply_recall(plan(), recalled(episode(user="")), registry).node("n1")
+    assert any('memory: its user set it in "genes that respond' in reason for reason in node.reasons)
+    assert not any("by )" in reason for reason in node.reasons)
+
+
+def alpha_set_to(value: float, at: str, **fields) -> Episode:
+    step = EpisodeStep(tool="differential_expression", params={"alpha": value}, changed={"alpha": "edit"})
+    return episode(id=at, at=at, run_id=f"run_{at}", steps=[step], **fields)
+
+
+def test_of_one_question_asked_twice_the_newer_answer_decides(registry):
+    old, new = alpha_set_to(0.01, "2026-01-05"), alpha_set_to(0.2, "2026-02-05")
+    for order in ((old, new), (new, old)):
+        node = apply_recall(plan(), recalled(*order), registry).node("n1")
+        assert node.params["alpha"] == 0.2
+        assert [r for r in node.reasons if "run_2026-01-05" in r and "from memory" in r] == []
+
+
+def test_a_value_that_was_set_back_to_the_default_stays_there(registry):
+    old, back = alpha_set_to(0.01, "2026-01-05"), alpha_set_to(0.05, "2026-02-05")
+    node = apply_recall(plan(alpha=0.05), recalled(old, back), registry).node("n1")
+    assert node.params["alpha"] == 0.05
+    assert not any("from memory" in reason for reason in node.reasons)
+
+
+def test_a_change_is_still_known_after_the_proposed_value_was_approved_as_it_stood(registry):
+    taught, approved = alpha_set_to(0.01, "2026-01-05"), episode(id="ep2", at="2026-02-05", run_id="run_2")
+    approved = approved.model_copy(
+        update={"steps": [EpisodeStep(tool="differential_expression", params={"alpha": 0.01})]}
+    )
+    node = apply_recall(plan(), recalled(approved, taught), registry).node("n1")
+    assert node.params["alpha"] == 0.01
+    assert any("run_2026-01-05" in reason and "alice set it" in reason for reason in node.reasons)
+
+
+def test_a_question_the_plan_asks_for_several_steps_is_left_to_the_user_in_all_of_them(registry):
+    asked = plan().model_copy(
+        update={"open_questions": [OpenQuestion(id="q1", text="?", why="", node="n2", also=["n1"], param="alpha")]}
+    )
+    assert "alpha" not in apply_recall(asked, recalled(episode()), registry).node("n1").params
 
 
 def test_what_the_plan_asks_is_left_to_the_user(registry):

@@ -36,18 +36,20 @@ class PlanBuilder:
         name: str = "",
         required: Sequence[str] = (),
         priority: int = 0,
+        habits: Mapping[str, Any] | None = None,
         _path: tuple[str, ...] = (),
     ) -> str:
         """Add a step and return its id; inputs not given are found by type.
 
         Args:
             tool: a tool of the catalogue.
-            params: values that differ from the defaults; empty ones are left out.
+            params: values that the question or the data settle; empty ones are left out.
             inputs: input name -> reference.
             reasons: why the step is here, a sentence each.
             name: what the step is called in the plan; the tool's title by default.
             required: optional inputs that this plan needs.
             priority: higher for the steps that answer the question; they lead the report's summary.
+            habits: values in place of the tool's defaults that nothing settles, used where `params` has none.
 
         Raises:
             PlanError: when an input can be made from nothing the user gave.
@@ -66,6 +68,7 @@ class PlanBuilder:
         node_id = f"n{len(self.nodes) + 1}"
         given = {key: value for key, value in (params or {}).items() if value not in (None, "", [])}
         defaults = {p.name: p.default for p in spec.params if p.default not in (None, "", [])}
+        defaults |= habits or {}
         node = TaskNode(
             id=node_id,
             name=name or spec.title,
@@ -78,6 +81,7 @@ class PlanBuilder:
             params={**defaults, **given},
             priority=priority,
             reasons=list(reasons),
+            settled=dict.fromkeys(given, "plan"),
         )
         self.nodes.append(node)
         return node_id

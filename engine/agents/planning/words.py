@@ -14,6 +14,7 @@ from pathlib import Path
 
 _NUMBER_WORDS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "eight": 8, "ten": 10, "twelve": 12,
                  "fifteen": 15, "twenty": 20, "thirty": 30, "fifty": 50, "hundred": 100}  # fmt: skip
+_PERCENTS = {"one": 1.0, "two": 2.0, "five": 5.0, "ten": 10.0, "twenty": 20.0}
 _NUMBER = r"(?P<n>\d*[.,]?\d+(?:e-?\d+)?)"
 _BELOW = r"(?:\s*(?:<=?|=|≤|\bof|\bat|\bbelow|\bunder|\bless than|\bsmaller than|threshold|cut-?off|\bis|\bto|:))*\s*"
 _NOT_GENES = frozenset(
@@ -125,14 +126,17 @@ def stem(word: str) -> str:
 
 def significance(question: str) -> float | None:
     """Return the adjusted p-value threshold a question names, e.g. `FDR < 0.01` or `at 1% FDR`."""
-    names = r"(?:fdr|q-?values?|p[\s_.-]?adj(?:usted)?|adj(?:usted)?[\s.]*p(?:-?values?)?|padj|p-?values?|alpha|significance(?: level)?|p|q)"
+    names = r"(?:fdr|false discovery rate|q-?values?|p[\s_.-]?adj(?:usted)?|adj(?:usted)?[\s.]*p(?:-?values?)?|padj|p-?values?|alpha|significance(?: level)?|p|q)"
+    percent = r"\s*(?:%|per\s?cent\b)"
+    figure = rf"(?:(?P<word>{'|'.join(_PERCENTS)})(?={percent})|(?P<n>\d*[.,]?\d+(?:e-?\d+)?))(?P<pct>{percent})"
     for pattern in (
-        rf"\b{names}{_BELOW}{_NUMBER}\s*(?P<pct>%?)",
-        rf"{_NUMBER}\s*(?P<pct>%)\s*(?:fdr|false discovery|significance|level)",
+        rf"\b{names}{_BELOW}{figure}?",
+        rf"\b{figure}\s*(?:fdr|false discovery|significance|level)",
+        rf"{figure}?\s*(?:fdr|false discovery)\b",
     ):
-        match = re.search(pattern, question, re.IGNORECASE)
-        if match:
-            value = float(match["n"].replace(",", ".")) / (100 if match["pct"] else 1)
+        for match in re.finditer(pattern, question, re.IGNORECASE):
+            said = _PERCENTS[match["word"].lower()] if match["word"] else float(match["n"].replace(",", "."))
+            value = said / (100 if match["pct"] else 1)
             if 0 < value < 1:
                 return value
     return None

@@ -101,7 +101,7 @@ def _overview(
     if counts:
         made = ctx.builder.add(
             "normalize_counts",
-            {"method": _method(ctx.question) or "vst"},
+            {"method": _method(ctx.question)},
             inputs={"counts": ctx.builder.use(*counts), **samples},
             reasons=["Overviews compare samples on a scale where genes vary alike."],
         )
@@ -169,7 +169,8 @@ def _differential(
     )
     normalised = add(
         "normalize_counts",
-        {"method": _method(ctx.question) or "log_cpm"},
+        {"method": _method(ctx.question)},
+        habits={"method": "log_cpm"},
         inputs={"counts": matrix, "samples": samples},
         reasons=["The overview and the heatmap need values on one scale; the test itself uses the raw counts."],
     )
@@ -306,14 +307,17 @@ def plan_gene_results(ctx: Context) -> None:
         ref = ctx.builder.use(*table)
         plots = [tool for tool in ("volcano_plot", "ma_plot", "map_gene_ids") if tool in ctx.goals]
         for tool in plots or ([] if ctx.wants("over_representation") else ["volcano_plot"]):
-            ctx.builder.add(tool, inputs={("table" if tool == "map_gene_ids" else "de_table"): ref})
+            params = {"alpha": ctx.alpha} if tool != "map_gene_ids" else {}
+            if tool == "volcano_plot":
+                params["min_abs_lfc"] = words.minimum_log2_fold_change(ctx.question)
+            ctx.builder.add(tool, params, inputs={("table" if tool == "map_gene_ids" else "de_table"): ref})
         if ctx.wants("over_representation") or ctx.profile_as(DataType.GENE_SET_LIBRARY):
             plan_enrichment(ctx, ref)
         return
     spec = ctx.builder.registry.get("over_representation")
     library = ctx.profile_as(DataType.GENE_SET_LIBRARY)
     if ctx.profile_as(DataType.RANKED_GENES) and library:
-        ctx.builder.add("gsea_preranked", {})
+        ctx.builder.add("gsea_preranked", {"alpha": ctx.alpha})
         return
     if ctx.profile_as(DataType.GENE_LIST):
         if not library:

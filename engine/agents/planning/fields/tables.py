@@ -47,7 +47,7 @@ _UNNAMED = re.compile(
 _COMPARED = re.compile(r"\bcompare (?:the )?(?P<what>[a-z][a-z-]{3,}) (?:between|across|in|by)\b", re.IGNORECASE)
 _MODEL_WORDS = re.compile(r"\b(?:predict|odds|logistic|regress|risk|classif|probabilit)\w*", re.IGNORECASE)
 _TESTS = {"welch_t": r"\bwelch", "student_t": r"\bstudent", "mann_whitney": r"mann.?whitney|rank.?sum|\bu.?test", "wilcoxon": r"wilcoxon|signed.?rank",
-          "paired_t": r"paired t", "kruskal": r"kruskal"}  # fmt: skip
+          "paired_t": r"\bpaired t", "kruskal": r"kruskal", "friedman": r"\bfriedman"}  # fmt: skip
 
 
 def plan_tables(ctx: Context) -> None:
@@ -453,7 +453,10 @@ class _Association:
     def _compare(self, value: str, group: str) -> bool:
         question = self.ctx.question
         column = self.by_name[group]
+        pair = self._pair(group)
         test = next((name for name, pattern in _TESTS.items() if re.search(pattern, question, re.I)), None)
+        if test is None and column.distinct == 2 and re.search(r"\bt.?tests?\b", question, re.I):
+            test = "paired_t" if pair else "welch_t"
         levels = list(column.levels)
         control = control_level(levels) if len(levels) == 2 else ""
         named = [level for level, _ in find_levels(question, column)]
@@ -464,7 +467,7 @@ class _Association:
             "value": value,
             "group": group,
             "test": test,
-            "pair": self._pair(group),
+            "pair": pair,
             "treated": treated,
             "control": control,
         }
@@ -511,7 +514,8 @@ class _Association:
     def _anova(self, outcome: str, factors: list[str]) -> bool:
         if not factors:
             return False
-        params = {"value": outcome, "factors": factors[:3], "interaction": len(factors) > 1}
+        alone = len(factors) == 1  # which leaves nothing to interact with
+        params = {"value": outcome, "factors": factors[:3], "interaction": False if alone else None}
         self.ctx.builder.add("anova", params, inputs=self.data)
         return True
 
