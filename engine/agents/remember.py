@@ -59,7 +59,13 @@ class Remembering:
         asked = asked_about(knowledge, record.question)
         episode = self._episode(view, events)
         names = [node.name for node in asked]
-        episode = episode.model_copy(update={"entities": list(dict.fromkeys([*names, *episode.entities]))})
+        kept = self.memory.episode_store.episode(episode.id)  # a run that was resumed comes here again
+        episode = episode.model_copy(
+            update={
+                "entities": list(dict.fromkeys([*names, *episode.entities])),
+                "pinned": kept.pinned if kept is not None else False,
+            }
+        )
         if self.settings.remember:
             self.memory.episodic.add(episode)
         if self.settings.learn and record.status != "failed" and view.report is not None:

@@ -134,6 +134,16 @@ def test_what_is_imported_or_forgotten_counts_for_the_ranking_of_tools_at_once(o
     assert success() == 0.0
 
 
+def test_an_episode_that_is_remembered_again_stays_pinned(open_engine, growth_csv):
+    engine = open_engine()
+    run_id = engine.ask(QUESTION, [growth_csv], auto_approve=True)
+    assert engine.wait(run_id, 120).status == "succeeded"
+    engine.memory.pin(engine.memory.episodic.episodes()[0].id)
+    engine._parts.orchestrator.remembering.remember(engine.view(run_id), engine.events(run_id))
+    again = engine.memory.episodic.episodes()
+    assert [episode.pinned for episode in again] == [True]
+
+
 def test_the_biology_a_question_names_is_kept_with_its_episode(open_engine, growth_csv):
     engine = open_engine()
     question = "Is growth higher in treated than in control? The treated plants got dexamethasone."
