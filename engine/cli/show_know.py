@@ -56,7 +56,7 @@ __all__ = [
 def tool_search_text(found: Any, *, explain: bool) -> str:
     """Return the tools found, best first; with `explain` every stage."""
     seconds = found.stages.seconds
-    lines: list[str] = []
+    lines: list[str] = ["Nothing in the catalogues matches well; this is the nearest:"] if found.match == "weak" else []
     for rank, tool in enumerate(found.tools, start=1):
         mark = "runs here" if tool.runnable else f"in {tool.catalogue}, not runnable here"
         lines += [
@@ -73,6 +73,9 @@ def tool_search_text(found: Any, *, explain: bool) -> str:
     lines += ["", f"search {stages.search}, expand {stages.expand}, rerank {stages.rerank} ({found.method})"]
     if explain:
         lines.append("  " + ", ".join(f"{name} {1000 * value:.1f} ms" for name, value in seconds.items()))
+        lines.append("  weights: " + ", ".join(f"{name} {value:g}" for name, value in found.weights.items()))
+        told = ", ".join(f"{name.replace('_', ' ')} {value:.2f}" for name, value in found.evidence.items())
+        lines.append(f"  match: {found.match} ({told})")
         shown = {tool.name for tool in found.tools}
         rest = [tool for tool in found.considered if tool.name not in shown]
         lines += ["", f"Also considered ({len(rest)}):"] if rest else []
