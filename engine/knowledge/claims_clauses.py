@@ -22,7 +22,7 @@ _IDIOMS = re.compile(
 )
 _SEAM = re.compile(
     r"(?:,|;|\u2013|\u2014)?\s*\b(?:and|but|while|whereas|whilst|yet|although|though|plus|as\s+well\s+as|in\s+addition\s+to|"
-    r"besides|because|since|so|then|nor)\b|;|\s[\u2013\u2014-]\s|:|"
+    r"besides|because|since|so|then|nor|however|nevertheless|nonetheless|conversely|in\s+contrast|by\s+contrast)\b|;|\s[\u2013\u2014-]\s|:|"
     r",\s*(?=(?:which|who|it|they|on\s+the\s+other|moreover|furthermore|in\s+addition|similarly|likewise|is|are|was|were|has|"
     r"have|does|can|cannot|may|(?!(?:as|thus|plus|perhaps|unless|besides|always|this|its|at|was|across|yes|across)\b)[a-z]+s)\s)"
 )
@@ -79,7 +79,7 @@ def clauses_of(
     `end` those after the last, `opening` all that stands before the first with its frame. Every clause has at least
     one entity.
     """
-    several = len(kinds) > 2
+    several = len(kinds) > 2 and "respectively" not in "".join((*gaps, end))
     fronted = several and any(_FRONTED.match(part) for part in (lead, re.split(r"[:;,]", opening)[-1]))
     clauses = [Clause([[0]], lead + _mask(0))]
     relative = False
@@ -108,11 +108,37 @@ def clauses_of(
             continue
         left, right = gap[:seam], gap[seam:]
         clause.text += left
-        own = _OWN_SUBJECT.match(right) is not None
-        clauses.append(Clause([[number]], right + _mask(number), elided=not own, needs_subject=True))
+        named = _NAMED.fullmatch(right) is not None
+        own = named or _OWN_SUBJECT.match(right) is not None
+        clauses.append(Clause([[number]], right + _mask(number), elided=not own, needs_subject=not named))
         fronted = relative = False
     clauses[-1].text += end
     return clauses
+
+
+_NAMED = re.compile(
+    r"(?:[\s,;:\u2013\u2014-]|\b(?:and|but|while|whereas|whilst|yet|although|though|however|nevertheless|nonetheless|conversely|"
+    r"in\s+contrast|by\s+contrast|on\s+the\s+other\s+hand|the|a|an)\b)*(?:however|while|whereas|whilst|although|though|;|"
+    r"in\s+contrast|by\s+contrast|conversely)(?:[\s,]|\b(?:the|a|an|neither|both)\b)*"
+)
+"""A seam that is followed at once by an entity, which is then the subject of what comes."""
+_ECHO = re.compile(
+    r"[\s,;]*(?:(?:and|but|while|whereas|whilst|although|though|however|yet|in\s+contrast|by\s+contrast)\b[\s,]*)*(?:the\s+)?@\{\d+\}\s*,?\s*"
+    r"(?:(?:clearly|certainly|of\s+course|on\s+the\s+other\s+hand|in\s+contrast|by\s+contrast|however|though)\s*,?\s*)?(?:does|do|did|is|are|was|were|can|could|has|have|had|will|would)"
+    r"(?P<no>\s*not|n't|not)?(?:\s+(?:so|too|as\s+well|at\s+all|either))?[\s.,;!]*"
+)
+_SO_DOES = re.compile(
+    r"[\s,;]*(?:and\s+)?(?P<how>so|neither|nor)\s+(?:does|do|did|is|are|was|were|can|could|has|have|had|will|would)\s+(?:the\s+)?@\{\d+\}[\s.,;!]*"
+)
+
+
+def echoes(text: str) -> str | None:
+    """Return what a clause without a verb of its own repeats: `not` (`B does not`), `yes` (`B does`), `same`, None."""
+    match = _ECHO.fullmatch(text)
+    if match is not None:
+        return "not" if match.group("no") else "yes"
+    match = _SO_DOES.fullmatch(text)
+    return None if match is None else ("yes" if match.group("how") == "so" else "not")
 
 
 _VERB_NEXT = re.compile(r"\s+(?:[a-z]+ly\s+)?(?:is|are|was|were|has|have|does|do|can|cannot|may|goes|[a-z]{2,}s)\b")
@@ -152,6 +178,8 @@ def _seam(gap: str, clause: Clause, *, fronted: bool, relative: bool, last: bool
     if relative and closing:
         return closing.end()
     found = [m for m in _SEAM.finditer(plain) if m.end() < len(plain)]
+    if len(clause.groups) < 2 and not clause.needs_subject:  # a list so far: what it does must come first
+        found = [m for m in found if plain[: m.start()].strip(" ,")]
     for match in found:
         if _AFTER_SEAM.match(plain[match.end() :]):
             return match.start()

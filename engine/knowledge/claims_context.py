@@ -20,6 +20,9 @@ _SUPPOSES = re.compile(
     r"\b(?:suppos(?:e|ing)|assum(?:e|ing)|imagine|unless|in\s+case|provided\s+that)\b[^,;:]*$|"
     r"^\s*(?:had|were|should)\s+(?:the\s+)?$"
 )
+_ASKED_FIRST = re.compile(
+    r"^\W*(?:do|does|did|is|are|was|were|can|could|has|have|had|will|would|should|may|might|what|which|who|why|how|when|where|[a-z]+n't)\b"
+)
 _NOT_ASKED = re.compile(r"^\s*(?:do|does|did|is|are|was|were|ca|could|has|have|had|would|wo|should)(n't)\b")
 
 _ACIDS = "Ala|Arg|Asn|Asp|Cys|Gln|Glu|Gly|His|Ile|Leu|Lys|Met|Phe|Pro|Ser|Thr|Trp|Tyr|Val"
@@ -49,7 +52,7 @@ def supposed(lower: str, mentions: Sequence[Mention], others: Sequence[Mention],
     `lower` is the sentence in lower case, `start` where it begins in the text, `mentions` the entities of the
     statement and `others` those of the whole sentence.
     """
-    if _QUESTION.search(lower):
+    if _is_question(lower):
         return "asks"
     inside = [m.start for m in mentions if m.start >= start]
     if not inside:
@@ -64,9 +67,15 @@ def supposed(lower: str, mentions: Sequence[Mention], others: Sequence[Mention],
     return ""
 
 
+def _is_question(lower: str) -> bool:
+    """Return True for `Does A bind B?`; `A binds B???` is a doubtful statement."""
+    end = _QUESTION.search(lower)
+    return end is not None and (not lower.endswith("??") or _ASKED_FIRST.match(lower) is not None)
+
+
 def without_asked_not(lower: str) -> str:
     """Return a sentence, of the same length, without the `n't` of a question such as `Doesn't X bind Y?`."""
-    match = _NOT_ASKED.match(lower) if _QUESTION.search(lower) else None
+    match = _NOT_ASKED.match(lower) if _is_question(lower) else None
     return lower if match is None else f"{lower[: match.start(1)]}   {lower[match.end(1) :]}"
 
 

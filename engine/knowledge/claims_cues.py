@@ -43,7 +43,7 @@ ASSOCIATED = re.compile(
     \bpart\s+in\b|\btied\b|\bties?\b|\bconnect\w*|\bcorrelat\w*|\brelat(?:ed|es|ion\w*)\b|\bculprit\b|\bunderl\w*|
     \bdriv\w+|\bcaus\w+|\bmarkers?\b|\bgenes?\s+(?:of|for|behind)\b|\bbearing\s+on\b|\bfeatur\w*|\bplayers?\b|
     \bhas\s+to\s+do\b|\bmap\w*|\bdisease\s+genes?\b|\bbehind\b|\bcount(?:s|ed)?\s+among\b|\bassigned\b|
-    \battribut\w*|\bpathogen\w*|\baetiolog\w*|\betiolog\w*|\bmatters\b
+    \b(?:is|as|be)\s+(?:not\s+)?an?\s+(?:\w+\s+)?@\w\s+(?:\w+\s+)?gene\b|\battribut\w*|\bpathogen\w*|\baetiolog\w*|\betiolog\w*|\bmatters\b
     """,
     re.VERBOSE,
 )
@@ -52,7 +52,7 @@ PRESENT = re.compile(
     \bexpress\w*|\bdetect\w*|\bfound\b|\bpresent\b|\bpresence\b|\bactive\b|\btranscri\w+|\bm?rnas?\b|\bmessages?\b|
     \bon\b|\bshows?\s+up\b|\bturns?\s+up\b|\bcrops?\s+up\b|\bobserv\w*|\bmeasur\w*|\bseen\b|\bproduc\w*|\bmade\b|
     \bmak(?:e|es|ing)\b|\bcontain\w*|\bharbou?r\w*|\bread\w*|\bswitched\s+on\b|\bpicked\s+up\b|\bresid\w*|
-    \boccur\w*|\btraceable\b|\bhost\w*|\bsynthesi[sz]\w*|\byield\w*
+    \b(?:positive|negative)\s+for\b|\boccur\w*|\btraceable\b|\bhost\w*|\bsynthesi[sz]\w*|\byield\w*
     """,
     re.VERBOSE,
 )
@@ -94,10 +94,20 @@ CAUSES = re.compile(
     \bpackage\s+insert\b|\blists?\b|\bflags?\b|\bsafety\b|\bdevelop\w*|\belicit\w*|\bproduc\w*|\btolerab\w*|
     \breactions?\b|\bleaflet\b|\bevents?\b|\bexperienc\w*|\bsuffer\w*|\bhazard\w*|\bresponsible\b|\bcomes?\s+with\b|
     \bcost\b|\bprice\b|\bcomplain\w*|\bharm\w*|\buntoward\b|\bfollow\w*|\bseen\s+(?:in|with|after|under)\b|
-    \boccurs?\b|\bget\b|\bsets?\s+off\b|\bbehind\b|\bburdens?\b|\bplagu\w*
+    \boccurs?\b|\bget\b|\bsets?\s+off\b|\bbehind\b|\bburdens?\b|\bplagu\w*|\bnotorious\b|\binfamous\b|
+    \b(?:limit|restrict|curb|curtail)(?:s|ed|ing)?\s+(?:the\s+)?(?:\w+\s+)?use\b|\bdose-limiting\b|\bsecondary\s+to\b|
+    \bgave\s+(?:\w+\s+){1,3}?(?=@)|\bgiv(?:es|ing)\s+(?:\w+\s+){0,2}?(?:patients?|people|volunteers?|users?|recipients?)\b
     """,
     re.VERBOSE,
 )
+RECOVERY = re.compile(
+    r"""
+    \b(?:bring\w*\s+(?:about|on)|brought\s+(?:about|on)|induc\w*|produc\w*|achiev\w*|lead\w*\s+to|led\s+to|result\w*\s+in|elicit\w*|giv\w+\s+rise\s+to)\s+
+    (?:an?\s+|the\s+)?(?:\w+\s+){0,2}?(?:remission|relief|recovery|cure|improvement|regression|response|healing|survival)s?\b
+    """,
+    re.VERBOSE,
+)
+"""What is brought about here is the good effect, not the disease."""
 BY_NAME = re.compile(
     r"""
     \bside[-\s]effects?\b|\badverse\b|\buntoward\b|\bunwanted\b|\bundesir\w*
@@ -157,7 +167,7 @@ INCLUDES = re.compile(
     \bheading\b|\bput\s+with\b|\bfile[sd]?\b|
     \binclud\w*|\bmembers?\b|\bbelong\w*|\bclass\w*|\bamong\b|\bone\s+of\b|\bcontain\w*|\bcompris\w*|\bcount\w*|
     \bcategor\w*|\bgroup\w*|\bfalls?\s+(?:under|into|within)\b|\bis\s+an?\b|\bexample\b|\bencompass\w*|\bcover\w*|
-    \brepresentative\b|\btype\s+of\b
+    \brepresentative\b|\btype\s+of\b|\bsuch\s+as\b|(?:\b(?:inhibitors?|drugs?|agents?|agonists?|antagonists?|blockers?)|@1)\s+like\b
     """,
     re.VERBOSE,
 )
@@ -169,7 +179,7 @@ TAKES_PART = re.compile(
     \bshows?\b|\bcarr(?:y|ies)\b|\bexert\w*|\bcatal\w*|\blocali[sz]\w*|\blocat\w*|\bfound\b|\bresid\w*|\bsits?\b|
     \bsituated\b|\bproduct\b|\bperform\w*|\bcapab\w*|\benabl\w*|\bfeatur\w*|\blist\w*|\bneed\w*|\brequir\w*|
     \bhelp\w*|\bdriv\w*|\bstep\b|\bencod\w*|\bserv\w*|\bsupport\w*|\bmediat\w*|\bpresent\b|\bamong\b|\bone\s+of\b|
-    \bjoins?\b|\bfeeds?\b|\bturns?\s+up\b
+    \bjoins?\b|\bfeeds?\b|\bturns?\s+up\b|\black\w*|\bdevoid\b|\bwithout\b
     """,
     re.VERBOSE,
 )
@@ -203,6 +213,8 @@ INTERACTS = re.compile(
 )
 REGULATES = re.compile(
     r"""
+    \bindependent(?:ly)?\s+of\b|\b(?:unaffected|unaltered|unchanged|untouched|uninfluenced)\s+by\b|
+    \b(?:insensitive|indifferent|unresponsive|immune|impervious)\s+to\b|
     \borders\s+from\b|\blead\s+of\b|\breact\w*|\bstrings\b|\bsay\s+in\b|
     \bregulat\w*|\bcontrol\w*|\bgovern\w*|\bdriv\w*|\bdrove\b|\bupstream\b|\bdownstream\b|\btarget\w*|\bmodulat\w*|
     \bknock\w*|\bperturb\w*|\bsilenc\w*|\brespond\w*|\bresponse\b|\bresponsive\b|\bdepend\w*|\bswitch\w*|
@@ -221,6 +233,8 @@ PASSIVE = re.compile(
     @1\b.*\b(?:takes?\s+orders\s+from|follows?\s+the\s+lead\s+of|reacts?)\b.*@2|
     @1\b.*\b(?:is|are|was|were|be|been|being|gets?|comes?|stands?|lies?|sits?)\s+(?:[\w-]+\s+){0,3}?(?:\w+(?:ed|en|
     un|wn|ne|ept|ght)|under)\s+(?:[\w-]+\s+){0,4}?(?:by|of|through)\b.*@2|
+    @1\b.*\b(?:independent(?:ly)?\s+of|(?:unaffected|unaltered|unchanged|untouched|uninfluenced)\s+by|
+    (?:insensitive|indifferent|unresponsive|immune|impervious)\s+to)\b.*@2|
     @1\b.*\b(?:downstream\s+of|targets?\s+of|responds?\s+to|responsive\s+to|response\s+to|depend\w*\s+(?:up)?on|
     under\s+(?:the\s+)?(?:\w+\s+)?(?:control|influence|command|direction|regulation)|subject\s+to|answers?\s+to|
     follows?\s+from|obeys?|at\s+the\s+mercy\s+of)\b.*@2|
@@ -281,3 +295,21 @@ OWN_DOING = re.compile(
     """,
     re.VERBOSE,
 )
+
+
+_HEALS = r"(?:treat|cure|heal|alleviate|palliate|relieve|remedie|ameliorate)(?:s|d|ed)?"
+_GIVEN_FOR = (
+    r"(?:(?:prescribed|indicated|approved|licen[sc]ed|recommended|given|administered|used|taken)\s+(?:\w+\s+){0,3}?(?:for|against|in|to\s+treat)|"
+    r"(?:an?\s+|the\s+)?(?:\w+\s+){0,2}?(?:drug|medicine|medication|treatment|remedy|therapy|cure)\s+(?:of\s+choice\s+)?(?:for|against|of))"
+)
+_MAY = (
+    r"(?:(?:does|do|did|can|cannot|may|might|will|would|could|not|never|also|is|are|was|were|be|been|has|have|\w+ly)"
+    r"\s+){0,4}"
+)
+
+
+def treats_it(words: str, agent: str, patient: str) -> bool:
+    """Return True when one entity is plainly said to be the treatment of the other: `@1 is prescribed for @2`."""
+    forth = rf"{agent}\s+{_MAY}(?:{_HEALS}|{_GIVEN_FOR})\s+(?:the\s+|patients\s+with\s+|people\s+with\s+)?{patient}"
+    back = rf"{patient}\s+{_MAY}(?:treated|cured|managed|relieved)\s+(?:\w+\s+){{0,2}}?(?:with|by)\s+(?:the\s+)?{agent}"
+    return re.search(forth, words) is not None or re.search(back, words) is not None

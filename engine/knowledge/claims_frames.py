@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from engine.knowledge.claims_denials import remark_denies
+
 _ANY = r"(?:[\w'-]+\s+)"
 
 _EMPTY_NEGATIONS = re.compile(
@@ -32,26 +34,6 @@ _EMPTY_NEGATIONS = re.compile(
         )
     )
 )
-_FRAME_NEGATIONS = re.compile(
-    "|".join(
-        (
-            r"\b(?:ruled?|rules|ruling)\s+out\b|\bexclud(?:e|es|ed|ing)\b|\brefut\w+|\bdisprov\w+|\bden(?:y|ies|ied)\b",
-            r"\breject(?:s|ed|ing)?\b|\bdismiss\w*|\bdebunk\w*|\bdiscount(?:s|ed)?\b|\bdisagree\w*|\bdisput(?:e|es|ed)\b",
-            r"\b(?:no|without|scant|lack\s+of|absence\s+of|lacks?|little)\s+(?:\w+\s+){0,2}?(?:evidence|indication|signs?|"
-            r"hint|proof|support|data|reason|basis|grounds|suggestion|trace|truth|way|case|chance)\b",
-            r"\bno\s+\w+\s+(?:\w+\s+)?(?:has|have|had|could|can|was|were|did|shows?|finds?|suggests?|supports?)\b|"
-            r"\bout\s+of\s+the\s+question\b",
-            r"\bnothing\b|\bnowhere\b|\bno\s?one\b|\bnobody\b|\bnone\b|\bneither\b",
-            r"\bnot\b(?!\s+(?:yet\s+)?(?:clear|known|certain|sure|obvious|established|settled))|\bcannot\b|n't\b",
-            r"\bfalse(?:ly)?\b|\bwrong(?:ly)?\b|\bincorrect(?:ly)?\b|\buntrue\b|\bmistaken\b|\berroneous\w*|\bmyth\b|"
-            r"\bmisconception\b|\bfallacy\b|\bunfounded\b|\bbaseless\b",
-            r"\bunlikely\b|\bimprobable\b|\bimplausible\b|\binconceivable\b|\bdoubt(?:s|ed|ful|ing)?\b|\bsceptical\b|"
-            r"\bskeptical\b",
-            r"\bunable\b|\binability\b|\bincapable\b|\bfail(?:s|ed|ure|ing)?\b|\bagainst\s+(?:the|any)\b|\bcontradicts?\b|\b(?:speaks?|argues?|tells?)\s+against\b",
-            r"\bnever\b|\bhardly\b|\bfar\s+from\b|\bby\s+no\s+means\b|\bretract\w*|\binconsistent\s+with\b|\bno\s+longer\b",
-        )
-    )
-)
 _NEGATIONS = re.compile(
     "|".join(
         (
@@ -65,7 +47,7 @@ _NEGATIONS = re.compile(
             r"(?:responsive|binding|expressed|effective|interacting|ligand|target|functional)\b",
             r"\bunrelated\b|\bunconnected\b|\bindependent(?:ly)?\s+of\b|\bunassociated\b|\bdisconnected\b|\bunlinked\b|"
             r"\buncorrelated\b|\buncoupled\b",
-            r"\bunlikely\b|\bimprobable\b|\bhardly\b|\bscarcely\b|\bfar\s+from\b|\banything\s+but\b|\bdoubtful\b",
+            r"\bnegative\s+for\b|\b(?:refut|disprov|debunk|rebut)\w*|\bunlikely\b|\bimprobable\b|\bhardly\b|\bscarcely\b|\bfar\s+from\b|\banything\s+but\b|\bdoubtful\b",
             r"\bleav(?:e|es|ing)\s+(?:\S+\s+){1,3}alone\b|\b(?:keep|stay|shie)s?\s+away\b|\bsteers?\s+clear\b",
             r"\bspar(?:e|es|ed|ing)\b|\bavoid(?:s|ed|ing)?\b|\bexempt\w*|\bundetect\w+|\bunbound\b|\bunexpressed\b",
             # what is lost is no longer so; the loss of a gene or of its expression is another matter
@@ -99,10 +81,10 @@ _PADDING = re.compile(
 )
 
 
-def negations(text: str, *, frame: bool = False) -> int:
-    """Count the negations of a masked clause, or of the frame before it; an odd number makes a negative."""
+def negations(text: str) -> int:
+    """Count the negations of a masked clause; an odd number makes a negative."""
     plain = _PADDING.sub(" never ", _EMPTY_NEGATIONS.sub(" ", _CONTRAST.sub(" ", text)))
-    found = [match.group() for match in (_FRAME_NEGATIONS if frame else _NEGATIONS).finditer(plain)]
+    found = [match.group() for match in _NEGATIONS.finditer(plain)]
     pairs = [word for word in found if _NEITHER_NOR.fullmatch(word)]
     others = len(found) - len(pairs)
     if pairs and "neither" not in pairs and others:  # "does not bind @1 nor @2" is one negation
@@ -112,7 +94,16 @@ def negations(text: str, *, frame: bool = False) -> int:
 
 def tail_denies(text: str) -> bool:
     """Return True when what follows a claim takes it back: `..., which is not the case`."""
-    return _TAIL_NEGATION.search(_EMPTY_NEGATIONS.sub(" ", text)) is not None
+    stated = _CONDITION.sub(" ", text)
+    return _TAIL_NEGATION.search(_EMPTY_NEGATIONS.sub(" ", stated)) is not None or remark_denies(stated)
+
+
+_CONDITION = re.compile(r"\b(?:unless|if|because|since|while|whereas|when)\b.*$")
+
+
+def without_verdict(text: str) -> str:
+    """Return the words after a claim without the part that takes it back, which `tail_denies` has counted."""
+    return _TAIL_NEGATION.sub(" ", text)
 
 
 def hedged(text: str) -> bool:
@@ -132,6 +123,12 @@ _TAIL_START = re.compile(
 _TRAILING_CAUSE = re.compile(r"\s+(?:according\s+to|as\s+far\s+as|in\s+our\s+hands|to\s+my\s+knowledge)\b")
 
 
+def governing_of(head: str) -> str:
+    """Return what stands before the last `that` ahead of a sentence's first entity."""
+    found = list(_COMPLEMENTISER.finditer(head))
+    return head[: found[-1].start()] if found else head
+
+
 def split_frame(head: str) -> tuple[str, str, int]:
     """Divide what stands before a sentence's first entity: (frame, words that belong to the claim, where it may begin).
 
@@ -146,15 +143,22 @@ def split_frame(head: str) -> tuple[str, str, int]:
     separators = list(_SEPARATOR.finditer(head, cut))
     if separators:
         after_comma = separators[-1].end()
+        if _ANEW.match(head, after_comma):  # "this is not to say that the rest is wrong, but A binds B"
+            return "", head[after_comma:], cut
         if governing:
             return _reach(governing), head[after_comma:], cut
         return "", head[after_comma:], cut
     return _reach(governing), head[cut:], cut
 
 
+_ANEW = re.compile(r"\s*(?:but|yet|however|still|nevertheless|nonetheless|so|and)\b")
+
+
 def _reach(governing: str) -> str:
     """Return the last stretch of a governing clause that says something."""
     parts = [part for part in re.split(r"[:;,\u2013\u2014]", governing) if len(part.split()) > 1]
+    if len(parts) > 1 and re.match(r"\s*(?:but|and)\s+(?:not|never)\b", parts[-1]):
+        return ",".join(parts[-2:])
     if not parts:
         return governing
     last = parts[-1]

@@ -97,6 +97,7 @@ def _plain(words: str, a: NodeType, b: NodeType) -> Sense | None:
 
 
 def _drug_sign(words: str) -> Sense:
+    words = cues.RECOVERY.sub(" relieves ", words)
     causes = cues.CAUSES.search(words) is not None
     helps = cues.PALLIATES.search(words) or (not causes and cues.TREATS.search(cues.EXPOSURE.sub(" ", words)))
     if helps and not cues.BY_NAME.search(words):
@@ -151,6 +152,8 @@ def _strongly_regulates(words: str) -> bool:
 
 def _drug_gene(words: str, drug: str, gene: str) -> Sense:
     """Return the sense for a drug and a gene: expression, the protein's activity, or plain binding."""
+    if cues.treats_it(words, drug, gene):
+        return Sense(EdgeType.TREATS)  # no edge says so of a gene, and none that binds it does
     physical = (EdgeType.TARGETS, EdgeType.INHIBITS, EdgeType.ACTIVATES, EdgeType.INTERACTS_WITH)
     expression = EXPRESSION.search(words) is not None
     if expression and UNCHANGED.search(words):
@@ -179,6 +182,8 @@ def _acts_directly(words: str) -> bool:
 
 
 def _disease_gene(words: str, place: str) -> Sense:
+    if cues.treats_it(words, "@2" if place == "@1" else "@1", place):
+        return Sense(EdgeType.TREATS)  # a gene that is said to be a medicine is not one that is associated
     expression = EXPRESSION.search(words) is not None
     if expression and UNCHANGED.search(words):
         return Sense(EdgeType.UPREGULATES, (EdgeType.DOWNREGULATES,), none=True)
@@ -215,6 +220,7 @@ def _drug_disease(words: str) -> Sense:
     if cues.PALLIATES.search(words) and not re.search(r"\bdisease[-\s]modif|\bcur(?:e|es|ative)\b", words):
         clear = re.search(r"\bpalliat|\bsymptom|\bedge\s+off|\bbearable|\bcomfort", words)
         return Sense(EdgeType.PALLIATES, () if clear else (EdgeType.TREATS,))
+    words = cues.RECOVERY.sub(" treats ", words)
     causes = cues.CAUSES.search(words)
     treats = cues.TREATS.search(cues.EXPOSURE.sub(" ", words) if causes else words)
     if causes and not treats:

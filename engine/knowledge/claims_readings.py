@@ -56,6 +56,8 @@ def turned(sense: Sense, first: NodeType, second: NodeType) -> bool:
     """Return True when the entity named second is the source of the edge that the statement asserts."""
     if first in GENES and second in GENES:
         return sense.reverse
+    if sense.type is EdgeType.TREATS and GENES & {first, second}:
+        return first is NodeType.DISEASE or second in DRUGS
     if sense.type in {EdgeType.INHIBITS, EdgeType.ACTIVATES}:
         return (first in GENES) != sense.reverse  # `reverse`: it is the gene that is said to act
     if sense.type in {EdgeType.UPREGULATES, EdgeType.DOWNREGULATES, EdgeType.BINDS}:

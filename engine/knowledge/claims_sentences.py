@@ -19,7 +19,7 @@ class Sentence:
 
 
 _END = re.compile(
-    r"[.!?\u3002\uff01\uff1f]+[\"'\u201d\u2019)\]]*(?=\s+[\"'\u201c\u2018(\[]?[^\sa-z])|[\u3002\uff01\uff1f]|\n\s*\n|\n(?=\s*(?:[-*\u2022]|\d+[.)])\s)"
+    r"[.!?\u2026\u3002\uff01\uff1f]+[\"'\u201d\u2019)\]]*(?=\s+[\"'\u201c\u2018(\[]?[^\sa-z])|[\u3002\uff01\uff1f]|\n\s*\n|\n(?=\s*(?:[-*\u2022]|\d+[.)])\s)"
 )
 _ABBREVIATION = re.compile(
     r"(?:\b(?:e\.g|i\.e|et al|cf|vs|approx|resp|fig|figs|tab|eq|ref|refs|dr|mr|mrs|ms|prof|st|no|nos|vol|pp|sp|spp|ca|"

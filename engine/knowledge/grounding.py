@@ -29,6 +29,7 @@ from engine.knowledge.grounding_direct import Ruling, direct_rulings
 from engine.knowledge.grounding_findings import FindingMatch, Number, match_findings, numbers
 from engine.knowledge.grounding_paths import PathFinder, Support
 from engine.knowledge.grounding_words import (
+    edge_words,
     finding_evidence,
     path_evidence,
     relation_words,
@@ -195,7 +196,22 @@ def _indirect(statement: Statement, context: _Context) -> Ruling:
         hub = " of which all pass a hub" if weak.hubs_only else ""
         why = f"No edge states that {names}; {says(weak, *first, context.view)}{hub}, which is too little.{assumed}"
         return Ruling("ungrounded", why, [], *first)
-    return Ruling("ungrounded", f"Neither an edge nor an accepted path states that {names}.{assumed}", [], *first)
+    other = _other_relation(statement, context.view)
+    why = f"Neither an edge nor an accepted path states that {names}{other}.{assumed}"
+    return Ruling("ungrounded", why, [], *first)
+
+
+def _other_relation(statement: Statement, view: GraphView) -> str:
+    """Return what the graph does state of the pair, to be added to a sentence, or an empty string."""
+    if statement.subject is None or statement.object is None:
+        return ""
+    for s in statement.subject.options[:3]:
+        for o in statement.object.options[:3]:
+            a, b = view.number(s.id), view.number(o.id)
+            edges = view.edges(view.rows_between(a, b)) if a >= 0 and b >= 0 and a != b else []
+            if edges:
+                return f"; what the graph states is that {edge_words(edges[0], s, o)}"
+    return ""
 
 
 def _with_findings(

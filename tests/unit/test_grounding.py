@@ -234,6 +234,39 @@ def test_hub_paths_alone_are_not_enough() -> None:
     assert (best.count, best.enough, best.paths[0][1]) == (4, True, view.number("g3"))
 
 
+def test_a_reversed_signature_is_weighed_by_its_own_edges_whichever_way_it_goes() -> None:
+    up, down = EdgeType.UPREGULATES, EdgeType.DOWNREGULATES
+    genes = [Node(id=f"g{k}", type=NodeType.GENE, name=f"GENE{k}") for k in range(3)]
+    drugs = [Node(id=f"c{k}", type=NodeType.DRUG, name=f"drug{k}") for k in range(200)]
+    disease = Node(id="d", type=NodeType.DISEASE, name="sickness")
+    # nearly every drug raises these genes, one lowers them: only the first is what any drug does
+    edges = [Edge(source=f"c{k}", type=up, target=f"g{g}") for k in range(1, 150) for g in range(3)]
+    edges += [Edge(source="c0", type=down, target=f"g{g}") for g in range(3)]
+    for raised in (True, False):
+        signature = [Edge(source="d", type=up if raised else down, target=f"g{g}") for g in range(3)]
+        view = MemoryGraph([*genes, *drugs, disease], [*edges, *signature])
+        subject = view.number("c0" if raised else "c1")
+        (support,) = PathFinder(view).support(EdgeType.TREATS, subject, view.number("d"))
+        assert (support.metapath.name, support.count) == ("signature-reversal", 3)
+        assert (support.enough, support.hubs_only) == (raised, not raised)
+
+
+@pytest.mark.parametrize(("disease_genes", "enough"), [(4, True), (300, False)])
+def test_interactors_of_targets_count_only_beyond_chance(disease_genes: int, enough: bool) -> None:
+    genes = [Node(id=f"g{k}", type=NodeType.GENE, name=f"GENE{k}") for k in range(600)]
+    drug, disease = (
+        Node(id="c", type=NodeType.DRUG, name="drug"),
+        Node(id="d", type=NodeType.DISEASE, name="sickness"),
+    )
+    edges = [Edge(source="c", type=EdgeType.BINDS, target="g500")]
+    edges += [Edge(source="g500", type=EdgeType.INTERACTS_WITH, target=f"g{k}") for k in range(4)]
+    edges += [Edge(source=f"g{k}", type=EdgeType.ASSOCIATED_WITH, target="d") for k in range(disease_genes)]
+    view = MemoryGraph([*genes, drug, disease], edges)
+    (support,) = PathFinder(view).support(EdgeType.TREATS, view.number("c"), view.number("d"))
+    assert (support.metapath.name, support.count, support.enough) == ("target-interactor-disease", 4, enough)
+    assert support.paths[0][1] == view.number("g500")
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 8), st.floats(0.001, 20))
 def test_chance_is_the_poisson_tail(count: int, mean: float) -> None:
