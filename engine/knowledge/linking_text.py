@@ -15,6 +15,7 @@ _GREEK = {
     "ι": "iota", "κ": "kappa", "λ": "lambda", "μ": "mu", "ν": "nu", "ξ": "xi", "ο": "omicron", "π": "pi", "ρ": "rho",
     "σ": "sigma", "ς": "sigma", "τ": "tau", "υ": "upsilon", "φ": "phi", "χ": "chi", "ψ": "psi", "ω": "omega",
 }  # fmt: skip
+_NUMBER = re.compile(r"\W*\d+(?:[.,]\d+)*\W*")
 _FOLDED: dict[str, str] = {}
 _FOLDED_LIMIT = 200_000
 
@@ -62,6 +63,14 @@ def fold(word: str) -> str:
 def key(name: str) -> str:
     """Return a name as folded tokens, each with a space before and after, for matching whole tokens only."""
     return " " + " ".join(token for token, _, _ in tokens(name)) + " "
+
+
+def is_number(name: str) -> bool:
+    """Say whether a name is nothing but a number (`1956`, `2,024`), which in a text means a number.
+
+    Several numbers that are no single one (`14-3-3`) are a name.
+    """
+    return _NUMBER.fullmatch(name) is not None
 
 
 def variants(name: str, kind: NodeType) -> Iterator[str]:
@@ -140,10 +149,9 @@ _SAME_AUTHORITY = {
     "NCBIGENE": "ENTREZ", "GENEID": "ENTREZ", "UNIPROTKB": "UNIPROT", "ORPHANET": "ORPHA", "REACT": "REACTOME",
 }  # fmt: skip
 
-_CURIE = re.compile(
-    r"\b(" + "|".join(sorted(_AUTHORITIES, key=len, reverse=True)) + r")(?::\s?|_)([A-Za-z0-9][\w.\-]*\w|\w)",
-    re.IGNORECASE,
-)
+_LOCAL = re.compile(r"(?::\s?|_)(?=([A-Za-z0-9][\w.\-]*\w|\w))")
+_AUTHORITY = re.compile(r"\b(" + "|".join(sorted(_AUTHORITIES, key=len, reverse=True)) + r")\Z", re.IGNORECASE)
+_AUTHORITY_REACH = max(map(len, _AUTHORITIES)) + 1
 _ENTREZ = re.compile(
     r"\b(?:(?:entrez|ncbi)\s*(?:gene)?\s*(?:id|identifier|number|no\.?)?|gene\s*id(?:entifier)?|gene::?)[\s:#=]*(\d{1,9})\b",
     re.IGNORECASE,
@@ -170,12 +178,14 @@ _PLAIN: tuple[tuple[re.Pattern[str], str, NodeType, bool], ...] = (
 
 def find_ids(text: str) -> Iterator[FoundId]:
     """Yield the identifiers of a text, those with their authority's prefix first; spans may overlap."""
-    for match in _CURIE.finditer(text):
-        authority, local = match.group(1).upper(), match.group(2)
-        if not any(c.isdigit() for c in local):
+    for match in _LOCAL.finditer(text):  # the sign between the two is rare, so it is looked for first
+        local, place = match.group(1), match.start()
+        named = _AUTHORITY.search(text[max(0, place - _AUTHORITY_REACH) : place])
+        if named is None or not any(c.isdigit() for c in local):
             continue
+        authority = named.group(1).upper()
         keys = id_keys(f"{authority}:{local}")
-        yield FoundId(match.start(), match.end(), keys, _AUTHORITIES[authority], certain=True)
+        yield FoundId(place - len(authority), match.end(1), keys, _AUTHORITIES[authority], certain=True)
     for match in _SPACED.finditer(text):
         keys = id_keys(f"{match.group(1)}:{match.group(2)}")
         yield FoundId(match.start(), match.end(), keys, _AUTHORITIES[match.group(1)], certain=True)

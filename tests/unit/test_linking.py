@@ -184,6 +184,31 @@ def test_identifiers_have_one_canonical_spelling() -> None:
 _LINKER = EntityLinker(small_graph())
 
 
+@pytest.mark.parametrize("kind", [NodeType.GENE, NodeType.PROTEIN, NodeType.DISEASE, NodeType.PATHWAY])
+@pytest.mark.parametrize("number", ["1956", "2024", "1,956", "1956.0", " 1956 ", "(1956)", "\u0661\u0669"])
+def test_a_bare_number_in_a_text_is_a_number(kind: NodeType, number: str) -> None:
+    nodes = [
+        Node(id="Gene::1956", type=NodeType.GENE, name="EGFR", aliases=[number]),
+        Node(id="x:1", type=kind, name=number),
+        Node(id="Gene::673", type=NodeType.GENE, name="BRAF"),
+    ]
+    linker = EntityLinker(MemoryGraph(nodes, []))
+    for text in (
+        f"In {number.strip()} patients, BRAF was active.",
+        f"In {number.strip()} the gene BRAF was found.",
+        f"BRAF expression in 1956 and {number} samples",
+    ):
+        assert [m.node.id for m in linker.link(text)] == ["Gene::673"]
+    assert [m.node.id for m in linker.link("Entrez gene 1956")] == ["Gene::1956"]
+
+
+@pytest.mark.parametrize("name", ["14-3-3", "5-HT3", "p21", "7SK", "22q11"])
+def test_a_name_with_numbers_in_it_is_a_name(name: str) -> None:
+    linker = EntityLinker(MemoryGraph([Node(id="Gene::1", type=NodeType.GENE, name="ABC", aliases=[name])], []))
+    assert linker._automaton is not None
+    assert key(name) in linker._automaton
+
+
 @pytest.mark.skipif(not DATA.is_dir(), reason="the development data are not beside the project")
 def test_every_name_of_hetionet_is_found_in_a_sentence() -> None:
     nodes: list[Node] = []
