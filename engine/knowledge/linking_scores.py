@@ -176,6 +176,8 @@ def _name_score(words: str, entry: Entry) -> float:
     if len(words) <= 3 and words != entry.name and not (words.isdigit() or len(words) == 3):
         return 0.0
     lower = words.lower()
+    if lower in ENGLISH and words.islower() and entry.name.isupper():  # all is not ALL
+        return 0.0
     if lower in EVERYDAY or (lower in ENGLISH and words != entry.name):
         return 0.3
     if entry.name.isupper() and len(words) <= 5 and words.islower():

@@ -249,3 +249,12 @@ def test_any_brackets_give_mentions_that_do_not_overlap(text: str) -> None:
     mentions = _LINKER.link(whole)
     assert all(whole[m.start : m.end] == m.text for m in mentions)
     assert all(a.end <= b.start for a, b in pairwise(mentions))
+
+
+def test_a_word_is_no_acronym() -> None:
+    leukemia = Node(
+        id="disease:all", type=NodeType.DISEASE, name="acute lymphoblastic leukemia", aliases=["ALL", "CLL-like"]
+    )
+    linker = EntityLinker(MemoryGraph([leukemia], []))
+    assert linker.link("Reads all files and all patients.") == []
+    assert [m.text for m in linker.link("It was measured in ALL patients.")] == ["ALL"]
