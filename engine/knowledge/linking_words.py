@@ -32,7 +32,8 @@ _EVERYDAY_WORDS = """
     abnormal abuse accident agitation anger appendage application arm artery assault association attempt aura
     battery behavior bleeding blister blood burn cell cells choking chromosome collapse condition control crisis
     crying cyst death deaths decreased dependence depression development difficulty discomfort disease diseases
-    disorder drug ear effect effects exposure face fall falls fasting fear flow food formation gagging gas growth head hip
+    disorder drug ear effect effects exposure face fall falls fasting fear flow food formation gagging gas growth
+    head hip
     host hunger increased infection injury interaction intracellular investigation iris iron irritation knee leg
     lesion light lip locomotion mass membrane metabolism mouth nail neck nerve nodule normal nose orbit overdose
     pain pathogenesis phase point polyp pregnancy problem procedure puberty pupil rage reaction recurrence
