@@ -4,9 +4,14 @@ It runs before every page, so it imports nothing but Streamlit; the engine is op
 title is on the screen.
 """
 
+from pathlib import Path
+
 import streamlit as st
 
-st.set_page_config(page_title="Biodesk", page_icon=":material/biotech:", layout="wide", initial_sidebar_state=240)
+ICON = Path(__file__).parent / "pages" / "icon.png"
+"""Drawn for Biodesk and served from here: a named symbol would make the browser ask another host for its image."""
+
+st.set_page_config(page_title="Biodesk", page_icon=str(ICON), layout="wide", initial_sidebar_state=240)
 
 page = st.navigation(
     {
@@ -27,6 +32,9 @@ page = st.navigation(
     }
 )
 st.session_state["framed"] = True
+# A page that is opened anew may fill its address from what this session remembers; see `pages/_focus.py`.
+st.session_state["arrived"] = st.session_state.get("page_shown") != page.url_path
+st.session_state["page_shown"] = page.url_path
 page.run()
 
 from pages._sidebar import draw_foot  # noqa: E402 - after the page: the page must be on the screen first

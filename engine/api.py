@@ -31,6 +31,7 @@ from engine.domain.toolspec import ToolSpec
 from engine.errors import (
     DataError,
     EngineError,
+    Interrupted,
     LimitExceeded,
     NotFoundError,
     PlanError,
@@ -42,7 +43,7 @@ from engine.errors import (
 from engine.examples import Example, example_files, examples
 from engine.knowledge.service import KnowledgeBase
 from engine.memory.service import Memory
-from engine.ports import Sandbox
+from engine.ports import CancelToken, Sandbox
 from engine.profiling.matching import cross_check
 from engine.profiling.profiler import profile_files
 from engine.provenance.verify import Verification, verify_path, verify_run
@@ -50,6 +51,7 @@ from engine.reporting import bundle, html, markdown
 from engine.reporting import run_json as run_json_module
 from engine.retrieval.service import ToolFinder
 from engine.routing.router import route
+from engine.runtime.imports import ImportRunner, ImportState, Tell
 from engine.runtime.requests import request_cancel
 from engine.settings import Settings, load_settings
 from engine.toolbox.registry import ToolRegistry
@@ -61,6 +63,8 @@ __all__ = [
     "Engine",
     "EngineError",
     "Example",
+    "ImportRunner",
+    "ImportState",
     "KnowledgeBase",
     "LimitExceeded",
     "Memory",
@@ -92,6 +96,7 @@ __all__ = [
     "request_cancel",
     "sandbox_self_test",
     "set_params",
+    "term_types",
     "verify_path",
     "workspace_state",
 ]
@@ -103,6 +108,7 @@ class Engine:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self._orchestrator = parts.orchestrator
+        self._imports = ImportRunner()
 
     def __enter__(self) -> Engine:
         """Return the engine itself, to be closed at the end of the block."""
@@ -184,6 +190,70 @@ class Engine:
     def example_files(self, example_id: str) -> list[Path]:
         """Write an example's data (it ships inside dependencies) into the workspace and return the files."""
         return example_files(example_id, self._parts.workspace.folder / "examples")
+
+    # ==== imports in the background ====
+
+    @property
+    def imports(self) -> ImportRunner:
+        """The import that is going on or ended last: how far it is, what became of it, and its end."""
+        return self._imports
+
+    def start_graph_import(
+        self,
+        fmt: str,
+        files: Sequence[Path | str],
+        *,
+        name: str | None = None,
+        organism: str = "human",
+    ) -> ImportState:
+        """Begin to read files into the knowledge graph and return at once; see `KnowledgeBase.import_files`.
+
+        Its steps are `reading`, with the entities and relations read so far, and `opening`, when all is stored and
+        the new graph is made ready to be asked. What it stated is in the graph after its end, or nothing of it.
+
+        Raises:
+            LimitExceeded: when another import is going on.
+        """
+        paths = [Path(path) for path in files]
+
+        def work(tell: Tell, cancel: CancelToken) -> Any:
+            done = self.knowledge.import_files(
+                fmt,
+                paths,
+                name=name,
+                organism=organism,
+                progress=lambda nodes, edges: tell("reading", nodes, edges),
+                cancel=cancel,
+            )
+            tell("opening", done.nodes_read, done.edges_read)
+            # It is stored: a graph that cannot be opened now says so to the next question.
+            with contextlib.suppress(EngineError):
+                self.knowledge.view()
+            return done
+
+        return self._imports.start("graph", _titles(paths), work)
+
+    def start_catalogue_import(self, kind: str, path: Path | str, *, name: str = "") -> ImportState:
+        """Begin to import a catalogue of tools and return at once; see `ToolFinder.import_catalogue`.
+
+        Its steps are `reading`, then `embedding` with the descriptions made searchable and all there are. The
+        catalogue is replaced as a whole after that, so one that is stopped leaves the one before in place; the
+        vectors made until then are kept, and the next attempt need not make them again.
+
+        Raises:
+            LimitExceeded: when another import is going on.
+        """
+        title = _titles([Path(path)])
+
+        def work(tell: Tell, cancel: CancelToken) -> Any:
+            def progress(done: int, total: int) -> None:
+                if cancel.cancelled:
+                    raise Interrupted(f"The import of {title} was stopped, and nothing of it was stored.")
+                tell("embedding", done, total)
+
+            return self.catalogue.import_catalogue(kind, Path(path), name=name, progress=progress)
+
+        return self._imports.start("catalogue", title, work)
 
     # ==== plans ====
 
@@ -393,8 +463,17 @@ class Engine:
         return _sandbox_facts(self._parts.sandbox)
 
     def close(self) -> None:
-        """Stop the runs (they can be resumed) and release the workspace."""
-        self._parts.close()
+        """Stop the runs (they can be resumed) and what is being imported, and release the workspace."""
+        try:
+            self._imports.close()
+        finally:
+            self._parts.close()
+
+
+def _titles(paths: Sequence[Path]) -> str:
+    """Return what files are called together."""
+    named = ", ".join(path.name for path in paths[:3])
+    return f"{named} and {len(paths) - 3} more" if len(paths) > 3 else named or "Nothing"
 
 
 def _require_words(question: str) -> None:
@@ -447,11 +526,19 @@ def edge_type_names(codes: Any) -> list[str]:
     return [EDGE_TYPES[int(kinds[place])].value for place in np.argsort(-counts, kind="stable")]
 
 
-def preview_graph_files(fmt: str, files: Sequence[Path]) -> Any:
+def term_types() -> list[str]:
+    """Return the types of entities that a list of genes can be tested against, see `KnowledgeBase.enrich`."""
+    from engine.knowledge.enrichment import NO_NEIGHBOURHOODS
+
+    none = {*NO_NEIGHBOURHOODS, NodeType.GENE, NodeType.PROTEIN}
+    return [kind.value for kind in NodeType if kind not in none]
+
+
+def preview_graph_files(fmt: str, files: Sequence[Path], organism: str = "human") -> Any:
     """Return the first nodes and edges an import would read, without opening a workspace."""
     from engine.knowledge.importers import read
 
-    return read.preview(fmt, files)
+    return read.preview(fmt, files, organism=organism)
 
 
 def read_plan(path: Path | str) -> TaskDag:

@@ -6,6 +6,7 @@ import os
 import platform
 import sys
 import threading
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -65,14 +66,11 @@ class Parts:
     orchestrator: Orchestrator
 
     def close(self) -> None:
-        """Stop the runs, write what waits and release the workspace."""
-        self.requests.close()
-        self.queue.close()
-        self.log.close()
-        self.sandbox.close()
-        self.store.close()
-        self.database.close()
-        self.workspace.close()
+        """Stop the runs, write what waits and release the workspace; one that fails to close keeps no other open."""
+        with ExitStack() as closing:  # the last that is pushed is the first that is closed
+            parts = (self.requests, self.queue, self.log, self.sandbox, self.store, self.database, self.workspace)
+            for part in reversed(parts):
+                closing.callback(part.close)
 
 
 def build(settings: Settings) -> Parts:

@@ -77,4 +77,4 @@ def show_message(message: str, advice: str = "") -> None:
     text = plain(message)
     if advice:
         text += f"\n\n{plain(advice)}"
-    st.warning(text, icon=":material/info:")
+    st.warning(text, icon=":material/warning:")

@@ -7,13 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from pages._words import shortened
+from pages._words import counted, shortened
 
 if TYPE_CHECKING:
     from engine.api import Neighbourhood
 
 MOST_DRAWN = 150
 """More nodes than this are slow to draw and impossible to read; the rest are counted beside the drawing."""
+FEW = 60
+"""Up to so many nodes are drawn large enough for small letters."""
+LABELLED = {True: (16, 15), False: (8, 22)}
+"""Few nodes or many -> how many of the best linked ones are drawn with their names, and how large the letters are.
+More names would lie on top of each other: the rest say theirs under the pointer, and the table has them all."""
 HUES: Mapping[str, str] = {
     "gene": "blue",
     "protein": "blue",
@@ -46,34 +51,52 @@ DARK: Mapping[str, str] = {
     "gray": "#a0aec0",
 }
 _TEXT = {"light": "#1b2528", "dark": "#e6ecee"}
+_PAPER = {"light": "#ffffff", "dark": "#12191b"}
+"""The page's background, around the letters so that no line runs through them."""
 _LINE = {"light": "#b7c2c6", "dark": "#4a5a60"}
 
 
 def draw_network(found: Neighbourhood, *, height: int) -> str:
     """Draw the nodes and edges and return the id of the node that was clicked, or "".
 
-    The component reports only clicked nodes; edges are read from the table beside it.
+    The component reports only clicked nodes; edges are read from the table beside it. A relation that says the
+    same in both directions has no arrow.
     """
     from streamlit_agraph import Config, Edge, Node, agraph
+
+    from engine.domain.knowledge import SYMMETRIC
 
     theme = "dark" if st.context.theme.type == "dark" else "light"
     colors = DARK if theme == "dark" else LIGHT
     seeds = set(found.seeds)
+    links = {node.id: counted(found.degrees.get(node.id, 0), "link") for node in found.nodes}
+    labels, letters = LABELLED[len(found.nodes) <= FEW]
+    named = seeds | {node.id for node in found.nodes[: labels + len(seeds)]}
     nodes = [
         Node(
             id=node.id,
-            label=shortened(node.name, 26),
-            title=f"{node.name} ({node.type.value.replace('_', ' ')}), {found.degrees.get(node.id, 0):,} links",
-            size=22 if node.id in seeds else 13,
+            label=shortened(node.name, 22) if node.id in named else " ",
+            title=f"{node.name} ({node.type.value.replace('_', ' ')}), {links[node.id]}",
+            size=20 if node.id in seeds else 11,
             color=colors[hue_of(node.type.value)],
-            font={"color": _TEXT[theme], "size": 15 if node.id in seeds else 12},
+            font={
+                "color": _TEXT[theme],
+                "size": letters + 3 if node.id in seeds else letters,
+                "strokeWidth": 4,
+                "strokeColor": _PAPER[theme],
+            },
         )
         for node in found.nodes[:MOST_DRAWN]
     ]
     drawn = {node.id for node in nodes}
     edges = [
         Edge(
-            source=edge.source, target=edge.target, title=edge.type.value.replace("_", " "), color=_LINE[theme], width=1
+            source=edge.source,
+            target=edge.target,
+            title=edge.type.value.replace("_", " "),
+            color=_LINE[theme],
+            width=1,
+            arrows="none" if edge.type in SYMMETRIC else "to",
         )
         for edge in found.edges
         if edge.source in drawn and edge.target in drawn
@@ -83,8 +106,8 @@ def draw_network(found: Neighbourhood, *, height: int) -> str:
         "width": "100%",
         "physics": {
             "solver": "forceAtlas2Based",
-            "forceAtlas2Based": {"gravitationalConstant": -45, "springLength": 70},
-            "stabilization": {"iterations": 120},
+            "forceAtlas2Based": {"gravitationalConstant": -70, "springLength": 90, "avoidOverlap": 0.7},
+            "stabilization": {"iterations": 200},
         },
         "interaction": {"hover": True, "tooltipDelay": 120},
     }

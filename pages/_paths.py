@@ -17,11 +17,13 @@ def draw_paths(engine: Engine) -> None:
     """Draw the two fields and what was found."""
     left, right, longest = st.columns([4, 4, 2], vertical_alignment="bottom")
     with left:
-        a = st.text_input("From", key="path_from", value=_start(engine), placeholder="EGFR")
+        a = st.text_input("From", key="path_from", value=_start(engine), placeholder="EGFR", persist_state="session")
     with right:
-        b = st.text_input("To", key="path_to", placeholder="lung cancer")
+        b = st.text_input("To", key="path_to", placeholder="lung cancer", persist_state="session")
     with longest:
-        hops = st.number_input("Longest path, in steps", min_value=1, max_value=6, value=3, key="path_hops")
+        hops = st.number_input(
+            "Longest path, in steps", min_value=1, max_value=6, value=3, key="path_hops", persist_state="session"
+        )
     if not (a.strip() and b.strip()):
         st.caption("Name two entities to see how they are connected.")
         return
@@ -40,6 +42,9 @@ def draw_paths(engine: Engine) -> None:
     shortest, supported = found
     if shortest is None:
         st.caption(f"No path of at most {counted(int(hops), 'step')} joins them.")
+        return
+    if not shortest.edges:
+        st.caption(f"Both fields name the same entity, {plain(shortest.nodes[0].name)}: give two that differ.")
         return
     st.markdown("**Fewest steps**")
     st.markdown(_line(shortest))
@@ -70,10 +75,14 @@ def _row(path: Any, sources: dict[str, str]) -> dict[str, str]:
 
 
 def _line(path: Any) -> str:
+    """Return a path on one line, with an arrow at each relation that has a direction."""
+    from engine.domain.knowledge import SYMMETRIC
+
     parts = [f"**{plain(path.nodes[0].name)}**"]
     for place, edge in enumerate(path.edges):
         name = plain(edge.type.value.replace("_", " "))
         forward = edge.source == path.nodes[place].id
-        parts.append(f"{name} \u2192" if forward else f"\u2190 {name}")
+        pointed = f"{name} \u2192" if forward else f"\u2190 {name}"
+        parts.append(name if edge.type in SYMMETRIC else pointed)
         parts.append(f"**{plain(path.nodes[place + 1].name)}**")
     return " ".join(parts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -28,6 +29,7 @@ def draw_text_check(engine: Engine) -> None:
         key="check_text",
         height=130,
         max_chars=100_000,
+        persist_state="session",
         placeholder="Paste a paragraph, e.g. from a draft, an abstract or a model's answer.",
     )
     with st.container(horizontal=True, key="check_buttons"):
@@ -74,16 +76,31 @@ def draw_check(outcome: Any, *, key: str) -> None:
             width="content",
             help="Mean over the claims: grounded 1, inferred 0.5, not supported 0, contradicted -1.",
         )
-    for place, claim in enumerate(outcome.claims):
-        _claim(claim, key=f"{key}_{place}")
+    for place, (sentence, claims) in enumerate(groupby(outcome.claims, key=lambda claim: claim.text)):
+        with st.container(border=True, key=f"claim_{key}_{place}"):
+            st.markdown(plain(sentence))
+            for part, claim in enumerate(claims):
+                _claim(claim, key=f"{key}_{place}_{part}")
+
+
+def stated(claim: Any) -> str:
+    """Return in a few words what a claim states: who does what to whom, as the text says it."""
+    names = {mention.node.id: mention.node.name for mention in claim.entities}
+    subject, target = names.get(claim.subject, claim.subject), names.get(claim.object, claim.object)
+    if not (subject and target):
+        return ""
+    words = ("not " if claim.negated else "") + (claim.predicate.replace("_", " ") or "linked to")
+    return f"{subject} \u2192 {words} \u2192 {target}"
 
 
 def _claim(claim: Any, *, key: str) -> None:
     name, icon, color = LABELS[claim.label]
-    with st.container(border=True, key=f"claim_{key}"):
+    with st.container(key=f"claim_body_{key}", gap="small"):
         with st.container(horizontal=True, vertical_alignment="center", key=f"claim_head_{key}"):
             st.badge(name, icon=icon, color=color)  # type: ignore[arg-type]
-            st.markdown(plain(claim.text), width="stretch")
+            words = stated(claim)
+            hedged = " (said with reserve)" if claim.hedged else ""
+            st.markdown(f"**{plain(words)}**{hedged}" if words else "", width="stretch")
         st.caption(plain(claim.why))
         if claim.evidence:
             rows = [

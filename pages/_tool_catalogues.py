@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from pages._engine import attempt
-from pages._uploads import save_upload
-from pages._words import counted, duration, plain, when
+from pages._imports import begin, draw_import_state, saved
+from pages._words import counted, plain, when
 
 if TYPE_CHECKING:
     from engine.api import Engine
@@ -25,10 +24,9 @@ KINDS = {
 
 def draw_catalogues(engine: Engine) -> None:
     """Draw the imported catalogues and the import."""
-    listed = st.container(key="catalogues_listed")
-    _import(engine)
-    with listed:  # filled last, so that a catalogue just imported is in it
-        _list(engine)
+    busy = draw_import_state(engine, "catalogue", _outcome)
+    _list(engine)
+    _import(engine, busy=busy)
 
 
 def _list(engine: Engine) -> None:
@@ -58,33 +56,27 @@ def _remove(engine: Engine, info: Any) -> None:
                 st.rerun()
 
 
-def _import(engine: Engine) -> None:
+def _import(engine: Engine, *, busy: bool) -> None:
     st.markdown("**Import a catalogue**")
     st.caption(
         "Its tools are described, not run. A newer version under the same name replaces the older one. "
         "The file stays on this machine."
     )
     left, right = st.columns(2)
-    kind = left.selectbox("Kind", list(KINDS), format_func=KINDS.__getitem__, key="catalogue_kind")
-    name = right.text_input("Name", key="catalogue_name", placeholder="The kind's name, or the file's for JSONL")
+    kind = left.selectbox(
+        "Kind", list(KINDS), format_func=KINDS.__getitem__, key="catalogue_kind", persist_state="session"
+    )
+    name = right.text_input(
+        "Name",
+        key="catalogue_name",
+        placeholder="The kind's name, or the file's for JSONL",
+        persist_state="session",
+    )
     upload = st.file_uploader("File", key="catalogue_file")
-    if upload is None or not st.button("Import", key="catalogue_import", type="primary", icon=":material/upload:"):
+    if upload is None:
         return
-    bar = st.progress(0.0, text="Reading...")
-
-    def progress(done: int, total: int) -> None:
-        bar.progress(done / total if total else 1.0, text=f"{done:,} of {total:,} descriptions made searchable")
-
-    finished: list[Any] = []
-
-    def work() -> None:
-        path = save_upload(upload, upload.name, engine.settings.workspace / "uploads")
-        finished.append(engine.catalogue.import_catalogue(kind, Path(path), name=name.strip(), progress=progress))
-
-    attempt(work)
-    bar.empty()
-    if finished:
-        _outcome(finished[0])
+    if st.button("Import", key="catalogue_import", type="primary", icon=":material/upload:", disabled=busy):
+        begin(engine, lambda: engine.start_catalogue_import(kind, saved(engine, upload), name=name.strip()))
 
 
 def _outcome(outcome: Any) -> None:
@@ -92,8 +84,8 @@ def _outcome(outcome: Any) -> None:
         st.markdown("The same catalogue was imported before, so nothing was done.")
     else:
         st.markdown(
-            f":green[:material/check_circle:] {plain(outcome.catalogue.name)}: {outcome.added:,} tools added, "
-            f"{outcome.changed:,} changed, {outcome.removed:,} removed in {duration(outcome.seconds)}."
+            f":green[:material/check_circle:] {plain(outcome.catalogue.name)}: {counted(outcome.added, 'tool')} added, "
+            f"{outcome.changed:,} changed, {outcome.removed:,} removed."
         )
     for text in outcome.warnings:
         st.caption(plain(text))

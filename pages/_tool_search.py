@@ -21,6 +21,8 @@ _STAGES = (
     ("expand", "Expand", "Tools that those found need, feed or are used with, and links of the knowledge graph."),
     ("rerank", "Rerank", "A sum of visible parts: text, fit with the data, links, past success."),
 )
+_LINES = 62
+"""Height of a row in pixels; a table breaks long texts into lines only in rows of more than four line heights."""
 _METHODS = {"hybrid": "words and vectors", "lexical": "words only"}
 
 
@@ -68,7 +70,7 @@ def _answer(found: Any) -> None:
     counts = ", ".join(f"{stage} {text}" for stage, text in _counts(found.stages).items())
     st.caption(f"{counts.capitalize()}; {_time(seconds)} in all. How and why is told below the table.")
     for note in found.notes:
-        st.caption(plain(note))
+        st.caption(plain(note.replace("`", "'")))
     if found.tools:
         _best(found.tools)
     else:
@@ -85,25 +87,30 @@ def _best(tools: list[Any]) -> None:
         {
             "Rank": rank,
             "Tool": tool.name,
+            "What it does": shortened(tool.description or tool.title, 200),
+            "Why": tool.why.replace("`", ""),
+            "Score": round(float(tool.score), 3),
             "Catalogue": "built in" if tool.catalogue == "biodesk" else tool.catalogue,
             "Runnable": "yes" if tool.runnable else "not here",
-            "Score": round(float(tool.score), 3),
-            "Why": tool.why.replace("`", ""),
-            "What it does": shortened(tool.description or tool.title, 200),
         }
         for rank, tool in enumerate(tools, 1)
     ]
     st.dataframe(
         pd.DataFrame(rows),
         hide_index=True,
-        height="content" if len(rows) <= 15 else 560,
+        height="content" if len(rows) <= 6 else 440,
+        row_height=_LINES,
         key="tools_found",
         column_config={
-            "Rank": st.column_config.NumberColumn(width=50),
+            "Rank": st.column_config.NumberColumn(width=45),
+            "Tool": st.column_config.TextColumn(width=140),
+            "What it does": st.column_config.TextColumn(width=270),
+            "Why": st.column_config.TextColumn(width=215),
             "Score": st.column_config.NumberColumn(
-                format="%.3f", width=70, help="0 to 1, comparable within this search only"
+                format="%.3f", width=60, help="0 to 1, comparable within this search only"
             ),
-            "Why": st.column_config.TextColumn(width="large"),
+            "Catalogue": st.column_config.TextColumn(width=80),
+            "Runnable": st.column_config.TextColumn(width=72),
         },
         alt="Tools found, best first",
     )

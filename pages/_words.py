@@ -128,6 +128,6 @@ def setting(value: object) -> str:
     return number(value) or "not set"
 
 
-def counted(count: int, noun: str) -> str:
-    """Return `3 steps` or `1 step`."""
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")
+def counted(count: int, noun: str, many: str = "") -> str:
+    """Return `3 steps` or `1 step`; `many` is the plural of a noun that does not just take an s."""
+    return f"{count:,} {noun if count == 1 else many or f'{noun}s'}"

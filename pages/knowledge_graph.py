@@ -1,4 +1,4 @@
-"""Knowledge Graph: look up an entity, walk from it, see who states what, check a text, import."""
+"""Knowledge Graph: look up an entity, walk from it, see who states what, check a text, enrich, import."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pages._engine import run_page
+from pages._enrichment import draw_enrichment
 from pages._entity import draw_explorer
+from pages._focus import settle_focus
 from pages._frame import inside_frame
 from pages._graph_files import draw_import, draw_statistics
 from pages._paths import draw_paths
@@ -26,15 +28,18 @@ def draw(engine: Engine) -> None:
         "Explore": draw_explorer,
         "Paths": draw_paths,
         "Check a text": draw_text_check,
+        "Enrichment": draw_enrichment,
         "Import": draw_import,
         "Statistics": draw_statistics,
     }
-    for tab, draw_tab in zip(st.tabs(list(names), key="graph_tabs", on_change="rerun"), names.values(), strict=True):
+    tabs = st.tabs(list(names), key="graph_tabs", on_change="rerun", bind="query-params")
+    for tab, draw_tab in zip(tabs, names.values(), strict=True):
         if tab.open:
             with tab:
                 draw_tab(engine)
 
 
 if inside_frame():
+    settle_focus()
     st.title("Knowledge Graph", help="What is known of genes, drugs, diseases, pathways and cells, and who states it.")
     run_page(draw)

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 def draw(engine: Engine) -> None:
     """Draw the tabs."""
     names = {"Find": draw_search, "Catalogues": draw_catalogues}
-    for tab, draw_tab in zip(st.tabs(list(names), key="tools_tabs", on_change="rerun"), names.values(), strict=True):
+    tabs = st.tabs(list(names), key="tools_tabs", on_change="rerun", bind="query-params")
+    for tab, draw_tab in zip(tabs, names.values(), strict=True):
         if tab.open:
             with tab:
                 draw_tab(engine)

@@ -112,3 +112,115 @@ def test_why_an_episode_was_recalled_is_on_the_screen(open_page, know_address):
     for signal in ("Words", "Tools", "Fields", "Entities", "Meaning"):
         expect(page.locator(".st-key-signals_ep1").get_by_text(signal)).to_be_visible()
     expect(card.get_by_text("5KIR")).to_have_count(2)  # the task and the reason name it
+
+
+@pytest.mark.parametrize("path", ["", "plan_run", "memory", "knowledge_graph", "tools", "provenance"])
+def test_no_page_asks_anything_of_another_host(open_page, know_address, path):
+    page = open_page("about:blank")
+    outside = []
+    ours = (know_address, know_address.replace("http", "ws", 1), "data:", "blob:", "about:")
+    page.on("request", lambda request: outside.append(request.url) if not request.url.startswith(ours) else None)
+    page.goto(f"{know_address}/{path}")
+    expect(page.get_by_text("Built-in planner, no model")).to_be_visible()
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+    icon = page.locator("link[rel='shortcut icon'], link[rel='icon']").first
+    expect(icon).to_have_attribute("href", re.compile(r"media/.*\.png|data:image/png"))
+    assert outside == []
+
+
+def test_where_one_is_survives_tabs_refresh_other_pages_and_back(open_page, know_address):
+    page = open_page(f"{know_address}/knowledge_graph")
+    ready(page, "Knowledge Graph")
+    page.get_by_role("button", name="TP53", exact=True).click()
+    expect(page.get_by_role("heading", name="TP53", exact=True)).to_be_visible()
+    page.get_by_text("2 steps", exact=True).click()
+    drugs = page.get_by_role("button", name=re.compile(r"\bdrug \d"))
+    drugs.click()
+    expect(drugs).to_have_attribute("aria-pressed", "true")
+    page.get_by_role("tab", name="Statistics").click()
+    expect(page).to_have_url(re.compile("graph_tabs=Statistics"))
+    ready(page, "Knowledge Graph")
+    page.reload()
+    expect(page.get_by_role("tab", name="Statistics")).to_have_attribute("aria-selected", "true")
+    ready(page, "Knowledge Graph")
+    page.get_by_role("tab", name="Explore").click()
+    expect(page.get_by_role("heading", name="TP53", exact=True)).to_be_visible()
+    ready(page, "Knowledge Graph")
+    page.get_by_text("2 steps", exact=True).click()  # a refresh is a new session: filters are chosen anew
+    drugs.click()
+    expect(drugs).to_have_attribute("aria-pressed", "true")
+    page.get_by_role("link", name="Tools").click()
+    ready(page, "Tools")
+    page.get_by_role("link", name="Knowledge Graph").click()
+    expect(page.get_by_role("heading", name="TP53", exact=True)).to_be_visible()
+    expect(drugs).to_have_attribute("aria-pressed", "true")
+    ready(page, "Knowledge Graph")
+    page.get_by_label("Find an entity").fill("EGFR")
+    page.keyboard.press("Enter")
+    page.locator(".st-key-entity_hits").get_by_role("button", name="EGFR", exact=True).click()
+    expect(page.get_by_role("heading", name="EGFR", exact=True)).to_be_visible()
+    expect(page.get_by_label("Find an entity")).to_have_value("")
+    expect(page.locator(".st-key-entity_hits")).to_have_count(0)
+    ready(page, "Knowledge Graph")
+    page.go_back()
+    expect(page.get_by_role("heading", name="TP53", exact=True)).to_be_visible()
+    expect(page.locator(".st-key-entity_trail_bar")).to_have_count(0)
+    expect(drugs).to_have_attribute("aria-pressed", "true")
+
+
+def test_back_from_an_entity_is_the_start(open_page, know_address):
+    page = open_page(f"{know_address}/knowledge_graph")
+    ready(page, "Knowledge Graph")
+    page.get_by_role("button", name="imatinib", exact=True).click()
+    expect(page.get_by_role("heading", name="imatinib", exact=True)).to_be_visible()
+    ready(page, "Knowledge Graph")
+    page.go_back()
+    expect(page.get_by_role("button", name="imatinib", exact=True)).to_be_visible()
+    expect(page.get_by_role("heading", name="imatinib", exact=True)).to_have_count(0)
+
+
+def test_a_pasted_list_is_enriched_and_a_term_opened(open_page, know_address):
+    page = open_page(f"{know_address}/knowledge_graph?graph_tabs=Enrichment")
+    ready(page, "Knowledge Graph")
+    page.get_by_label("Genes", exact=True).fill("BRCA1 BRCA2 PALB2 RAD51 NOTAGENE1")
+    page.get_by_role("button", name="Find enriched terms").click()
+    expect(page.get_by_text("at an FDR of 0.05 or less")).to_contain_text("4 of 5 genes found")
+    expect(page.get_by_text("Not in the graph under these names (1): NOTAGENE1")).to_be_visible()
+    table = page.locator(".st-key-enriched").get_by_test_id("stDataFrame")
+    name = table.get_by_test_id("glide-cell-1-0").text_content()
+    # As above: a click into the moment in which the grid takes its size is given again.
+    for patience in (10_000, SLOW):
+        table.click(position={"x": 16, "y": 50})
+        try:
+            expect(page.get_by_role("heading", name=name, exact=True)).to_be_visible(timeout=patience)
+            break
+        except AssertionError:
+            if patience == SLOW:
+                raise
+    expect(page.get_by_role("tab", name="Explore")).to_have_attribute("aria-selected", "true")
+
+
+def test_an_import_outlives_a_touched_field_and_its_outcome_is_found(open_page, know_address):
+    entries = "\n".join(
+        json.dumps({"name": f"made_up_{number}", "description": f"Counts things of kind {number} in tables"})
+        for number in range(300)
+    )
+    page = open_page(f"{know_address}/tools?tools_tabs=Catalogues")
+    ready(page, "Tools")
+    page.get_by_label("Kind").click()
+    page.get_by_role("option", name=re.compile("^Any other")).click()
+    ready(page, "Tools")
+    page.locator("input[type=file]").set_input_files(
+        [{"name": "many.jsonl", "mimeType": "application/json", "buffer": entries.encode()}]
+    )
+    page.get_by_role("button", name="Import", exact=True).click()
+    page.get_by_label("Name", exact=True).fill("touched")
+    page.get_by_role("tab", name="Find").click()
+    page.get_by_role("tab", name="Catalogues").click()
+    ended = page.locator(".st-key-import_ended")
+    expect(ended).to_contain_text("300 tools added")
+    page.reload()
+    expect(ended).to_contain_text("300 tools added")
+    ended.get_by_role("button", name="Dismiss").click()
+    expect(ended).to_have_count(0)
+    expect(page.get_by_text("300 tools, jsonl")).to_be_visible()

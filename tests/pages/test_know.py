@@ -72,7 +72,7 @@ def test_an_episode_is_pinned(at, workspace):
     page = at("memory")
     page.button(key="pin_ep1").click().run()
     assert opened(workspace).memory.episodic.episode("ep1").pinned
-    page.button(key="pin_ep1").click().run()
+    page.button(key="unpin_ep1").click().run()
     assert not opened(workspace).memory.episodic.episode("ep1").pinned
 
 
@@ -141,9 +141,10 @@ def test_every_tab_opens(at, page, tab):
 
 def test_a_fact_is_retracted_and_its_source_is_shown(at, workspace):
     page = at("memory", tab="Facts")
-    page.button(key="fact_retract").click().run()
+    fact = opened(workspace).memory.semantic.facts()[0]
+    page.button(key=f"fact_retract_{fact.id}").click().run()
     assert not page.exception
-    assert opened(workspace).memory.semantic.facts()[0].retracted
+    assert opened(workspace).memory.semantic.fact(fact.id).retracted
 
 
 def test_the_planner_preview_gives_the_planners_fields(at, workspace, monkeypatch):
@@ -255,8 +256,10 @@ def test_a_catalogue_is_imported_found_and_removed(at, workspace):
     page.selectbox(key="catalogue_kind").set_value("jsonl").run()
     page.file_uploader(key="catalogue_file").set_value(("mine.jsonl", line, "application/json")).run()
     page.button(key="catalogue_import").click().run()
+    opened(workspace).imports.wait(60)
+    page.run()
     assert not page.exception
-    assert "1 tools added" in shown(page)
+    assert "1 tool added" in shown(page)
     assert "1 tool, jsonl" in shown(page)
     found = opened(workspace).search_tools("simulate artificial doublets of nuclei").tools[0]
     assert (found.name, found.catalogue, found.runnable) == ("doubletmaker", "mine", False)
@@ -271,8 +274,12 @@ def test_a_file_that_is_no_catalogue_is_a_sentence(at, workspace):
     page.selectbox(key="catalogue_kind").set_value("galaxy").run()
     page.file_uploader(key="catalogue_file").set_value(("x.tsv", b"a\tb\n1\t2\n", "text/plain")).run()
     page.button(key="catalogue_import").click().run()
+    opened(workspace).imports.wait(60)
+    page.run()
     assert not page.exception
-    assert page.warning
+    assert "did not work" in shown(page)
+    assert "x.tsv" in page.warning[0].value
+    assert "uploads" not in page.warning[0].value  # the file is named as its user names it
     assert opened(workspace).catalogue.catalogues() == []
 
 
@@ -281,3 +288,74 @@ def test_every_kind_of_catalogue_is_offered():
     from pages._tool_catalogues import KINDS
 
     assert list(KINDS) == list(READERS)
+
+
+def test_an_isolated_entity_says_that_nothing_is_linked(at, workspace, tmp_path):
+    nodes = tmp_path / "alone.tsv"
+    nodes.write_text("id\ttype\tname\nmy:alone\tgene\tALONEGENE\n")
+    brought = opened(workspace).knowledge.import_files("tables", [nodes], name="alone")
+    try:
+        page = at("knowledge_graph", entity="my:alone")
+        assert not page.exception
+        text = shown(page)
+        assert "Nothing is linked to this entity." in text
+        assert "drawn" not in text
+    finally:
+        opened(workspace).knowledge.remove(brought.source.id)
+
+
+def test_the_types_around_an_entity_are_counted_without_itself(at, workspace):
+    from pages._entity import _around
+
+    knowledge = opened(workspace).knowledge
+    node = knowledge.node("EGFR")
+    around = _around(knowledge.neighbours(node.id, hops=1, limit=1))
+    linked = {other.id: other.type.value for other in knowledge.neighbours(node.id, hops=1, limit=5000).nodes}
+    del linked[node.id]
+    assert around == {kind: list(linked.values()).count(kind) for kind in set(linked.values())}
+
+
+def test_relations_without_a_direction_have_no_arrow():
+    from engine.domain.knowledge import Edge, EdgeType, GraphPath, Neighbourhood, Node, NodeType
+    from pages import _entity, _paths
+
+    nodes = [Node(id=name, type=NodeType.GENE, name=name) for name in "abcd"]
+    edges = [
+        Edge(source="a", type=EdgeType.REGULATES, target="b"),
+        Edge(source="c", type=EdgeType.INTERACTS_WITH, target="a"),
+        Edge(source="d", type=EdgeType.INHIBITS, target="a"),
+        Edge(source="a", type=EdgeType.INTERACTS_WITH, target="d"),
+    ]
+    steps = dict.fromkeys("abcd", 1)
+    found = Neighbourhood(seeds=["a"], nodes=nodes, hops=steps, degrees=steps, edges=edges, reached=4)
+    assert _entity._relations(found, "a") == {
+        "b": "regulates \u2192",
+        "c": "interacts with",
+        "d": "\u2190 inhibits, interacts with",
+    }
+    path = GraphPath(nodes=[nodes[2], nodes[0], nodes[1]], edges=[edges[1], edges[0]], score=1)
+    assert _paths._line(path) == "**c** interacts with **a** regulates \u2192 **b**"
+
+
+def test_a_refused_fact_keeps_what_was_typed_and_a_remembered_one_empties_the_form(at, workspace):
+    memory = opened(workspace).memory.semantic
+    before = len(memory.facts())
+    page = at("memory", tab="Facts")
+
+    def field(label):
+        return next(box for box in page.text_input if box.label == label)
+
+    def remember():
+        next(button for button in page.button if button.label == "Remember").click().run()
+
+    field("Subject").set_value("sample S9")
+    field("Object").set_value("sample S4")
+    remember()
+    assert page.warning or page.error
+    assert len(memory.facts()) == before
+    assert [field(label).value for label in ("Subject", "Object")] == ["sample S9", "sample S4"]
+    field("Predicate").set_value("is a duplicate of")
+    remember()
+    assert not page.exception
+    assert len(memory.facts()) == before + 1
+    assert [field(label).value for label in ("Subject", "Predicate", "Object")] == ["", "", ""]

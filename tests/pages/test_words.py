@@ -75,3 +75,8 @@ def test_settings_and_counts_read_as_words():
     assert setting([]) == "none"
     assert counted(1, "step") == "1 step"
     assert counted(1200, "step") == "1,200 steps"
+
+
+def test_a_plural_of_its_own_is_used():
+    assert [counted(n, "entity", "entities") for n in (0, 1, 2)] == ["0 entities", "1 entity", "2 entities"]
+    assert counted(1200, "analysis", "analyses") == "1,200 analyses"
