@@ -1,6 +1,6 @@
 """The app's frame: navigation and what stands at the foot of the sidebar.
 
-It runs before every page, so it imports nothing but Streamlit; the engine is opened by the page, after its
+It runs before every page, so it imports nothing heavy but Streamlit; the engine is opened by the page, after its
 title is on the screen.
 """
 

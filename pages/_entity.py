@@ -31,8 +31,8 @@ def draw_explorer(engine: Engine) -> None:
         return
     try:
         node = engine.knowledge.node(asked)
-    except NotFoundError:
-        _missing(engine, asked)
+    except NotFoundError as err:
+        _missing(engine, asked, several="choices" in err.details)
         return
     shown_entity(node.id)
     _entity(engine, node)
@@ -66,11 +66,11 @@ def _hits(hits: list[Any], key: str) -> None:
             )
 
 
-def _missing(engine: Engine, asked: str) -> None:
+def _missing(engine: Engine, asked: str, *, several: bool) -> None:
     near = engine.knowledge.search(asked, top=5)
     show_message(
-        f"There is no entity {asked!r} in the knowledge graph.",
-        "Choose one with a similar name below, search for another name above, or import a source that has it."
+        f"{asked!r} can be several entities." if several else f"There is no entity {asked!r} in the knowledge graph.",
+        "Choose one below, search for another name above, or import a source that has it."
         if near
         else "Search for another name above, or import a source that has it.",
     )

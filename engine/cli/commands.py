@@ -292,7 +292,9 @@ def _imported_tool(options: argparse.Namespace, built_in: list[str]) -> int:
     """Show a tool of an imported catalogue."""
     import difflib
 
-    with _engine(options) as engine:
+    from engine.cli.know_output import open_with
+
+    with open_with(options) as engine:
         entries = {entry.name: entry for entry in engine.catalogue.entries()}
     if options.name in entries:
         entry = entries[options.name]

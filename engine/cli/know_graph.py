@@ -56,7 +56,7 @@ def _neighbors(graph: Any, options: argparse.Namespace) -> int:
 def _path(graph: Any, options: argparse.Namespace) -> int:
     a, b = graph.node(options.a), graph.node(options.b)
     if a.id == b.id:
-        message = f"{_quoted(options.a)} and {_quoted(options.b)} are the same entity, {a.name}."
+        message = f"{_short(options.a)} and {_short(options.b)} are the same entity, {a.name}."
         raise UserError(message, advice="Give two different ones; `biodesk kg neighbors` shows what is around one.")
     if options.shortest:
         one = graph.shortest_path(a.id, b.id, max_hops=options.max_hops)
@@ -103,9 +103,9 @@ def _standard_input() -> str:
     return text
 
 
-def _quoted(text: str) -> str:
-    """Return what was typed as a message quotes it: short."""
-    return repr(text if len(text) <= 60 else f"{text[:57]}...")
+def _short(text: str) -> str:
+    """Return what was typed as a message repeats it."""
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def _starter_wanted(options: argparse.Namespace) -> bool:
@@ -237,7 +237,7 @@ def _one_of(kinds: Any, name: str, what: str) -> Any:
         return kinds(name.strip().lower().replace(" ", "_").replace("-", "_"))
     except ValueError:
         known = ", ".join(kind.value for kind in kinds)
-        raise UserError(f"{_quoted(name)} is no {what}.", advice=f"It can be: {known}.") from None
+        raise UserError(f"{_short(name)!r} is no {what}.", advice=f"It can be: {known}.") from None
 
 
 _KG: dict[str, Callable[[Any, argparse.Namespace], int]] = {

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import signal
 import sys
 import traceback
@@ -179,12 +180,17 @@ def _interrupt(*_: Any) -> NoReturn:
     raise KeyboardInterrupt
 
 
+_ENDLESS = re.compile(r"(\S{100})\S{300,}")
+"""What was typed or read, in a message: no word, id or path that means something is as long."""
+
+
 def _report(err: EngineError, *, as_json: bool) -> int:
+    message, advice = (_ENDLESS.sub(r"\1...", text) for text in (err.message, err.advice))
     if as_json:
-        error = {"code": err.code, "message": err.message, "advice": err.advice, "details": err.details}
+        error = {"code": err.code, "message": message, "advice": advice, "details": err.details}
         print(json.dumps({"error": error}, ensure_ascii=False, default=str))
     else:
-        print(" ".join(part for part in (err.message, err.advice) if part), file=sys.stderr)
+        print(" ".join(part for part in (message, advice) if part), file=sys.stderr)
         for issue in err.details.get("issues", [])[1:]:
             print(f"- {issue['message']}", file=sys.stderr)
     return err.exit_code

@@ -79,22 +79,28 @@ def _direct(statement: Statement, subject: Node, object_: Node, view: GraphView)
             return Ruling(
                 "contradicted", why, edge_evidence(exact, view, subject, object_, "opposite"), subject, object_
             )
-        why = f"{sources(exact, view)} states it: {said}."
+        why = f"{_state(exact, view)} it: {said}."
         return Ruling("grounded", why, edge_evidence(exact, view, subject, object_, "edge"), subject, object_)
     if against:
         said = edge_words(against[0], subject, object_)
         if statement.negated:
-            why = f"The text denies it, and {sources(against, view)} states the opposite: {said}."
+            why = f"The text denies it, and {_state(against, view)} the opposite: {said}."
             return Ruling("grounded", why, edge_evidence(against, view, subject, object_, "edge"), subject, object_)
-        why = f"{sources(against, view)} states the opposite: {said}."
+        why = f"{_state(against, view)} the opposite: {said}."
         return Ruling("contradicted", why, edge_evidence(against, view, subject, object_, "opposite"), subject, object_)
     unsigned = _unsigned(statement, subject, object_, edges, view)
     if unsigned is not None and unsigned.label == "inferred":
         return unsigned
     if turned and not statement.negated:
-        why = f"{sources(turned, view)} states it the other way round: {edge_words(turned[0], subject, object_)}."
+        why = f"{_state(turned, view)} it the other way round: {edge_words(turned[0], subject, object_)}."
         return Ruling("contradicted", why, edge_evidence(turned, view, subject, object_, "opposite"), subject, object_)
     return unsigned or _loosely(statement, subject, object_, edges, view)
+
+
+def _state(edges: list[Edge], view: GraphView) -> str:
+    """Return who states edges, with the verb: `Hetionet states`, `Hetionet and DisGeNET state`."""
+    several = len({view.source_name(edge.origin) for edge in edges}) > 1
+    return f"{sources(edges, view)} {'state' if several else 'states'}"
 
 
 def _loosely(statement: Statement, subject: Node, object_: Node, edges: list[Edge], view: GraphView) -> Ruling | None:

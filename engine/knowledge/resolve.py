@@ -18,7 +18,7 @@ _Candidate = tuple[int, str, str]
 """(rank, name as it is written, id); a lower rank goes first."""
 
 
-def _rank(node_id: str) -> int:
+def rank_of(node_id: str) -> int:
     """Say how well an id stands for what it names: an Entrez gene 0, any other id 1, a mere symbol 2.
 
     A symbol of another organism than human is 3: `symbol:mouse:Brca1` must not be taken for BRCA1.
@@ -51,7 +51,7 @@ class Resolver:
             if node.id in hidden:
                 continue
             kind = _SAME.get(node.type, node.type)
-            rank = _rank(node.id)
+            rank = rank_of(node.id)
             self._identified(node.id.casefold(), rank, node.id)
             for xref in node.xrefs:
                 key = xref.casefold()

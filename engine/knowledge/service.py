@@ -34,19 +34,25 @@ from engine.domain.knowledge import (
     NodeType,
 )
 from engine.errors import NotFoundError
-from engine.knowledge import enrichment, fetch, paths, queries, search, starter
+from engine.knowledge import enrichment, entities, fetch, paths, queries, search, starter
 from engine.knowledge.catalogue_of_sources import SOURCES
 from engine.knowledge.csr import CsrGraph, open_graph
 from engine.knowledge.grounding import check_text
 from engine.knowledge.importers import read
+from engine.knowledge.importers.text import shown as quoted
 from engine.knowledge.learning import Taught, taught
 from engine.knowledge.linking import EntityLinker
+from engine.knowledge.refusals import ambiguous, no_source, refuse_twice, replaced
 from engine.knowledge.resolve import LateResolver, Resolver
 from engine.ports import CancelToken, ChatModel, Clock, GraphStore
 
 Progress = Callable[[int, int], None]
 
 _log = logging.getLogger(__name__)
+
+_GENES = (NodeType.GENE, NodeType.PROTEIN)
+_LONGEST_NAME = 2_000
+"""Characters of what a person types as an entity; more is a text that was put in its place."""
 
 _LEARNED = ("run", "facts")
 """Kinds of sources that name nothing new but tools and files."""
@@ -206,39 +212,49 @@ class KnowledgeBase:
 
     def search(self, text: str, *, types: Collection[NodeType] = (), top: int = 20) -> list[NodeHit]:
         """Return the nodes a text may mean, best first."""
-        return search.search(self.view(), text, types=types, top=top)
+        view = self.view()
+        hits = search.search(view, text, types=types, top=top)
+        if hits or not entities.identifier_keys(text[:_LONGEST_NAME]):
+            return hits
+        # An identifier may be written without its prefix or with a version, as no name is.
+        known = entities.identified(view, text, types=types)[:top]
+        return [_hit(view, named.number, text.strip()) for named in known]
 
     def node(self, text: str) -> Node:
-        """Return a node by id, or by a name that fits exactly.
+        """Return the one node that a text means: an id, an identifier elsewhere, a name or an alias in any spelling.
 
         Raises:
-            NotFoundError: when nothing fits; the advice names what is near.
+            NotFoundError: when nothing fits, the advice then names what is near, or when several nodes fit equally;
+                then `details["choices"]` has their ids.
         """
         view = self.view()
-        number = view.number(text)
+        number = view.number(text.strip())
         if number >= 0:
             return view.node(number)
-        exact = self._named(view, text)
-        if exact is not None:
-            return exact
-        hits = self.search(text, top=5)
-        wanted = text.strip().casefold()
-        for hit in hits:
-            if wanted in (hit.matched.casefold(), hit.node.name.casefold()):
-                return hit.node
-        near = ", ".join(f"{hit.node.name} ({hit.node.id})" for hit in hits[:3])
+        if len(text) > _LONGEST_NAME:
+            raise NotFoundError(
+                f"{quoted(text)} has {len(text):,} characters, so it is no entity of the knowledge graph.",
+                advice="`biodesk kg search TEXT` finds what is there.",
+            )
+        found = entities.fitting(view, [text]).get(text, [])
+        if len(found) == 1:
+            return view.node(found[0].number)
+        if found:
+            raise ambiguous(text, found)
+        rephrased = None if entities.is_identifier(text) else self._rephrased(text.strip())
+        if rephrased is not None:
+            return rephrased
+        near = ", ".join(f"{hit.node.name} ({hit.node.id})" for hit in self.search(text, top=3))
         advice = f"Near are: {near}." if near else "`biodesk kg search TEXT` finds what is there."
-        raise NotFoundError(f"There is no entity {text!r} in the knowledge graph.", advice=advice)
+        raise NotFoundError(f"There is no entity {quoted(text)} in the knowledge graph.", advice=advice)
 
-    @staticmethod
-    def _named(view: CsrGraph, text: str) -> Node | None:
-        """Return the one node of a name, in one pass: a command that looks up one entity needs no search index.
-
-        Several nodes of that name, or none, are left to the search, which weighs them.
-        """
-        wanted = text.strip().casefold()
-        found = [node.number for node in view.named_nodes() if node.name.casefold() == wanted]
-        return view.node(found[0]) if len(found) == 1 else None
+    def _rephrased(self, text: str) -> Node | None:
+        """Return the node that the whole text is recognised as, in the plural or rephrased, unless it may be others."""
+        mentions = self.linker().link(text)
+        if len(mentions) != 1 or (mentions[0].start, mentions[0].end) != (0, len(text)) or mentions[0].alternatives:
+            return None
+        number = self.view().number(mentions[0].node.id)
+        return self.view().node(number) if number >= 0 else None
 
     def neighbours(
         self,
@@ -287,22 +303,31 @@ class KnowledgeBase:
         """
         found = self.gene_ids(genes)
         if genes and not found:
-            some = ", ".join(genes[:5]) + (", ..." if len(genes) > 5 else "")
-            message = f"None of the {len(genes)} genes given is in the knowledge graph ({some})."
+            some = ", ".join(gene[:40] for gene in genes[:5]) + (", ..." if len(genes) > 5 else "")
+            none = "The gene given is not" if len(genes) == 1 else f"None of the {len(genes):,} genes given is"
+            message = f"{none} in the knowledge graph ({some})."
             raise NotFoundError(message, advice="Give symbols or ids of genes; `biodesk kg search TEXT` finds them.")
         against = self.gene_ids(background) if background is not None else None
         return enrichment.enrichment(self.view(), found, background=against, **options)
 
     def gene_ids(self, genes: Sequence[str]) -> list[str]:
         """Return the ids of the genes that are in the graph, by symbol, alias or id."""
-        resolve = self.resolver()
-        found = [resolve.gene(gene) for gene in genes]
-        return list(dict.fromkeys(node for node in found if node is not None))
+        found = self._genes(genes)
+        return list(dict.fromkeys(found[gene] for gene in genes if gene in found))
 
     def unknown_genes(self, genes: Sequence[str]) -> list[str]:
         """Return those genes, as they were given, that are not in the graph."""
+        found = self._genes(genes)
+        return [gene for gene in dict.fromkeys(genes) if gene not in found]
+
+    def _genes(self, genes: Sequence[str]) -> dict[str, str]:
+        """Return text -> id of the genes that are known; those written otherwise are looked for in one pass."""
         resolve = self.resolver()
-        return [gene for gene in dict.fromkeys(genes) if resolve.gene(gene) is None]
+        asked = list(dict.fromkeys(genes))
+        found = {gene: node for gene in asked if (node := resolve.gene(gene)) is not None}
+        left = [gene for gene in asked if gene not in found and len(gene) <= _LONGEST_NAME]
+        fits = entities.fitting(self.view(), left, types=_GENES) if left else {}
+        return found | {gene: nodes[0].id for gene, nodes in fits.items() if len(nodes) == 1}
 
     # ==== text ====
 
@@ -324,6 +349,7 @@ class KnowledgeBase:
         *,
         name: str | None = None,
         organism: str = "human",
+        even_so: bool = False,
         progress: Progress | None = None,
         cancel: CancelToken | None = None,
     ) -> GraphImport:
@@ -337,22 +363,26 @@ class KnowledgeBase:
             files: the files.
             name: what the source is called; after its files when None.
             organism: whose genes they are where the files do not say.
+            even_so: read them also when another source has one of them, of the same organism, already.
             progress: told how many nodes and edges were read so far.
             cancel: stops the import; nothing is stored then.
 
         Raises:
+            UserError: when a file is in the graph already under another name.
             DataError: for a file that is not what the format says; the message names the line.
         """
         self.view()  # the starter graph comes first
         resolve = LateResolver()
         source, batches, warnings = read.open_import(fmt, files, name=name, organism=organism, resolve=resolve)
+        if not even_so:
+            refuse_twice(source, self.store.sources())
         resolve.make = lambda: self._resolver_without(source.id)
         source = source.model_copy(update={"at": self.clock.now()})
         before = next((old for old in self.store.sources() if old.id == source.id), None)
         done = self.store.add(source, batches, progress=progress, cancel=cancel)
         self.outdate(names=True)
         if before is not None and not done.unchanged:
-            warnings = [_replaced(before, again=before.files == source.files), *warnings]
+            warnings = [replaced(before, again=before.files == source.files), *warnings]
         return done.model_copy(update={"warnings": [*done.warnings, *warnings]})
 
     def _resolver_without(self, source_id: str) -> Resolver:
@@ -376,10 +406,12 @@ class KnowledgeBase:
         """Download a public source and return its files (see `engine.knowledge.fetch.fetch`)."""
         return fetch.fetch(name, folder, **options)
 
-    def import_fetched(self, name: str, files: Sequence[Path], *, progress: Progress | None = None) -> GraphImport:
-        """Import what `fetch` brought."""
+    def import_fetched(
+        self, name: str, files: Sequence[Path], *, even_so: bool = False, progress: Progress | None = None
+    ) -> GraphImport:
+        """Import what `fetch` brought; `even_so` as in `import_files`."""
         source = SOURCES[name.strip().lower()]
-        return self.import_files(source.format, files, name=source.title, progress=progress)
+        return self.import_files(source.format, files, name=source.title, even_so=even_so, progress=progress)
 
     def learn(self, source: GraphSource, batches: Iterable[NodeRows | EdgeRows]) -> GraphImport:
         """Store what a run or a remembered fact states."""
@@ -394,8 +426,8 @@ class KnowledgeBase:
         """
         try:
             return taught(self._current(wait=True), source_id)
-        except NotFoundError as error:
-            raise NotFoundError(str(error), advice="`biodesk kg sources` lists those there are.") from None
+        except NotFoundError:
+            raise no_source(source_id) from None
 
     def remove(self, source_id: str) -> None:
         """Take back what a source stated.
@@ -403,17 +435,13 @@ class KnowledgeBase:
         Raises:
             NotFoundError: when there is no such source.
         """
-        names = any(source.id == source_id and source.kind not in _LEARNED for source in self.store.sources())
+        there = [source for source in self.store.sources() if source.id == source_id]
+        if not there:
+            raise no_source(source_id)
+        names = there[0].kind not in _LEARNED
         self.store.remove_source(source_id)
         self.outdate(names=names)
 
 
-def _replaced(before: GraphSource, *, again: bool) -> str:
-    """Say that a source was stored in place of what it had stated before; `again`: from the same files."""
-    held = f"{before.nodes:,} entities and {before.edges:,} relations"
-    if again:
-        return f"Other sources changed since these files were read, so they were read again. Before, they gave {held}."
-    return (
-        f"These files replaced what the source {before.id} had stated before ({held}). To keep both, import them "
-        "under another name."
-    )
+def _hit(view: CsrGraph, number: int, matched: str) -> NodeHit:
+    return NodeHit(node=view.node(number), score=1.0, matched=matched, degree=view.degree(number))

@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+import re
 import sys
 import tarfile
 from pathlib import Path
@@ -471,3 +472,80 @@ def test_what_is_not_installed_or_not_allowed_is_never_called() -> None:
     with pytest.raises(UserError, match="package 'biomni' is not installed"):
         call_entry(entry.model_copy(update={"call": "biomni.tool.genomics:align"}), {})
     assert call_entry(entry, {}, packages={"os"}) == str(Path.cwd())
+
+
+BWA = """name: bwa_mem
+description: Performs fastq alignment to a fasta reference using BWA
+keywords:
+  - mem
+  - bwa
+  - alignment
+  - map
+tools:
+  - bwa:
+      description: BWA is a software package
+      homepage: http://bio-bwa.sourceforge.net/
+input:
+  - meta:
+      type: map
+"""
+
+
+@pytest.mark.parametrize("at", [2, 3, 7, 8, 11, 12])
+@pytest.mark.parametrize(
+    "harm",
+    [
+        lambda line: "@@@ junk",
+        lambda line: "junk",
+        lambda line: 'x: "abc',
+        lambda line: f"\t{line}",
+        lambda line: f"{line}\0",
+    ],
+)
+def test_the_line_of_a_description_that_is_no_yaml_is_the_one_at_fault(tmp_path: Path, at: int, harm) -> None:
+    lines = BWA.split("\n")
+    lines[at - 1] = harm(lines[at - 1])
+    assert f"line {at} " in refused("nf-core", write(tmp_path / "meta.yml", "\n".join(lines))).message
+
+
+@pytest.mark.parametrize("at", [3, 8, 12])
+def test_a_megabyte_after_a_key_is_no_yaml_of_that_line(tmp_path: Path, at: int) -> None:
+    lines = BWA.split("\n")
+    lines[at - 1] += "A" * 1_000_000
+    error = refused("nf-core", write(tmp_path / "meta.yml", "\n".join(lines)))
+    assert f"line {at} " in error.message
+    assert len(error.message) < 500
+
+
+def test_a_compressed_description_is_read(tmp_path: Path) -> None:
+    path = write(tmp_path / "meta.yml.gz", gzip.compress(BWA.encode()))
+    assert [entry.name for entry in read("nf-core", path)] == ["bwa_mem"]
+
+
+@pytest.mark.parametrize("kind", ["galaxy", "jsonl", "biomni", "tooluniverse"])
+def test_a_zero_byte_anywhere_names_its_line(tmp_path: Path, kind: str) -> None:
+    text = "Suite ID\tTool IDs\n" + "s\tt\n" * 2_000 + "s\tt\0\n"
+    assert "line 2002 " in refused(kind, write(tmp_path / "x.txt", text)).message.replace(",", "")
+
+
+def test_a_compressed_catalogue_cut_short_says_where(tmp_path: Path) -> None:
+    import random
+
+    rows = [json.dumps({"name": f"t{n}", "description": f"{random.Random(n).getrandbits(64):x}"}) for n in range(5_000)]
+    data = gzip.compress("\n".join(rows).encode())
+    error = refused("jsonl", write(tmp_path / "x.jsonl.gz", data[: len(data) // 2]))
+    found = re.search(r"after line ([\d,]+)", error.message)
+    assert found is not None
+    assert 2_000 < int(found[1].replace(",", "")) < 3_000
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("jsonl", json.dumps({"name": ["x" * 300_000], "description": "d"})),
+        ("biomni", json.dumps({"x" * 300_000: 3})),
+        ("biomni", json.dumps({"x" * 300_000: [3]})),
+    ],
+)
+def test_long_values_are_not_repeated(tmp_path: Path, kind: str, text: str) -> None:
+    assert len(refused(kind, write(tmp_path / "x.json", text)).message) < 500

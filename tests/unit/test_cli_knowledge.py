@@ -205,7 +205,7 @@ def test_genes_are_enriched_and_what_is_unknown_is_said(folder, call, document):
     assert "NOTAGENE" in err
     code, out, err = call("kg", "enrich", "NOTAGENE")
     assert code == 2
-    assert "None of the 1 genes given is in the knowledge graph (NOTAGENE)" in err
+    assert "The gene given is not in the knowledge graph (NOTAGENE)" in err
     (folder / "background.txt").write_text("TP53, EGFR\nBRCA1;KRAS\tBRAF\nNOTONE\n")
     found = document("kg", "enrich", "TP53", "--background", folder / "background.txt")
     assert {hit["background_size"] for hit in found} <= {5}

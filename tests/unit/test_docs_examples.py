@@ -144,6 +144,21 @@ def test_reference_lists_every_option_of_a_command(command):
     assert options - everywhere == set(re.findall(r"--[a-z]+", row.group(0))) - everywhere
 
 
+@pytest.mark.parametrize("command", ["memory", "kg", "tools"])
+def test_reference_lists_every_action_of_a_command_with_its_options(command):
+    text = (DOCS / "reference.md").read_text(encoding="utf-8")
+    rows = "\n".join(re.findall(rf"^\| `{command} .*$", text, re.MULTILINE))
+    spans = [span.removeprefix(f"{command} ") for span in re.findall(r"`([^`]+)`", rows)]
+    parsers = next(action for action in build_parser()._actions if action.dest == "command").choices
+    actions = next(action for action in parsers[command]._actions if isinstance(action.choices, dict)).choices
+    for name, parser in actions.items():
+        options = {option for action in parser._actions for option in action.option_strings if option.startswith("--")}
+        options -= {"--workspace", "--user", "--model", "--json", "--quiet", "--help"}
+        documented = [span for span in spans if span.split()[0] == name]
+        assert documented, f"{command} {name}"
+        assert options == set(re.findall(r"--[a-z-]+", " ".join(documented))), f"{command} {name}"
+
+
 def test_reference_lists_every_setting_with_its_default():
     text = (DOCS / "reference.md").read_text(encoding="utf-8")
     assert documented_codes("Settings") == set(Settings.model_fields)

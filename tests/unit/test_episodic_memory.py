@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from engine.adapters.fakes import FrozenClock
 from engine.domain.memory import Episode, RecalledEpisode
 from engine.errors import ModelUnavailable, NotFoundError, UserError
 from engine.memory import context
@@ -384,3 +385,107 @@ def test_a_passing_fault_of_the_vectors_is_tried_again() -> None:
     again = memory.recall("songbird offspring and illumination")
     assert not again.notes
     assert again.episodes[0].signals.semantic > 0
+
+
+@pytest.mark.parametrize("part", ["texts", "query", "query alone"])
+def test_whatever_an_embedder_raises_recall_goes_on_without_it(part: str) -> None:
+    faults = [RuntimeError("CUDA error: out of memory\non device 0")]
+
+    def embed(texts: Sequence[str]) -> np.ndarray:
+        if faults and (part == "texts") == (len(texts) > 1):
+            raise faults.pop()
+        return meaning(texts)
+
+    def embed_query(text: str) -> np.ndarray:
+        return embed([text])[0]
+
+    remembered = EpisodicMemory(MemoryEpisodes(), embed=embed, embed_query=embed_query if "alone" in part else None)
+    remembered.add_many(EPISODES)
+    found = remembered.recall("lupus pbmc doublets")
+    assert found.episodes[0].episode.id == "pbmc"
+    assert "failed (RuntimeError: CUDA error: out of memory on device 0)" in found.notes[0]
+    again = remembered.recall("songbird offspring under lamps at night")
+    assert again.notes == []
+    assert again.episodes[0].episode.id == "tit"
+
+
+def test_warming_up_outlives_an_embedder_that_fails() -> None:
+    def broken(texts: Sequence[str]) -> np.ndarray:
+        raise RuntimeError("no device")
+
+    memory(embed=broken).warm()
+
+
+def test_listing_goes_by_the_moment_whatever_its_time_zone_and_puts_pinned_ones_first() -> None:
+    times = {
+        "early": "2026-01-02T00:30:00+02:00",  # 22:30 of the day before in UTC
+        "late": "2026-01-01T23:45:00Z",
+        "odd": "some day",
+        "naive": "2026-01-01T23:00:00",
+        "old": "2020-01-01T00:00:00Z",
+    }
+    remembered = memory(episodes=[episode(name, name, at=at) for name, at in times.items()])
+    assert [e.id for e in remembered.episodes()] == ["late", "naive", "early", "old", "odd"]
+    remembered.pin("old")
+    listed = [e.id for e in remembered.episodes()]
+    assert listed == ["old", "late", "naive", "early", "odd"]
+    pages = [remembered.episodes(limit=2, offset=start) for start in (0, 2, 4, 6, -3)]
+    assert [[e.id for e in page] for page in pages] == [listed[:2], listed[2:4], listed[4:], [], listed[:2]]
+    assert remembered.count() == 5
+
+
+def test_a_change_says_when_it_was_made() -> None:
+    clock = FrozenClock()
+    remembered = EpisodicMemory(MemoryEpisodes(), clock=clock)
+    remembered.add(episode("e1", "lupus"))
+    assert remembered.episode("e1").updated == ""
+    clock.advance(60)
+    assert remembered.pin("e1").updated == clock.now()
+    clock.advance(60)
+    assert remembered.pin("e1").updated != clock.now()  # nothing changed
+    assert remembered.edit("e1", lessons="Look twice.").updated == clock.now()
+
+
+def test_the_order_of_what_is_recalled_is_explained_where_the_relevance_alone_does_not() -> None:
+    task = "lupus pbmc doublets"
+    old = episode("old", f"{task} clinic", at="1990-01-01T00:00:00Z", domains=["immunology"])
+    new = episode("new", f"{task} and more of the other things", at="2026-06-01T00:00:00Z")
+    pinned = episode("pinned", f"{task} in a wholly different setting of many words", pinned=True)
+    remembered = memory(episodes=[old, new, pinned, *EPISODES[3:]])
+    seen = []
+    for query in (task, "lupus", "lupus pbmc doublets clinic", "5KIR"):
+        found = remembered.recall(query, at="2026-06-02T00:00:00Z", min_relevance=0.1, explain=True)
+        orders = [item.order for item in found.episodes]
+        scores = [item.score for item in found.episodes]
+        assert orders == sorted(orders, reverse=True)
+        told = [f"Placed by {item.order:.4f}: relevance {item.score:.4f}" in item.why for item in found.episodes]
+        assert all(told) if scores != sorted(scores, reverse=True) else not any(told)
+        seen += told
+        for item in found.episodes:
+            assert -0.0201 <= item.order - item.score - (0.05 if item.episode.pinned else 0) <= 1e-4
+            assert ("for its pin" in item.why) <= item.episode.pinned
+    assert any(seen)
+    assert not all(seen)
+
+
+def test_the_context_lists_only_the_episodes_it_tells_of() -> None:
+    remembered = memory()
+    none = remembered.build_episodic_context("lupus pbmc doublets and clusters", token_budget=5)
+    assert (none.text, none.told) == ("", [])
+    assert len(none.recall.episodes) >= 2
+    assert any("budget of 5 tokens has room for 0 of the" in note for note in none.recall.notes)
+    recalled = [item.episode.id for item in none.recall.episodes]
+    for budget in (*range(1, 200, 7), 1000):
+        given = remembered.build_episodic_context("lupus pbmc doublets and clusters", token_budget=budget)
+        assert given.told == recalled[: len(given.told)]
+        assert given.told == [name for name in recalled if f"[{name}, relevance " in given.text]
+        assert bool(given.recall.notes) == (given.told != recalled)
+    assert remembered.build_episodic_context("lupus pbmc doublets and clusters").told == recalled
+
+
+def test_an_id_that_is_a_whole_text_is_shortened_in_the_message() -> None:
+    for action in (memory().episode, memory().forget, memory().pin):
+        with pytest.raises(NotFoundError) as refused:
+            action("x" * 300_000)
+        assert len(refused.value.message) < 200
+        assert "300,000 signs" in refused.value.message

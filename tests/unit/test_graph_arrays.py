@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engine.domain.knowledge import SYMMETRIC, EdgeRows, EdgeType, GraphSource, NodeRows, NodeType
-from engine.errors import NotFoundError
+from engine.errors import NotFoundError, UserError
 from engine.knowledge import arrays, csr, kernels
 from engine.knowledge.csr import CsrGraph, open_graph
 from storage.memory_graph import MemoryGraphStore
@@ -328,3 +328,50 @@ def test_an_identifier_stands_for_a_name_only_until_a_source_gives_one(tmp_path:
         node = open_graph(store, tmp_path).node(0)
         assert node.name == ("GO:0006915" if source == "annotations" else "apoptotic process")
     assert node.aliases == ["apoptosis"]
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize(
+    "seeds",
+    [
+        np.array([2**32 + 1]),
+        np.array([0, 2**40], dtype=np.uint64),
+        np.array([-(2**32)]),
+        np.array([2**31], dtype=np.uint32),
+        np.array([-1], dtype=np.int8),
+        [2**32],
+        [2**70],
+        [np.int64(2**32)],
+    ],
+    ids=str,
+)
+def test_a_number_too_large_is_no_other_node(
+    store: MemoryGraphStore, seeds: Any, compiled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if compiled:
+        assert kernels.load()
+    else:
+        monkeypatch.setattr(kernels, "_loaded", None)
+    graph = CsrGraph(csr.build(store.columns()), 1)
+    wrong = next(int(seed) for seed in seeds if not 0 <= int(seed) < 8)
+    with pytest.raises(NotFoundError, match=f"none with the number {wrong}"):
+        graph.reach(seeds)
+    for kind in (np.int8, np.uint16, np.int32, np.uint32, np.int64, np.uint64):
+        assert graph.reach(np.array([0, 3], dtype=kind), 1).tolist() == [0, 1, 2, 3]
+    assert graph.reach(np.array([]), 1).tolist() == graph.reach([], 1).tolist() == []
+    with pytest.raises(TypeError):
+        graph.reach(np.array([1.5]))
+
+
+def test_what_is_no_type_of_edge_is_said(store: MemoryGraphStore) -> None:
+    graph = CsrGraph(csr.build(store.columns()), 1)
+    for ask in (
+        lambda kinds: graph.reach([0], 1, kinds),
+        lambda kinds: graph.shortest(0, 3, kinds),
+        lambda kinds: graph.adjacent(0, kinds),
+        lambda kinds: graph.adjacent_many(np.array([0]), kinds),
+    ):
+        with pytest.raises(UserError, match="'loves' is not a type of edge") as caught:
+            ask(["binds", "loves"])
+        assert "binds" in caught.value.advice
+    assert graph.reach([0], 1, ["binds"]).tolist() == [0, 1]  # type: ignore[list-item]

@@ -164,7 +164,7 @@ def test_text_that_is_not_utf8_names_the_line(format: str, tmp_path: Path) -> No
         ("associations", "# nothing\n", r"no association"),
         ("gmt", "S1\tna\tEGFR\nS2\tna\n", r"line 2: 2 fields; a name, a description and at least one gene"),
         ("gmt", "S1\tna\tEGFR\n\tna\tEGFR\n", r"line 2: 3 fields"),
-        ("gmt", "just text\n", r"line 1: 1 fields"),
+        ("gmt", "just text\n", r"line 1: 1 field;"),
         ("gene_table", "gene_length\tstart\n1\t2\n", r"line 1: there is no column 'symbol'"),
         ("gene_table", "symbol\tentrez_id\nEGFR\t1956\nTP53\tseven\n", r"line 3: the Entrez gene id is 'seven'"),
         ("gene_table", "symbol\tentrez_id\nEGFR\t1956\tx\n", r"line 2: 3 fields where the header has 2"),
@@ -172,7 +172,7 @@ def test_text_that_is_not_utf8_names_the_line(format: str, tmp_path: Path) -> No
         ("gene_table", "gene\tx\nENSG00000146648\t1\n", r"the column 'gene' holds Ensembl ids"),
         ("ligand_receptor", "ligand\tother\nEGF\tEGFR\n", r"no column 'receptor_gene_symbol'"),
         ("ligand_receptor", "ligand\treceptor\nEGF\tEGFR\nEGF\t\n", r"line 3: the receptor is missing"),
-        ("ligand_receptor", "ligand,receptor\nEGF,EGFR\nEGF\n", r"line 3: 1 fields where the header has 2"),
+        ("ligand_receptor", "ligand,receptor\nEGF,EGFR\nEGF\n", r"line 3: 1 field where the header has 2"),
         ("tables", "a\tb\n1\t2\n", r"line 1: the columns are a, b; `id, type, name` \(nodes\)"),
         ("tables", GOOD["tables"] + "b\tgene\n", r"line 3: 2 fields where the header has 3"),
         ("tables", GOOD["tables"] + "\tgene\tX\n", r"line 3: the id is missing"),
@@ -289,3 +289,69 @@ def test_no_damage_is_ever_a_traceback(format: str, data: st.DataObject, tmp_pat
     for choice in (format, "auto"):
         with contextlib.suppress(EngineError):
             read(choice, path)
+
+
+@pytest.mark.parametrize("format", sorted(set(FORMATS) - {"graphml"}))
+def test_a_zero_byte_names_its_line(format: str, tmp_path: Path) -> None:
+    lines = GOOD[format].encode().splitlines(keepends=True)
+    path = tmp_path / "zero.txt"
+    path.write_bytes(b"".join(lines) + b"abc\0def\n")
+    assert f"line {len(lines) + 1} has a zero byte" in failure(format, path).message
+
+
+@pytest.mark.parametrize("place", ["header", "field", "line"])
+@pytest.mark.parametrize("format", sorted(set(FORMATS) - {"graphml", "node_link"}))
+def test_a_megabyte_in_a_line_is_refused_and_not_repeated(format: str, place: str, tmp_path: Path) -> None:
+    lines = GOOD[format].splitlines()
+    at = 0 if place == "header" else len(lines) - 1
+    endless = "A" * 1_000_000
+    if place == "field":
+        lines[at] = re.sub(r"\bEGFR\b|\bGene::2\b|\bA1BG\b|\bTP53\b|apoptosis|GO:0008150", endless, lines[at], count=1)
+    else:
+        lines[at] += endless
+    assert len("\n".join(lines)) > 1_000_000
+    path = tmp_path / "endless.txt"
+    path.write_text("\n".join(lines) + "\n")
+    error = failure(format, path)
+    assert re.search(rf"line {at + 1}\b", error.message), error.message
+
+
+@pytest.mark.parametrize(
+    ("format", "text"),
+    [
+        ("node_link", '{"nodes": [{"id": "%s", "type": "gene"}], "links": []}'),
+        ("node_link", '{"nodes": [{"id": "a", "name": "%s", "type": "gene"}], "links": []}'),
+        ("graphml", GRAPHML.replace('id="a"', 'id="%s"')),
+    ],
+)
+def test_an_endless_name_becomes_no_entity(format: str, text: str, tmp_path: Path) -> None:
+    path = tmp_path / "endless.txt"
+    path.write_text(text % ("é" * 100_000))
+    assert "100,000 characters, where at most" in failure(format, path).message
+
+
+def test_long_gene_sets_and_names_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "sets.gmt"
+    path.write_text("S1\tna\t" + "\t".join(f"GENE{n}" for n in range(40_000)) + "\n")
+    assert read("gmt", path) == 80_001
+    path = tmp_path / "nodes.tsv"
+    path.write_text(f"id\ttype\tname\na\tdrug\t{'methyl' * 700}\n")
+    assert read("tables", path) == 1
+
+
+def test_a_gzip_file_cut_short_in_its_first_block_names_the_line(tmp_path: Path) -> None:
+    import random
+
+    rows = [f"Gene::{n}\tG{random.Random(n).getrandbits(64):x}\tGene" for n in range(20_000)]
+    data = gzip.compress("\n".join(["id\tname\tkind", *rows]).encode())
+    path = tmp_path / "nodes.tsv.gz"
+    path.write_bytes(data[: len(data) // 2])
+    line = re.search(r"after line ([\d,]+)", failure("hetionet", path).message)
+    assert line is not None
+    assert 9_000 < int(line[1].replace(",", "")) < 11_000
+
+
+def test_an_association_file_given_as_gaf_is_pointed_to_its_format(tmp_path: Path) -> None:
+    path = tmp_path / "small_association"
+    path.write_text(GOOD["associations"])
+    assert "`associations`" in failure("gaf", path).advice

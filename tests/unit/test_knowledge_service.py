@@ -282,3 +282,108 @@ def test_an_import_that_replaces_another_says_so(base: KnowledgeBase, tmp_path: 
     again = base.import_files("tables", [nodes], name="mine")
     assert any("replaced" in text and "another name" in text for text in again.warnings)
     assert base.node("genebbb").id == "bbb"
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> KnowledgeBase:
+    """A graph of nothing yet, on the disk."""
+    store = DuckGraphStore(Database(tmp_path / "b.duckdb"))
+    return KnowledgeBase(store, tmp_path / "graph", FrozenClock(), starter_wanted=False)
+
+
+def written(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_edges_arrive_when_their_nodes_have_come(empty: KnowledgeBase, tmp_path: Path) -> None:
+    nodes = written(tmp_path / "nodes.tsv", "id\ttype\tname\naaa\tgene\tGENEAAA\nbbb\tdrug\tdrugbbb\n")
+    edges = written(tmp_path / "edges.tsv", "source\ttype\ttarget\nbbb\ttargets\taaa\n")
+    assert "1 edge is left out" in empty.import_files("tables", [edges]).warnings[0]
+    assert empty.import_files("tables", [edges]).unchanged
+    empty.import_files("tables", [nodes])
+    again = empty.import_files("tables", [edges])
+    assert (again.unchanged, again.edges_added) == (False, 1)
+    assert "read again" in again.warnings[0]
+    version = empty.view().version
+    assert empty.import_files("tables", [edges]).unchanged
+    assert empty.import_files("tables", [nodes]).unchanged  # read again, as the edges came after it
+    assert empty.view().version == version
+
+
+def test_gene_sets_imported_before_their_genes_are_linked_when_repeated(empty: KnowledgeBase, tmp_path: Path) -> None:
+    sets = written(tmp_path / "sets.gmt", "SET\tna\tEGFR\tERBB4\tENSG00000141510\n")
+    more = written(tmp_path / "more.gmt", "MORE\tna\tEGFR\n")
+    table = written(
+        tmp_path / "genes.tsv",
+        "symbol\tentrez_id\tensembl_gene_id\nEGFR\t1956\tENSG00000146648\nTP53\t7157\tENSG00000141510\n",
+    )
+    empty.import_files("gmt", [sets])
+    empty.import_files("gmt", [more])
+    empty.import_files("gene_table", [table])
+    empty.import_files("gmt", [sets])
+
+    def members(of: str) -> set[str]:
+        return {node.id for node in empty.neighbours(of, hops=1).nodes} - {of}
+
+    assert members("pathway:SET") == {"Gene::1956", "Gene::7157", "symbol:ERBB4"}
+    assert members("pathway:MORE") == {"symbol:EGFR"}
+    empty.import_files("gmt", [more])
+    assert members("pathway:MORE") == {"Gene::1956"}
+    assert empty.view().number("symbol:EGFR") < 0
+    assert empty.import_files("gmt", [sets]).unchanged
+
+
+def test_numbers_of_a_text_are_no_genes(empty: KnowledgeBase, tmp_path: Path) -> None:
+    sets = written(tmp_path / "sets.gmt", "SET\tna\t1956\t2024\n")
+    table = written(tmp_path / "genes.tsv", "symbol\tentrez_id\nEGFR\t1956\nBRAF\t673\n")
+    empty.import_files("gmt", [sets])
+    empty.import_files("gene_table", [table])
+    node = empty.node("Gene::1956")
+    assert (node.name, node.aliases) == ("EGFR", [])  # named when the table came
+    assert empty.node("Gene::2024").name == "Gene::2024"
+    mentioned = {mention.text for mention in empty.link("In 1956 patients of 2024, BRAF was mutated.")}
+    assert mentioned == {"BRAF"}
+
+
+def test_the_starter_graph_comes_back_when_asked_for(tmp_path: Path) -> None:
+    base = KnowledgeBase(MemoryGraphStore(), tmp_path / "graph", FrozenClock())
+    edges = base.view().edge_count
+    base.remove("starter")
+    assert base.view().edge_count == 0
+    done = base.restore_starter()
+    assert (done.unchanged, done.edges_added, base.view().edge_count) == (False, edges, edges)
+    assert base.restore_starter().unchanged
+    unwanted = KnowledgeBase(MemoryGraphStore(), tmp_path / "other", FrozenClock(), starter_wanted=False)
+    assert unwanted.view().edge_count == 0
+    unwanted.restore_starter()
+    assert unwanted.view().edge_count == edges
+
+
+def test_the_starter_graph_is_not_read_at_every_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = MemoryGraphStore()
+    KnowledgeBase(store, tmp_path / "graph", FrozenClock()).view()
+    store.add(source("other"), [genes(*GENES)])
+
+    def never() -> Iterator[NodeRows]:
+        raise AssertionError("it is there already")
+        yield
+
+    monkeypatch.setattr(service.starter, "starter_batches", never)
+    KnowledgeBase(store, tmp_path / "graph", FrozenClock()).view()
+
+
+def test_genes_that_are_not_in_the_graph_are_told(base: KnowledgeBase) -> None:
+    assert base.unknown_genes(["EGFR", "NOTAGENE", "tp53", "NOTAGENE", "Gene::2885"]) == ["NOTAGENE"]
+    assert base.gene_ids(["1956", "GRB2", "EGFR", "x"]) == ["Gene::1956", "Gene::2885"]
+    with pytest.raises(NotFoundError, match=r"None of the 2 genes given is in the knowledge graph \(NOTAGENE, X\)"):
+        base.enrich(["NOTAGENE", "X"])
+
+
+def test_genes_of_another_organism_are_kept_apart(empty: KnowledgeBase, tmp_path: Path) -> None:
+    sets = written(tmp_path / "sets.gmt", "SET\tna\tEgfr\tTrp53\tBrca1\n")
+    assert any("mouse" in text for text in empty.import_files("gmt", [sets]).warnings)
+    done = empty.import_files("gmt", [sets], organism="Mus musculus")
+    assert (done.source.id, done.warnings) == ("gmt:sets:mouse", [])
+    assert empty.view().number("symbol:mouse:Trp53") >= 0
+    assert empty.preview("gmt", [sets], organism="mouse").nodes[1].id == "symbol:mouse:Egfr"

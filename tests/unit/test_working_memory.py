@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 from pathlib import Path
 
@@ -544,3 +545,42 @@ def test_the_same_conversation_always_gives_the_same_view(texts, budget) -> None
             working.add("c", "assistant", text)
         views.append(working.view("c"))
     assert views[0] == views[1]
+
+
+# ==== what a run said ====
+
+
+def talk_of_two_runs(working: WorkingMemory, turns: int) -> None:
+    for n in range(turns):
+        run = "run_a" if n % 4 < 2 else "run_b"
+        working.add("c", "user" if n % 2 == 0 else "assistant", f"{run} turn {n}: " + "word " * 20, run_id=run)
+
+
+def test_forgetting_a_run_takes_its_words_out_of_messages_and_summaries() -> None:
+    store = MemoryConversations()
+    working = memory(400, store=store)
+    talk_of_two_runs(working, 40)
+    working.add("d", "user", "run_b alone", run_id="run_b")
+    working.add("e", "user", "somebody else", run_id="")
+    assert store.summaries("c")
+    assert working.forget_run("run_b") == {"c": 20, "d": 1}
+    messages = store.messages("c")
+    assert [m.number for m in messages] == list(range(1, 21))
+    assert {m.run_id for m in messages} == {"run_a"}
+    view = working.view("c")
+    assert "run_b" not in str(view)
+    assert view.summaries
+    assert view.tokens <= 400
+    assert [name for name, _, _ in store.conversations()] == ["e", "c"] or len(store.conversations()) == 2
+    assert working.forget_run("run_b") == {}
+    assert working.forget_run("") == {}
+    assert len(store.messages("e")) == 1
+
+
+def test_locks_of_conversations_do_not_pile_up() -> None:
+    working = memory(600)
+    for n in range(200):
+        working.add(f"c{n}", "user", "hello")
+        working.view(f"c{n}")
+    gc.collect()
+    assert len(working._locks) <= 1

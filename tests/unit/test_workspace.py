@@ -96,9 +96,9 @@ def test_a_held_workspace_is_refused_with_the_process_the_host_and_what_to_do(tm
     with held_by_another_process(tmp_path) as holder, pytest.raises(WorkspaceInUse) as refused:
         Workspace.open(tmp_path)
     assert refused.value.message == (
-        f"Biodesk is already using this workspace (process {holder.pid} on host {platform.node()}). "
-        "Close it or give another folder with --workspace."
+        f"Biodesk is already using this workspace (process {holder.pid} on host {platform.node()})."
     )
+    assert refused.value.advice == "Wait until it is done or close it, or give another folder with --workspace."
     assert refused.value.exit_code == 3
 
 

@@ -37,7 +37,7 @@ class Reading:
 
     def count(self, what: str, example: str = "") -> None:
         """Count something that is passed over; the first example is kept."""
-        number, first = self._counts.get(what, (0, example))
+        number, first = self._counts.get(what, (0, example if len(example) <= 100 else f"{example[:97]}..."))
         self._counts[what] = (number + 1, first)
 
     def finish(self) -> None:

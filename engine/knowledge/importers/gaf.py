@@ -15,7 +15,7 @@ from engine.domain.knowledge import EdgeRows, EdgeType, NodeRows, NodeType
 from engine.errors import DataError
 from engine.knowledge.importers.batches import Batches, Reading, edge_batches, node_batches
 from engine.knowledge.importers.ids import TAXA, Genes, xref
-from engine.knowledge.importers.text import bad_line, line_blocks, numbered_lines, shown
+from engine.knowledge.importers.text import bad_line, counted, line_blocks, numbered_lines, shown
 
 CONFIDENCE: dict[str, float] = {
     **dict.fromkeys(("EXP", "IDA", "IPI", "IMP", "IGI"), 0.95),
@@ -105,11 +105,18 @@ def read(reading: Reading) -> Batches:
             rows += 1
             fields = line.split("\t")
             if not 15 <= len(fields) <= 17:
-                raise bad_line(path, number, f"{len(fields)} fields where GAF has 17 (at least 15), tab-separated.")
+                raise _no_annotation(path, number, line, len(fields))
             _annotation(path, number, fields, found, genes, reading)
         if not rows:
             raise DataError(f"{path.name} has no annotation, only comments.", advice="Download it again.")
     yield from found.batches()
+
+
+def _no_annotation(path: Path, number: int, line: str, fields: int) -> DataError:
+    advice = ""
+    if fields == 2 and _TERM.search(line):
+        advice = "Lines of `gene<TAB>GO:1;GO:2` are read with the format `associations`; `auto` finds that out."
+    return bad_line(path, number, f"{counted(fields, 'field')} where GAF has 17 (at least 15), tab-separated.", advice)
 
 
 def _annotation(path: Path, number: int, fields: list[str], found: _Collected, genes: Genes, reading: Reading) -> None:

@@ -10,7 +10,7 @@ import re
 
 from engine.domain.knowledge import EdgeRows, EdgeType, NodeRows, NodeType
 from engine.knowledge.importers.batches import Batches, Reading, edge_batches, node_batches
-from engine.knowledge.importers.text import bad_line, numbered_lines, shown
+from engine.knowledge.importers.text import bad_line, counted, numbered_lines, shown
 
 _COLLECTION = re.compile(r"^(HALLMARK|KEGG|REACTOME|BIOCARTA|PID|WP|GO|GOBP|GOCC|GOMF|HP|SA|SIG|ST|NABA)_")
 _SIGNATURE = re.compile(r"_(UP|DN)(\.V\d+.*)?$")
@@ -33,14 +33,14 @@ def read(reading: Reading) -> Batches:
     seen: set[str] = set()
     seen_pairs: set[tuple[str, str]] = set()
     for path in reading.paths:
-        for number, line in numbered_lines(path):
+        for number, line in numbered_lines(path, longest=None):
             if not line.strip():
                 continue
             fields = line.split("\t")
             name = fields[0].strip()
             members = [text for text in (field.split(",")[0].strip() for field in fields[2:]) if text]
             if not name or not members:
-                problem = f"{len(fields)} fields; a name, a description and at least one gene were expected"
+                problem = f"{counted(len(fields), 'field')}; a name, a description and at least one gene were expected"
                 raise bad_line(path, number, f"{problem}, tab-separated (the line starts {shown(line[:40])}).")
             node_id = f"pathway:{name}"
             if name in seen_sets:

@@ -12,7 +12,7 @@ from pathlib import Path
 from engine.domain.knowledge import EdgeRows, EdgeType, NodeRows, NodeType
 from engine.errors import DataError
 from engine.knowledge.importers.batches import BATCH, Batches, Reading
-from engine.knowledge.importers.text import bad_line, first_lines, line_blocks, shown
+from engine.knowledge.importers.text import LONGEST_ROW, bad_line, counted, first_lines, line_blocks, shown
 
 KINDS: dict[str, NodeType] = {
     "Anatomy": NodeType.ANATOMY,
@@ -121,7 +121,7 @@ def _columns(path: Path) -> Iterator[tuple[list[int] | range, Columns]]:
 
     The lines are joined and split once into columns: a list for every line would cost six times as much.
     """
-    for start, lines in line_blocks(path):
+    for start, lines in line_blocks(path, longest=LONGEST_ROW):
         if start == 1:
             lines[0] = ""
         for at in range(0, len(lines), BATCH):
@@ -131,7 +131,9 @@ def _columns(path: Path) -> Iterator[tuple[list[int] | range, Columns]]:
             if set(counts) != {2}:
                 for number, line, tabs in zip(numbers, part, counts, strict=True):
                     if tabs != 2 and line:
-                        raise bad_line(path, number, f"{tabs + 1} fields where 3 were expected, tab-separated.")
+                        raise bad_line(
+                            path, number, f"{counted(tabs + 1, 'field')} where 3 were expected, tab-separated."
+                        )
                 numbers = [number for number, line in zip(numbers, part, strict=True) if line]
                 part = [line for line in part if line]
             if part:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
 from engine.domain.base import Value
@@ -15,13 +16,18 @@ from engine.knowledge.importers.batches import Batches, Reading
 from engine.knowledge.importers.detect import detect
 from engine.knowledge.importers.formats import FORMATS, FormatInfo, format_named
 from engine.knowledge.importers.ids import Resolve, is_number, normal_organism, slug
-from engine.knowledge.importers.text import check_readable
+from engine.knowledge.importers.text import check_readable, numbered_lines, shown
 
 __all__ = ["FORMATS", "FormatInfo", "ImportPreview", "detect", "format_named", "open_import", "preview"]
 
 PREVIEW_ROWS = 200_000
 """Rows a preview reads at most; a smaller file's counts are exact."""
 
+
+LONGEST_ID = 1_000
+LONGEST_NAME = 10_000
+"""Characters an id or symbol, and a name, alias or identifier elsewhere, may have; the longest real ones are of
+chemicals and have a few thousand."""
 
 _ONTOLOGIES: dict[str, tuple[str, str]] = {
     "go": ("Gene Ontology", "CC BY 4.0"),
@@ -163,6 +169,7 @@ def _checked(info: FormatInfo, reading: Reading) -> Batches:
     rows = 0
     for batch in info.read(reading):
         rows += len(batch)
+        _refuse_endless(batch, reading.paths)
         if isinstance(batch, NodeRows):
             _name_no_gene_by_number(batch)
         yield batch
@@ -171,6 +178,37 @@ def _checked(info: FormatInfo, reading: Reading) -> Batches:
         message = f"{names}: no node and no edge was found in what was read as {info.title}."
         raise DataError(message, advice="Check that the format is right.")
     reading.finish()
+
+
+def _refuse_endless(batch: NodeRows | EdgeRows, paths: list[Path]) -> None:
+    """Refuse a batch with an id or a name that no database has; it would become an entity without a word.
+
+    Raises:
+        DataError: naming the file and the line.
+    """
+    if isinstance(batch, NodeRows):
+        others = chain(batch.names, *(filter(None, batch.aliases)), *(filter(None, batch.xrefs)))
+        columns = (("id", batch.ids, LONGEST_ID), ("name", others, LONGEST_NAME))
+    else:
+        columns = (("id", batch.sources, LONGEST_ID), ("id", batch.targets, LONGEST_ID))
+    for what, texts, longest in columns:
+        text = max(texts, key=len, default="")
+        if len(text) > longest:
+            # The reader may have put a prefix before it or changed its capitals: its middle is what the file has.
+            path, line = _place_of(text[100:400], paths)
+            where = f"{path.name}, line {line:,}" if line else path.name
+            message = f"{where}: the {what} {shown(text, 40)} has {len(text):,} characters, where at most {longest:,} "
+            raise DataError(f"{message}were expected.", advice="Correct the line and import again.")
+
+
+def _place_of(text: str, paths: list[Path]) -> tuple[Path, int]:
+    """Return the file and the line that hold a text; line 0 where it is written otherwise."""
+    wanted = text.casefold()
+    for path in paths:
+        for number, line in numbered_lines(path, longest=None):
+            if wanted in line.casefold():
+                return path, number
+    return paths[0], 0
 
 
 def _name_no_gene_by_number(batch: NodeRows) -> None:

@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 
 from engine.errors import DataError
-from engine.knowledge.importers.text import bad_line, numbered_lines, shown
+from engine.knowledge.importers.text import bad_line, counted, numbered_lines, shown
 
 Row = list[str]
 
@@ -68,7 +68,7 @@ class Table:
         found = self.column(*names)
         if found < 0:
             wanted = " or ".join(repr(name) for name in names[:4])
-            have = ", ".join(self.header[:12])
+            have = ", ".join(name if len(name) <= 40 else f"{name[:37]}..." for name in self.header[:12])
             message = f"{self.path.name}, line {self._line:,}: there is no column {wanted}; the columns are {have}."
             raise DataError(message[:600], advice="Name the column so, or choose another format.")
         return found
@@ -84,7 +84,7 @@ class Table:
             if len(row) != width:
                 if not any(row):
                     continue
-                raise bad_line(self.path, number, f"{len(row)} fields where the header has {width}.")
+                raise bad_line(self.path, number, f"{counted(len(row), 'field')} where the header has {width}.")
             yield number, row
 
     def _records(self) -> Iterator[tuple[int, Row]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import gzip
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from io import BufferedReader
 from pathlib import Path
 
@@ -18,6 +19,9 @@ from engine.errors import DataError
 BLOCK_BYTES = 4 * 1024 * 1024
 MAX_LINE_BYTES = 64 * 1024 * 1024
 """A longer line is no table of nodes or edges; reading on would only fill the memory."""
+
+LONGEST_ROW = 200_000
+"""Characters of a line in formats that have an entry in each line; more is something else, or a fault of the file."""
 
 _FOREIGN = (
     (b"PK\x03\x04", "a ZIP archive (or an Excel workbook)", "Unpack it, or export the sheet as CSV or TSV."),
@@ -28,6 +32,7 @@ _FOREIGN = (
     (b"\xfe\xff", "text in UTF-16", "Save it as UTF-8."),
     (b"version https://git-lfs", "a Git LFS pointer, not the data", "Download the file itself from its project."),
 )
+_NOT_TEXT = "Choose a text file in the format that was named; a single zero byte in one can be taken out."
 _GZIP = b"\x1f\x8b"
 
 
@@ -76,13 +81,18 @@ def damaged(path: Path, line: int, error: Exception) -> DataError:
     return DataError(f"{path.name} cannot be read on {where}: {error}.", advice="Check the disk it lies on.")
 
 
-def line_blocks(path: Path, size: int = BLOCK_BYTES) -> Iterator[tuple[int, list[str]]]:
+def line_blocks(path: Path, size: int = BLOCK_BYTES, longest: int | None = None) -> Iterator[tuple[int, list[str]]]:
     """Yield (number of the first line, lines without their ends), some megabytes at a time.
 
     Lines end with LF, CR LF or CR; a byte order mark is dropped. The last line needs no end.
 
+    Args:
+        path: the file.
+        size: bytes to read at once.
+        longest: characters a line may have; 64 MB of it when None.
+
     Raises:
-        DataError: for a file that is no readable UTF-8 text; names the line.
+        DataError: for a file that is no readable UTF-8 text, or a longer line; names the line.
     """
     line = 1
     rest = b""
@@ -91,7 +101,7 @@ def line_blocks(path: Path, size: int = BLOCK_BYTES) -> Iterator[tuple[int, list
             try:
                 data = handle.read(size)
             except (OSError, EOFError, zlib.error) as error:
-                raise damaged(path, line - 1 + rest.count(b"\n"), error) from error
+                raise damaged(path, max(line - 1, _sound_lines(path)), error) from error
             if line == 1 and not rest:
                 data = data.removeprefix(b"\xef\xbb\xbf")
                 _check_head(path, data)
@@ -105,15 +115,34 @@ def line_blocks(path: Path, size: int = BLOCK_BYTES) -> Iterator[tuple[int, list
                 raise DataError(message, advice="This is not a table of nodes or edges.")
             if block:
                 lines = _decoded(path, line, block)
+                if longest is not None and len(block) > longest:
+                    _refuse_longer(path, line, lines, longest)
                 yield line, lines
                 line += len(lines)
             if not data:
                 return
 
 
-def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
+def _sound_lines(path: Path) -> int:
+    """Return how many whole lines can be read of a gzip file before the place where it is damaged."""
+    lines = 0
+    # In small pieces: what was unpacked before the damage is lost with the piece that holds it.
+    with suppress(OSError, EOFError, zlib.error), gzip.open(path, "rb") as handle:
+        while piece := handle.read1(8192):
+            lines += piece.count(b"\n")
+    return lines
+
+
+def _refuse_longer(path: Path, first: int, lines: list[str], longest: int) -> None:
+    for number, line in enumerate(lines, first):
+        if len(line) > longest:
+            problem = f"{len(line):,} characters, where an entry has at most {longest:,}; it starts {shown(line[:40])}."
+            raise bad_line(path, number, problem)
+
+
+def numbered_lines(path: Path, longest: int | None = LONGEST_ROW) -> Iterator[tuple[int, str]]:
     """Yield (line number from 1, line without its end); errors as in `line_blocks`."""
-    for start, lines in line_blocks(path):
+    for start, lines in line_blocks(path, longest=longest):
         yield from enumerate(lines, start)
 
 
@@ -137,7 +166,7 @@ def _decoded(path: Path, line: int, block: bytes) -> list[str]:
     if "\x00" in text:
         where = line + text.count("\n", 0, text.index("\x00"))
         message = f"{path.name}, line {where:,} has a zero byte: this is binary data, not text."
-        raise DataError(message, advice="Choose a text file in the format that was named.")
+        raise DataError(message, advice=_NOT_TEXT)
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     lines = text.split("\n")
@@ -152,9 +181,13 @@ def _check_head(path: Path, data: bytes) -> None:
     for start, what, advice in _FOREIGN:
         if data.startswith(start):
             raise DataError(f"{path.name} is {what}; plain or gzipped text was expected.", advice=advice)
-    if b"\x00" in data[:4096]:
-        message = f"{path.name} is binary data; plain or gzipped text was expected."
-        raise DataError(message, advice="Choose a text file in the format that was named.")
+    zero = data.find(b"\x00", 0, 4096)
+    if zero >= 0:
+        where = data.count(b"\n", 0, zero) + 1
+        message = (
+            f"{path.name}, line {where:,} has a zero byte: this is binary data; plain or gzipped text was expected."
+        )
+        raise DataError(message, advice=_NOT_TEXT)
     head = data[:512].lstrip().lower()
     if head.startswith((b"<!doctype html", b"<html")):
         message = f"{path.name} is a web page (line 1 starts HTML), not the data: the download gave an error page."
@@ -164,6 +197,11 @@ def _check_head(path: Path, data: bytes) -> None:
 def bad_line(path: Path, line: int, problem: str, advice: str = "") -> DataError:
     """Return a `DataError` whose sentence starts with the file and the line."""
     return DataError(f"{path.name}, line {line:,}: {problem}", advice=advice or "Correct the line and import again.")
+
+
+def counted(count: int, what: str) -> str:
+    """Return a number with what it counts: `1 field`, `2 fields`."""
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
 def shown(value: str, limit: int = 60) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.domain.retrieval import CatalogueEntry
-from engine.retrieval.catalogues.text import distinct, json_document, plain, read_text, refuse
+from engine.retrieval.catalogues.text import distinct, json_document, plain, read_text, refuse, shown
 
 EXPECTED = (
     "Expected Biomni's descriptions: a JSON file {area: [tools]}, the folder tool_description of its source, "
@@ -61,9 +61,9 @@ def _records(path: Path) -> Iterator[tuple[str, str, Any]]:
         areas = document if isinstance(document, dict) else {"": document}
         for area, records in areas.items():
             if not isinstance(records, list):
-                raise refuse(path, f"{area!r} is not a list of tools", EXPECTED)
+                raise refuse(path, f"{shown(area)} is not a list of tools", EXPECTED)
             for number, record in enumerate(records, start=1):
-                yield area, f"tool {number} of {area!r}" if area else f"tool {number}", record
+                yield area, f"tool {number} of {shown(area)}" if area else f"tool {number}", record
 
 
 def _description_files(folder: Path) -> list[Path]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.domain.retrieval import CatalogueEntry
-from engine.retrieval.catalogues.text import distinct, json_lines, plain, read_text, refuse, words_of
+from engine.retrieval.catalogues.text import distinct, json_lines, plain, read_text, refuse, shown, words_of
 
 EXPECTED = 'Expected one JSON object a line, like {"name": "bwa", "description": "Aligns reads to a genome."}.'
 _TEXTS = ("title", "catalogue", "domain", "suite", "url", "license", "call")
@@ -34,7 +34,7 @@ def _entry(path: Path, number: int, record: dict[str, Any], catalogue: str) -> C
         if key not in record:
             raise refuse(path, f"line {number} has no {key!r}", EXPECTED)
         if not isinstance(record[key], str | None):
-            raise refuse(path, f"line {number} has {record[key]!r} as its {key!r}, which is not a text", EXPECTED)
+            raise refuse(path, f"line {number} has {shown(record[key])} as its {key!r}, which is not a text", EXPECTED)
     name = plain(record["name"])
     if not name:
         raise refuse(path, f"line {number} has an empty name", EXPECTED)

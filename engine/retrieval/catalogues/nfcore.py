@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from engine.domain.retrieval import CatalogueEntry
-from engine.retrieval.catalogues.text import decode, distinct, plain, read_bytes, refuse, words_of
+from engine.retrieval.catalogues.text import decode, distinct, plain, read_bytes, refuse, shown, words_of
 
 EXPECTED = "Expected nf-core's modules: a tar archive or a folder with files meta.yml, or one such file."
 _META = ("meta.yml", "meta.yaml")
@@ -53,7 +53,7 @@ def _files(path: Path) -> Iterator[tuple[Path, str, bytes]]:
                 yield place, _name(parts[:-1]) or "/".join(place.relative_to(path).parts[:-1]), _content(place)
         return
     data = read_bytes(path, EXPECTED)
-    if path.suffix in {".yml", ".yaml"}:
+    if path.name.lower().removesuffix(".gz").endswith((".yml", ".yaml")):
         yield path, _name(path.resolve().parts[:-1]), data
         return
     if not tarfile.is_tarfile(io.BytesIO(data)):
@@ -68,7 +68,7 @@ def _archived(path: Path, data: bytes) -> Iterator[tuple[Path, str, bytes]]:
             for member in archive:
                 parts = PurePosixPath(member.name).parts
                 if member.name.startswith("/") or ".." in parts:
-                    raise refuse(path, f"it holds the path {member.name!r}, which leads outside of it", EXPECTED)
+                    raise refuse(path, f"it holds the path {shown(member.name)}, which leads outside of it", EXPECTED)
                 if member.isfile() and parts and parts[-1] in _META and "subworkflows" not in parts:
                     stream = archive.extractfile(member) if member.size <= _MAX_META else None
                     if stream is None:
@@ -124,15 +124,45 @@ def _entry(place: Path, name: str, data: bytes) -> CatalogueEntry | None:
 def _yaml(place: Path, text: str) -> Any:
     import yaml
 
-    # Both make plain values only; the first is ten times faster and not in every build.
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        return yaml.load(text, Loader=loader)  # noqa: S506
+        return _loaded(text)
     except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        line = _line_at_fault(text, error)
         raise refuse(place, f"line {line} is not YAML ({error.problem or 'not well-formed'})", EXPECTED) from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise refuse(place, f"it is not YAML ({plain(error)[:120]})", EXPECTED) from error
+
+
+def _loaded(text: str) -> Any:
+    import yaml
+
+    # Both make plain values only; the first is ten times faster and not in every build.
+    return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506
+
+
+def _line_at_fault(text: str, error: Any) -> int:
+    """Return the line, from 1, without which the text would be YAML.
+
+    A parser often notices what is wrong only in the line after (a stray word may still become a key there), so the
+    line that it names is taken at its word when leaving it out mends the text, else the one before when that does.
+    """
+    named = error.problem_mark.line if error.problem_mark else 0
+    begun = error.context_mark.line if error.context_mark else named
+    lines = text.split("\n")
+    for line in dict.fromkeys((named, named - 1, begun)):
+        if 0 <= line < len(lines) and _is_yaml("\n".join([*lines[:line], "", *lines[line + 1 :]])):
+            return line + 1
+    return min(named, len(lines) - 1) + 1
+
+
+def _is_yaml(text: str) -> bool:
+    import yaml
+
+    try:
+        _loaded(text)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return False
+    return True
 
 
 def _channels(value: Any) -> tuple[list[str], list[str]]:

@@ -6,6 +6,7 @@ import gzip
 import json
 import zlib
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,8 @@ def read_bytes(path: Path, expected: str) -> bytes:
         with gzip.open(path) if compressed else path.open("rb") as stream:
             data = stream.read(MAX_BYTES + 1)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise refuse(path, "it is damaged or was not downloaded to its end (gzip)", "Fetch the file again.") from error
+        what = f"it is damaged or was not downloaded to its end (gzip, after line {_sound_lines(path):,})"
+        raise refuse(path, what, "Fetch the file again.") from error
     except OSError as error:
         raise refuse(path, error.strerror or type(error).__name__, "Check that you may read it.") from error
     if len(data) > MAX_BYTES:
@@ -51,6 +53,16 @@ def read_bytes(path: Path, expected: str) -> bytes:
     if not data.strip():
         raise refuse(path, "it is empty", expected)
     return data
+
+
+def _sound_lines(path: Path) -> int:
+    """Return how many whole lines can be read of a gzip file before the place where it is damaged."""
+    lines = 0
+    # In small pieces: what was unpacked before the damage is lost with the piece that holds it.
+    with suppress(OSError, EOFError, zlib.error), gzip.open(path) as stream:
+        while piece := stream.read1(8192):
+            lines += piece.count(b"\n")
+    return lines
 
 
 def read_text(path: Path, expected: str) -> str:
@@ -68,8 +80,10 @@ def decode(path: Path, data: bytes, expected: str) -> str:
     Raises:
         DataError: for bytes that are not text in UTF-8.
     """
-    if b"\0" in data[:4096]:
-        raise refuse(path, "it is a binary file, not text", expected)
+    zero = data.find(b"\0")
+    if zero >= 0:
+        line = data.count(b"\n", 0, zero) + 1
+        raise refuse(path, f"line {line:,} has a zero byte, so it is a binary file, not text", expected)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -110,6 +124,12 @@ def json_document(path: Path, text: str, expected: str) -> Any:
         raise refuse(path, what, expected) from error
     except (ValueError, RecursionError) as error:
         raise refuse(path, f"it is not JSON ({error})", expected) from error
+
+
+def shown(value: Any) -> str:
+    """Return a value as a message quotes it: on one line and short."""
+    text = repr(value[:100] if isinstance(value, str) else value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def words_of(value: Any) -> list[str]:
