@@ -69,12 +69,12 @@ def _answer(found: Any) -> None:
     seconds = found.stages.seconds.get("total", 0.0)
     counts = ", ".join(f"{stage} {text}" for stage, text in _counts(found.stages).items())
     st.caption(f"{counts.capitalize()}; {_time(seconds)} in all. How and why is told below the table.")
-    for note in found.notes:
-        st.caption(plain(note.replace("`", "'")))
+    if found.notes:
+        st.caption(plain(" ".join(found.notes).replace("`", "'")))
     if found.tools:
         _best(found.tools)
     else:
-        st.markdown("No tool has to do with this. Say it in other words, or import a catalogue that may have one.")
+        st.markdown("No tool fits. A catalogue that has one can be imported under Catalogues.")
     _stages(found)
     if found.considered:
         _considered(found)
@@ -87,7 +87,7 @@ def _best(tools: list[Any]) -> None:
         {
             "Rank": rank,
             "Tool": tool.name,
-            "What it does": shortened(tool.description or tool.title, 200),
+            "What it does": shortened(tool.description or tool.title, 100).replace("`", ""),
             "Why": tool.why.replace("`", ""),
             "Score": round(float(tool.score), 3),
             "Catalogue": "built in" if tool.catalogue == "biodesk" else tool.catalogue,
