@@ -247,7 +247,7 @@ def test_a_task_without_a_tool_is_a_sentence(at):
     page = at("tools")
     page.text_input(key="tool_query").set_value("zzqx vvbnm").run()
     assert not page.exception
-    assert "No tool has to do with this" in shown(page)
+    assert "No tool fits" in shown(page)
 
 
 def test_a_catalogue_is_imported_found_and_removed(at, workspace):
