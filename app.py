@@ -1,17 +1,13 @@
 """The app's frame: navigation and what stands at the foot of the sidebar.
 
-It runs before every page, so it imports nothing heavy but Streamlit; the engine is opened by the page, after its
+It runs before every page, so it imports nothing but Streamlit; the engine is opened by the page, after its
 title is on the screen.
 """
 
-from pathlib import Path
-
 import streamlit as st
 
-ICON = Path(__file__).parent / "pages" / "icon.png"
-"""Drawn for Biodesk and served from here: a named symbol would make the browser ask another host for its image."""
-
-st.set_page_config(page_title="Biodesk", page_icon=str(ICON), layout="wide", initial_sidebar_state=240)
+# An emoji is drawn by the browser: a named symbol would be asked of another host, an image file loads NumPy first.
+st.set_page_config(page_title="Biodesk", page_icon="\N{DNA DOUBLE HELIX}", layout="wide", initial_sidebar_state=240)
 
 page = st.navigation(
     {

@@ -37,10 +37,10 @@ def loaded_by(code: str) -> set[str]:
     return set(done.stdout.splitlines()[-1].split())
 
 
-def test_the_app_is_a_short_frame_that_imports_only_streamlit_and_its_sidebar():  # and paths, for its icon
+def test_the_app_is_a_short_frame_that_imports_only_streamlit_and_its_sidebar():
     text = (ROOT / "app.py").read_text(encoding="utf-8")
     assert len(text.splitlines()) <= 60
-    assert {name.split(".")[0] for name in imports_of(ROOT / "app.py")} <= {"pathlib", "streamlit", "pages"}
+    assert {name.split(".")[0] for name in imports_of(ROOT / "app.py")} <= {"streamlit", "pages"}
     before_pages = [
         name for name in imports_of(ROOT / "app.py") if name.startswith("pages") and name != "pages._sidebar"
     ]

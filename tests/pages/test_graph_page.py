@@ -6,7 +6,7 @@ import threading
 from types import SimpleNamespace
 
 import pytest
-from test_app import ROOT, app, opened, release, shown
+from test_app import app, opened, release, shown
 
 PATIENCE = 60
 
@@ -356,9 +356,3 @@ def test_the_starter_graph_can_be_brought_back(own, tmp_path):
     page.button(key="starter_restore").click().run()
     assert not page.exception
     assert [source.id for source in graph.stats().sources] == ["starter"]
-
-
-def test_the_icon_is_a_file_of_ours():
-    text = (ROOT / "app.py").read_text()
-    assert "page_icon=str(ICON)" in text  # a named symbol is fetched from another host by the browser
-    assert (ROOT / "pages" / "icon.png").read_bytes().startswith(b"\x89PNG")
