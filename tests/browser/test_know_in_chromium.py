@@ -6,7 +6,7 @@ import json
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 from served_app import ROOT, SLOW, serving
 
 pytestmark = pytest.mark.browser
@@ -128,6 +128,18 @@ def test_no_page_asks_anything_of_another_host(open_page, know_address, path):
     assert outside == []
 
 
+def choose(page: Page, pill: Locator) -> None:
+    """Choose a kind and wait until the server has drawn by it: only what it has seen does a session keep."""
+    expect(pill).to_be_visible()
+    ready(page, "Knowledge Graph")
+    drawn = page.get_by_text("entities drawn")
+    before = drawn.inner_text()
+    pill.click()
+    expect(pill).to_have_attribute("aria-pressed", "true")
+    expect(drawn).not_to_have_text(before)
+    ready(page, "Knowledge Graph")
+
+
 def test_where_one_is_survives_tabs_refresh_other_pages_and_back(open_page, know_address):
     page = open_page(f"{know_address}/knowledge_graph")
     ready(page, "Knowledge Graph")
@@ -135,8 +147,7 @@ def test_where_one_is_survives_tabs_refresh_other_pages_and_back(open_page, know
     expect(page.get_by_role("heading", name="TP53", exact=True)).to_be_visible()
     page.get_by_text("2 steps", exact=True).click()
     drugs = page.get_by_role("button", name=re.compile(r"\bdrug \d"))
-    drugs.click()
-    expect(drugs).to_have_attribute("aria-pressed", "true")
+    choose(page, drugs)
     page.get_by_role("tab", name="Statistics").click()
     expect(page).to_have_url(re.compile("graph_tabs=Statistics"))
     ready(page, "Knowledge Graph")
@@ -147,8 +158,7 @@ def test_where_one_is_survives_tabs_refresh_other_pages_and_back(open_page, know
     expect(page.get_by_role("heading", name="TP53", exact=True)).to_be_visible()
     ready(page, "Knowledge Graph")
     page.get_by_text("2 steps", exact=True).click()  # a refresh is a new session: filters are chosen anew
-    drugs.click()
-    expect(drugs).to_have_attribute("aria-pressed", "true")
+    choose(page, drugs)
     page.get_by_role("link", name="Tools").click()
     ready(page, "Tools")
     page.get_by_role("link", name="Knowledge Graph").click()
