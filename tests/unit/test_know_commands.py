@@ -184,7 +184,7 @@ def test_a_command_that_waited_in_vain_says_what_to_do(workspace: Path, call, mo
     assert "--workspace" in error["advice"]
 
 
-def test_facts_stated_at_the_same_time_are_all_kept(tmp_path: Path) -> None:
+def test_facts_stated_at_the_same_time_are_kept_or_refused(tmp_path: Path) -> None:
     words = [sys.executable, "-m", "engine.cli", "memory", "add-fact", "GeneA", "binds"]
     rest = ["--workspace", str(tmp_path / "ws"), "--json", "--quiet"]
     if not (ROOT / "engine" / "cli" / "__main__.py").exists():
@@ -197,11 +197,12 @@ def test_facts_stated_at_the_same_time_are_all_kept(tmp_path: Path) -> None:
     codes = [process.wait(max(1.0, until - time.monotonic())) for process in started]
     for process in started:
         process.communicate()
-    if 3 in codes:
-        pytest.skip("the machine is too busy for three commands within the time they wait")
-    assert codes == [0, 0, 0]
+    # Where three commands take longer than one waits, it says so (exit 3); what was acknowledged is there, and only that.
+    assert set(codes) <= {0, WorkspaceInUse.exit_code}
+    acknowledged = {f"Gene{n}" for n, code in enumerate(codes) if code == 0}
+    assert acknowledged
     with open_engine(workspace=str(tmp_path / "ws"), warm_workers=False) as engine:
-        assert {view.fact.object for view in engine.memory.facts("GeneA")} == {"Gene0", "Gene1", "Gene2"}
+        assert {view.fact.object for view in engine.memory.facts("GeneA")} == acknowledged
 
 
 def test_a_full_disk_is_not_said_to_have_hit_a_run(tmp_path: Path) -> None:
