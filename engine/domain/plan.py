@@ -9,13 +9,61 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import AliasChoices, Field
 
 from engine.domain.base import Value
 from engine.domain.datatypes import DataType
 
 DATA_PREFIX = "data:"
 Settler = Literal["plan", "set", "edit", "memory"]
+Taken = Literal[
+    "column",
+    "level",
+    "gene",
+    "number",
+    "threshold",
+    "direction",
+    "restriction",
+    "pairing",
+    "adjustment",
+    "method",
+    "output",
+    "file",
+    "asked",
+    "filler",
+    "unused",
+]
+"""What words of a question were taken for. `asked` are the words that say what kind of analysis is wanted, `filler`
+those that say nothing of it, `unused` those that nothing in the plan answers to."""
+
+
+class Span(Value):
+    """Some words of the question and what they were taken for; `start` and `end` are character positions."""
+
+    text: str
+    start: int
+    end: int
+    taken_as: Taken = Field(serialization_alias="as", validation_alias=AliasChoices("as", "taken_as"))
+    value: str = ""
+    """What exactly: the column, `column = level`, the number with its unit."""
+    strength: float = 1.0
+    """How sure, 0 to 1."""
+
+
+class Chosen(Value):
+    """One analysis the plan answers, with the probability the chooser gave it."""
+
+    id: str
+    probability: float
+
+
+class Alternative(Value):
+    """An analysis that the question could mean instead, and what would then be done."""
+
+    id: str
+    probability: float
+    says: str
+    """What would be compared or computed, in a sentence."""
 
 
 class Dataset(Value):
@@ -74,6 +122,9 @@ class OpenQuestion(Value):
     proposed: Any = None
     blocking: bool = False
     """True when no default is honest: the plan cannot run before this is answered."""
+    required: bool = True
+    """True when the answer decides what is computed, so that a person should see it before the plan runs; False for a
+    choice of taste that the proposal settles well enough."""
 
 
 class TaskDag(Value):
@@ -91,6 +142,14 @@ class TaskDag(Value):
     """What the user must know of the data or design before believing a result."""
     notes: list[str] = []
     """How the planner understood the question."""
+    understood: list[Span] = []
+    """The question's words, each with what it was taken for, in order; words between spans are filler."""
+    analysis: list[Chosen] = []
+    """The analyses (see `biodesk analyses`) that the plan answers, one for each request of the question."""
+    alternatives: list[Alternative] = []
+    """What else the question could mean, at most three, likeliest first."""
+    not_answered: list[str] = []
+    """Requests of the question that this plan leaves out, each with the reason."""
 
     def node(self, node_id: str) -> TaskNode | None:
         """Return the node with this id, or None."""

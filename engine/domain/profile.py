@@ -8,7 +8,26 @@ from engine.domain.base import Value
 from engine.domain.datatypes import DataType
 
 ColumnKind = Literal["integer", "number", "category", "boolean", "text", "identifier", "date"]
-Role = Literal["id", "group", "time", "event", "count", "covariate", "pair", "batch", "measure", "gene"]
+Role = Literal[
+    "id",
+    "group",
+    "time",
+    "event",
+    "count",
+    "covariate",
+    "pair",
+    "batch",
+    "measure",
+    "gene",
+    "dose",
+    "p_value",
+    "outcome",
+]
+Scale = Literal["number", "count", "share", "binary", "category", "ordered", "code", "identifier", "date", "text"]
+"""What the values of a column are, whatever it is called: `number` a measurement, `count` whole numbers from 0 on
+that count something, `share` between 0 and 1 or percent, `binary` two states, `category` names without an order,
+`ordered` names or few numbers with one (doses, stages, Wk0 < Wk12), `code` numbers that only name something (patient
+17, centre 3), `identifier` a different text in (nearly) every row, `date`, `text` free words."""
 
 
 class RoleGuess(Value):
@@ -31,10 +50,74 @@ class ColumnProfile(Value):
     minimum: float | None = None
     maximum: float | None = None
     roles: list[RoleGuess] = []
+    scale: Scale = "text"
+    unit: str = ""
+    """The unit that the column's name or a units row states, as written."""
+    order: list[str] = []
+    """The levels from lowest to highest, for `ordered` columns and for two states with a natural first (no, yes)."""
+    notes: list[str] = []
+    """What was found in the values beyond that: cells such as `n.d.` or `<0.1` and how they are read, codes,
+    outliers."""
+    corrected: str = ""
+    """What a person said this column is, when that differs from what was found."""
 
     def role(self, role: Role) -> float:
         """Return the confidence that this column plays `role`, 0 when it was not guessed."""
         return max((guess.confidence for guess in self.roles if guess.role == role), default=0.0)
+
+
+class Repeated(Value):
+    """Several rows of one subject: the rows are not independent."""
+
+    subject: str
+    """The column that names the subject, litter, site or plot."""
+    subjects: int
+    within: list[str] = []
+    """Columns that change within a subject and tell its rows apart (time, condition, dose), the best first."""
+    between: list[str] = []
+    """Columns that are the same in all rows of a subject (its group, sex, baseline)."""
+    complete: bool = False
+    """True when every subject has exactly one row for each level of the first column of `within`."""
+    confidence: float = 1.0
+    why: str = ""
+
+
+class WideMeasure(Value):
+    """One measurement written as several columns, one a time or condition (`bdi.pre`, `bdi.2m`, `bdi.4m`)."""
+
+    name: str
+    """What is measured: the common part of the names."""
+    columns: list[str]
+    """In their order, earliest or lowest first."""
+    labels: list[str]
+    """What tells them apart: `pre`, `2m`, `4m`."""
+    ordered: bool = False
+
+
+class Structure(Value):
+    """What the rows of a table are, found from its values."""
+
+    unit: str = "row"
+    """What one row is, in words: `one patient`, `one measurement of a tree`."""
+    repeated: list[Repeated] = []
+    """Subjects with several rows, the most certain first."""
+    nested: list[tuple[str, str]] = []
+    """(inner, outer): every level of inner lies within one level of outer."""
+    crossed: list[tuple[str, str]] = []
+    """Pairs of category columns of which every combination occurs."""
+    wide: list[WideMeasure] = []
+    same_quantity: list[tuple[str, str]] = []
+    """Two columns that hold the same quantity, obtained in two ways (told and measured, method A and B)."""
+    part_of: dict[str, str] = {}
+    """A count -> the total it is a part of (positive of tested, dead of exposed)."""
+    compositions: list[list[str]] = []
+    """Columns that add up to a constant, or are counts of parts of one whole."""
+    times: list[str] = []
+    """Columns that are a time or an occasion."""
+    survival: dict[str, str] = {}
+    """`time`, `event` and `event_value`, also `start` for start-stop data, when the table holds times to an event."""
+    doses: list[str] = []
+    """Columns that are doses or concentrations, also log-spaced or with a zero group."""
 
 
 class TypeGuess(Value):
@@ -72,6 +155,7 @@ class Profile(Value):
     organism: str | None = None
     """`human` or `mouse` where the identifiers say so."""
     details: dict[str, Any] = {}
+    structure: Structure = Structure()
 
     @property
     def best(self) -> TypeGuess | None:

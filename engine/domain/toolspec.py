@@ -54,7 +54,39 @@ class ParamSpec(Value):
     of: str = ""
     """For `column` and `columns`: the input whose columns these are. For `level`: the column parameter."""
     role: str = ""
-    """For `column` and `columns`: the role (see `engine.domain.profile.Role`) such a column has."""
+    """For `column` and `columns`: the part such a column plays (see `SLOTS` in `engine.planning.slots`)."""
+    most: int = 0
+    """For `columns`: at most so many; 0 for no limit."""
+    least: int = 0
+    """For a required `columns`: at least so many."""
+    made_by: str = ""
+    """For a `column` whose default names a column that a step makes: the tool that makes it."""
+    each: list[str] = []
+    """For a `choice`: where the question settles none, one step for each of these."""
+    words: list[str] = []
+    """For `choice` values, flags and numbers: words a person uses for it, `value: word, word` for a choice's value."""
+
+
+class Repair(Value):
+    """A change of parameters that a statistician would accept when the step failed in a way that `pattern` names."""
+
+    pattern: str
+    change: dict[str, Any]
+    why: str
+
+
+class NextStep(Value):
+    """What a careful colleague would do after this tool, said only when it applies."""
+
+    text: str
+    """The sentence; `{name}`, `{param:KEY}`, `{rows}` are the step's name, a parameter and the rows its findings
+    show."""
+    unless_tool: str = ""
+    """Not said when the plan has this tool."""
+    unless_param: str = ""
+    """Not said when this parameter is set."""
+    needs_param: str = ""
+    """Said only when this parameter is set."""
 
 
 class Citation(Value):
@@ -78,6 +110,11 @@ class ToolSpec(Value):
     inputs: list[InputSpec]
     params: list[ParamSpec]
     outputs: list[OutputSpec]
+    answers: list[str] = []
+    """The analyses (ids of the analyses files) that this tool carries out."""
+    when: list[str] = []
+    """Names of conditions on the data that must hold for this tool rather than another that answers the same (see
+    `engine.planning.conditions`)."""
     requires_tool: list[str] = []
     """Tools that good practice runs before this one on the same data."""
     produces_for: list[str] = []
@@ -93,6 +130,8 @@ class ToolSpec(Value):
     """A rough duration on ordinary data, for progress and time limits."""
     example: str = ""
     """A question this tool answers."""
+    repairs: list[Repair] = []
+    next_steps: list[NextStep] = []
     source: str
     """The source of the function: what runs, what is hashed and what the notebook shows."""
     helper_sources: list[str] = []

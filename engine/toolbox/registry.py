@@ -17,37 +17,23 @@ import inspect
 import linecache
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from engine.domain.datatypes import DataType
-from engine.domain.toolspec import Citation, InputSpec, OutputSpec, ParamKind, ParamSpec, TaskType, ToolSpec
-from engine.errors import NotFoundError
-
-DOMAIN_MODULES = (
-    "bulk_rna",
-    "bulk_rna_de",
-    "bulk_rna_plots",
-    "gene_lists",
-    "enrichment",
-    "single_cell",
-    "single_cell_clusters",
-    "single_cell_markers",
-    "single_cell_annotation",
-    "single_cell_pseudobulk",
-    "single_cell_composition",
-    "survival",
-    "survival_regression",
-    "statistics",
-    "groups",
-    "anova",
-    "contingency",
-    "regression",
-    "logistic",
-    "screening",
-    "tables",
-    "figures",
+from engine.domain.toolspec import (
+    Citation,
+    InputSpec,
+    NextStep,
+    OutputSpec,
+    ParamKind,
+    ParamSpec,
+    Repair,
+    TaskType,
+    ToolSpec,
 )
-"""The modules of `engine.toolbox.domains` that make up the built-in catalogue, in the order shown."""
+from engine.errors import NotFoundError
 
 _KINDS: dict[str, ParamKind] = {"int": "integer", "float": "number", "bool": "boolean", "str": "text",
                                 "list[str]": "texts"}  # fmt: skip
@@ -64,6 +50,11 @@ def param(
     of: str = "",
     role: str = "",
     required: bool | None = None,
+    most: int = 0,
+    least: int = 0,
+    made_by: str = "",
+    each: Sequence[str] = (),
+    words: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Describe a parameter; its name, default and plain type come from the function's signature."""
     return {
@@ -76,6 +67,11 @@ def param(
         "of": of,
         "role": role,
         "required": required,
+        "most": most,
+        "least": least,
+        "made_by": made_by,
+        "each": list(each),
+        "words": list(words),
     }
 
 
@@ -91,6 +87,8 @@ def tool(
     params: dict[str, dict[str, Any]] | None = None,
     optional_inputs: Sequence[str] = (),
     optional_outputs: Sequence[str] = (),
+    answers: Sequence[str] = (),
+    when: Sequence[str] = (),
     requires_tool: Sequence[str] = (),
     produces_for: Sequence[str] = (),
     checks: Sequence[str] = (),
@@ -100,6 +98,8 @@ def tool(
     seconds: float = 5.0,
     example: str = "",
     helpers: Sequence[Callable[..., Any]] = (),
+    repairs: Sequence[Repair] = (),
+    next_steps: Sequence[NextStep] = (),
 ) -> Callable[[Callable[..., dict[str, Any]]], Callable[..., dict[str, Any]]]:
     """Describe the decorated function as a tool.
 
@@ -127,6 +127,8 @@ def tool(
             outputs=[
                 OutputSpec(name=key, optional=key in optional_outputs, **_port(text)) for key, text in outputs.items()
             ],
+            answers=list(answers),
+            when=list(when),
             requires_tool=list(requires_tool),
             produces_for=list(produces_for),
             checks=list(checks),
@@ -138,6 +140,8 @@ def tool(
             source=function_source(function),
             helper_sources=[function_source(helper) for helper in helpers],
             function=function.__name__,
+            repairs=list(repairs),
+            next_steps=list(next_steps),
         )
         function.tool_spec = spec  # type: ignore[attr-defined]
         return function
@@ -250,13 +254,23 @@ class ToolRegistry:
         return [spec for spec in self if spec.runnable and any(port.type == wanted for port in spec.outputs)]
 
 
+def field_modules() -> list[str]:
+    """Return the full names of the modules of tools: every module of every field folder beside this file.
+
+    A field is a folder; putting one there, or a file into one, is all that a new tool takes. Tests may lie beside
+    their tool as `test_*.py` and are left out.
+    """
+    home = Path(__file__).parent
+    files = sorted(path for path in home.glob("*/*.py") if not path.name.startswith(("_", "test_")))
+    return [f"engine.toolbox.{path.parent.name}.{path.stem}" for path in files]
+
+
+def tools_of(module: ModuleType) -> list[ToolSpec]:
+    """Return the tools that a module defines, in the order they stand in it."""
+    found = (value for value in vars(module).values() if getattr(value, "__module__", "") == module.__name__)
+    return [spec for value in found if (spec := getattr(value, "tool_spec", None)) is not None]
+
+
 def builtin_tools() -> ToolRegistry:
     """Return the built-in catalogue. Importing the tools' modules is cheap: libraries are imported when called."""
-    registry = ToolRegistry()
-    for module_name in DOMAIN_MODULES:
-        module = importlib.import_module(f"engine.toolbox.domains.{module_name}")
-        for value in vars(module).values():
-            spec = getattr(value, "tool_spec", None)
-            if spec is not None and getattr(value, "__module__", "") == module.__name__:
-                registry.add(spec)
-    return registry
+    return ToolRegistry(spec for name in field_modules() for spec in tools_of(importlib.import_module(name)))

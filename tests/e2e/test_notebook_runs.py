@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import subprocess
@@ -12,7 +11,6 @@ from pathlib import Path
 import nbformat
 import numpy as np
 import pandas as pd
-import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "unit"))
 from reporting_run import FolderStore, dataset, execute, small_plan, small_registry
@@ -21,7 +19,7 @@ from engine.domain.datatypes import DataType
 from engine.domain.plan import TaskDag, TaskNode
 from engine.provenance.verify import verify_path
 from engine.reporting.bundle import write_bundle
-from engine.toolbox.registry import DOMAIN_MODULES, ToolRegistry
+from engine.toolbox.registry import builtin_tools
 
 RUN = """
 import nbformat
@@ -84,25 +82,8 @@ def test_notebook_on_other_data_says_so(tmp_path):
     assert "The data differ from those of the recorded analysis: growth.csv" in printed["compare"]
 
 
-def _catalogue(*needed: str) -> ToolRegistry:
-    """Return the built-in tools; skip only when a module of the catalogue itself is missing."""
-    registry, absent = ToolRegistry(), []
-    for name in DOMAIN_MODULES:
-        try:
-            module = importlib.import_module(f"engine.toolbox.domains.{name}")
-        except ModuleNotFoundError:
-            absent.append(name)
-            continue
-        for value in vars(module).values():
-            if hasattr(value, "tool_spec") and value.__module__ == module.__name__:
-                registry.add(value.tool_spec)
-    if absent and not all(tool in registry for tool in needed):
-        pytest.skip(f"modules of the catalogue are missing: {', '.join(absent)}")
-    return registry
-
-
 def test_differential_expression_is_reproduced_by_its_notebook(tmp_path):
-    registry = _catalogue("differential_expression", "volcano_plot")
+    registry = builtin_tools()
     random = np.random.default_rng(3)
     treated = np.array([0, 1] * 4)
     mean = random.gamma(2, 100, size=(200, 1)) * np.ones((1, 8))

@@ -14,9 +14,12 @@ import pandas as pd
 import pytest
 
 from engine.domain.datatypes import DataType
+from engine.toolbox.bulk_rna import counts as bulk_rna
+from engine.toolbox.bulk_rna import differential as bulk_rna_de
+from engine.toolbox.bulk_rna import gene_lists
+from engine.toolbox.bulk_rna import plots as bulk_rna_plots
+from engine.toolbox.bulk_rna.common import find_genes, format_p, gene_inference, gene_symbols
 from engine.toolbox.checks import CHECKS, StepOutputs
-from engine.toolbox.domains import bulk_rna, bulk_rna_de, bulk_rna_plots, gene_lists
-from engine.toolbox.domains.rna_common import find_genes, format_p, gene_inference, gene_symbols
 from engine.toolbox.io import read_matrix, read_table, write_data
 from engine.toolbox.script import STORED_READ, StepInput, step_script
 

@@ -17,10 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import false_discovery_control, fisher_exact, hypergeom
 
+from engine.toolbox.bulk_rna.gene_lists import rank_genes, select_genes
 from engine.toolbox.checks import CHECKS, StepOutputs
-from engine.toolbox.domains import enrichment
-from engine.toolbox.domains.enrichment import gsea_preranked, over_representation, summarize_gene_sets
-from engine.toolbox.domains.gene_lists import rank_genes, select_genes
+from engine.toolbox.enrichment import sets as enrichment
+from engine.toolbox.enrichment.sets import gsea_preranked, over_representation, summarize_gene_sets
 from engine.toolbox.io import read_gene_sets, read_matrix, read_table, write_data
 from engine.toolbox.script import STORED_READ, StepInput, step_script
 
@@ -288,7 +288,7 @@ def test_check_catches_a_score_of_the_wrong_sign(planted, tmp_path):
 @needs_data
 @pytest.mark.slow
 def test_airway_up_genes_lead_with_tnfa_signalling():
-    from engine.toolbox.domains.bulk_rna_de import differential_expression
+    from engine.toolbox.bulk_rna.differential import differential_expression
 
     table = differential_expression(
         read_matrix(DATA / "airway" / "airway_rawcounts.csv", index_col=0),

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from table_steps import check_issues, classic, run_step
 
-from engine.toolbox.domains.figures import bar_plot, box_plot, histogram, scatter_plot
+from engine.toolbox.tables.figures import bar_plot, box_plot, histogram, scatter_plot
 
 
 def iris() -> pd.DataFrame:

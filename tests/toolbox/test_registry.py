@@ -2,32 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
-
 import pytest
 
 from engine.domain.datatypes import DataType
 from engine.errors import NotFoundError
 from engine.toolbox.checks import CHECKS
-from engine.toolbox.registry import DOMAIN_MODULES, ToolRegistry, builtin_tools, function_source, param, tool
+from engine.toolbox.registry import ToolRegistry, builtin_tools, function_source, param, tool
 from engine.toolbox.script import StepInput, step_script
 
-
-def built_in() -> ToolRegistry:
-    """The catalogue of the modules that exist: a module that is listed and absent is another test's failure."""
-    registry = ToolRegistry()
-    for name in DOMAIN_MODULES:
-        if importlib.util.find_spec(f"engine.toolbox.domains.{name}") is None:
-            continue
-        module = importlib.import_module(f"engine.toolbox.domains.{name}")
-        for value in vars(module).values():
-            if hasattr(value, "tool_spec") and value.__module__ == module.__name__:
-                registry.add(value.tool_spec)
-    return registry
-
-
-SPECS = list(built_in())
+SPECS = list(builtin_tools())
 NAMED = pytest.mark.parametrize("spec", SPECS, ids=[spec.name for spec in SPECS])
 
 

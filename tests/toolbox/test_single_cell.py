@@ -13,14 +13,14 @@ import pytest
 
 from engine.domain.datatypes import DataType
 from engine.toolbox.checks import CHECKS, StepOutputs
-from engine.toolbox.domains.single_cell import sc_highly_variable, sc_normalize, sc_qc
-from engine.toolbox.domains.single_cell_annotation import sc_annotate, textbook_markers
-from engine.toolbox.domains.single_cell_clusters import sc_cluster, sc_embed
-from engine.toolbox.domains.single_cell_composition import sc_composition
-from engine.toolbox.domains.single_cell_markers import sc_gene_expression, sc_markers
-from engine.toolbox.domains.single_cell_pseudobulk import sc_pseudobulk_de
-from engine.toolbox.domains.single_cell_values import find_counts, gene_symbols_of, log_values, matrix_kind
 from engine.toolbox.script import StepInput, step_script
+from engine.toolbox.single_cell.annotation import sc_annotate, textbook_markers
+from engine.toolbox.single_cell.cells import sc_highly_variable, sc_normalize, sc_qc
+from engine.toolbox.single_cell.clusters import sc_cluster, sc_embed
+from engine.toolbox.single_cell.composition import sc_composition
+from engine.toolbox.single_cell.markers import sc_gene_expression, sc_markers
+from engine.toolbox.single_cell.pseudobulk import sc_pseudobulk_de
+from engine.toolbox.single_cell.values import find_counts, gene_symbols_of, log_values, matrix_kind
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::FutureWarning"),

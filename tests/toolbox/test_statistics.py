@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from table_steps import check_issues, classic, run_step
 
-from engine.toolbox.domains.anova import anova
-from engine.toolbox.domains.contingency import contingency
-from engine.toolbox.domains.groups import compare_groups
-from engine.toolbox.domains.logistic import logistic_regression
-from engine.toolbox.domains.regression import linear_regression
-from engine.toolbox.domains.statistics import adjust_p_values, correlation, summarize_table
+from engine.toolbox.statistics.anova import anova
+from engine.toolbox.statistics.contingency import contingency
+from engine.toolbox.statistics.groups import compare_groups
+from engine.toolbox.statistics.linear import linear_regression
+from engine.toolbox.statistics.logistic import logistic_regression
+from engine.toolbox.statistics.summaries import adjust_p_values, correlation, summarize_table
 
 # R's `sleep` (Student 1908): extra hours of sleep under two drugs, the same ten patients.
 SLEEP = pd.DataFrame(

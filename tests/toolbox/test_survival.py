@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from engine.domain.datatypes import DataType
 from engine.toolbox.checks import CHECKS, StepOutputs
-from engine.toolbox.domains.survival import kaplan_meier, log_rank
-from engine.toolbox.domains.survival_data import survival_curve, survival_event_level
-from engine.toolbox.domains.survival_regression import cox_regression
 from engine.toolbox.script import StepInput, step_script
+from engine.toolbox.survival.curves import kaplan_meier, log_rank
+from engine.toolbox.survival.data import survival_curve, survival_event_level
+from engine.toolbox.survival.regression import cox_regression
 
 BESIDE = Path(__file__).resolve().parents[3] / "shared" / "data"
 """Development data lies beside the project, or where BIODESK_DEV_DATA says; it is never part of it."""

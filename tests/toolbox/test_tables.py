@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from table_steps import check_issues, run_step
 
-from engine.toolbox.domains.tables import derive_column, filter_rows, join_tables, pivot_table
+from engine.toolbox.tables.handling import derive_column, filter_rows, join_tables, pivot_table
 
 GENES = pd.DataFrame(
     {

@@ -23,13 +23,13 @@ from engine.domain.plan import Dataset, OpenQuestion, TaskDag, TaskNode
 from engine.profiling.profiler import profile_files
 from engine.settings import Settings
 from engine.toolbox.checks import CHECKS
-from engine.toolbox.registry import DOMAIN_MODULES, builtin_tools
+from engine.toolbox.registry import builtin_tools, field_modules
 from engine.toolbox.typecheck import check_plan
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("adr/*.md"))]
-MODULE = "engine.toolbox.domains.population_genetics"
+MODULE = "engine.toolbox.variants.population_genetics"
 
 
 def blocks(path: Path, language: str = "python") -> list[str]:
@@ -52,7 +52,7 @@ def load(name: str, source: str, folder: Path):
 @pytest.fixture(scope="module")
 def example(tmp_path_factory):
     """The example tool and its tests, imported as the documentation says they would lie in the project."""
-    assert MODULE.rpartition(".")[2] not in DOMAIN_MODULES, "the example became a tool: choose another example"
+    assert MODULE not in field_modules(), "the example became a tool: choose another example"
     tool_code, test_code = blocks(DOCS / "add-a-tool.md")
     folder, before = tmp_path_factory.mktemp("example"), dict(CHECKS)
     sys.path.insert(0, str(ROOT / "tests" / "toolbox"))
@@ -216,7 +216,7 @@ def test_links_of_a_page_lead_somewhere(page):
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_paths_a_page_names_exist(page):
     text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
-    example = {"engine/toolbox/domains/population_genetics.py", "tests/toolbox/test_population_genetics.py"}
+    example = {"engine/toolbox/variants/population_genetics.py", "tests/toolbox/test_population_genetics.py"}
     named = (
         set(re.findall(r"`((?:engine|storage|pages|benchmarks|docs|scripts|tests|\.streamlit)/[\w./-]+)`", text))
         - example

@@ -7,7 +7,15 @@ programme decides it exactly and Firth's penalised likelihood takes over, in wor
 from __future__ import annotations
 
 from engine.domain.toolspec import Citation
-from engine.toolbox.domains.columns import (
+from engine.toolbox.registry import param, tool
+from engine.toolbox.statistics.linear import (
+    check_rank,
+    chosen_predictors,
+    coefficient_figure,
+    predictor_matrix,
+    variance_inflation,
+)
+from engine.toolbox.tables.columns import (
     complete_rows,
     finding_values,
     format_number,
@@ -22,14 +30,6 @@ from engine.toolbox.domains.columns import (
     plain_table,
     require_columns,
 )
-from engine.toolbox.domains.regression import (
-    check_rank,
-    chosen_predictors,
-    coefficient_figure,
-    predictor_matrix,
-    variance_inflation,
-)
-from engine.toolbox.registry import param, tool
 
 
 def separated(design, event):

@@ -7,7 +7,8 @@ and no other type's are nearly as much.
 from __future__ import annotations
 
 from engine.domain.toolspec import Citation
-from engine.toolbox.domains.single_cell_values import (
+from engine.toolbox.registry import param, tool
+from engine.toolbox.single_cell.values import (
     SINGLE_CELL_CHECKS,
     SINGLE_CELL_PACKAGES,
     cell_labels,
@@ -18,8 +19,7 @@ from engine.toolbox.domains.single_cell_values import (
     matrix_kind,
     ordered_labels,
 )
-from engine.toolbox.domains.table_rows import table_row
-from engine.toolbox.registry import param, tool
+from engine.toolbox.tables.rows import table_row
 
 
 def textbook_markers():

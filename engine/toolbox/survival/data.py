@@ -6,7 +6,7 @@ leniently in spelling, strictly in meaning, and whatever could be misread is sai
 
 from __future__ import annotations
 
-from engine.toolbox.domains.columns import (
+from engine.toolbox.tables.columns import (
     complete_rows,
     level_labels,
     numeric_values,
@@ -14,7 +14,7 @@ from engine.toolbox.domains.columns import (
     plain_table,
     require_columns,
 )
-from engine.toolbox.domains.table_rows import table_row
+from engine.toolbox.tables.rows import table_row
 
 
 def survival_event_level(labels, event_value, column):

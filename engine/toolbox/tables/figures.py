@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 from engine.domain.results import Issue
 from engine.toolbox.checks import StepOutputs, check
-from engine.toolbox.domains.columns import (
+from engine.toolbox.registry import param, tool
+from engine.toolbox.tables.columns import (
     complete_rows,
     finding_values,
     format_number,
@@ -22,8 +23,7 @@ from engine.toolbox.domains.columns import (
     plain_table,
     require_columns,
 )
-from engine.toolbox.domains.table_rows import table_row
-from engine.toolbox.registry import param, tool
+from engine.toolbox.tables.rows import table_row
 
 
 @check("quartiles_ordered")

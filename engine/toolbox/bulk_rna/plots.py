@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from engine.toolbox.domains.bulk_rna import DESEQ2
-from engine.toolbox.domains.rna_common import de_columns, find_genes, gene_symbols, match_samples, name_some
+from engine.toolbox.bulk_rna.common import de_columns, find_genes, gene_symbols, match_samples, name_some
+from engine.toolbox.bulk_rna.counts import DESEQ2
 from engine.toolbox.registry import param, tool
 
 

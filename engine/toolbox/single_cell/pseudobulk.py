@@ -7,7 +7,8 @@ summed per sample and cell type and those sums are tested, as bulk samples would
 from __future__ import annotations
 
 from engine.domain.toolspec import Citation
-from engine.toolbox.domains.single_cell_values import (
+from engine.toolbox.registry import param, tool
+from engine.toolbox.single_cell.values import (
     SINGLE_CELL_CHECKS,
     cell_labels,
     find_counts,
@@ -16,8 +17,7 @@ from engine.toolbox.domains.single_cell_values import (
     ordered_labels,
     p_text,
 )
-from engine.toolbox.domains.table_rows import table_row
-from engine.toolbox.registry import param, tool
+from engine.toolbox.tables.rows import table_row
 
 
 def pseudobulk_units(adata, counts, names, *, condition, levels, sample_key, cell_type_key, covariates, labels, types):

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from engine.domain.results import Issue
 from engine.domain.toolspec import Citation
+from engine.toolbox.bulk_rna.common import de_columns, format_p, gene_symbols, name_some
 from engine.toolbox.checks import StepOutputs, check
-from engine.toolbox.domains.rna_common import de_columns, format_p, gene_symbols, name_some
 from engine.toolbox.registry import param, tool
 
 BENJAMINI_HOCHBERG = Citation(

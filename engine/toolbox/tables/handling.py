@@ -10,7 +10,8 @@ from collections.abc import Iterator
 
 from engine.domain.results import Issue
 from engine.toolbox.checks import StepOutputs, check
-from engine.toolbox.domains.columns import (
+from engine.toolbox.registry import param, tool
+from engine.toolbox.tables.columns import (
     finding_values,
     format_number,
     level_labels,
@@ -19,7 +20,6 @@ from engine.toolbox.domains.columns import (
     plain_table,
     require_columns,
 )
-from engine.toolbox.registry import param, tool
 
 
 @check("filter_condition_holds")

@@ -11,7 +11,17 @@ from collections.abc import Iterator
 from engine.domain.results import Issue
 from engine.domain.toolspec import Citation
 from engine.toolbox.checks import StepOutputs, check
-from engine.toolbox.domains.columns import (
+from engine.toolbox.registry import param, tool
+from engine.toolbox.statistics.group_tests import (
+    holm_adjust,
+    independent_test,
+    overall_test,
+    paired_test,
+    pooled_contrasts,
+    range_adjusted,
+    shift_estimate,
+)
+from engine.toolbox.tables.columns import (
     complete_rows,
     finding_values,
     format_number,
@@ -27,16 +37,6 @@ from engine.toolbox.domains.columns import (
     plain_table,
     require_columns,
 )
-from engine.toolbox.domains.group_tests import (
-    holm_adjust,
-    independent_test,
-    overall_test,
-    paired_test,
-    pooled_contrasts,
-    range_adjusted,
-    shift_estimate,
-)
-from engine.toolbox.registry import param, tool
 
 
 @check("group_differences_match_means")

@@ -11,7 +11,9 @@ from collections.abc import Iterator
 from engine.domain.results import Issue
 from engine.domain.toolspec import Citation
 from engine.toolbox.checks import StepOutputs, check
-from engine.toolbox.domains.columns import (
+from engine.toolbox.registry import param, tool
+from engine.toolbox.statistics.group_tests import range_adjusted
+from engine.toolbox.tables.columns import (
     complete_rows,
     finding_values,
     format_number,
@@ -25,8 +27,6 @@ from engine.toolbox.domains.columns import (
     plain_table,
     require_columns,
 )
-from engine.toolbox.domains.group_tests import range_adjusted
-from engine.toolbox.registry import param, tool
 
 
 @check("anova_table_consistent")

@@ -7,16 +7,16 @@ the ones here are not. What each method assumes is checked and reported beside i
 from __future__ import annotations
 
 from engine.domain.toolspec import Citation
-from engine.toolbox.domains.columns import format_number, format_p
-from engine.toolbox.domains.survival_data import (
+from engine.toolbox.registry import param, tool
+from engine.toolbox.survival.data import (
     SURVIVAL_HELPERS,
     survival_curve,
     survival_data,
     survival_groups,
     time_at_half,
 )
-from engine.toolbox.domains.table_rows import table_row
-from engine.toolbox.registry import param, tool
+from engine.toolbox.tables.columns import format_number, format_p
+from engine.toolbox.tables.rows import table_row
 
 _CHECKS = ("tables_not_empty", "p_values_valid", "findings_match_tables")
 _PACKAGES = ("lifelines", "pandas", "numpy", "scipy")

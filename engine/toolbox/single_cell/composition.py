@@ -6,14 +6,14 @@ The replicate is the sample: a share per sample is one observation, however many
 from __future__ import annotations
 
 from engine.domain.toolspec import Citation
-from engine.toolbox.domains.single_cell_values import (
+from engine.toolbox.registry import param, tool
+from engine.toolbox.single_cell.values import (
     SINGLE_CELL_CHECKS,
     cell_labels,
     ordered_labels,
     p_text,
 )
-from engine.toolbox.domains.table_rows import table_row
-from engine.toolbox.registry import param, tool
+from engine.toolbox.tables.rows import table_row
 
 
 def compare_shares(wide, conditions, paired):

@@ -7,7 +7,8 @@ are and how much another random seed would change them.
 from __future__ import annotations
 
 from engine.domain.toolspec import Citation
-from engine.toolbox.domains.single_cell_values import (
+from engine.toolbox.registry import param, tool
+from engine.toolbox.single_cell.values import (
     SCANPY,
     SINGLE_CELL_CHECKS,
     SINGLE_CELL_PACKAGES,
@@ -17,8 +18,7 @@ from engine.toolbox.domains.single_cell_values import (
     matrix_kind,
     ordered_labels,
 )
-from engine.toolbox.domains.table_rows import table_row
-from engine.toolbox.registry import param, tool
+from engine.toolbox.tables.rows import table_row
 
 
 @tool(

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 from engine.domain.results import Issue
 from engine.domain.toolspec import Citation
 from engine.toolbox.checks import check
-from engine.toolbox.domains.columns import (
+from engine.toolbox.registry import param, tool
+from engine.toolbox.survival.data import SURVIVAL_HELPERS, survival_data
+from engine.toolbox.tables.columns import (
     format_number,
     format_p,
     level_labels,
@@ -19,9 +21,7 @@ from engine.toolbox.domains.columns import (
     numeric_values,
     order_levels,
 )
-from engine.toolbox.domains.survival_data import SURVIVAL_HELPERS, survival_data
-from engine.toolbox.domains.table_rows import table_row
-from engine.toolbox.registry import param, tool
+from engine.toolbox.tables.rows import table_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,8 @@ cells and fold changes have no meaning.
 from __future__ import annotations
 
 from engine.domain.toolspec import Citation
-from engine.toolbox.domains.single_cell_values import (
+from engine.toolbox.registry import param, tool
+from engine.toolbox.single_cell.values import (
     SCANPY,
     SINGLE_CELL_CHECKS,
     SINGLE_CELL_PACKAGES,
@@ -21,8 +22,7 @@ from engine.toolbox.domains.single_cell_values import (
     ordered_labels,
     p_text,
 )
-from engine.toolbox.domains.table_rows import table_row
-from engine.toolbox.registry import param, tool
+from engine.toolbox.tables.rows import table_row
 
 
 def locate_genes(genes, names, symbols):

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from engine.domain.results import Issue
 from engine.domain.toolspec import Citation
 from engine.toolbox.checks import StepOutputs, check
-from engine.toolbox.domains.columns import (
+from engine.toolbox.registry import param, tool
+from engine.toolbox.tables.columns import (
     complete_rows,
     finding_values,
     format_number,
@@ -25,7 +26,6 @@ from engine.toolbox.domains.columns import (
     plain_table,
     require_columns,
 )
-from engine.toolbox.registry import param, tool
 
 
 @check("contingency_counts_add_up")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.domain.toolspec import Citation
-from engine.toolbox.domains.rna_common import check_counts, gene_inference, match_samples, name_some
+from engine.toolbox.bulk_rna.common import check_counts, gene_inference, match_samples, name_some
 from engine.toolbox.registry import param, tool
 
 DESEQ2 = Citation(

@@ -7,8 +7,8 @@ correction is part of the answer.
 from __future__ import annotations
 
 from engine.domain.toolspec import Citation
-from engine.toolbox.domains.columns import format_p, level_labels, likely_control, order_levels
 from engine.toolbox.registry import param, tool
+from engine.toolbox.tables.columns import format_p, level_labels, likely_control, order_levels
 
 
 def screened_columns(table, group, columns):

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.domain.results import Issue
-from engine.toolbox.checks import StepOutputs, check
-from engine.toolbox.domains.bulk_rna import DESEQ2, PYDESEQ2
-from engine.toolbox.domains.rna_common import (
+from engine.toolbox.bulk_rna.common import (
     check_counts,
     find_genes,
     format_p,
@@ -17,6 +15,8 @@ from engine.toolbox.domains.rna_common import (
     match_samples,
     name_some,
 )
+from engine.toolbox.bulk_rna.counts import DESEQ2, PYDESEQ2
+from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.registry import param, tool
 
 

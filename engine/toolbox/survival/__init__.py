@@ -1,0 +1,1 @@
+"""Time to an event."""

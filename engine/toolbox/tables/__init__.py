@@ -1,0 +1,1 @@
+"""Tables: handling and drawing them."""
