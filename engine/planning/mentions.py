@@ -1,0 +1,326 @@
+"""Which columns and levels the words of a question name, however loosely: each with its words and a strength.
+
+A name is compared by its parts: whole, in part, abbreviated (`dex` for dexamethasone, `horTh` for hormone therapy, `BMI` for
+body mass index), by everyday synonyms (`data/synonyms.tsv`) and with typing errors. A part that several columns share says
+less than one that only one has. Levels are compared within their column, so that of `Gentoo penguin` and `Adelie penguin`
+the second word tells nothing. A bare number or a single letter is a level only beside its column's name or unit.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from importlib import resources
+from typing import NamedTuple
+
+from engine.domain.profile import ColumnProfile
+from engine.planning.text import Token, as_number, name_parts, stem, time_unit, timed, tokens
+
+SURE = 0.8
+"""From this strength on a mention needs no confirmation."""
+LIKELY = 0.5
+"""Below this a mention is not considered."""
+_LONGEST = 6
+_STOP = frozenset(
+    "the a an of in on by with for and or to is are was were be been does do did what which how from at as it its this that "
+    "these those between among across per each all any there has have had my our your their his her we i you they he she not "
+    "data table file than then but so if when where who whom whose can could should would will may might much many more most "
+    "less least very too also only just same other others another one ones out up down over under about into such no nor us me "
+    "please show tell give let get want need know see make use using used find say said really still even ever per".split()
+)
+_UNITS = frozenset(
+    "mm cm m km um nm mg g kg ug ng ml l dl ul mmol mol umol nmol pg iu u h hr hrs min s sec ms days day d weeks week months month "
+    "years year yr yrs pct percent bpm mmhg hg kpa c k ha od au per lb lbs oz in inch o oo "
+    "hours hour wk wks mo seconds minutes".split()
+)
+
+
+class Mention(NamedTuple):
+    """Words of the question that name a column, or a level of one."""
+
+    column: str
+    level: str
+    """"" for the column itself."""
+    first: int
+    last: int
+    """Token positions, both included."""
+    strength: float
+    file: str = ""
+    rivals: tuple[str, ...] = ()
+    """Other columns (or levels) that these words name as well."""
+    negated: bool = False
+
+    @property
+    def width(self) -> int:
+        """How many tokens it covers."""
+        return self.last - self.first + 1
+
+
+@functools.cache
+def synonyms() -> dict[str, frozenset[str]]:
+    """Return stem -> the stems of words that mean about the same."""
+    text = resources.files("engine.planning").joinpath("data/synonyms.tsv").read_text("utf-8")
+    groups: dict[str, set[str]] = {}
+    for line in text.splitlines():
+        words = {stem(word) for word in line.split("\t") if word}
+        for word in words:
+            groups.setdefault(word, set()).update(words)
+    return {word: frozenset(others) for word, others in groups.items()}
+
+
+def alike(word: str, part: str) -> float:
+    """Return how surely a word of the question means a part of a name, 0 to 1. Both in lower case."""
+    if word == part or stem(word) == stem(part):
+        return 1.0
+    if word[0].isdigit() or part[0].isdigit():
+        return 1.0 if as_number(word) is not None and as_number(word) == as_number(part) else 0.0
+    if stem(part) in synonyms().get(stem(word), ()):
+        return 0.85
+    if word in _STOP or len(word) < 3 or len(part) < 2:
+        return 0.0
+    if len(part) >= 3 and len(word) >= 4 and (word.startswith(part) or part.startswith(word)):
+        return 0.85 if min(len(word), len(part)) >= 4 or word.startswith(part) else 0.6
+    if len(part) >= 4 and _same_root(word, part):
+        return 0.75
+    if len(word) >= 5 and len(part) >= 5 and _misspelt(word, part):
+        return 0.8
+    if 2 <= len(part) <= 5 and len(word) >= 2 * len(part) - 1 and _skeleton(word, part):
+        return 0.6
+    return 0.0
+
+
+def _same_root(word: str, part: str) -> bool:
+    shared = next((at for at, (a, b) in enumerate(zip(word, part, strict=False)) if a != b), min(len(word), len(part)))
+    return shared >= 5 and shared >= 0.65 * max(len(word), len(part))
+
+
+@functools.lru_cache(maxsize=20_000)
+def _misspelt(word: str, part: str) -> bool:
+    from rapidfuzz.distance import DamerauLevenshtein
+
+    if word[0] != part[0]:
+        return False
+    allowed = 1 if min(len(word), len(part)) < 8 else 2
+    return DamerauLevenshtein.distance(word, part, score_cutoff=allowed) <= allowed
+
+
+def _skeleton(word: str, part: str) -> bool:
+    """Say whether a short part has the consonants of a word in order: trt for treatment, wght for weight."""
+    if word[0] != part[0] or any(letter in "aeiou" for letter in part[1:]):
+        return False
+    letters = iter(word)
+    return all(letter in letters for letter in part)
+
+
+class _Name:
+    """A name to be found: its parts with their weights."""
+
+    def __init__(self, name: str, weights: Counter[str], *, units: bool) -> None:
+        self.text = name
+        parts = name_parts(re.sub(r"[(\[].*?[)\]]", " ", name)) or name_parts(name)
+        kept = [part for part in parts if part not in _UNITS] if units else parts
+        self.parts = kept or parts
+        self.all = name_parts(name)
+        self.whole = "".join(self.parts)
+        self.weights = [1.0 / (1.0 + math.log(max(1, weights[part]))) * (0.4 if len(part) == 1 else 1.0) for part in self.parts]
+        self.time = timed(self.parts)
+
+    def strength(self, window: Sequence[Token]) -> float:
+        """Return how surely the words of a window name this, 0 to 1."""
+        words = [token.text for token in window]
+        joined = "".join(words)
+        if joined == self.whole or words == self.all or words == self.parts:
+            return 1.0
+        if len(window) == 2 and self.time and timed(words) == self.time:
+            return 0.97
+        if len(window) == 1 and len(self.whole) >= 3 and stem(joined) == stem(self.whole):
+            return 0.97
+        if len(self.whole) >= 5 and len(window) <= 2 and joined.isalpha() and _misspelt(joined, self.whole):
+            return 0.85
+        if len(window) > 1 and (short := self._initials(words)):
+            return short
+        return self._by_parts(words)
+
+    def _initials(self, words: list[str]) -> float:
+        content = [word for word in words if word not in _STOP]
+        if len(content) != len(words) or not self.parts or len(self.whole) < 2:
+            return 0.0
+        if len(words) == len(self.whole) and all(w[0] == c for w, c in zip(words, self.whole, strict=True)):
+            return 0.85
+        return 0.85 if len(self.whole) >= 4 and _abbreviates(words, self.whole) else 0.0
+
+    def _by_parts(self, words: list[str]) -> float:
+        total = sum(self.weights)
+        found, used = 0.0, set()
+        for part, weight in zip(self.parts, self.weights, strict=True):
+            best, at = max(((alike(word, part), at) for at, word in enumerate(words)), default=(0.0, 0))
+            if best:
+                found += weight * best
+                used.add(at)
+        if len(self.parts) == 1 and len(words) == 1:
+            return 0.97 * found / total if found / total > 0.99 else 0.93 * found / total
+        unused = [word for at, word in enumerate(words) if at not in used]
+        if 0 not in used or len(words) - 1 not in used or any(word not in _STOP for word in unused):
+            return 0.0
+        share = found / total
+        # One distinctive word of a longer name is a fair hint; one that many names share is not.
+        return share * 0.95 if share > 0.75 else 0.75 * share**0.5 if share > 0.25 else 0.0
+
+
+def _abbreviates(words: Sequence[str], whole: str) -> bool:
+    """Say whether a name is the beginnings of the words: horth of hormone therapy."""
+    if not words:
+        return whole == ""
+    longest = min(len(words[0]), len(whole))
+    return any(
+        whole.startswith(words[0][:n]) and _abbreviates(words[1:], whole[n:]) for n in range(1, longest + 1)
+    )
+
+
+def column_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile]) -> list[Mention]:
+    """Return every window of words that names a column, all candidates; overlaps are settled by the reader."""
+    weights = Counter(part for column in columns for part in set(name_parts(column.name)))
+    names = [(_Name(column.name, weights, units=True), column) for column in columns]
+    found: dict[tuple[int, int], list[tuple[float, str]]] = {}
+    for name, column in names:
+        for first, last in _windows(words, max(2, min(_LONGEST, len(name.parts) + 2, max(len(name.whole), 2)))):
+            window = words[first : last + 1]
+            if len(window) == 1 and (window[0].text in _STOP or window[0].number is not None and name.text != window[0].text):
+                continue
+            strength = name.strength(window)
+            if strength >= LIKELY and not (len(window) == 1 and len(window[0].text) == 1 and strength < 1):
+                found.setdefault((first, last), []).append((round(strength, 3), column.name))
+    return [_best(first, last, able) for (first, last), able in found.items()]
+
+
+def _windows(words: Sequence[Token], longest: int) -> list[tuple[int, int]]:
+    return [
+        (first, last)
+        for first in range(len(words))
+        for last in range(first, min(first + longest, len(words)))
+        if words[last].text not in _STOP or last == first
+    ]
+
+
+def _best(first: int, last: int, able: list[tuple[float, str]]) -> Mention:
+    able.sort(key=lambda item: -item[0])
+    strength, column = able[0]
+    rivals = tuple(name for other, name in able[1:] if other >= strength - 0.08)
+    return Mention(column, "", first, last, strength, rivals=rivals)
+
+
+def level_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile], text: str) -> list[Mention]:
+    """Return every window of words that names a level of a column (numbers and single letters are left to the reader)."""
+    found: list[Mention] = []
+    for column in columns:
+        levels = [level for level in (column.order or list(column.levels)) if level]
+        if not levels or column.scale in ("identifier", "date") or len(levels) > 60:
+            continue
+        weights = Counter(part for level in levels for part in set(name_parts(level)))
+        for level in levels:
+            if as_number(level) is not None or not level.strip():
+                continue
+            found += _level(words, column, level, _Name(level, weights, units=False), weights, text)
+    return found
+
+
+def _level(
+    words: Sequence[Token], column: ColumnProfile, level: str, name: _Name, weights: Counter[str], text: str
+) -> list[Mention]:
+    if len(level.strip()) == 1 or not name.parts:
+        return []
+    found = []
+    distinctive = [part for part in name.parts if weights[part] == 1 and len(part) >= 4]
+    for first, last in _windows(words, min(_LONGEST, len(name.parts) + 1) + 1):
+        window = words[first : last + 1]
+        strength = name.strength(window)
+        if len(window) == 1:
+            word = window[0].text
+            if word in _STOP and word != level.lower():
+                continue
+            if strength < SURE and any(alike(word, part) >= 0.8 for part in distinctive):
+                strength = 0.8
+            if len(level) <= 3 and strength < 0.97 and stem(word) not in synonyms().get(stem(level.lower()), ()):
+                continue
+            if len(level) <= 2 and text[window[0].start : window[0].end] != level and strength >= 0.97:
+                continue  # `no`, `an`, `OJ`: short names count as written only
+        if strength >= 0.6:
+            found.append(Mention(column.name, level, first, last, round(strength, 3)))
+    return found
+
+
+def numbered_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile], named: Sequence[Mention], text: str) -> list[Mention]:
+    """Return numbers and letters that are levels because their column's name, unit or kind stands beside them.
+
+    `month 4`, `group 1 vs group 2`, `stages I and IV`, `day 664 and day 1004`, `patient 9`.
+    """
+    found: list[Mention] = []
+    by_name = {column.name: column for column in columns}
+    after: dict[int, list[tuple[str, float]]] = {}
+    for mention in named:
+        if not mention.level:
+            for name in (mention.column, *mention.rivals):
+                after.setdefault(mention.last + 1, []).append((name, mention.strength))
+    for at, token in enumerate(words):
+        unit = time_unit(token.text)
+        if unit:
+            for column in columns:
+                if unit in (time_unit(part) for part in name_parts(column.name + " " + column.unit)):
+                    after.setdefault(at + 1, []).append((column.name, 0.75))
+    for start, able in after.items():
+        for name, strength in able:
+            column = by_name.get(name)
+            if column is not None and (column.levels or column.scale in ("number", "count", "ordered", "code")):
+                found += _numbers_from(words, start, column, strength, text)
+    return found
+
+
+_BETWEEN = frozenset("and or vs versus to against than with the from until nr no number".split())
+
+
+def _numbers_from(words: Sequence[Token], start: int, column: ColumnProfile, strength: float, text: str) -> list[Mention]:
+    found: list[Mention] = []
+    levels = {level.strip().lower(): level for level in column.levels}
+    numeric = {as_number(level): level for level in column.levels if as_number(level) is not None}
+    at = start
+    while at < len(words) and at < start + 9:
+        token = words[at]
+        number = token.number
+        level = numeric.get(number) if number is not None else None
+        if level is None and (len(token.text) <= 4 and token.text in levels):
+            written = text[token.start : token.end]
+            level = levels[token.text] if written == levels[token.text] or len(token.text) > 1 else None
+        if level is None and number is not None and not column.levels and column.scale in ("code", "identifier", "number", "count"):
+            level = token.text
+        if level is not None:
+            found.append(Mention(column.name, level, at, at, min(0.95, max(0.8, strength))))
+        elif token.text not in _BETWEEN:
+            if found or at > start + 1:
+                break
+            return []
+        at += 1
+    return found
+
+
+def find(text: str, columns: Sequence[ColumnProfile]) -> list[Mention]:
+    """Return the mentions in a short text, overlaps settled, the strongest of each place; for clauses and tests."""
+    words = tokens(text)
+    named = column_mentions(words, columns)
+    every = [*named, *level_mentions(words, columns, text), *numbered_mentions(words, columns, named, text)]
+    return cover(every)
+
+
+def cover(mentions: Sequence[Mention]) -> list[Mention]:
+    """Return the mentions of the best cover: no word is used twice, strong and long mentions win."""
+    ordered = sorted(mentions, key=lambda m: (m.last, m.first))
+    best: list[tuple[float, list[Mention]]] = [(0.0, [])]
+    ends: list[int] = []
+    for mention in ordered:
+        before = sum(1 for end in ends if end < mention.first)
+        taken = best[before][0] + mention.strength * (1 + 0.35 * (mention.width - 1)) - 0.3, [*best[before][1], mention]
+        ends.append(mention.last)
+        best.append(max(best[-1], taken, key=lambda item: item[0]))
+    return sorted(best[-1][1], key=lambda m: m.first)

@@ -1,0 +1,379 @@
+"""Why apart: rows of the same subject are alike, and a model that takes them as independent is too sure of itself.
+
+A measured outcome gets a linear mixed model, whose subjects have their own intercepts (and slopes). Yes/no outcomes
+and counts get generalised estimating equations: their ratios are averages over subjects, and their errors stay right
+when the assumed correlation is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from engine.domain.results import Issue
+from engine.domain.toolspec import Citation, NextStep, Repair
+from engine.toolbox.checks import StepOutputs, check
+from engine.toolbox.registry import param, tool
+from engine.toolbox.statistics.linear import check_rank, chosen_predictors, coefficient_figure, predictor_matrix
+from engine.toolbox.statistics.logistic import event_level, separated
+from engine.toolbox.tables.columns import (
+    complete_rows,
+    finding_values,
+    format_number,
+    format_p,
+    level_labels,
+    likely_control,
+    new_axes,
+    numeric_values,
+    order_levels,
+    palette,
+    pick_level,
+    plain_table,
+    require_columns,
+)
+
+
+@check("mixed_coefficients_consistent")
+def mixed_coefficients_consistent(step: StepOutputs) -> Iterator[Issue]:
+    """Estimates lie inside their intervals, standard errors are positive, and ratios are exp of estimates."""
+    import math
+
+    table = step.table("coefficients")
+    ratio = next((name for name in ("odds_ratio", "rate_ratio") if name in table), None)
+    for _, row in table.iterrows():
+        if not (row["se"] > 0 and row["lower_95"] <= row["estimate"] <= row["upper_95"]):
+            message = f"The estimate of {row['term']} ({row['estimate']}) does not lie inside its interval."
+            yield Issue(code="interval_without_estimate", severity="error", message=message, where="coefficients")
+        if ratio and abs(math.log(row[ratio]) - row["estimate"]) > 1e-6 * max(1.0, abs(row["estimate"])):
+            message = f"The {ratio} of {row['term']} is not exp of its estimate {row['estimate']}."
+            yield Issue(code="ratio_differs", severity="error", message=message, where="coefficients")
+
+
+@check("variance_components_valid")
+def variance_components_valid(step: StepOutputs) -> Iterator[Issue]:
+    """Variances are not negative and the intraclass correlation lies between 0 and 1."""
+    table = step.table("variance").set_index("component")["value"]
+    for name, value in table.items():
+        wrong = value < 0 if str(name).startswith("variance") else name == "ICC" and not 0 <= value <= 1
+        if wrong:
+            message = f"{name} is {value}, which no variance or share of one can be."
+            yield Issue(code="variance_out_of_bounds", severity="error", message=message, where="variance")
+
+
+def chosen_family(table, outcome, family, exposure):
+    """Return gaussian, binomial or poisson, by the outcome's values when `family` is auto, and warnings."""
+    if exposure and family not in ("auto", "poisson"):
+        raise ValueError(f"An exposure ({exposure}) belongs to counts; expected family poisson, or no exposure.")
+    if family != "auto":
+        return family, []
+    labels = level_labels(table[outcome])
+    if labels.nunique() == 2 and not exposure:
+        return "binomial", []
+    y = numeric_values(table, outcome)
+    counts = bool((y == y.round()).all() and y.min() == 0 and (y.nunique() <= 12 or y.var() > y.mean()))
+    if not counts and not exposure:
+        return "gaussian", []
+    return "poisson", [
+        f"{outcome} holds whole numbers from 0 on and was taken as a count (log link); if it is a score, set family to "
+        "gaussian."
+    ] * (not exposure)
+
+
+def model_columns(table, fixed, categorical, interaction):
+    """Return the design (with Intercept), what its columns mean, the columns of each effect, and warnings."""
+    import pandas as pd
+
+    parts, effects, meanings, warnings = [], {}, {"Intercept": "baseline"}, []
+    for name in fixed:
+        design, meaning, notes = predictor_matrix(table, [name], categorical)
+        parts.append(design if not parts else design.drop(columns="Intercept"))
+        effects[name] = [term for term in design.columns if term != "Intercept"]
+        meanings |= meaning
+        warnings += notes
+    design = pd.concat(parts, axis=1)
+    if interaction:
+        if len(fixed) < 2:
+            raise ValueError(f"An interaction takes two fixed effects; only {fixed[0]!r} was named.")
+        first, second = fixed[:2]
+        for a, b in ((first, second), (second, first)):
+            at = "0" if effects[b] == [b] else "its reference level"
+            meanings |= {term: f"{meanings[term]} (where {b} is at {at})" for term in effects[a]}
+        effects[f"{first}:{second}"] = [f"{a}:{b}" for a in effects[first] for b in effects[second]]
+        for a in effects[first]:
+            for b in effects[second]:
+                design[f"{a}:{b}"] = design[a] * design[b]
+                meanings[f"{a}:{b}"] = f"the interaction of {a} and {b}"
+    return design, meanings, effects, warnings
+
+
+def standardised(design):
+    """Return the design with centred columns of spread 1 after the intercept, and the matrix that turns back."""
+    import numpy as np
+
+    x = design.to_numpy(dtype=float)
+    means, sizes = x.mean(axis=0), x.std(axis=0)
+    means[0], sizes[0] = 0.0, 1.0
+    back = np.diag(1 / sizes)
+    back[0, 1:] = -means[1:] / sizes[1:]
+    return (x - means) / sizes, back
+
+
+def generalised_least_squares(y, x, z, groups, random, residual):
+    """Return coefficients, their covariance, predicted random effects and the REML log-likelihood.
+
+    Given the variances these are exact, also where a variance is 0 and a numerical Hessian does not exist.
+    """
+    import numpy as np
+
+    index = [np.flatnonzero(groups == g) for g in np.unique(groups)]
+    n, p = x.shape
+    information, score, log_det, weights = np.zeros((p, p)), np.zeros(p), 0.0, []
+    for rows in index:
+        v = z[rows] @ random @ z[rows].T + residual * np.eye(len(rows))
+        w = np.linalg.inv(v)
+        information += x[rows].T @ w @ x[rows]
+        score += x[rows].T @ w @ y[rows]
+        log_det += np.linalg.slogdet(v)[1]
+        weights.append(w)
+    covariance = np.linalg.inv(information)
+    beta = covariance @ score
+    left = y - x @ beta
+    square = sum(left[rows] @ w @ left[rows] for rows, w in zip(index, weights, strict=True))
+    effects = np.zeros((n, z.shape[1]))
+    for rows, w in zip(index, weights, strict=True):
+        effects[rows] = random @ z[rows].T @ w @ left[rows]
+    log_det += np.linalg.slogdet(information)[1] + (n - p) * np.log(2 * np.pi)
+    return beta, covariance, effects, float(-0.5 * (log_det + square))
+
+
+def fit_variances(y, x, z, groups):
+    """Return the REML covariance of the random effects and the residual variance, or raise ValueError."""
+    import warnings
+
+    import numpy as np
+    from statsmodels.regression.mixed_linear_model import MixedLM
+
+    for method in ("lbfgs", "powell", "bfgs"):
+        # Its messages are about the boundary and the Hessian, neither of which is used here.
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            try:
+                fit = MixedLM(y, x, groups, z).fit(reml=True, method=[method])
+            except np.linalg.LinAlgError:
+                continue
+        if fit.converged and np.isfinite(fit.scale) and fit.scale > 0:
+            return np.atleast_2d(np.asarray(fit.cov_re)), float(fit.scale), method
+    kind = " with a random slope" if z.shape[1] > 1 else ""
+    raise ValueError(
+        f"The mixed model{kind} did not converge with any of three optimisers. Use fewer fixed effects, no random "
+        "slope, or more subjects."
+    )
+
+
+def degrees_of_freedom(design, groups, slope):
+    """Return each column's between-within degrees of freedom.
+
+    What is the same in all rows of a subject has as many as there are subjects, less what is estimated of them; what
+    changes has as many as there are rows. A column that holds the random slope varies by subject and counts as those.
+    """
+    n, subjects = len(design), len(set(groups))
+    inner = (design.groupby(groups).transform("std").fillna(0) > 1e-12 * design.abs().max()).any()
+    sloped = [term for term in design if slope and slope in term.split(":")]
+    rows = [term for term in design if inner[term] and term not in sloped]
+    outer = [term for term in design if not inner[term]]
+    found = {term: subjects - len(outer) for term in outer} | {term: subjects - len(sloped) for term in sloped}
+    found |= {term: n - subjects - len(rows) - len(sloped) for term in rows}
+    if min(found.values()) < 1:
+        worst = min(found, key=lambda term: found[term])
+        raise ValueError(f"{subjects} subjects with {n} rows are too few to estimate {worst!r}; use fewer fixed effects.")
+    return [float(found[term]) for term in design]
+
+
+def linear_mixed(y, design, groups, slope):
+    """Fit a linear mixed model; return coefficients, covariance, degrees of freedom, components, fit and warnings."""
+    import numpy as np
+
+    size = y.std()
+    x, back = standardised(design)
+    place = list(design.columns).index(slope) if slope else 0
+    z = x[:, [0, place]] if slope else x[:, [0]]
+    df = degrees_of_freedom(design, groups, slope)
+    random, residual, method = fit_variances(y / size, x, z, groups)
+    beta, covariance, effects, log_likelihood = generalised_least_squares(y / size, x, z, groups, random, residual)
+    # The REML likelihood depends on the units of outcome and design; turn it back to those of the data.
+    log_likelihood -= (len(y) - x.shape[1]) * np.log(size) - np.linalg.slogdet(back)[1]
+    icc = float(random[0, 0] / (random[0, 0] + residual))
+    turn = back[np.ix_([0, place], [0, place])] if slope else np.eye(1)
+    variances = size**2 * turn @ random @ turn.T
+    rows = [{"component": "variance of subjects (intercept)", "value": float(variances[0, 0])}]
+    if slope:
+        spread = np.sqrt(variances[0, 0] * variances[1, 1])
+        rows += [
+            {"component": f"variance of subjects (slope of {slope})", "value": float(variances[1, 1])},
+            {"component": "correlation of intercept and slope", "note": f"intercept where {slope} is 0",
+             "value": float(np.clip(variances[0, 1] / spread, -1, 1)) if spread > 0 else float("nan")},
+        ]  # fmt: skip
+    note = "share of the variance left by the fixed effects" + (f", at the mean of {slope}" if slope else "")
+    rows += [{"component": "variance of residuals", "value": float(size**2 * residual)},
+             {"component": "ICC", "value": icc, "note": note},
+             {"component": "REML log-likelihood", "value": log_likelihood, "note": f"optimiser {method}"}]  # fmt: skip
+    warnings = []
+    if min(np.linalg.eigvalsh(random)) < 1e-5 * (residual + np.trace(random)):
+        warnings.append(
+            "A variance of the random effects is at its limit (0, or a correlation of 1): " +
+            ("consider leaving out the random slope." if slope else "rows of a subject are no more alike than others.")
+        )  # fmt: skip
+    expected = (x @ beta + (z * effects).sum(axis=1)) * size
+    return back @ beta * size, back @ covariance @ back.T * size**2, df, rows, expected, warnings
+
+
+def no_finite_rates(x, y):
+    """Say whether some combination of columns meets only counts of 0, so that a rate ratio is 0 or infinite."""
+    import numpy as np
+    from scipy.optimize import linprog
+
+    zero, some = x[y == 0], x[y > 0]
+    if not len(zero) or not len(some):
+        return not len(some)
+    result = linprog(zero.sum(axis=0), A_ub=zero, b_ub=np.zeros(len(zero)), A_eq=some, b_eq=np.zeros(len(some)),
+                     bounds=(-1, 1), method="highs")  # fmt: skip
+    return bool(result.status == 0 and -result.fun > 1e-6)
+
+
+def estimating_equations(y, design, groups, family, exposure):
+    """Fit generalised estimating equations; return as `linear_mixed` does."""
+    import warnings
+
+    import numpy as np
+    from statsmodels.genmod import families
+    from statsmodels.genmod.cov_struct import Exchangeable, Independence
+    from statsmodels.genmod.generalized_estimating_equations import GEE
+
+    x, back = standardised(design)
+    if separated(x, y) if family == "binomial" else no_finite_rates(x, y):
+        what = "the event from the other level" if family == "binomial" else "counts of 0 from all others"
+        raise ValueError(
+            f"The fixed effects separate {what} completely in some rows, so a ratio would be infinite. Leave out the "
+            "interaction or the effect, or join levels."
+        )
+    kind = families.Binomial() if family == "binomial" else families.Poisson()
+    subjects, notes, fit = len(set(groups)), [], None
+    errors = "bias_reduced" if subjects < 40 else "robust"
+    for structure in (Exchangeable(), Independence()):
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            try:
+                fit = GEE(y, x, groups, family=kind, cov_struct=structure, exposure=exposure).fit(
+                    maxiter=200, cov_type=errors
+                )
+            except (np.linalg.LinAlgError, ValueError):
+                continue
+        if fit.converged and np.isfinite(fit.bse).all() and (fit.bse > 0).all():
+            break
+        fit = None
+    if fit is None:
+        raise ValueError("The estimating equations did not converge; use fewer fixed effects or leave out the interaction.")
+    together = isinstance(fit.model.cov_struct, Exchangeable)
+    if not together:
+        notes.append("The exchangeable working correlation did not converge; independence was used, with robust errors.")
+    correlation = float(fit.model.cov_struct.dep_params) if together else 0.0
+    kind_of_errors = "robust, corrected for few subjects (Mancl and DeRouen)" if subjects < 40 else "robust (sandwich)"
+    rows = [{"component": "working correlation", "value": correlation,
+             "note": "exchangeable" if together else "independence"},
+            {"component": "dispersion", "value": float(fit.scale), "note": f"errors: {kind_of_errors}"}]  # fmt: skip
+    covariance = back @ np.asarray(fit.cov_params()) @ back.T
+    df = [float("inf")] * x.shape[1]
+    return back @ np.asarray(fit.params), covariance, df, rows, np.asarray(fit.fittedvalues), notes
+
+
+def wald_tests(beta, covariance, df, terms, effects):
+    """Return a joint test of each effect's coefficients: F with the least of their degrees of freedom, or chi-squared."""
+    import numpy as np
+    from scipy import stats
+
+    rows = []
+    for effect, columns in effects.items():
+        at = [terms.index(column) for column in columns]
+        value = float(beta[at] @ np.linalg.solve(covariance[np.ix_(at, at)], beta[at]))
+        df_2 = min(df[i] for i in at)
+        finite = df_2 < float("inf")
+        p = stats.f.sf(value / len(at), len(at), df_2) if finite else stats.chi2.sf(value, len(at))
+        rows.append({"effect": effect, "test": "F (Wald)" if finite else "chi-squared (Wald)",
+                     "statistic": value / len(at) if finite else value, "df": len(at),
+                     "df_2": df_2 if finite else float("nan"), "p_value": float(p)})  # fmt: skip
+    return rows
+
+
+def mixed_figure(rows, y, expected, groups, outcome, family, ratio):
+    """Draw the coefficients, beside residuals (measured outcome) or the means of the subjects (others)."""
+    import pandas as pd
+
+    figure, (left, right) = new_axes(width=10, panels=2)
+    part, name = rows[1:], ratio or "estimate"
+    low, high = (f"{ratio}_lower_95", f"{ratio}_upper_95") if ratio else ("lower_95", "upper_95")
+    label = f"{ratio.replace('_', ' ')} of {outcome} (95 % CI, log scale)" if ratio else f"change of {outcome} (95 % CI)"
+    coefficient_figure(left, *([row[key] for row in part] for key in ("term", name, low, high)), label, bool(ratio))
+    style = {"s": 16, "color": palette(1)[0], "alpha": 0.7, "edgecolor": "white"}
+    if family == "gaussian":
+        right.scatter(expected, y - expected, **style)
+        right.axhline(0, color="0.6", linewidth=0.8)
+        right.set_xlabel(f"fitted {outcome}, subjects' own effects included")
+        right.set_ylabel("residual (observed minus fitted)")
+        return figure
+    means = pd.DataFrame({"y": y, "fitted": expected}).groupby(groups).mean()
+    right.scatter(means["fitted"], means["y"], **style)
+    right.axline((float(means["fitted"].mean()),) * 2, slope=1, color="0.6", linewidth=0.8)
+    right.set_xlabel(f"fitted mean of {outcome}, a point a subject")
+    right.set_ylabel("observed mean")
+    return figure
+
+
+def describe_model(family, outcome, subject, rows, counts, event):
+    """Return the finding that says which model was fitted to what, and how alike rows of a subject are."""
+    shown = "ICC" if family == "gaussian" else "working correlation"
+    value = next(row["value"] for row in rows if row["component"] == shown)
+    base = f"{counts['rows']} rows of {counts['subjects']} subjects ({subject})"
+    text = (
+        f"{outcome} was fitted by a linear mixed model (REML) to {base}: differences between subjects make up "
+        f"{100 * value:.1f} % of the variance that the fixed effects leave (ICC {format_number(value)})."
+        if family == "gaussian" else
+        f"The {'odds' if family == 'binomial' else 'rate'} of {event} was fitted by generalised estimating equations (an "
+        f"average over subjects, no random effects; robust errors) to {base}; working correlation within a subject "
+        f"{format_number(value)}."
+    )  # fmt: skip
+    return {"text": text, "values": finding_values(value=value, n=counts["rows"], n_subjects=counts["subjects"]),
+            "output": "variance", "row": {"component": shown}}  # fmt: skip
+
+
+def describe_effects(rows, tests, ratio, event):
+    """Return the findings of joint tests (several coefficients or an interaction) and of the clearest terms."""
+    findings = []
+    for test in tests:
+        if test["df"] > 1 or test["effect"] not in {row["effect"] for row in rows if row["effect"] == row["term"]}:
+            if test["df"] == 1 and ":" not in test["effect"]:
+                continue
+            verdict = "is associated with" if test["p_value"] < 0.05 else "is not shown to be associated with"
+            df = f"{test['df']}" + (f" and {test['df_2']:g}" if test["df_2"] == test["df_2"] else "")
+            findings.append(
+                {"text": f"{test['effect']} {verdict} {event}, all its coefficients together: {test['test']} "
+                         f"{format_number(test['statistic'], 4)} on {df} degrees of freedom, "
+                         f"{format_p(test['p_value'])}.",
+                 "values": finding_values(statistic=test["statistic"], p_value=test["p_value"]),
+                 "output": "tests", "row": {"effect": test["effect"]}}
+            )  # fmt: skip
+    name = ratio or "estimate"
+    for row in sorted(rows[1:], key=lambda row: row["p_value"])[:8]:
+        low, high = (row[f"{ratio}_lower_95"], row[f"{ratio}_upper_95"]) if ratio else (row["lower_95"], row["upper_95"])
+        direction = "higher" if row["estimate"] > 0 else "lower"
+        subject = f"The {ratio.split('_')[0]} of {event}" if ratio else event
+        start = (
+            f"{subject} is {direction} with {row['meaning']}" if row["p_value"] < 0.05
+            else f"No effect of {row['meaning']} on {subject[0].lower() + subject[1:] if ratio else subject} was shown"
+        )  # fmt: skip
+        others = ", others held equal" if len(rows) > 2 else ""
+        findings.append(
+            {"text": f"{start}{others}: {name.replace('_', ' ')} {format_number(row[name], 4)} (95 % CI "
+                     f"{format_number(low, 4)} to {format_number(high, 4)}), {format_p(row['p_value'])}.",
+             "values": finding_values(**{name: (row[name], low, high)}, p_value=row["p_value"]),
+             "output": "coefficients", "row": {"term": row["term"]}}
+        )  # fmt: skip
+    return findings
