@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -53,11 +52,14 @@ from engine.retrieval.service import ToolFinder
 from engine.routing.router import route
 from engine.runtime.imports import ImportRunner, ImportState, Tell
 from engine.runtime.requests import request_cancel
+from engine.runtime.warming import Warming
 from engine.settings import Settings, load_settings
+from engine.toolbox.analyses import Analysis, load_analyses
 from engine.toolbox.registry import ToolRegistry
 from engine.toolbox.typecheck import check_plan, offered_type
 
 __all__ = [
+    "Analysis",
     "DataError",
     "EdgeType",
     "Engine",
@@ -82,6 +84,7 @@ __all__ = [
     "UserError",
     "Verification",
     "WorkspaceInUse",
+    "builtin_analyses",
     "builtin_tool_specs",
     "edge_type_names",
     "embedding_state",
@@ -89,6 +92,7 @@ __all__ = [
     "examples",
     "graph_formats",
     "open_engine",
+    "plan_document",
     "preview_graph_files",
     "profile_paths",
     "public_sources",
@@ -131,12 +135,34 @@ class Engine:
     # ==== data and tools ====
 
     def profile(self, paths: Sequence[Path | str]) -> list[Profile]:
-        """Look at files and say what each can serve as.
+        """Look at files and say what each can serve as, its columns as people corrected them in this workspace.
 
         Raises:
             DataError: when a path leads to nothing that can be read.
         """
-        return profile_paths(paths)
+        return self._parts.orchestrator.corrections.profile([Path(path) for path in paths])
+
+    def correct_column(self, path: Path | str, column: str, value: str) -> Profile:
+        """Remember what a column of a file is and return the file's profile with it.
+
+        It holds in this workspace for every file of the same content, whatever its name and place.
+
+        Args:
+            path: the file.
+            column: the column's name.
+            value: a role or scale (`batch`, `number`), `unit:mg` or `ignore`, several parted by commas; empty to take
+                the correction back.
+
+        Raises:
+            DataError: when the file cannot be read.
+            UserError: when it has no such column.
+            PlanError: when the value says nothing of a column.
+        """
+        return self._parts.orchestrator.corrections.profile([Path(path)], {column: value})[0]
+
+    def analyses(self) -> list[Analysis]:
+        """Return what can be asked: every analysis by its field, also those that no tool answers yet."""
+        return builtin_analyses()
 
     def cross_check(self, profiles: Sequence[Profile]) -> list[str]:
         """Return what does not fit between files, e.g. sample names that do not match."""
@@ -261,15 +287,54 @@ class Engine:
         """Return the fields a question belongs to, the hint the planner gives to memory and to the search for tools."""
         return list(route(question, []).domains)
 
-    def plan(self, question: str, data: Sequence[Path | str] = (), changes: Mapping[str, str] | None = None) -> TaskDag:
-        """Return the plan for a question, without making a run.
+    def plan(
+        self,
+        question: str,
+        data: Sequence[Path | str] = (),
+        changes: Mapping[str, str] | None = None,
+        *,
+        analysis: str = "",
+        columns: Mapping[str, str] | None = None,
+        conversation: str = "",
+    ) -> TaskDag:
+        """Return the plan for a question, without making a run; see `draft`."""
+        return self.draft(question, data, changes, analysis=analysis, columns=columns, conversation=conversation)[0]
+
+    def draft(
+        self,
+        question: str,
+        data: Sequence[Path | str] = (),
+        changes: Mapping[str, str] | None = None,
+        *,
+        analysis: str = "",
+        columns: Mapping[str, str] | None = None,
+        conversation: str = "",
+    ) -> tuple[TaskDag, list[Profile]]:
+        """Return the plan for a question and the profiles of the files it was made from, without making a run.
+
+        Args:
+            question: what is asked.
+            data: the files.
+            changes: `NODE.PARAM` -> value as text.
+            analysis: the id of the analysis to plan as (see `analyses`); "" to have it chosen.
+            columns: column -> what it is, remembered for these files (see `correct_column`).
+            conversation: the conversation whose last plan the question follows.
 
         Raises:
-            UserError: for an empty question.
+            UserError: for an empty question, or an analysis or column that does not exist.
             PlanError: when it cannot be planned; the message says what is missing.
         """
         _require_words(question)
-        return self._orchestrator.draft(question, [Path(path) for path in data], changes)
+        _require_analysis(analysis)
+        paths = [Path(path) for path in data]
+        return self._orchestrator.draft(
+            question, paths, changes, analysis=analysis, columns=columns, conversation=conversation
+        )
+
+    def replan(self, run_id: str, *, analysis: str = "") -> TaskDag:
+        """Plan the question of a run that waits for approval again; see `Orchestrator.replan`."""
+        _require_analysis(analysis)
+        return self._orchestrator.replan(run_id, analysis=analysis)
 
     def check_plan(self, plan: TaskDag) -> list[Issue]:
         """Return what does not fit in a plan."""
@@ -316,20 +381,28 @@ class Engine:
         changes: Mapping[str, str] | None = None,
         user: str | None = None,
         conversation: str = "",
+        analysis: str = "",
+        columns: Mapping[str, str] | None = None,
     ) -> str:
         """Start a run in the background and return its id.
 
         Without `auto_approve` it stops at `awaiting_approval`, and `approve` lets it go on. A follow-up gives
-        the `conversation` of the run it follows (see `RunRecord`).
+        the `conversation` of the run it follows (see `RunRecord`). `analysis` and `columns` are as in `draft`.
 
         Raises:
-            UserError: for an empty question or a strategy this version lacks.
+            UserError: for an empty question, a strategy this version lacks, or an analysis or column that does
+                not exist.
             LimitExceeded: when the queue is full.
         """
         _require_words(question)
+        _require_analysis(analysis)
+        paths = [Path(path) for path in data]
+        if columns:  # remembered before the run is made, whose own look at the files then finds them
+            self._orchestrator.corrections.profile(paths, columns)
         return self._orchestrator.ask(
             question,
-            [Path(path) for path in data],
+            paths,
+            analysis=analysis,
             user=user or self.user,
             auto_approve=auto_approve,
             strategy=strategy,
@@ -436,22 +509,11 @@ class Engine:
 
     def warm_knowledge(self) -> None:
         """Load the embedding model, the search index, memory and the graph, so that the first question is quick."""
-        parts = self._parts
-        for step in (parts.finder.warm, parts.memory.episodic.warm, parts.knowledge.view, parts.knowledge.linker):
-            # What cannot be loaded says so when it is needed; the other parts are warmed all the same.
-            with contextlib.suppress(EngineError):
-                step()
+        Warming(self._parts.companions).run()
 
     def warm_in_background(self) -> None:
         """Start warming and return at once; a step that comes earlier waits for it or starts cold."""
-        threading.Thread(target=self._warm_quietly, name="warm-up", daemon=True).start()
-
-    def _warm_quietly(self) -> None:
-        # What cannot start says so when it is first needed; here nobody is listening.
-        with contextlib.suppress(EngineError):
-            self.warm()
-        if self.settings.warm_workers:
-            self.warm_knowledge()
+        self._parts.warming.start()
 
     @property
     def registry(self) -> ToolRegistry:
@@ -481,6 +543,16 @@ def _require_words(question: str) -> None:
         raise UserError("The question is empty.", advice="Ask in a sentence what you want to know of the data.")
 
 
+def _require_analysis(analysis: str) -> None:
+    if not analysis or analysis in load_analyses():
+        return
+    import difflib
+
+    close = ", ".join(difflib.get_close_matches(analysis, load_analyses(), n=3, cutoff=0.4))
+    advice = f"Did you mean {close}?" if close else "`biodesk analyses` lists them."
+    raise UserError(f"There is no analysis called {analysis[:100]!r}.", advice=advice)
+
+
 def open_engine(**settings: Any) -> Engine:
     """Open Biodesk on a workspace; keyword arguments are settings (see `engine.settings.Settings`).
 
@@ -502,6 +574,11 @@ def builtin_tool_specs() -> list[ToolSpec]:
     from engine.toolbox.registry import builtin_tools
 
     return list(builtin_tools())
+
+
+def builtin_analyses() -> list[Analysis]:
+    """Return every analysis that can be asked, by field, without opening a workspace."""
+    return sorted(load_analyses().values(), key=lambda analysis: analysis.field)
 
 
 def public_sources() -> list[dict[str, Any]]:
@@ -541,6 +618,12 @@ def preview_graph_files(fmt: str, files: Sequence[Path], organism: str = "human"
     return read.preview(fmt, files, organism=organism)
 
 
+def plan_document(plan: TaskDag, profiles: Sequence[Profile] = ()) -> dict[str, Any]:
+    """Return a plan as the JSON document of `biodesk plan --json`, with the structure found in each of its files."""
+    structure = [{"file": p.name, **p.structure.model_dump(mode="json")} for p in profiles]
+    return {**plan.model_dump(mode="json", by_alias=True), "structure": structure}
+
+
 def read_plan(path: Path | str) -> TaskDag:
     """Read a plan file.
 
@@ -550,7 +633,10 @@ def read_plan(path: Path | str) -> TaskDag:
     from pydantic import ValidationError
 
     try:
-        return TaskDag.model_validate(json.loads(Path(path).read_text(encoding="utf-8")))
+        document = json.loads(Path(path).read_text(encoding="utf-8"))
+        if isinstance(document, dict):
+            document.pop("structure", None)  # what was found in the files: told by a plan, no part of it
+        return TaskDag.model_validate(document)
     except OSError as err:
         raise PlanError(f"The plan {path} cannot be read: {err.strerror}.") from err
     except (ValueError, ValidationError) as err:

@@ -6,6 +6,7 @@ import os
 import platform
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from engine.adapters.embedding import load_embedder
 from engine.adapters.process_sandbox import PRELOAD, PRELOAD_SINGLE_CELL, ProcessSandbox
 from engine.adapters.system import RandomIds, SystemClock
 from engine.adapters.warm_up import compiled_cache
+from engine.agents.corrections import Corrections
 from engine.agents.executor import Executor
 from engine.agents.planner import Planner
 from engine.agents.remember import Remembering
@@ -31,11 +33,13 @@ from engine.retrieval.usage import UsageHistory
 from engine.runtime.event_log import EventLog
 from engine.runtime.queue import RunQueue
 from engine.runtime.requests import RequestWatcher
+from engine.runtime.warming import Warming
 from engine.settings import Settings
 from engine.toolbox.registry import ToolRegistry, builtin_tools
 from storage.artifacts import FileArtifacts
 from storage.catalogues import DuckCatalogues
 from storage.conversations import DuckConversations
+from storage.corrections import DuckCorrections
 from storage.database import Database
 from storage.episodes import DuckEpisodes
 from storage.facts import DuckFacts
@@ -64,12 +68,17 @@ class Parts:
     memory: Memory
     finder: ToolFinder
     orchestrator: Orchestrator
+    vectors: LanceVectors
+    companions: list[Callable[[], object]]
+    """What loads the parts that a first question waits for: model, search index, memory and graph."""
+    warming: Warming
 
     def close(self) -> None:
         """Stop the runs, write what waits and release the workspace; one that fails to close keeps no other open."""
         with ExitStack() as closing:  # the last that is pushed is the first that is closed
-            parts = (self.requests, self.queue, self.log, self.sandbox, self.store, self.database, self.workspace)
-            for part in reversed(parts):
+            # What warms up ends once the worker that it may wait for is gone; no thread may outlive the database.
+            threads = (self.requests, self.queue, self.log, self.sandbox, self.vectors, self.warming)
+            for part in reversed((*threads, self.store, self.database, self.workspace)):
                 closing.callback(part.close)
 
 
@@ -96,7 +105,8 @@ def _connect(settings: Settings, workspace: Workspace) -> Parts:
     artifacts = FileArtifacts(workspace.artifacts)
     database = Database(workspace.db_path)
     store = DuckRunStore(database)
-    embeddings = make_embeddings(settings, workspace)
+    vectors = LanceVectors(workspace.vectors)
+    embeddings = make_embeddings(settings, vectors)
     knowledge = KnowledgeBase(
         store=DuckGraphStore(database),
         folder=workspace.folder / "graph",
@@ -145,9 +155,11 @@ def _connect(settings: Settings, workspace: Workspace) -> Parts:
         memory=memory,
         knowledge=knowledge,
         finder=finder,
+        corrections=Corrections(DuckCorrections(database)),
         remembering=Remembering(settings=settings, memory=memory, titles={spec.name: spec.title for spec in registry}),
     )
     orchestrator.mark_interrupted()
+    companions = [finder.warm, memory.episodic.warm, knowledge.view, knowledge.linker]
     return Parts(
         settings=settings,
         workspace=workspace,
@@ -163,16 +175,19 @@ def _connect(settings: Settings, workspace: Workspace) -> Parts:
         memory=memory,
         finder=finder,
         orchestrator=orchestrator,
+        vectors=vectors,
+        companions=companions,
+        warming=Warming([sandbox.warm, *companions] if settings.warm_workers else []),
     )
 
 
-def make_embeddings(settings: Settings, workspace: Workspace) -> CachedEmbeddings | None:
+def make_embeddings(settings: Settings, vectors: LanceVectors) -> CachedEmbeddings | None:
     """Return what turns texts into vectors, each text once; None when vectors are switched off."""
     embedder = load_embedder(settings.embedding_model)
     if embedder is None:
         return None
     # The program's own texts are the same in every workspace, so the account's cache keeps their vectors.
-    return CachedEmbeddings(embedder, LanceVectors(workspace.vectors), ShippedVectors(compiled_cache() / "vectors"))
+    return CachedEmbeddings(embedder, vectors, ShippedVectors(compiled_cache() / "vectors"))
 
 
 def embedding_state(settings: Settings) -> str:

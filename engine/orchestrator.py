@@ -23,9 +23,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from engine.agents.corrections import Corrections
 from engine.agents.edits import changes_between, settled_by_hand
 from engine.agents.executor import Executor
-from engine.agents.grounder import ground_report
+from engine.agents.grounder import ground_claims, ground_findings
 from engine.agents.planner import Planner
 from engine.agents.remember import Remembering
 from engine.agents.synthesizer import synthesize
@@ -63,7 +64,6 @@ from engine.errors import (
 from engine.knowledge.service import KnowledgeBase
 from engine.memory.service import Memory
 from engine.ports import ArtifactStore, CancelToken, Clock, IdSource, RunStore
-from engine.profiling.profiler import profile_files
 from engine.reporting.gather import gather
 from engine.retrieval.service import ToolFinder
 from engine.routing.router import route
@@ -100,6 +100,7 @@ class Orchestrator:
     knowledge: KnowledgeBase
     finder: ToolFinder
     remembering: Remembering
+    corrections: Corrections
     _unwritten: dict[str, RunRecord] = field(default_factory=dict)
     """States of runs that the disk had no room for: what is true of them until the next start."""
     _guard: threading.Lock = field(default_factory=threading.Lock)
@@ -118,11 +119,18 @@ class Orchestrator:
         strategy: str = "auto",
         changes: Mapping[str, str] | None = None,
         conversation: str = "",
+        analysis: str = "",
     ) -> str:
         """Start a run and return its id; the plan appears as an event."""
         route(question, [], forced=strategy)
         record = self._new_run(
-            question, data, user=user, auto_approve=auto_approve, changes=changes, conversation=conversation
+            question,
+            data,
+            user=user,
+            auto_approve=auto_approve,
+            changes=changes,
+            conversation=conversation,
+            analysis=analysis,
         )
         self._note_question(record)
 
@@ -179,12 +187,67 @@ class Orchestrator:
         self._enqueue(record, lambda cancel: self._work(record.run_id, cancel, lambda: self._execute(record, cancel)))
         return record.run_id
 
-    def draft(self, question: str, data: Sequence[Path], changes: Mapping[str, str] | None = None) -> TaskDag:
-        """Return the plan for a question without making a run."""
-        profiles = profile_files(list(data))
-        return self._think(question, profiles, route(question, profiles, forced="auto"), changes or {}).plan
+    def draft(
+        self,
+        question: str,
+        data: Sequence[Path],
+        changes: Mapping[str, str] | None = None,
+        *,
+        analysis: str = "",
+        columns: Mapping[str, str] | None = None,
+        conversation: str = "",
+    ) -> tuple[TaskDag, list[Profile]]:
+        """Return the plan for a question, and the profiles it was made from, without making a run."""
+        profiles = self.corrections.profile(data, columns)
+        chosen = route(question, profiles, forced="auto")
+        previous = self._last_plan(conversation)
+        thought = self._think(question, profiles, chosen, changes or {}, analysis=analysis, previous=previous)
+        return thought.plan, profiles
 
-    def _think(self, question: str, profiles: list[Profile], chosen: Route, changes: Mapping[str, str]) -> Thought:
+    def replan(self, run_id: str, *, analysis: str = "") -> TaskDag:
+        """Plan the question of a run that waits for approval again and store the plan as its newest version.
+
+        It is planned as `analysis` when given, and always with what people said of its columns meanwhile.
+
+        Raises:
+            PlanError: when the run does not wait (any more), or the question cannot be planned so.
+        """
+        with self._locks.of(run_id):
+            self._require_waiting(run_id)
+            self._require_let_go(run_id)
+            record, old = self._require_waiting(run_id)  # again: it may have been cancelled meanwhile
+            analysis = analysis or record.analysis
+            profiles = self.corrections.profile([Path(path) for path in record.data])
+            chosen = route(record.question, profiles, forced="auto")
+            update = {"analysis": analysis, "route": chosen, "profiles_sha256": self._kept(profiles)}
+            record = record.model_copy(update=update)
+            plan = self._thought_of(record, profiles, chosen).plan.model_copy(update={"version": old.version + 1})
+            keep_inputs(plan, self.artifacts)
+            self.store.save_plan(run_id, plan)
+            self._update(record)
+            changes = ["The question was planned again.", *changes_between(old, plan)]
+            self.log.emit(PlanEdited(run_id=run_id, plan=plan, changes=changes))
+            self.log.flush()
+            return plan
+
+    def _last_plan(self, conversation: str, before: str = "") -> TaskDag | None:
+        """Return the newest plan of a conversation, of the runs made before a time when one is given."""
+        if not conversation:
+            return None
+        runs = (run for run in self.store.runs(limit=1000) if run.conversation == conversation)
+        plans = (self.store.plan(run.run_id) for run in runs if not before or run.created_at < before)
+        return next((plan for plan in plans if plan is not None), None)
+
+    def _think(
+        self,
+        question: str,
+        profiles: list[Profile],
+        chosen: Route,
+        changes: Mapping[str, str],
+        *,
+        analysis: str,
+        previous: TaskDag | None,
+    ) -> Thought:
         return think(
             question,
             profiles,
@@ -194,6 +257,8 @@ class Orchestrator:
             memory=self.memory,
             finder=self.finder,
             registry=self.registry,
+            analysis=analysis,
+            previous=previous,
         )
 
     def edit_plan(self, run_id: str, plan: TaskDag, *, user: str) -> tuple[str, list[Issue]]:
@@ -263,12 +328,11 @@ class Orchestrator:
 
     def _propose(self, run_id: str, cancel: CancelToken, strategy: str) -> None:
         record = self._update(self._record(run_id), status="planning")
-        profiles = profile_files([Path(path) for path in record.data])
+        profiles = self.corrections.profile([Path(path) for path in record.data])
         chosen = route(record.question, profiles, forced=strategy)
-        payload = canonical_json([profile.model_dump(mode="json") for profile in profiles]).encode()
-        record = self._update(record, route=chosen, profiles_sha256=self.artifacts.put_bytes(payload))
+        record = self._update(record, route=chosen, profiles_sha256=self._kept(profiles))
         self.log.emit(RouteChosen(run_id=run_id, route=chosen))
-        thought = self._think(record.question, profiles, chosen, record.changes)
+        thought = self._thought_of(record, profiles, chosen)
         for event in thought.events(run_id):
             self.log.emit(event)
         plan = thought.plan.model_copy(update={"version": 1})
@@ -284,6 +348,17 @@ class Orchestrator:
             self._execute(record, cancel)
         else:
             self._update(record, status="awaiting_approval")
+
+    def _kept(self, profiles: list[Profile]) -> str:
+        """Store profiles as an artifact and return its hash."""
+        payload = canonical_json([profile.model_dump(mode="json") for profile in profiles]).encode()
+        return self.artifacts.put_bytes(payload)
+
+    def _thought_of(self, record: RunRecord, profiles: list[Profile], chosen: Route) -> Thought:
+        previous = self._last_plan(record.conversation, before=record.created_at)
+        return self._think(
+            record.question, profiles, chosen, record.changes, analysis=record.analysis, previous=previous
+        )
 
     # ==== from plan to report ====
 
@@ -403,7 +478,8 @@ class Orchestrator:
         usage = Usage(seconds=round(seconds, 3))
         record = record.model_copy(update={"status": status, "finished_at": self.clock.now(), "usage": usage})
         if report and self.store.plan(run_id) is not None:
-            made = self._checked(run_id, synthesize(self._gathered(record), self.registry))
+            view = self._gathered(record)
+            made = self._checked(view, synthesize(view, self.registry))
             sha256 = self.artifacts.put_bytes(made.model_dump_json().encode())
             record = record.model_copy(update={"report_sha256": sha256})
             self.log.emit(ReportReady(run_id=run_id, sha256=sha256, title=made.title))
@@ -414,10 +490,15 @@ class Orchestrator:
         self.log.emit(RunFinished(run_id=run_id, status=status, usage=usage))
         self.log.flush()
 
-    def _checked(self, run_id: str, report: Report) -> Report:
-        """Label the report's claims; a fault of the graph must not cost the report."""
+    def _checked(self, view: RunView, report: Report) -> Report:
+        """Check the report against its tables and the graph; a fault of the graph must not cost the report."""
+        run_id = view.record.run_id
+        report = ground_findings(report, view, self.artifacts)
+        for finding in report.findings:
+            told = ClaimChecked(run_id=run_id, claim=finding.text, label=finding.grounding, evidence=finding.evidence)
+            self.log.emit(told)
         try:
-            checked = ground_report(report, lambda text, findings: self.knowledge.check(text, findings=findings))
+            checked = ground_claims(report, lambda text, findings: self.knowledge.check(text, findings=findings))
         except Exception as err:  # noqa: BLE001 - a border: the numbers are right whether or not they can be looked up
             _log.warning("The claims of run %s could not be checked", run_id, exc_info=err)
             message = f"The report's claims could not be checked against the knowledge graph: {err}"
@@ -533,6 +614,7 @@ class Orchestrator:
         parent: str = "",
         changes: Mapping[str, str] | None = None,
         conversation: str = "",
+        analysis: str = "",
     ) -> RunRecord:
         run_id = self.ids.new("run")
         inherited = self._record(parent).conversation if parent else ""
@@ -547,6 +629,7 @@ class Orchestrator:
             auto_approve=auto_approve,
             data=[str(Path(path).expanduser().absolute()) for path in data],
             changes=dict(changes or {}),
+            analysis=analysis,
             environment=dict(self.environment),
         )
         self.store.create_run(record)

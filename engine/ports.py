@@ -6,7 +6,7 @@ Implemented in `storage` and `engine.adapters`, chosen in `engine.bootstrap`, te
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -454,6 +454,18 @@ class CatalogueStore(Protocol):
         Raises:
             NotFoundError: when there is none of this name.
         """
+        ...
+
+
+class CorrectionStore(Protocol):
+    """What people said columns are, by the SHA-256 of the file. Durable when `save` returns."""
+
+    def save(self, sha256: str, said: Mapping[str, str]) -> None:
+        """Remember column -> what it is, all or none; an empty text takes a correction back."""
+        ...
+
+    def of(self, sha256: str) -> dict[str, str]:
+        """Return column -> what it was said to be; empty for an unknown file."""
         ...
 
 

@@ -28,11 +28,13 @@ def draw_answer(engine: Engine, view: RunView) -> None:
         st.caption(f"{duration(seconds)} of computing, no model used")
     _figures(engine, view, report, run_id)
     _findings(engine, report, run_id)
-    if report.claims is not None and report.claims.claims:
-        with st.expander(
-            f"Claims checked ({len(report.claims.claims)})", icon=":material/fact_check:", key=f"claims_{run_id}"
-        ):
-            draw_check(report.claims, key=run_id)
+    if report.checked or report.claims is not None:
+        with st.expander("What was checked", icon=":material/fact_check:", key=f"claims_{run_id}"):
+            st.markdown("\n".join(f"- {plain(text)}" for text in report.checked))
+            if report.claims is not None:
+                st.markdown("**The summary's statements against the knowledge graph**")
+                # A mean over statements says nothing of the analysis, so only the labels are shown here.
+                draw_check(report.claims, key=run_id, score=False)
     if report.limitations:
         with st.container(border=True, key=f"limits_{run_id}"):
             st.markdown(":orange[:material/warning:] **What limits this result**")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from pages._words import number, plain, size
+from pages._structure import draw_corrections, draw_structure
+from pages._words import IS, number, plain, said_as, size
 
 if TYPE_CHECKING:
     from engine.api import Engine, Profile
@@ -29,8 +31,23 @@ def profile_of(path: str, stamp: tuple[int, int], _engine: Engine) -> Profile:
     return _engine.profile([path])[0]
 
 
-def draw_card(profile: Profile, key: str, *, expanded: bool = False) -> None:
-    """Draw one file: what it can serve as, its shape, its columns and what is wrong with it."""
+def draw_card(
+    profile: Profile,
+    key: str,
+    *,
+    expanded: bool = False,
+    engine: Engine | None = None,
+    changed: Callable[[], bool] = lambda: True,
+) -> None:
+    """Draw one file: what it can serve as, its shape, its rows and columns and what is wrong with it.
+
+    Args:
+        profile: the file, looked at.
+        key: the widgets' key.
+        expanded: True to show the columns at once.
+        engine: remembers what a person says of columns; without it nothing can be corrected.
+        changed: called after a correction; True when the page is to be drawn again.
+    """
     with st.container(border=True, key=f"card_{key}"):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f":material/description: **{plain(profile.name)}**", width="content")
@@ -43,9 +60,17 @@ def draw_card(profile: Profile, key: str, *, expanded: bool = False) -> None:
         st.caption(plain(" · ".join(part for part in (shape(profile), profile.summary) if part)))
         for warning in profile.warnings:
             st.markdown(f":orange[:material/warning:] {plain(warning)}")
+        draw_structure(profile)
         if profile.column_profiles:
             with st.expander(f"{len(profile.column_profiles)} columns", expanded=expanded, key=f"columns_{key}"):
                 draw_columns(profile, key)
+                if engine is not None:
+                    draw_corrections(engine, profile, key=key, changed=lambda: _looked_at_again() and changed())
+
+
+def _looked_at_again() -> bool:
+    profile_of.clear()
+    return True
 
 
 def shape(profile: Profile) -> str:
@@ -62,11 +87,13 @@ def shape(profile: Profile) -> str:
 
 
 def draw_columns(profile: Profile, key: str) -> None:
-    """Draw the columns with the part each could play and why."""
+    """Draw the columns: what each holds and the part it could play, and why; without the facts that none has."""
     import pandas as pd
 
+    rows = [_column_row(column) for column in profile.column_profiles]
+    empty = [name for name in ("Unit", "Order", "Found in the values") if not any(row[name] for row in rows)]
     st.dataframe(
-        pd.DataFrame([_column_row(column) for column in profile.column_profiles]),
+        pd.DataFrame(rows).drop(columns=empty),
         hide_index=True,
         height="content" if len(profile.column_profiles) <= 8 else 300,
         column_config={
@@ -90,10 +117,13 @@ def _column_row(column: Any) -> dict[str, Any]:
         values = ""
     return {
         "Column": column.name,
-        "Kind": column.kind,
+        "It is": said_as(column.corrected) if column.corrected else IS.get(column.scale, column.scale),
+        "Unit": column.unit,
+        "Values": values,
+        "Order": " < ".join(column.order),
         "Could be": f"{best.role} ({best.confidence:.0%})" if best else "",
         "Why": best.why if best else "",
-        "Values": values,
+        "Found in the values": " ".join(column.notes),
         "Missing": column.missing,
         "Distinct": column.distinct,
     }

@@ -93,8 +93,8 @@ def draw_state(engine: Engine, record: RunRecord, *, working: bool, key: str) ->
         resume_button(engine, record, key=key)
 
 
-def draw_question(record: RunRecord) -> None:
-    """Draw a run's question, when it was asked and its id."""
-    st.markdown(f"**{plain(shortened(record.question, 200))}**")
+def draw_question(record: RunRecord, marked: str = "") -> None:
+    """Draw a run's question (`marked`: as Markdown with its words marked), when it was asked and its id."""
+    st.markdown(marked or f"**{plain(shortened(record.question, 200))}**")
     details = [when(record.created_at), record.run_id, *([f"from {record.parent}"] if record.parent else [])]
     st.caption(plain(" · ".join(details)))

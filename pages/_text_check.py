@@ -59,8 +59,8 @@ def _fill() -> None:
     st.session_state.pop("check_outcome", None)
 
 
-def draw_check(outcome: Any, *, key: str) -> None:
-    """Draw a check: the score, then every claim with its evidence."""
+def draw_check(outcome: Any, *, key: str, score: bool = True) -> None:
+    """Draw a check: the score unless it is not wanted, then every claim with its evidence."""
     if not outcome.claims:
         st.caption("No claim that could be checked was found: no two entities of the graph stand in a relation in it.")
         return
@@ -70,12 +70,13 @@ def draw_check(outcome: Any, *, key: str) -> None:
             if count:
                 name, icon, color = LABELS[label]
                 st.badge(f"{name} {count}", icon=icon, color=color)  # type: ignore[arg-type]
-        st.caption(
-            f"Score {number(float(outcome.score))} of 1 · {counted(len(outcome.claims), 'claim')} in "
-            f"{duration(outcome.seconds)}",
-            width="content",
-            help="Mean over the claims: grounded 1, inferred 0.5, not supported 0, contradicted -1.",
-        )
+        if score:
+            st.caption(
+                f"Score {number(float(outcome.score))} of 1 · {counted(len(outcome.claims), 'claim')} in "
+                f"{duration(outcome.seconds)}",
+                width="content",
+                help="Mean over the claims: grounded 1, inferred 0.5, not supported 0, contradicted -1.",
+            )
     for place, (sentence, claims) in enumerate(groupby(outcome.claims, key=lambda claim: claim.text)):
         with st.container(border=True, key=f"claim_{key}_{place}"):
             st.markdown(plain(sentence))

@@ -131,3 +131,72 @@ def setting(value: object) -> str:
 def counted(count: int, noun: str, many: str = "") -> str:
     """Return `3 steps` or `1 step`; `many` is the plural of a noun that does not just take an s."""
     return f"{count:,} {noun if count == 1 else many or f'{noun}s'}"
+
+
+# ==== what was understood ====
+
+TAKEN = {
+    "column": ("a column", "blue"),
+    "level": ("a group or value", "blue"),
+    "gene": ("a gene", "blue"),
+    "file": ("a file", "blue"),
+    "number": ("a number", "orange"),
+    "threshold": ("a threshold", "orange"),
+    "direction": ("a direction", "green"),
+    "restriction": ("a restriction", "green"),
+    "pairing": ("a pairing", "green"),
+    "adjustment": ("an adjustment", "green"),
+    "asked": ("what is asked", "violet"),
+    "method": ("a method", "violet"),
+    "output": ("an output", "violet"),
+    "unused": ("not used", "red"),
+}
+"""What words of a question can be taken for, in words, and the colour they are marked with."""
+
+MARKS = {
+    "violet": "what is asked",
+    "blue": "your data",
+    "green": "how it is compared",
+    "orange": "numbers",
+    "red": "not used",
+}
+"""Colour -> what it stands for."""
+
+IS = {
+    "number": "a measurement",
+    "count": "a count",
+    "share": "a share or percentage",
+    "binary": "two states (yes or no)",
+    "category": "names without an order",
+    "ordered": "levels with an order",
+    "code": "numbers that only name something",
+    "identifier": "an identifier of the row",
+    "date": "a date",
+    "text": "free text",
+    "group": "the groups to compare",
+    "outcome": "the outcome",
+    "measure": "a measured quantity",
+    "covariate": "something to adjust for",
+    "pair": "the subject or pair of a row",
+    "batch": "a technical batch",
+    "time": "a time",
+    "event": "whether an event happened",
+    "dose": "a dose",
+    "gene": "gene names",
+    "p_value": "p-values",
+    "ignore": "nothing to use",
+}
+"""What a column can be: scales and roles, in words. `id` is the same to a person as `identifier`."""
+
+
+def sure(probability: float) -> str:
+    """Return how sure a probability is, in words."""
+    return "sure" if probability >= 0.85 else "fairly sure" if probability >= 0.6 else "unsure"
+
+
+def said_as(text: str) -> str:
+    """Return what a person said of a column (`batch, unit:mg`) in words."""
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    return ", ".join(
+        f"in {part[5:].strip()}" if part.lower().startswith("unit:") else IS.get(part, part) for part in parts
+    )

@@ -16,6 +16,7 @@ from pages._plan import draw_brief, draw_problems, draw_questions, run_it
 from pages._profile_card import draw_card, profile_of
 from pages._runs import draw_state
 from pages._session import focus, run_in_focus, unfocus
+from pages._understood import draw_alternatives, draw_understood
 from pages._uploads import save_upload, with_own_name
 from pages._words import STRATEGIES, counted, plain, shortened, state, when
 
@@ -124,7 +125,7 @@ def _cards(engine: Engine) -> None:
         profile = _profile(engine, Path(path))
         if profile is not None:
             profiles.append(profile)
-            draw_card(profile, key=f"attached_{number}", expanded=len(_attached()) == 1)
+            draw_card(profile, key=f"attached_{number}", expanded=len(_attached()) == 1, engine=engine)
     for problem in engine.cross_check(profiles) if len(profiles) > 1 else []:
         st.markdown(f":orange[:material/warning:] {plain(problem)}")
     if st.button("Remove files", key="remove_files", icon=":material/close:", type="tertiary"):
@@ -201,7 +202,7 @@ def _conversation(engine: Engine, run_id: str) -> None:
     _bar(run_id)
     with st.chat_message("user", avatar=":material/person:"):
         st.markdown(plain(view.record.question))
-        _files(view)
+        _files(engine, view)
     with st.chat_message("assistant", avatar=":material/biotech:"):
         _reply(engine, view, working=working)
     if _attached():
@@ -224,7 +225,7 @@ def _bar(run_id: str) -> None:
         st.page_link("pages/provenance.py", label="Provenance", icon=":material/fact_check:", query_params=link)
 
 
-def _files(view: RunView) -> None:
+def _files(engine: Engine, view: RunView) -> None:
     if not view.record.data:
         st.caption("No files")
         return
@@ -232,9 +233,14 @@ def _files(view: RunView) -> None:
     if not view.profiles:
         st.caption(f":material/attach_file: {plain(names)}")
         return
+    run_id, waits = view.record.run_id, view.record.status == "awaiting_approval"
+
+    def planned_again() -> bool:
+        return attempt(lambda: engine.replan(run_id))
+
     with st.expander(plain(names), icon=":material/attach_file:", type="compact", key="question_files"):
         for number, profile in enumerate(view.profiles):
-            draw_card(profile, key=f"asked_{number}")
+            draw_card(profile, key=f"asked_{number}", engine=engine if waits else None, changed=planned_again)
 
 
 def _reply(engine: Engine, view: RunView, *, working: bool) -> None:
@@ -264,7 +270,7 @@ def _route_chip(view: RunView) -> None:
     fields = f" Fields: {', '.join(route.domains)}." if route.domains else ""
     chosen = {"heuristic": "Chosen by rule.", "model": "Chosen by a model.", "forced": "Chosen by you."}[route.method]
     st.badge(
-        f"{name} · {route.confidence:.0%} sure",
+        name,  # without the route's confidence, which says nothing of whether the plan is right
         icon=":material/route:",
         color="gray",
         help=plain(f"{chosen} {reasons}{fields}"),
@@ -275,8 +281,12 @@ def _proposal(engine: Engine, view: RunView) -> None:
     assert view.plan is not None
     stored, run_id = view.plan, view.record.run_id
     st.markdown(f"This is the plan, {counted(len(stored.nodes), 'step')}. Nothing has been computed yet.")
-    plan = draw_questions(engine, stored, key=run_id)
-    draw_brief(engine, plan, key=run_id)
+    key = f"{run_id}_{stored.version}"  # a plan that was made again asks its own questions
+    draw_understood(engine, stored, key=key)
+    if draw_alternatives(engine, run_id, stored):
+        st.rerun()
+    plan = draw_questions(engine, stored, key=key)
+    draw_brief(engine, plan, key=key)
     runnable = draw_problems(engine, plan)
     with st.container(horizontal=True, key="proposal_buttons"):
         if st.button(

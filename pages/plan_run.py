@@ -17,6 +17,7 @@ from pages._plan import ordered, read_from, step_name
 from pages._runs import draw_list, draw_question, draw_state
 from pages._session import focus, run_in_focus, unfocus
 from pages._step import draw_step
+from pages._understood import draw_alternatives, draw_understood, marked
 from pages._words import duration, plain, setting, state
 
 if TYPE_CHECKING:
@@ -54,7 +55,8 @@ def _one(engine: Engine, run_id: str) -> None:
         working = is_working(engine, run_id)
         view = engine.view(run_id)
         draw_state(engine, view.record, working=working, key="plan_run")
-    draw_question(view.record)
+    waiting = view.record.status == "awaiting_approval" and view.plan is not None and view.plan.understood
+    draw_question(view.record, marked(view.plan.question, view.plan.understood) if waiting and view.plan else "")
     if view.record.error:
         show_message(view.record.error, activity_of(engine, run_id).advice)
     if view.plan is None:
@@ -73,6 +75,10 @@ def _one(engine: Engine, run_id: str) -> None:
 
 def _edit(engine: Engine, view: RunView) -> None:
     draft = draft_of(view)
+    run_id = view.record.run_id
+    draw_understood(engine, draft.start, key=run_id, question=False)
+    if draw_alternatives(engine, run_id, draft.start, unsaved=draft.unsaved):
+        st.rerun()
     key = f"step_{view.record.run_id}"
     chosen = chosen_step(draft.plan, key=key)
     clicked = task_graph(draft.plan, {}, key=f"graph_{view.record.run_id}", selected=chosen)

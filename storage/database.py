@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -23,6 +24,13 @@ _IDLE_KEPT = 16
 
 _REOPEN_WAIT_SECONDS = 5.0
 """How long a reopening waits for calls under way, all of which are about to fail."""
+
+_CLOSE_WAIT_SECONDS = 10.0
+_INTERRUPT_EVERY_SECONDS = 0.05
+"""How long closing waits for readings under way, and how often it interrupts them: one may ask several things."""
+
+_CTRL_C = "Query interrupted"
+"""What DuckDB says, as a bare RuntimeError, when Ctrl-C ends a query."""
 
 _CONFIG: dict[str, str] = {
     # A local tool that works without a network must not fetch code from one.
@@ -55,7 +63,7 @@ class Database:
         self._stopped = False
         """True once DuckDB refuses all work on the open file, as it does when a checkpoint finds no room."""
         self._idle: list[duckdb.DuckDBPyConnection] = []
-        self._lent = 0
+        self._lent: list[duckdb.DuckDBPyConnection] = []
         self._pool = threading.Condition()
         self._write_lock = threading.RLock()
         self._root = _connect(path, read_only=read_only)
@@ -74,9 +82,15 @@ class Database:
             yield connection
             sound = True
         except duckdb.Error as error:
+            if isinstance(error, duckdb.InterruptException) and self._closed:
+                raise self._is_closed() from error
             if faults.is_stopped(error):
                 self._stopped = True
             raise faults.from_duckdb(error, self.path) from error
+        except RuntimeError as error:
+            if str(error) == _CTRL_C:
+                raise KeyboardInterrupt from error
+            raise
         finally:
             # An interrupted fetch leaves an open result behind, which would hold back checkpoints.
             self._give_back(connection, keep=sound)
@@ -103,17 +117,25 @@ class Database:
                 raise
 
     def close(self) -> None:
-        """Close the file once a write under way has finished. Safe to call twice."""
+        """Close the file once a write under way has finished; what is being read is interrupted. Safe to call twice.
+
+        DuckDB refuses to close a connection that another thread uses, and a thread inside it when the interpreter ends
+        takes the process down. So readings are interrupted and waited for.
+        """
         if os.getpid() != self._pid:
             return  # a forked child must not touch the parent's file
         with self._write_lock, self._pool:
             if self._closed:
                 return
             self._closed = True
-            for connection in self._idle:
-                connection.close()
+            until = time.monotonic() + _CLOSE_WAIT_SECONDS
+            while self._lent and time.monotonic() < until:
+                for connection in self._lent:
+                    connection.interrupt()
+                self._pool.wait(_INTERRUPT_EVERY_SECONDS)
+            for connection in [*self._idle, self._root]:
+                _shut(connection)
             self._idle.clear()
-            self._root.close()
 
     @contextmanager
     def _reading_or_conflict(self) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -137,12 +159,15 @@ class Database:
             )
         with self._pool:
             if self._closed:
-                raise StorageError(f"The database {self.path} was closed, so it cannot be read or written.")
+                raise self._is_closed()
             if self._stopped:
                 self._reopen()
             connection = self._idle.pop() if self._idle else self._new()
-            self._lent += 1
+            self._lent.append(connection)
             return connection
+
+    def _is_closed(self) -> StorageError:
+        return StorageError(f"The database {self.path} was closed, so it cannot be read or written.")
 
     def _new(self) -> duckdb.DuckDBPyConnection:
         try:
@@ -152,11 +177,11 @@ class Database:
 
     def _give_back(self, connection: duckdb.DuckDBPyConnection, *, keep: bool) -> None:
         with self._pool:
-            self._lent -= 1
+            self._lent = [other for other in self._lent if other is not connection]
             if keep and not (self._closed or self._stopped) and len(self._idle) < _IDLE_KEPT:
                 self._idle.append(connection)
             else:
-                connection.close()
+                _shut(connection)
             self._pool.notify_all()
 
     def _reopen(self) -> None:
@@ -164,18 +189,17 @@ class Database:
 
         Without this a disk that was full for a moment would cost the whole session.
         """
-        if not self._pool.wait_for(lambda: self._lent == 0, timeout=_REOPEN_WAIT_SECONDS):
+        if not self._pool.wait_for(lambda: not self._lent, timeout=_REOPEN_WAIT_SECONDS):
             raise StorageError(
                 f"The database {self.path} stopped after a fault and is still being read, so it cannot be reopened.",
                 advice="Try again in a moment; if that does not help, close Biodesk and start it again.",
             )
         if self._closed:
-            raise StorageError(f"The database {self.path} was closed, so it cannot be read or written.")
+            raise self._is_closed()
         if not self._stopped:
             return  # another thread did it while this one waited
         for connection in [*self._idle, self._root]:
-            with suppress(duckdb.Error):
-                connection.close()
+            _shut(connection)
         self._idle.clear()
         self._root = _connect(self.path, read_only=self.read_only)
         self._stopped = False
@@ -194,6 +218,12 @@ class Database:
                 f"{migrations.newest()}) and must be opened once for writing.",
                 advice="Start Biodesk on it once, or run any command that writes, and try again.",
             )
+
+
+def _shut(connection: duckdb.DuckDBPyConnection) -> None:
+    """Close a connection; one that cannot be closed goes with the file, and must not keep the others open."""
+    with suppress(duckdb.Error):
+        connection.close()
 
 
 def _connect(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:

@@ -230,6 +230,21 @@ MIGRATIONS: tuple[Migration, ...] = (
             """,
         ),
     ),
+    Migration(
+        7,
+        "m0007_column_corrections",
+        (
+            # The newest row of a file's column is what was said last; an empty text takes the correction back.
+            """
+            CREATE TABLE column_corrections (
+                number BIGINT NOT NULL,
+                file_sha256 VARCHAR NOT NULL,
+                column_name VARCHAR NOT NULL,
+                said VARCHAR NOT NULL
+            )
+            """,
+        ),
+    ),
 )
 
 _RECORD = """

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from engine.errors import StorageError
 from engine.ports import VectorHit
 from storage import faults
 from storage.vector_rows import check_width, failed, gather, nearest, table_name, unit_matrix, unit_rows
@@ -49,6 +50,7 @@ class LanceVectors:
         self.folder = folder
         self._kept_in_memory = kept_in_memory
         self._lock = threading.RLock()
+        self._closed = False
         self._connection: Any = None
         self._rows: dict[str, _Rows | None] = {}
         """Collections read so far; None for one too large to keep."""
@@ -62,6 +64,7 @@ class LanceVectors:
             return
         rows = _Rows(list(ids), unit_rows(collection, ids, vectors))
         with self._lock:
+            self._require_open()
             self._forget(collection)
             try:
                 self._write(table_name(collection), rows)
@@ -104,6 +107,7 @@ class LanceVectors:
         """
         matrix = unit_matrix(collection, ids, vectors) if len(ids) else np.empty((0, 0), dtype=np.float32)
         with self._lock:
+            self._require_open()
             table = self._table(collection)
             known = self._ids_known(collection, table)
             first: dict[str, int] = {}
@@ -164,6 +168,15 @@ class LanceVectors:
                     shutil.rmtree(place)
             except OSError as error:
                 raise faults.from_os(error, self.folder, f"the removal of the vectors of {collection}") from error
+
+    def close(self) -> None:
+        """Store nothing more, once a write under way has finished: who makes vectors beside the program then ends."""
+        with self._lock:
+            self._closed = True
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise StorageError(f"The vectors in {self.folder} were closed, so nothing can be stored in them.")
 
     def _write(self, name: str, rows: _Rows) -> None:
         """Store the rows in one step: a reader finds the old collection or the new one."""

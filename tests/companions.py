@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from engine.agents.corrections import Corrections
 from engine.agents.remember import Remembering
 from engine.knowledge.service import KnowledgeBase
 from engine.memory.episodes import EpisodicMemory
@@ -13,6 +14,7 @@ from engine.memory.service import Memory
 from engine.memory.working import WorkingMemory
 from engine.retrieval.service import ToolFinder
 from engine.settings import Settings
+from storage.corrections import MemoryCorrections
 from storage.memory import MemoryCatalogues
 from storage.memory_episodes import MemoryEpisodes
 from storage.memory_facts import MemoryConversations, MemoryFacts
@@ -38,4 +40,10 @@ def companions(folder: Path, registry: Any, clock: Any, ids: Any) -> dict[str, A
         specs=list(registry), store=MemoryCatalogues(), embeddings=None, clock=clock, graph=knowledge.view
     )
     remembering = Remembering(settings=settings, memory=memory, titles={})
-    return {"memory": memory, "knowledge": knowledge, "finder": finder, "remembering": remembering}
+    return {
+        "memory": memory,
+        "knowledge": knowledge,
+        "finder": finder,
+        "remembering": remembering,
+        "corrections": Corrections(MemoryCorrections()),
+    }

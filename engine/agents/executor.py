@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Literal
 
 from engine.agents.critic import judge
-from engine.agents.repairs import Repair, repair
+from engine.agents.repairs import repair
 from engine.agents.written import is_plain_file, read_result
 from engine.domain.events import (
     ArtifactSaved,
@@ -34,7 +34,7 @@ from engine.domain.events import (
 from engine.domain.findings import Finding
 from engine.domain.plan import DATA_PREFIX, TaskDag, TaskNode
 from engine.domain.results import Artifact, ExecResult, NodeResult
-from engine.domain.toolspec import ToolSpec
+from engine.domain.toolspec import Repair, ToolSpec
 from engine.errors import DataError, IntegrityError, SandboxUnavailable, StorageError
 from engine.ports import ArtifactStore, CancelToken, Clock, Job, Limits, RunStore, Sandbox
 from engine.runtime.event_log import EventLog
@@ -115,14 +115,14 @@ class Executor:
             result = self._attempt(run_id, plan, node, spec, inputs, base, cancel)
             fix = None
             if result.status == "failed" and not cancel.cancelled:
-                fix = repair(node.tool, result.error, params, spent)
+                fix = repair(spec, result.error, params, spent)
             if fix is None:
                 return self._finish(run_id, result, spent)
             spent.append(fix)
-            params.update(fix.changed)
+            params.update(fix.change)
             attempt += 1
             why = f"{result.error} So {fix.why}."
-            self.log.emit(NodeRetried(run_id=run_id, node=node.id, attempt=attempt, why=why, changed=fix.changed))
+            self.log.emit(NodeRetried(run_id=run_id, node=node.id, attempt=attempt, why=why, changed=fix.change))
 
     def _inputs(self, plan: TaskDag, node: TaskNode, spec: ToolSpec, results: Mapping[str, NodeResult]) -> list[_Input]:
         found: list[_Input] = []

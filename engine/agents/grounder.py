@@ -1,67 +1,67 @@
-"""Labels what a report says by what supports it: the run's own findings first, then the knowledge graph."""
+"""Checks a report: its numbers against the stored tables, its statements against the knowledge graph."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
 from engine.domain.findings import Finding
-from engine.domain.knowledge import Claim, ClaimCheck, EvidenceEdge
+from engine.domain.knowledge import Claim, ClaimCheck
 from engine.domain.report import Report
-from engine.knowledge.grounding import SCORES
+from engine.domain.run_view import RunView
+from engine.ports import ArtifactStore
+from engine.reporting.checked import Reread, of_findings, reread
 
 Check = Callable[[str, Sequence[Finding]], ClaimCheck]
 _MOST_FINDINGS = 60
-_SAYS = {
-    "grounded": "The knowledge graph states it too.",
-    "inferred": "The knowledge graph supports it indirectly.",
-    "contradicted": "The knowledge graph states the opposite, which makes it worth a second look.",
-}
 
 
-def ground_report(report: Report, check: Check) -> Report:
-    """Return the report with its summary's claims labelled and its findings' evidence named.
+def ground_findings(report: Report, view: RunView, artifacts: ArtifactStore) -> Report:
+    """Return the report with each finding labelled by what was really checked of it, which its evidence names."""
+    compared = reread(report.findings, report.tables, artifacts)
+    findings = [_labelled(finding, compared.get(finding.id), view) for finding in report.findings]
+    lines = [*report.checked, *of_findings(report.findings, compared)]
+    return report.model_copy(update={"findings": findings, "checked": lines})
 
-    A finding is computed from the user's data, so it is grounded by its artifact. What the graph says of the
-    same entities stands beside it; where the graph states the opposite, that is said and the finding stays.
+
+def _labelled(finding: Finding, compared: Reread | None, view: RunView) -> Finding:
+    row = ", ".join(f"{name} = {value}" for name, value in finding.row.items())
+    place = f"{finding.artifact}, {row}" if row else finding.artifact
+    if compared is not None and compared.differ:
+        update = {"grounding": "contradicted", "evidence": [f"{place}: {text}" for text in compared.differ]}
+    elif compared is not None and compared.agree:
+        read = f"findings_match_tables: {compared.agree} of its numbers read again from {place}"
+        update = {"grounding": "grounded", "evidence": [read]}
+    else:
+        result = view.results.get(finding.node)
+        held = len(result.verdict.checks) if result and result.verdict and result.verdict.passed else 0
+        said = f"computed by step {finding.node}, of which {held} postconditions held; not read again from a table"
+        update = {"grounding": "inferred" if held else "ungrounded", "evidence": [said] if held else []}
+    return finding.model_copy(update=update)
+
+
+def ground_claims(report: Report, check: Check) -> Report:
+    """Return the report with what the knowledge graph says of its summary and its findings.
+
+    A sentence that repeats a finding is looked up in the graph alone, for the finding is no evidence for itself; any
+    other sentence may rest on the findings. The graph never changes a finding's own label: where it states the
+    opposite, that is said and the finding stays.
     """
     findings = [_with_evidence(finding, check) for finding in report.findings[:_MOST_FINDINGS]]
     findings += report.findings[_MOST_FINDINGS:]
-    computed = {finding.text: finding for finding in report.findings}
+    computed = {finding.text for finding in report.findings}
     claims: list[Claim] = []
     version, seconds = 0, 0.0
     for sentence in report.summary:
-        own = computed.get(sentence)
-        checked = check(sentence, () if own else report.findings)
+        checked = check(sentence, () if sentence in computed else report.findings)
         version, seconds = checked.graph_version, seconds + checked.seconds
-        claims += [_computed(own, checked)] if own else checked.claims
-    score = sum(SCORES[claim.label] for claim in claims) / len(claims) if claims else 0.0
-    outcome = ClaimCheck(claims=claims, score=score, graph_version=version, seconds=seconds)
+        # Numbers, and an entity named alone, are nothing that a graph of relations could state or deny.
+        claims += [claim for claim in checked.claims if claim.label != "ungrounded" or (claim.subject and claim.object)]
+    outcome = ClaimCheck(claims=claims, score=0.0, graph_version=version, seconds=seconds)
     return report.model_copy(update={"findings": findings, "claims": outcome})
 
 
-def _computed(finding: Finding, checked: ClaimCheck) -> Claim:
-    """Return a finding as a claim: grounded by its own file, with what the graph says beside it."""
-    where = finding.artifact or "the step's result"
-    row = ", ".join(f"{name} = {value}" for name, value in finding.row.items())
-    own = EvidenceEdge(
-        edge=f"{where}{f', {row}' if row else ''}",
-        source=f"finding {finding.id} of this run",
-        confidence=1.0,
-        kind="finding",
-    )
-    said = [claim for claim in checked.claims if claim.evidence and claim.label in _SAYS]
-    return Claim(
-        text=finding.text,
-        label="grounded",
-        entities=[mention for claim in checked.claims for mention in claim.entities],
-        evidence=[own, *(item for claim in said for item in claim.evidence)][:8],
-        why=" ".join(["Computed by this run.", *dict.fromkeys(_SAYS[claim.label] for claim in said)]),
-    )
-
-
 def _with_evidence(finding: Finding, check: Check) -> Finding:
-    own = f"computed: {finding.artifact}" if finding.artifact else "computed by this run"
-    evidence = [own, *(text for claim in check(finding.text, ()).claims if (text := _said(claim)))]
+    evidence = [text for claim in check(finding.text, ()).claims if (text := _said(claim))]
     return finding.model_copy(update={"evidence": list(dict.fromkeys([*finding.evidence, *evidence]))[:6]})
 
 

@@ -57,7 +57,15 @@ class Planner:
         self._registry = registry
         self._retriever = Retriever(registry)
 
-    def plan(self, question: str, profiles: list[Profile], found: ToolSearch | None = None) -> Proposal:
+    def plan(
+        self,
+        question: str,
+        profiles: list[Profile],
+        found: ToolSearch | None = None,
+        *,
+        analysis: str = "",
+        previous: TaskDag | None = None,
+    ) -> Proposal:
         """Return a plan that type-checks.
 
         Args:
@@ -65,6 +73,8 @@ class Planner:
             profiles: what the files can serve as.
             found: what the search over all catalogues found; where no built-in step answers the question, the
                 error names the nearest of these.
+            analysis: the id of the analysis to plan as; "" to choose one.
+            previous: the conversation's last plan, which a follow-up may refer to.
 
         Raises:
             PlanError: when the question cannot be planned on these data; the message says what is missing.

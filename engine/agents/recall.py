@@ -1,19 +1,24 @@
 """What a plan takes from past analyses, each thing with its reason in the plan.
 
-Three things can be taken. A pipeline: when a similar analysis on the same kind of data ran through the same
-steps, those steps say so. A parameter: one that a user changed in a similar plan that then succeeded is
-proposed again. An avoided failure: a parameter that a repair had to change is set from the start, and what
-failed without a repair is a warning. What the question, the data or the user settled (`TaskNode.settled`), and
-what the planner asks, is never touched. Each reason names the run it comes from and whose it was.
+Three things can be taken. A pipeline: when an analysis of the same data ran through the same steps, those steps say so.
+A parameter: one that a user changed in a similar plan that then succeeded is proposed again. An avoided failure: a
+parameter that a repair had to change is set from the start, and what failed on the same data without a repair is a
+warning. What the question, the data or the user settled (`TaskNode.settled`), and what the planner asks, is never
+touched. Each reason names the run it comes from and whose it was.
+
+The same data are the same file (by hash) or a file of the same columns. Of other data, only an analysis that changed a
+parameter here is mentioned: what is merely alike says nothing of this one.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from engine.agents.edits import memory_reason
 from engine.domain.memory import Episode, EpisodeStep, Recall, RecalledEpisode
 from engine.domain.plan import TaskDag, TaskNode
+from engine.domain.profile import Profile
 from engine.toolbox.registry import ToolRegistry
 from engine.toolbox.typecheck import param_problem
 
@@ -23,14 +28,17 @@ _PIPELINE = 0.6
 """Share of a plan's tools that an episode must have used for its pipeline to count as the same."""
 
 
-def apply_recall(plan: TaskDag, recall: Recall, registry: ToolRegistry) -> TaskDag:
+def apply_recall(plan: TaskDag, recall: Recall, registry: ToolRegistry, profiles: Sequence[Profile] = ()) -> TaskDag:
     """Return the plan with what it takes from past analyses, and the reasons.
 
     Args:
         plan: as made from the question and the data.
         recall: the episodes that fit, most relevant first.
         registry: says what values a parameter can have.
+        profiles: of the plan's files, which say what columns they have.
     """
+    data = {dataset.sha256 for dataset in plan.datasets}
+    forms = {profile.columns_sha256 for profile in profiles} - {""}
     told: set[tuple[str, ...]] = set()
     for item in _newest_of_the_same_first(recall.episodes):  # what the most relevant set, no other changes
         # The same question asked five times teaches once, and once more for each thing that was changed.
@@ -38,7 +46,9 @@ def apply_recall(plan: TaskDag, recall: Recall, registry: ToolRegistry) -> TaskD
         content = (*_same(item.episode), str(item.episode.success), *changed)
         if content not in told:
             told.add(content)
-            plan = _apply(plan, item, registry)
+            episode = item.episode
+            known = bool(data & set(episode.data_sha256) or forms & set(episode.data_columns))
+            plan = _apply(plan, item, registry, same_data=known)
     return plan
 
 
@@ -59,18 +69,23 @@ def _same(episode: Episode) -> tuple[str, ...]:
     return (" ".join(episode.task.lower().split()), *episode.tools)
 
 
-def _apply(plan: TaskDag, item: RecalledEpisode, registry: ToolRegistry) -> TaskDag:
+def _apply(plan: TaskDag, item: RecalledEpisode, registry: ToolRegistry, *, same_data: bool) -> TaskDag:
     episode = item.episode
-    if not _same_data(plan, episode):
+    if not _same_kind(plan, episode):
         return plan
     if not episode.success:
-        return _warned(plan, episode)
+        return _warned(plan, episode) if same_data else plan
     shared = [node.tool for node in plan.nodes if node.tool in episode.tools]
-    same = len(shared) >= _PIPELINE * len(plan.nodes)
+    same = same_data and len(shared) >= _PIPELINE * len(plan.nodes)
     changes = {node.id: _changed(node, item, plan, registry) for node in plan.nodes}
     if not same and not any(changes.values()):
         return plan
+    changing = any(
+        value != node.params.get(name) for node in plan.nodes for name, (value, _) in changes[node.id].items()
+    )
     nodes = [_with(node, changes[node.id], item, same=same) for node in plan.nodes]
+    if not same and not changing:
+        return plan.model_copy(update={"nodes": nodes})
     note = (
         f"A similar analysis is remembered ({_named(episode)}): {_cut(episode.result_summary or episode.plan_summary)}"
     )
@@ -79,7 +94,7 @@ def _apply(plan: TaskDag, item: RecalledEpisode, registry: ToolRegistry) -> Task
     return plan.model_copy(update={"nodes": nodes, "notes": [*plan.notes, note]})
 
 
-def _same_data(plan: TaskDag, episode: Episode) -> bool:
+def _same_kind(plan: TaskDag, episode: Episode) -> bool:
     """Say whether the episode was about data of a kind this plan uses; one that does not say counts as such."""
     kinds = {dataset.type.value for dataset in plan.datasets}
     return not episode.data_types or bool(kinds & set(episode.data_types))

@@ -73,6 +73,8 @@ def think(
     memory: Memory,
     finder: ToolFinder,
     registry: ToolRegistry,
+    analysis: str = "",
+    previous: TaskDag | None = None,
 ) -> Thought:
     """Recall what fits the question, find tools for it and make a plan that says what it took from memory.
 
@@ -88,6 +90,8 @@ def think(
         memory: past analyses.
         finder: searches the catalogues.
         registry: the tools that can run.
+        analysis: the id of the analysis to plan as; "" to let the planner choose.
+        previous: the conversation's last plan, which a follow-up may refer to.
 
     Raises:
         PlanError: when the question cannot be planned, or a change does not fit.
@@ -103,10 +107,10 @@ def think(
         "The catalogues could not be searched",
         faults,
     )
-    made = planner.plan(question, profiles, found=found)
+    made = planner.plan(question, profiles, found=found, analysis=analysis, previous=previous)
     asked = set_params(made.plan, changes, registry)
     plan = _unless_it_fails(
-        lambda: apply_recall(asked, told.recall, registry) if told else None,
+        lambda: apply_recall(asked, told.recall, registry, profiles) if told else None,
         "What past analyses teach could not be used",
         faults,
     )

@@ -11,18 +11,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from engine.cli import know, show
+from engine.cli import know, plans, show
+from engine.cli.plans import changes_of, columns_of, opened
+from engine.cli.show_plan import plan_text
 from engine.errors import EngineError, NotFoundError, PlanError, UserError, WorkspaceInUse
 
 _OURS = (EngineError.code, "storage_error", "integrity_error", "sandbox_unavailable")
 """Errors that are not the input's fault."""
 EXIT_BY_STATUS = {"succeeded": 0, "partial": 1, "failed": 1, "cancelled": 4, "interrupted": 4}
-
-
-def _engine(options: argparse.Namespace) -> Any:
-    from engine.api import open_engine
-
-    return open_engine(workspace=options.workspace, user=options.user, model=options.model)
 
 
 def _emit(options: argparse.Namespace, document: Any, text: Callable[[], str]) -> None:
@@ -31,17 +27,6 @@ def _emit(options: argparse.Namespace, document: Any, text: Callable[[], str]) -
 
 def _data(options: argparse.Namespace) -> list[Path]:
     return [Path(path) for group in options.data for path in group]
-
-
-def _changes(options: argparse.Namespace) -> dict[str, str]:
-    changes: dict[str, str] = {}
-    for text in options.changes:
-        key, equals, value = text.partition("=")
-        if not equals or "." not in key:
-            message = f"--set {text!r} is not of the form NODE.PARAM=VALUE."
-            raise UserError(message, advice="For example: --set n4.alpha=0.01")
-        changes[key.strip()] = value
-    return changes
 
 
 # ==== question, plan, run ====
@@ -54,10 +39,17 @@ def ask(options: argparse.Namespace) -> int:
         from engine.routing.router import route
 
         route(options.question, [], forced=options.strategy)
-    with _engine(options) as engine:
+    with opened(options) as engine:
         engine.warm_in_background()
-        changes = _changes(options)
-        run_id = engine.ask(options.question, _data(options), strategy=options.strategy, changes=changes)
+        changes = changes_of(options)
+        run_id = engine.ask(
+            options.question,
+            _data(options),
+            strategy=options.strategy,
+            changes=changes,
+            analysis=options.analysis,
+            columns=columns_of(options),
+        )
         try:
             record = engine.wait(run_id)
         except KeyboardInterrupt:
@@ -65,7 +57,7 @@ def ask(options: argparse.Namespace) -> int:
         if record.status == "awaiting_approval":
             view = engine.view(run_id)
             if not options.quiet:
-                print(show.plan_text(view.plan), file=sys.stderr)
+                print(plan_text(view.plan), file=sys.stderr)
             if not options.yes and not options.json and sys.stdin.isatty() and not _confirmed():
                 engine.cancel(run_id)
                 print(f"Not run. `biodesk show {run_id}` shows the plan.", file=sys.stderr)
@@ -79,26 +71,14 @@ def _confirmed() -> bool:
     return sys.stdin.readline().strip().lower() in ("", "y", "yes")
 
 
-def plan(options: argparse.Namespace) -> int:
-    """Make a plan and print or write it."""
-    with _engine(options) as engine:
-        made = engine.plan(options.question, _data(options), _changes(options))
-    document = made.model_dump(mode="json")
-    if options.out:
-        _write(Path(options.out), json.dumps(document, indent=2, ensure_ascii=False) + "\n")
-        print(f"Plan written to {options.out}; `biodesk run {options.out}` runs it.", file=sys.stderr)
-    _emit(options, document, lambda: show.plan_text(made))
-    return 0
-
-
 def run(options: argparse.Namespace) -> int:
     """Run a plan file."""
     from engine.api import read_plan, set_params
 
     _check_out(options.out)
-    with _engine(options) as engine:
+    with opened(options) as engine:
         edited = read_plan(options.plan)
-        changes = _changes(options)
+        changes = changes_of(options)
         if changes:
             edited = set_params(edited, changes, engine.registry)
         engine.warm_in_background()
@@ -108,7 +88,7 @@ def run(options: argparse.Namespace) -> int:
 def resume(options: argparse.Namespace) -> int:
     """Go on with a run."""
     _check_out(options.out)
-    with _engine(options) as engine:
+    with opened(options) as engine:
         engine.resume(options.run_id)
         record = engine.wait(options.run_id)
         if record.status == "awaiting_approval":
@@ -183,7 +163,7 @@ def cancel(options: argparse.Namespace) -> int:
     from engine.api import request_cancel
 
     try:
-        with _engine(options) as engine:
+        with opened(options) as engine:
             engine.cancel(options.run_id)
             document = {"run_id": options.run_id, "status": engine.record(options.run_id).status}
     except WorkspaceInUse:
@@ -198,7 +178,7 @@ def cancel(options: argparse.Namespace) -> int:
 
 def runs(options: argparse.Namespace) -> int:
     """List runs."""
-    with _engine(options) as engine:
+    with opened(options) as engine:
         records = engine.runs(limit=options.limit)
     _emit(options, [record.model_dump(mode="json") for record in records], lambda: show.runs_text(records))
     return 0
@@ -206,7 +186,7 @@ def runs(options: argparse.Namespace) -> int:
 
 def show_run(options: argparse.Namespace) -> int:
     """Show a run."""
-    with _engine(options) as engine:
+    with opened(options) as engine:
         view = engine.view(options.run_id)
         document = engine.run_json(options.run_id)
     _emit(options, document, lambda: show.run_text(view))
@@ -217,7 +197,7 @@ def events(options: argparse.Namespace) -> int:
     """Print events, one JSON object a line (with --json: one array)."""
     from engine.api import event_json
 
-    with _engine(options) as engine:
+    with opened(options) as engine:
         found = engine.events(options.run_id, after=options.after)
         if options.json and not options.follow:
             print(json.dumps([json.loads(event_json(event)) for event in found], ensure_ascii=False))
@@ -235,7 +215,7 @@ def events(options: argparse.Namespace) -> int:
 
 def export(options: argparse.Namespace) -> int:
     """Write one export."""
-    with _engine(options) as engine:
+    with opened(options) as engine:
         path = engine.export(options.run_id, options.format, options.out)
     _emit(options, {"run_id": options.run_id, "format": options.format, "path": str(path)}, lambda: str(path))
     return 0
@@ -248,7 +228,7 @@ def verify(options: argparse.Namespace) -> int:
 
         result = verify_path(Path(options.target))
     else:
-        with _engine(options) as engine:
+        with opened(options) as engine:
             result = engine.verify(options.target)
     _emit(options, result.model_dump(mode="json"), lambda: show.verification_text(result))
     return 0 if result.ok else 1
@@ -351,7 +331,7 @@ def demo(options: argparse.Namespace) -> int:
 
     _check_out(options.out)
     example = examples()[0]
-    with _engine(options) as engine:
+    with opened(options) as engine:
         engine.warm_in_background()
         files = engine.example_files(example.id)
         print(f"{example.question}\nData: {example.source}", file=sys.stderr)
@@ -362,16 +342,10 @@ def demo(options: argparse.Namespace) -> int:
     return code
 
 
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as err:
-        raise PlanError(f"{path} cannot be written: {err.strerror}.") from err
-
-
 COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "ask": ask,
-    "plan": plan,
+    "plan": plans.plan,
+    "analyses": plans.analyses,
     "run": run,
     "resume": resume,
     "cancel": cancel,

@@ -55,6 +55,19 @@ def build_parser() -> argparse.ArgumentParser:
             "--set", metavar="NODE.PARAM=VALUE", action="append", default=[], dest="changes", help="change a parameter"
         )
 
+    def reading(command: argparse.ArgumentParser) -> None:
+        command.add_argument(
+            "--as", metavar="ANALYSIS", default="", dest="analysis", help="plan as this analysis (see `analyses`)"
+        )
+        command.add_argument(
+            "--column",
+            metavar="NAME=ROLE",
+            action="append",
+            default=[],
+            dest="columns",
+            help="what a column is: a role, a scale, unit:mg or ignore; remembered for the file, empty takes it back",
+        )
+
     ask = add("ask", "Answer a question about data: plan, run, report.")
     ask.add_argument("question")
     data(ask)
@@ -63,11 +76,20 @@ def build_parser() -> argparse.ArgumentParser:
     ask.add_argument("--out", metavar="DIR", help="write reports, notebook, tables and provenance here")
     ask.add_argument("--yes", action="store_true", help="run the plan without asking")
     changes(ask)
+    reading(ask)
     plan = add("plan", "Make the plan only, with its open questions.")
-    plan.add_argument("question")
+    plan.add_argument("question", nargs="?")
     data(plan)
     plan.add_argument("--out", metavar="PLAN.json")
     changes(plan)
+    reading(plan)
+    plan.add_argument(
+        "--batch", metavar="FILE.jsonl", help='plan every line {"question", "data": [...]}; one JSON a line on stdout'
+    )
+    analyses = add("analyses", "What can be asked.")
+    asked = analyses.add_subparsers(dest="action", metavar="ACTION", parser_class=_Parser)
+    asked.add_parser("list", parents=[common], help="list what can be asked, by field")
+    asked.add_parser("show", parents=[common], help="describe one analysis").add_argument("id", metavar="ID")
     run = add("run", "Run a plan as edited.")
     run.add_argument("plan", metavar="PLAN.json")
     data(run)

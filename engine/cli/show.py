@@ -6,29 +6,6 @@ from typing import Any
 
 from engine.domain.events import EngineEvent
 
-
-def plan_text(plan: Any) -> str:
-    """Return a plan as numbered steps with parameters, reasons, warnings and open questions."""
-    lines = [f"Plan {plan.version} for: {plan.question}", ""]
-    for dataset in plan.datasets:
-        lines.append(f"  data {dataset.name}: {dataset.summary or dataset.type.value}")
-    for node in plan.nodes:
-        source = ", ".join(f"{name}={ref}" for name, ref in node.inputs.items())
-        lines += ["", f"  {node.id}  {node.name}  [{node.tool}]", f"      from   {source}"]
-        if node.params:
-            lines.append("      with   " + ", ".join(f"{name}={value!r}" for name, value in node.params.items()))
-        lines += [f"      why    {reason}" for reason in node.reasons]
-    if plan.warnings:
-        lines += ["", "Know before you believe the result:"] + [f"  - {warning}" for warning in plan.warnings]
-    if plan.open_questions:
-        lines += ["", "Open questions (change with --set):"]
-        for question in plan.open_questions:
-            need = "needs an answer" if question.blocking else f"default {question.proposed!r}"
-            target = f"{question.node}.{question.param}" if question.param else question.id
-            lines.append(f"  - {question.text} [{target}; {need}] {question.why}")
-    return "\n".join(lines)
-
-
 _LINES = {
     "run_started": lambda e: f"running {e.nodes} steps",
     "node_started": lambda e: f"  {e.node} started" + (f" (attempt {e.attempt})" if e.attempt > 1 else ""),

@@ -32,5 +32,8 @@ class Finding(Value):
     """Name of the artifact that shows it."""
     row: dict[str, Scalar] = {}
     """Column -> value that selects the artifact's row; empty when the whole artifact shows it."""
-    grounding: Grounding = "grounded"
+    grounding: Grounding = "ungrounded"
+    """`grounded`: numbers of it were read again from its row of the stored table and agree. `inferred`: computed by a
+    step whose postconditions hold, with no row to read again. `contradicted`: its table says otherwise. `ungrounded`:
+    nothing was checked (yet)."""
     evidence: list[str] = []

@@ -42,6 +42,9 @@ class Episode(Value):
     strategy: str = ""
     data_types: list[str] = []
     data_names: list[str] = []
+    data_sha256: list[str] = []
+    data_columns: list[str] = []
+    """For each file a hash of its columns' names: two files of one form have the same."""
     steps: list[EpisodeStep] = []
     repairs: list[str] = []
     """What a repair changed, one sentence each."""

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from engine.domain.base import Value
 from engine.domain.datatypes import DataType
+from engine.domain.hashing import sha256_value
 
 ColumnKind = Literal["integer", "number", "category", "boolean", "text", "identifier", "date"]
 Role = Literal[
@@ -156,6 +157,14 @@ class Profile(Value):
     """`human` or `mouse` where the identifiers say so."""
     details: dict[str, Any] = {}
     structure: Structure = Structure()
+
+    @property
+    def columns_sha256(self) -> str:
+        """A hash of the columns' names, whatever their order: the same for files of one form. Empty without columns."""
+        names = [column.name for column in self.column_profiles]
+        # A matrix has its samples as columns, and these tell two matrices apart.
+        names += self.sample_ids if len(names) != self.columns else []
+        return sha256_value(sorted(names)) if names else ""
 
     @property
     def best(self) -> TypeGuess | None:

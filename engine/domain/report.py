@@ -41,5 +41,8 @@ class Report(Value):
     next_steps: list[str]
     citations: list[Citation]
     assumptions: list[str] = []
+    checked: list[str] = []
+    """What was checked against what, and how it came out, one sentence each."""
     claims: ClaimCheck | None = None
-    """The summary's statements, each labelled by what the findings and the knowledge graph say of it."""
+    """The summary's statements about entities, each labelled by what the knowledge graph says of it. Its `score` is not
+    shown: what could not be looked up would count like what was."""

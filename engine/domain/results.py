@@ -150,6 +150,8 @@ class RunRecord(Value):
     """Paths of the files the question came with."""
     changes: dict[str, str] = {}
     """`NODE.PARAM` -> value as text: parameters set together with the question."""
+    analysis: str = ""
+    """The analysis that the question is to be planned as; empty to let the planner choose."""
     error: str = ""
     error_code: str = ""
     advice: str = ""

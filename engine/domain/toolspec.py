@@ -55,6 +55,10 @@ class ParamSpec(Value):
     """For `column` and `columns`: the input whose columns these are. For `level`: the column parameter."""
     role: str = ""
     """For `column` and `columns`: the part such a column plays (see `SLOTS` in `engine.planning.slots`)."""
+    needed: bool = False
+    """For an optional `column`: the planner binds it or asks, because the step is of no use without it in this form."""
+    instead_of: list[str] = []
+    """For a `column` or `columns`: the parameters in whose place this one stands (another form of the same data)."""
     most: int = 0
     """For `columns`: at most so many; 0 for no limit."""
     least: int = 0

@@ -63,10 +63,13 @@ def load() -> bool:
 
 
 def _finish(timer: threading.Timer) -> None:
-    """At the end of the program: do not start, and let a compilation under way come to its end."""
+    """At the end of the program: do not start, and let a compilation under way come to its end.
+
+    Also a cancelled timer is waited for: its thread takes a moment to end, and one that lives when the interpreter is
+    taken down keeps objects that a binding library then reports as leaked.
+    """
     timer.cancel()
-    if _load_lock.locked():
-        timer.join(20)
+    timer.join(20)
 
 
 def _compile() -> Kernels:

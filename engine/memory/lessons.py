@@ -71,6 +71,8 @@ def episode_of(
         strategy=record.route.strategy if record.route else "",
         data_types=_distinct(dataset.type.value for dataset in plan.datasets),
         data_names=_distinct(dataset.name for dataset in plan.datasets),
+        data_sha256=_distinct(dataset.sha256 for dataset in plan.datasets),
+        data_columns=_distinct(profile.columns_sha256 for profile in profiles),
         steps=[_step(node, results.get(node.id), changed or {}) for node in nodes],
         repairs=list(repairs),
         edits=list(edits),

@@ -6,80 +6,109 @@ import re
 from typing import Any, NamedTuple
 
 from engine.domain.profile import ColumnKind, ColumnProfile
+from engine.profiling.cells import MISSING_MARKS, Reading, parse, read_numbers, tidy
 from engine.profiling.source import Column, Frame, plural, some
 
 MAX_LEVELS = 30
 MAX_COLUMNS = 300
 """A table with more columns gets profiles of its first ones only."""
-MISSING_MARKS = {
-    "n.d.", "n.d", "nd", "n.a.", "na.", "-", "--", ".", "?", "missing", "unknown", "not available", "not determined",
-    "not done", "below detection", "bdl", "lod", "#div/0!", "#value!", "#ref!", "#num!", "inf.", "nr", "n/d", "none",
-}  # fmt: skip
 _DATE = re.compile(r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4})([ T]\d\d:\d\d.*)?$")
-_CENSORED = re.compile(r"[<>\u2264\u2265~]\s*[-+]?\d")
-_PERCENT = re.compile(r"[-+]?\d+([.,]\d+)?\s*%$")
 
 
 class Cleaned(NamedTuple):
-    """A frame in which marks of missing values are missing, and what was done to it."""
+    """A frame in which numbers are numbers and marks of missing values are missing, and what was done to it."""
 
     frame: Frame
     marks: dict[str, list[str]]
-    """Column -> marks in it that mean `missing`."""
+    """Column -> cells in it, as written, that mean `missing`, where naming them is all that reading needs."""
+    numbers: dict[str, dict[str, Any]]
+    """Column -> how its cells become numbers (`numbers` of `read_table`), where they are written in other ways."""
     warnings: list[str]
     mixed: list[str]
     """Columns that are numbers but for some cells, and so are read as text."""
+    notes: dict[str, list[str]]
+    """Column -> what was found in its cells, in sentences."""
+    units: dict[str, str]
 
 
-def clean(frame: Frame, name: str) -> Cleaned:
-    """Turn text columns that are numbers but for a few marks into numbers, and say what else is mixed."""
+def clean(frame: Frame, name: str, *, decimal: str = ".", marks_count: bool = True) -> Cleaned:
+    """Turn text columns that hold numbers in any usual writing into numbers, and say what else is mixed.
+
+    Args:
+        frame: the table.
+        name: its file's name, for the warnings.
+        decimal: the decimal sign of the numbers that were read as such.
+        marks_count: whether the file's reader takes `na`, the cells that mean `missing`.
+    """
+    done = Cleaned(frame.copy(deep=False), {}, {}, [], [], {}, {})
+    marked: dict[str, int] = {}
+    doubts: list[str] = []
+    mixed: list[str] = []
+    for position, column in enumerate(frame.columns):
+        if frame.dtypes.iloc[position].kind != "O" or list(frame.columns).count(column) > 1:
+            continue
+        reading = _column_numbers(frame[column], decimal, first=position == 0)
+        if reading is None:
+            continue
+        if isinstance(reading, str):
+            done.mixed.append(str(column))
+            mixed.append(f"column {column!r} is numbers except for {reading}")
+            continue
+        done.frame[column] = _as_numbers(frame[column], reading)
+        if reading.notes:
+            done.notes[str(column)] = [f"{note[0].upper()}{note[1:]}." for note in reading.notes]
+        if reading.unit:
+            done.units[str(column)] = reading.unit
+        # Spaces that cannot be seen and quotes hinder every reader.
+        written = [cell for cell in frame[column].dropna().unique() if isinstance(cell, str)]
+        seen = all(cell == tidy(cell) for cell in written if tidy(cell) in reading.values)
+        if reading.plain and marks_count and seen:
+            done.marks[str(column)] = sorted(cell for cell in written if tidy(cell) in reading.missing)
+        else:
+            done.numbers[str(column)] = reading.options()
+        if reading.doubtful:
+            doubts.append(f"{name}: column {column!r}: {'; '.join(reading.notes)}.")
+        elif reading.missing:
+            marked[str(column)] = int(frame[column].map(tidy, na_action="ignore").isin(reading.missing).sum())
+    done.warnings.extend(_say(name, done, marked, doubts, mixed))
+    return done
+
+
+def _column_numbers(series: Column, decimal: str, *, first: bool) -> Reading | str | None:
+    present = series.dropna()
+    present = present[present.map(lambda cell: not isinstance(cell, (bool, list, dict)))]
+    if len(present) < len(series.dropna()) or present.empty:
+        return None
+    # Text columns are the usual case: a look at some cells spares reading them all.
+    some_cells = present.drop_duplicates().head(300).map(tidy)
+    if sum(parse(cell) is not None or cell.lower() in MISSING_MARKS for cell in some_cells) < 0.1 * len(some_cells):
+        return None
+    typed = {tidy(cell) for cell in present.unique() if not isinstance(cell, str)}
+    counts = present.map(tidy).value_counts()
+    return read_numbers({str(k): int(n) for k, n in counts.items() if k}, decimal=decimal, first=first, typed=typed)
+
+
+def _as_numbers(series: Column, reading: Reading) -> Column:
     import pandas as pd
 
-    marks: dict[str, list[str]] = {}
-    counts: dict[str, int] = {}
-    mixed: list[str] = []
-    mixed_columns: list[str] = []
-    percents: list[str] = []
-    for column in [c for c in frame.columns if frame[c].dtype == object]:
-        values = frame[column].dropna()
-        texts = values.astype(str).str.strip()
-        if texts.empty:
-            continue
-        numbers: Column = pd.to_numeric(texts, errors="coerce")
-        odd = texts[numbers.isna()]
-        if texts.head(200).str.match(_PERCENT).mean() > 0.8:
-            percents.append(str(column))
-            continue
-        if odd.empty or len(odd) > 0.5 * len(texts) or odd.nunique() > 12:
-            continue
-        if all(text.lower() in MISSING_MARKS for text in odd.unique()):
-            marks[str(column)] = sorted(odd.unique())
-            counts[str(column)] = len(odd)
-            if len(marks) == 1:
-                frame = frame.copy()
-            frame[column] = pd.to_numeric(frame[column].astype(str).str.strip(), errors="coerce")
-        elif odd.str.match(_CENSORED).any() or len(odd) <= max(1, 0.1 * len(texts)):
-            mixed_columns.append(str(column))
-            mixed.append(
-                f"column {column!r} is numbers except for {plural(len(odd), 'cell')} ({some(list(odd.unique()))})"
-            )
+    return pd.to_numeric(series.map(lambda cell: reading.values.get(tidy(cell)) if isinstance(cell, str) else cell))
+
+
+def _say(name: str, done: Cleaned, marked: dict[str, int], doubts: list[str], mixed: list[str]) -> list[str]:
     warnings = []
-    if marks:
-        every = sorted({mark for found in marks.values() for mark in found})
-        where = f"column {next(iter(marks))!r}" if len(marks) == 1 else f"{len(marks)} columns"
-        warnings.append(
-            f"{name}: {plural(sum(counts.values()), 'cell')} ({some(every)}) in {where} are read as missing values."
-        )
+    if marked:
+        every = sorted({m for c in marked for m in done.marks.get(c) or done.numbers[c]["missing"]})
+        where = f"column {next(iter(marked))!r}" if len(marked) == 1 else f"{len(marked)} columns"
+        count = plural(sum(marked.values()), "cell")
+        warnings.append(f"{name}: {count} ({some(every)}) in {where} are read as missing values.")
+    warnings += doubts[:4]
+    if len(doubts) > 4:
+        warnings.append(f"{name}: {len(doubts) - 4} more columns are read with such doubts; see their notes.")
     for text in mixed[:3]:
         warnings.append(f"{name}: {text}; it stays text until these are replaced by numbers or left empty.")
     if len(mixed) > 3:
         warnings.append(f"{name}: {len(mixed) - 3} more columns mix numbers and text.")
-    if percents:
-        warnings.append(
-            f"{name}: the values of {some(percents)} carry a percent sign and are read as text; remove the sign to "
-            "calculate with them."
-        )
-    return Cleaned(frame, marks, warnings, [*mixed_columns, *percents])
+    return warnings
 
 
 def is_numeric(series: Any) -> bool:
@@ -116,7 +145,7 @@ def _finite(value: float | None) -> float | None:
 
 
 def _sort_key(value: Any) -> tuple[int, float, str]:
-    number = isinstance(value, (int, float)) or hasattr(value, "dtype")
+    number = not isinstance(value, str) and (isinstance(value, (int, float)) or hasattr(value, "dtype"))
     return (0, float(value), "") if number else (1, 0.0, str(value))
 
 

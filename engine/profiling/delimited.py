@@ -15,6 +15,16 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from engine.domain.schemas import RANKED_GENES_NAMES
+from engine.profiling.cells import (
+    MISSING_MARKS,
+    fill_blocks,
+    parse,
+    tidy,
+    totals_below,
+    totals_warning,
+    units_row,
+)  # fmt: skip
 from engine.profiling.genes import GENE_HEADER, identify, looks_like_gene
 from engine.profiling.source import MAX_CELLS, MAX_ROWS, TableSource, UnusableFile, plural
 from engine.profiling.textfile import Text
@@ -24,8 +34,8 @@ _SPACES = r"\s+"
 csv.field_size_limit(2**31 - 1)  # a catalogue's or an annotation's cell can be longer than Python's default allows
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$")
 _COMMA_DECIMAL = re.compile(r"[-+]?(\d{1,3}(\.\d{3})+|\d+),\d+([eE][-+]?\d+)?$")
+_POINT_DECIMAL = re.compile(r"[-+]?(0\.\d+|\.\d+|\d+\.(\d{1,2}|\d{4,})|\d{4,}\.\d+)([eE][-+]?\d+)?$")
 _THOUSANDS = re.compile(r"[-+]?\d{1,3}(,\d{3})+(\.\d+)?$")
-_MISSING = {"", "na", "nan", "n/a", "null", "none", "-", ".", "n.d.", "nd", "#n/a"}
 
 
 class Layout(NamedTuple):
@@ -91,9 +101,13 @@ def _consistent(rows: list[list[str]], sep: str) -> tuple[float, Layout] | None:
         return None
     share = sum(w == width for w in tail) / len(tail)
     # Title lines above the header have fewer fields; R's write.table leaves a header one name short.
+    above = _title_rows(rows)
     start = next(
-        i for i, w in enumerate(widths) if w == width or (w == width - 1 and width > 2 and _short(rows, i, width))
-    )
+        (i for i, w in enumerate(widths)
+         if i >= above and (w == width or (w == width - 1 and width > 2 and _short(rows, i, width)))), None,
+    )  # fmt: skip
+    if start is None:
+        return None
     head = widths[start]
     score = share * (1.0 if head == width else 0.9) - 0.05 * min(start, 5)
     score += {"\t": 0.15, ",": 0.05, ";": 0.06, "|": 0.02, _SPACES: -0.25}[sep]
@@ -102,6 +116,14 @@ def _consistent(rows: list[list[str]], sep: str) -> tuple[float, Layout] | None:
     if share < 0.6:
         score -= 0.5
     return score, Layout(sep, start, width, [name.strip() for name in rows[start]])
+
+
+def _title_rows(rows: list[list[str]]) -> int:
+    """Return how many rows at the top hold a title alone, filled up with separators as spreadsheets export it."""
+    filled = [sum(bool(field.strip()) for field in row) for row in rows[:12]]
+    above = next((i for i, count in enumerate(filled) if count > 1), 0)
+    titled = all(not count or rows[i][0].strip() for i, count in enumerate(filled[:above]))
+    return above if titled and filled[above] > 1 and filled[above] >= len(rows[above]) - 1 else 0
 
 
 def _short(rows: list[list[str]], index: int, width: int) -> bool:
@@ -121,8 +143,8 @@ def _is_header(first: list[str], rows: list[list[str]]) -> bool:
         return True
     values = [[row[i].strip() for row in rows if i < len(row)] for i in range(len(first))]
     numeric = [
-        i for i, column in enumerate(values) if column and all(_NUMBER.match(v.replace(",", ".")) for v in column if v)
-        and any(column)
+        i for i, column in enumerate(values) if any(_NUMBER.match(v.replace(",", ".")) for v in column)
+        and all(_NUMBER.match(v.replace(",", ".")) or v.lower() in MISSING_MARKS for v in column if v)
     ]  # fmt: skip
     named = [i for i in numeric if not _NUMBER.match(first[i].strip().replace(",", "."))]
     if numeric:
@@ -166,6 +188,8 @@ def read_delimited(path: Path, text: Text) -> TableSource:
     quoted = not _literal_quotes(lines[layout.start :], layout)
     body = [line for line in lines[layout.start + 1 : layout.start + 300] if line.strip()]
     rows = split_fields(body, layout.sep, quoted=quoted)
+    units = units_row(rows[0], rows[1:]) if len(rows) > 1 and len(rows[0]) == len(layout.header) else {}
+    rows = rows[1:] if units else rows
     headerless = not (len(layout.header) == layout.width - 1 or _is_header(layout.header, rows))
     if not rows and layout.width > 2 and identify([*layout.header, *layout.header]).kind:
         message = f"{path.name} has all its genes in one line; write one gene a line."
@@ -193,8 +217,10 @@ def read_delimited(path: Path, text: Text) -> TableSource:
         _refuse_cut_cells(path.name, lines[layout.start :])
         read["comment"] = "#"
     read |= _number_style(path.name, rows, layout, warnings)
+    if not headerless:
+        read |= _no_data(path.name, text, lines, layout, units, warnings, quoted=quoted)
     warnings += _check_widths(path.name, lines, layout, comment="comment" in read, minded=quoted)
-    return _load(path, text, lines, layout, read, headers, warnings, headerless=headerless)
+    return _load(path, text, lines, layout, read, headers, warnings, units, headerless=headerless)
 
 
 def _first_rows(text: Text) -> Text:
@@ -228,33 +254,45 @@ def _single_column(path: Path, lines: list[str]) -> Layout:
 
 
 def _invented_names(rows: list[list[str]], layout: Layout) -> list[str]:
-    second_numeric = all(_NUMBER.match(row[1].strip()) for row in rows if len(row) > 1 and row[1].strip())
+    seconds = [tidy(row[1]) for row in rows if len(row) > 1]
+    second_numeric = all(parse(text) is not None for text in seconds if text.lower() not in {"", *MISSING_MARKS})
     if layout.width == 2 and second_numeric and not _NUMBER.match(layout.header[0]):
-        return ["gene", "score"]
+        return RANKED_GENES_NAMES
     return [f"column_{i + 1}" for i in range(layout.width)]
 
 
 def _number_style(name: str, rows: list[list[str]], layout: Layout, warnings: list[str]) -> dict[str, Any]:
-    """Return `decimal` and `thousands` where the numbers are not written the English way."""
-    fields = [field.strip() for row in rows for field in row if "," in field]
-    decimal = [field for field in fields if _COMMA_DECIMAL.match(field)]
-    grouped = [field for field in fields if _THOUSANDS.match(field)]
-    styled = [field for field in fields if _THOUSANDS.match(field) or _COMMA_DECIMAL.match(field)]
+    """Return `decimal` when all numbers of the file have a comma for it; single columns are looked at later."""
+    fields = [field.strip() for row in rows for field in row]
+    decimal = [field for field in fields if "," in field and _COMMA_DECIMAL.match(field)]
+    if not decimal or any(_POINT_DECIMAL.match(field) for field in fields if "." in field):
+        return {}
     # 0,125 is no thousand, and files with semicolons come from where the comma is the decimal sign.
-    surely_decimal = layout.sep == ";" or any(re.match(r"[-+]?0,", field) for field in styled)
-    if grouped and len(grouped) == len(styled) and not surely_decimal:
-        warnings.append(
-            f"{name} has numbers such as {grouped[0]!r}; the comma is taken to stand between thousands: if "
-            f"it is the decimal "
-            "sign, write the file with decimal points."
-        )
-        return {"thousands": ","}
-    if not decimal:
+    thousands = all(_THOUSANDS.match(field) and not re.match(r"[-+]?0,", field) for field in decimal)
+    if thousands and layout.sep != ";":
         return {}
     warnings.append(f"{name} writes numbers with a decimal comma ({decimal[0]!r}); they are read as such.")
-    if any("." in field for field in decimal):
-        return {"decimal": ",", "thousands": "."}
     return {"decimal": ","}
+
+
+def _no_data(
+    name: str, text: Text, lines: list[str], layout: Layout, units: dict[int, str], warnings: list[str], *, quoted: bool
+) -> dict[str, Any]:
+    """Return the lines to leave out: units below the header and totals at the end."""
+    out: list[int] = []
+    filled = [index for index in range(layout.start + 1, len(lines)) if lines[index].strip()]
+    if units:
+        out.append(filled[0])
+        shown = ", ".join(f"{layout.header[i]} in {unit}" for i, unit in list(units.items())[:4])
+        warnings.append(f"{name}: the line below the header holds units ({shown}) and is left out.")
+    # A cell that spans lines would shift the count of lines.
+    if text.complete and not (quoted and any(line.count('"') % 2 for line in lines)):
+        body = [index for index in filled if index not in out and not lines[index].startswith("#")]
+        rows = split_fields([lines[index] for index in body], layout.sep, quoted=quoted) if len(body) < MAX_ROWS else []
+        if totals := totals_below(rows):
+            out += body[-len(totals) :]
+            warnings.append(totals_warning(name, totals))
+    return {"leave_out": out} if out else {}
 
 
 def _literal_quotes(lines: list[str], layout: Layout) -> bool:
@@ -309,14 +347,16 @@ def _check_widths(name: str, lines: list[str], layout: Layout, *, comment: bool,
 
 def _load(
     path: Path, text: Text, lines: list[str], layout: Layout, read: dict[str, Any], headers: list[str],
-    warnings: list[str], *, headerless: bool,
+    warnings: list[str], units: dict[int, str], *, headerless: bool,
 ) -> TableSource:  # fmt: skip
     import pandas as pd
 
     limit = min(MAX_ROWS, max(1000, MAX_CELLS // max(1, layout.width)))
     options = {
         "sep": layout.sep, "decimal": read.get("decimal", "."), "comment": read.get("comment"), "nrows": limit,
-        "skiprows": read.get("skip", 0), "header": None if "names" in read else 0, "names": read.get("names"),
+
+        "skiprows": [*range(read.get("skip", 0)), *read.get("leave_out", [])],
+        "header": None if "names" in read else 0, "names": read.get("names"),
         "thousands": read.get("thousands"), "low_memory": False,
         "quoting": csv.QUOTE_MINIMAL if read.get("quoted", True) else csv.QUOTE_NONE,
     }  # fmt: skip
@@ -326,11 +366,13 @@ def _load(
     except (pd.errors.ParserError, pd.errors.EmptyDataError, ValueError) as error:
         message = f"{path.name} cannot be read as a table ({str(error).strip()}); open and export it again as CSV."
         raise UnusableFile(message) from error
+    first_column = first.iloc[:, 0].fillna("").astype(str).str.strip().tolist()
+    first_column = fill_blocks(path.name, frame, first_column, read, warnings)
     total = len(frame)
     if len(frame) >= limit or not text.complete:
         filled = sum(bool(line) for line in lines[layout.start :]) - (0 if headerless else 1)
         total = max(total, filled + text.more_lines)
-    details: dict[str, Any] = {}
+    details: dict[str, Any] = {"units": {headers[i]: unit for i, unit in units.items()}} if units else {}
     if "None" in text.text:
         raw = pd.read_csv(io.StringIO(text.text), **{**options, "dtype": str, "keep_default_na": False})
         words = {str(c).strip(): int((raw[c] == "None").sum()) for c in raw.columns[:300]}
@@ -339,5 +381,5 @@ def _load(
     return TableSource(
         frame=frame, read=read, rows=total, headers=headers, warnings=warnings, headerless=headerless, details=details,
         format=names[layout.sep] + (".gz" if text.compressed else ""),
-        first_column=first.iloc[:, 0].fillna("").astype(str).str.strip().tolist(),
+        first_column=first_column,
     )  # fmt: skip

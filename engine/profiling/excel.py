@@ -8,7 +8,8 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from engine.profiling.source import TableSource, UnusableFile, some
+from engine.profiling.cells import fill_blocks, totals_below, totals_warning, units_row
+from engine.profiling.source import Frame, TableSource, UnusableFile, some
 
 MAX_EXCEL_CELLS = 400_000
 """Workbooks are slow to read: about three seconds for this many cells."""
@@ -51,7 +52,8 @@ def _read(path: Path, pd: Any) -> TableSource:
     # A single column is a cover page or notes as long as another sheet has a table.
     title, start, width, last = next((sheet for sheet in usable if sheet[2] > 1), usable[0])
     limit = max(200, MAX_EXCEL_CELLS // max(1, width))
-    frame = pd.read_excel(path, sheet_name=title, skiprows=start, nrows=limit)
+    notes: list[str] = []
+    frame, out, units = _without_extra_rows(path, title, start, limit, notes)
     headers = [str(name).strip() for name in frame.columns]
     frame.columns = headers
     frame = frame[~frame.isna().all(axis=1)].reset_index(drop=True).infer_objects()
@@ -59,7 +61,7 @@ def _read(path: Path, pd: Any) -> TableSource:
         if frame[column].notna().all() and (frame[column] % 1 == 0).all():
             frame[column] = frame[column].astype("int64")
     read: dict[str, Any] = {"sheet": title} | ({"skip": start} if start else {})
-    notes = []
+    read |= {"leave_out": out} if out else {}
     if len(sheets) > 1:
         others = [name for name in sheets if name != title]
         notes.append(
@@ -67,12 +69,49 @@ def _read(path: Path, pd: Any) -> TableSource:
             f"another sheet as a "
             "file of its own if you mean that one."
         )
-    rows = max(len(frame), last - start - 1) if len(frame) >= limit else len(frame)
     first = frame.iloc[:, 0].map(lambda value: "" if pd.isna(value) else str(value).strip()).tolist()
+    first = fill_blocks(path.name, frame, first, read, notes, merged=_merged(path, title, frame, start, out))
+    rows = max(len(frame), last - start - 1) if len(frame) >= limit else len(frame)
     return TableSource(
         frame=frame, read=read, rows=rows, format="xlsx", headers=headers, warnings=notes, first_column=first,
-        details={"sheets": sheets},
+        details={"sheets": sheets} | ({"units": {headers[i]: unit for i, unit in units.items()}} if units else {}),
     )  # fmt: skip
+
+
+def _without_extra_rows(
+    path: Path, sheet: str, start: int, limit: int, notes: list[str]
+) -> tuple[Frame, list[int], dict[int, str]]:
+    """Read the sheet without a row of units and totals; return it, the rows left out and the units."""
+    import pandas as pd
+
+    frame = pd.read_excel(path, sheet_name=sheet, skiprows=start, nrows=limit)
+    rows = frame.astype(object).where(frame.notna(), None).to_numpy().tolist()
+    units = units_row(rows[0], rows[1:60]) if len(rows) > 1 else {}
+    out = [start + 1] if units else []
+    if units:
+        shown = ", ".join(f"{frame.columns[i]} in {unit}" for i, unit in list(units.items())[:4])
+        notes.append(f"{path.name}: the row below the header holds units ({shown}) and is left out.")
+    body = [index for index, row in enumerate(rows) if any(cell is not None for cell in row)][len(out) :]
+    if len(rows) < limit and (totals := totals_below([rows[index] for index in body])):
+        out += [start + 1 + index for index in body[-len(totals) :]]
+        notes.append(totals_warning(path.name, totals))
+    if not out:
+        return frame, out, units
+    return pd.read_excel(path, sheet_name=sheet, skiprows=[*range(start), *out], nrows=limit), out, units
+
+
+def _merged(path: Path, sheet: str, frame: Frame, start: int, out: list[int]) -> bool:
+    """Say whether every blank of the first column lies in a merged cell that begins with a value."""
+    import openpyxl
+
+    blank = frame.iloc[:, 0].isna()
+    if not blank.any() or blank.all() or frame.size > 20_000 or out != out[:1]:
+        return False
+    book = openpyxl.load_workbook(path, data_only=True)
+    ranges = [r for r in book[sheet].merged_cells.ranges if r.min_col == r.max_col == 1 and r.max_row > start + 1]
+    book.close()
+    covered = sum(r.max_row - r.min_row for r in ranges)
+    return covered == int(blank.sum()) and not blank.iloc[0]
 
 
 def _header_row(rows: list[list[Any]]) -> tuple[int | None, int]:

@@ -17,7 +17,7 @@ def column_problems(name: str, columns: list[ColumnProfile], frame: Frame) -> li
     rows = max(1, len(frame))
     return [
         *_gaps(name, columns, rows), *_constant(name, columns, rows), *_two_spellings(name, columns),
-        *_repeated_rows(name, columns, frame), *_repeated_ids(name, columns, frame),
+        *_repeated_rows(name, columns, frame), *_repeated_ids(name, columns, frame), *_unnamed_total(name, frame),
     ]  # fmt: skip
 
 
@@ -100,3 +100,16 @@ def _repeated_ids(name: str, columns: list[ColumnProfile], frame: Frame) -> list
         f"name "
         "the rows."
     ]
+
+
+def _unnamed_total(name: str, frame: Frame) -> list[str]:
+    """Say when the last row has no name and adds up the others; without a label it is kept."""
+    if not 4 <= len(frame) <= 100_000 or frame.iloc[-1].isna().sum() == 0 or frame.iloc[:-1, 0].isna().any():
+        return []
+    numbers = frame.select_dtypes("number").dropna(axis="columns", how="all")
+    last, sums = numbers.iloc[-1], numbers.iloc[:-1].sum()
+    if frame.iloc[-1, :1].notna().any() or numbers.empty or not (last.notna() & (sums != 0)).all():
+        return []
+    if not ((last - sums).abs() <= 1e-9 * sums.abs()).all():
+        return []
+    return [f"{name}: the last row has no name and is the sum of the others; remove it, or results count it, too."]

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from engine.domain.datatypes import DataType
-from engine.domain.profile import ColumnProfile, TypeGuess
-from engine.profiling.columns import MAX_COLUMNS, profile_column
+from engine.domain.profile import ColumnProfile, Structure, TypeGuess
+from engine.profiling.columns import MAX_COLUMNS
 from engine.profiling.genes import GeneIds, describe, identify
 from engine.profiling.matrices import id_warnings, judge_values
-from engine.profiling.roles import assign_roles
-from engine.profiling.source import UnusableFile, plural, some
+from engine.profiling.source import Frame, UnusableFile, plural, some
+from engine.profiling.structure import look
 
 _SAMPLE_VALUES = 20_000
 _MAX_CELLS = 300_000
@@ -30,6 +30,7 @@ class SingleCell(NamedTuple):
     gene_ids: list[str]
     identified: GeneIds
     details: dict[str, Any]
+    structure: Structure = Structure()
 
 
 def read_h5ad(path: Path) -> SingleCell:
@@ -78,14 +79,15 @@ def _describe(name: str, file: Any, h5py: Any) -> SingleCell:
             f"the filter that made it."
         )
         raise UnusableFile(message)
-    columns = _columns(file["obs"], shape[0])
+    columns, structure = look(_annotations(file["obs"], shape[0]))
     identified = identify(genes)
     natures = {"X": _nature(file["X"])} if "X" in file else {}
-    layers = {key: _nature(file["layers"][key]) for key in file.get("layers", {})}
-    raw = _nature(file["raw"]["X"]) if "raw" in file and "X" in file["raw"] else None
+    layers = {key: _nature(file["layers"][key]) for key in _keys(file, "layers")}
+    raws = [file[key] for key in ("raw/X", "raw.X") if key in file]
+    raw = _nature(raws[0]) if raws else None
     details = {
-        "x": natures.get("X"), "layers": layers, "raw": raw, "obsm": sorted(file.get("obsm", {})),
-        "uns": sorted(file.get("uns", {}))[:50], "var_columns": _column_names(file["var"])[:50],
+        "x": natures.get("X"), "layers": layers, "raw": raw, "obsm": _keys(file, "obsm"),
+        "uns": _keys(file, "uns")[:50], "var_columns": _column_names(file["var"])[:50],
     }  # fmt: skip
     warnings = _warnings(name, cells, genes, details)
     what = {
@@ -97,7 +99,7 @@ def _describe(name: str, file: Any, h5py: Any) -> SingleCell:
     summary += f"; X holds {what.get(details['x'] or '', 'no values')}"
     return SingleCell(
         [TypeGuess(type=DataType.ANNDATA, confidence=0.99)], summary, warnings, *shape, columns, cells[:5000],
-        genes[:200], identified, details,
+        genes[:200], identified, details, structure,
     )  # fmt: skip
 
 
@@ -109,6 +111,12 @@ def _shape(node: Any) -> tuple[int, ...]:
     if hasattr(node, "shape"):
         return tuple(int(n) for n in node.shape)
     return tuple(int(n) for n in node.attrs.get("shape", node.attrs.get("h5sparse_shape", ())))
+
+
+def _keys(file: Any, part: str) -> list[str]:
+    """Return the names within a part of the file, which before anndata 0.7 may be one compound array."""
+    node = file.get(part, {})
+    return sorted(node.dtype.names or []) if hasattr(node, "dtype") else sorted(node)
 
 
 def _names(node: Any) -> list[str]:
@@ -130,7 +138,15 @@ def _column_names(node: Any) -> list[str]:
     return order or [k for k in node if k not in (index, "__categories")]
 
 
-def _columns(node: Any, cells: int) -> list[ColumnProfile]:
+def read_annotations(path: Path) -> Frame:
+    """Return the annotations of the cells of an .h5ad file, one row a cell."""
+    import h5py
+
+    with h5py.File(path, "r") as file:
+        return _annotations(file["obs"], len(_names(file["obs"])))
+
+
+def _annotations(node: Any, cells: int) -> Frame:
     import pandas as pd
 
     rows = min(cells, _MAX_CELLS)
@@ -139,8 +155,7 @@ def _columns(node: Any, cells: int) -> list[ColumnProfile]:
         values = _values(node, name, rows)
         if values is not None and len(values) == rows:
             series[name] = values
-    frame = pd.DataFrame(series)
-    return assign_roles([profile_column(name, frame[name]) for name in frame.columns], frame)
+    return pd.DataFrame(series)
 
 
 def _values(node: Any, name: str, rows: int) -> Any:
@@ -149,7 +164,10 @@ def _values(node: Any, name: str, rows: int) -> Any:
 
     if hasattr(node, "dtype"):
         data = node[name][:rows]
-        return [_text(v) for v in data] if data.dtype.kind in "SO" else data
+        categories = node.file.get(f"uns/{name}_categories")
+        if categories is not None and data.dtype.kind in "iu":  # so were categories kept before anndata 0.7
+            return _decode(data, categories[()], np)
+        return [_text(v) for v in data] if data.dtype.kind in "SO" else data if data.ndim == 1 else None
     column = node[name]
     if hasattr(column, "keys"):
         if "categories" in column:

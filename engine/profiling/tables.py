@@ -6,31 +6,15 @@ import re
 from typing import Any
 
 from engine.domain.datatypes import DataType
-from engine.domain.profile import ColumnProfile, TypeGuess
+from engine.domain.profile import ColumnProfile, Structure, TypeGuess
+from engine.domain.schemas import SCHEMAS
 from engine.profiling.columns import MAX_COLUMNS, Cleaned, clean, is_numeric, profile_column
 from engine.profiling.genes import GENE_HEADER, GeneIds, describe, identify
 from engine.profiling.matrices import Matrix, find_matrix, id_warnings
 from engine.profiling.problems import column_problems, none_problems
-from engine.profiling.roles import assign_roles, words
+from engine.profiling.roles import words
 from engine.profiling.source import Column, Frame, TableSource, UnusableFile, plural, some
-
-_FOLD = re.compile(r"(avg|mean|mle|shrunken)?(log2?|ln)(2)?(fc|foldchanges?|foldchange|ratio)(mle|shrunk)?$|lfc$")
-_P = re.compile(r"(p|pval|pvals|pvalue|pvalues|nominalp|nompval|nompvalue|rawp)$")
-_ADJUSTED = re.compile(
-    r"(padj|fdr|qval|qvalue|qvalues|q|adjp|adjpval|adjpvalue|adjustedpvalue|adjustedp|pvaladj|pvalsadj|padjusted|padjust|"
-    r"pvalueadj|bh|fdrqval|fdrqvalue|fwerpval)$"
-)
-_TERM = re.compile(
-    r"(term|terms|pathway|pathways|geneset|genesets|gs|termname|goterm|description|name|genesetname|id|goid|termid|set)$"
-)
-_TERM_EVIDENCE = re.compile(
-    r"(overlap|nes|es|combinedscore|oddsratio|generatio|bgratio|genes|leadingedge|leadedgegenes|intersection|geneset|hits|"
-    r"setsize|matchedsize|tagpercent|geneid|enrichmentratio|foldenrichment|kresult)$"
-)
-
-
-_SAMPLE_NAME = {"sample", "samples", "sampleid", "samplename", "library"}
-_SUBJECT = {"id", "patient", "patientid", "subject", "subjectid", "participant", "participantid"}
+from engine.profiling.structure import look
 
 
 class TableFacts:
@@ -43,17 +27,13 @@ class TableFacts:
         self.warnings = list(source.warnings)
         self.types: list[TypeGuess] = []
         self.columns: list[ColumnProfile] = []
+        self.structure = Structure()
         self.details: dict[str, Any] = dict(source.details)
         self.sample_ids: list[str] = []
         self.feature_ids: list[str] = []
         self.genes = GeneIds(None)
         self.summary = ""
         self.shape: tuple[int, int] = (source.rows, 0)
-
-
-def plain(name: str) -> str:
-    """Return a column name as lower-case letters and digits only: `adj.P.Val` and `adj_p_val` are one."""
-    return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 def examine(name: str, source: TableSource) -> TableFacts:
@@ -63,8 +43,7 @@ def examine(name: str, source: TableSource) -> TableFacts:
         UnusableFile: when nothing in it can be used.
     """
     facts = TableFacts(name, source)
-    frame = _named_rows(facts, source.frame)
-    cleaned = clean(frame, name)
+    cleaned = _cleaned(facts)
     frame = cleaned.frame
     _keep_marks(facts, cleaned, frame)
     facts.warnings += cleaned.warnings
@@ -78,11 +57,23 @@ def examine(name: str, source: TableSource) -> TableFacts:
         _use_matrix(facts, matrix, frame, cleaned.mixed)
     else:
         _use_records(facts, frame)
+    _tell_cells(facts, cleaned)
     if source.sampled:
         facts.warnings.append(
             f"{name} is large: values were checked in the first {len(frame):,} of about {source.rows:,} rows."
         )
     return facts
+
+
+def rows_of(name: str, source: TableSource) -> Frame:
+    """Return the rows of a table as its profile was made from: rows named, marks of missing values read."""
+    return _cleaned(TableFacts(name, source)).frame
+
+
+def _cleaned(facts: TableFacts) -> Cleaned:
+    frame = _named_rows(facts, facts.source.frame)
+    decimal = facts.read.get("decimal", ".")
+    return clean(frame, facts.name, decimal=decimal, marks_count=facts.source.format != "json")
 
 
 def _first(facts: TableFacts, frame: Frame) -> list[str] | None:
@@ -162,13 +153,29 @@ def _row_numbers(ids: Any) -> bool:
 
 def _keep_marks(facts: TableFacts, cleaned: Cleaned, frame: Frame) -> None:
     """Put the marks of missing values into the read options, for their columns only where others use them."""
-    if not cleaned.marks:
+    if cleaned.numbers:
+        facts.read["numbers"] = cleaned.numbers
+    if not any(cleaned.marks.values()):
         return
     every = sorted({mark for marks in cleaned.marks.values() for mark in marks})
     elsewhere = [c for c in frame.columns if frame[c].dtype == object]
     shared = any(frame[c].astype(str).str.strip().isin(every).any() for c in elsewhere)
     raw = {str(c).strip(): str(c) for c in facts.source.frame.columns}
     facts.read["na"] = {raw.get(c, c): marks for c, marks in cleaned.marks.items()} if shared else every
+
+
+def _tell_cells(facts: TableFacts, cleaned: Cleaned) -> None:
+    """Put what was found in the cells, and the units of the row below the header, into the columns' profiles."""
+    units = facts.details.pop("units", {}) | cleaned.units
+    facts.columns = [
+        column.model_copy(
+            update={
+                "notes": [*cleaned.notes.get(column.name, []), *column.notes],
+                "unit": units.get(column.name) or column.unit,
+            }
+        )
+        for column in facts.columns
+    ]
 
 
 def _header_warnings(facts: TableFacts) -> None:
@@ -200,7 +207,7 @@ def _use_matrix(facts: TableFacts, matrix: Matrix, frame: Frame, mixed: list[str
     facts.details |= matrix.details
     facts.shape = (facts.source.rows, len(frame.columns))
     other = frame[matrix.annotation[:MAX_COLUMNS]]
-    facts.columns = assign_roles([profile_column(c, other[c]) for c in other.columns], other)
+    facts.columns, facts.structure = look(other)
     if matrix.guesses[0].read.get("transpose"):
         sheet = _sample_sheet(
             facts, frame[[c for c in frame.columns[:1] if c not in matrix.annotation] + matrix.annotation]
@@ -211,22 +218,15 @@ def _use_matrix(facts: TableFacts, matrix: Matrix, frame: Frame, mixed: list[str
 
 def _result_columns(frame: Frame) -> dict[str, str]:
     """Return the columns of a differential expression result: log2 fold change, p and adjusted p."""
-    found: dict[str, str] = {}
-    for column in frame.columns:
-        if not is_numeric(frame[column]):
-            continue
-        name = plain(column)
-        for role, pattern in (("log2_fold_change", _FOLD), ("p_value", _P), ("p_adj", _ADJUSTED)):
-            if pattern.match(name):
-                found.setdefault(role, str(column))
+    schema = SCHEMAS[DataType.DE_TABLE]
+    names = schema.find([str(column) for column in frame.columns if is_numeric(frame[column])])
+    found = {role: names[role] for role in ("log2_fold_change", "p_value", "p_adj") if role in names}
     return found if "log2_fold_change" in found and len(found) > 1 else {}
 
 
 def _use_records(facts: TableFacts, frame: Frame) -> None:
     shown = frame.iloc[:, :MAX_COLUMNS]
-    facts.columns = assign_roles(
-        [profile_column(c, shown[c]) for c in _unique(shown)], shown.loc[:, ~shown.columns.duplicated()]
-    )
+    facts.columns, facts.structure = look(shown, [profile_column(c, shown[c]) for c in _unique(shown)])
     facts.shape = (facts.source.rows, frame.shape[1])
     _remember_ids(facts, frame)
     facts.types = [
@@ -260,12 +260,13 @@ def _remember_ids(facts: TableFacts, frame: Frame) -> None:
 
 
 def _gene_list(facts: TableFacts, frame: Frame) -> list[TypeGuess]:
-    readable = facts.read.get("encoding", "utf-8-sig") in ("utf-8-sig", "utf-16") and facts.source.format != "json"
-    if frame.shape[1] != 1 or is_numeric(frame.iloc[:, 0]) or not readable:
+    if frame.shape[1] != 1 or is_numeric(frame.iloc[:, 0]) or facts.source.format == "json":
         return []
     values = frame.iloc[:, 0].dropna().astype(str).tolist()
     genes = identify(values, header=str(frame.columns[0]))
-    read = {"header": not facts.source.headerless} | {k: facts.read[k] for k in ("sheet",) if k in facts.read}
+    read = {"header": not facts.source.headerless} | {
+        k: facts.read[k] for k in ("sheet", "encoding") if k in facts.read
+    }
     if "sheet" in read and facts.read.get("skip"):
         read["skip"] = facts.read["skip"]
     facts.genes, facts.feature_ids = genes, values[:200]
@@ -291,10 +292,10 @@ def _results(facts: TableFacts, frame: Frame) -> list[TypeGuess]:
 
 
 def _enrichment(frame: Frame, read: dict[str, Any]) -> list[TypeGuess]:
-    names = {plain(c) for c in frame.columns}
-    term = any(_TERM.match(plain(c)) and frame[c].dtype == object for c in frame.columns)
-    tested = any(_P.match(n) or _ADJUSTED.match(n) for n in names)
-    evidence = any(_TERM_EVIDENCE.match(n) for n in names)
+    schema = SCHEMAS[DataType.ENRICHMENT_TABLE]
+    found = schema.find([str(column) for column in frame.columns])
+    term = any(schema.field("term").called(str(c)) and frame[c].dtype == object for c in frame.columns)
+    tested, evidence = "p_value" in found or "p_adj" in found, "evidence" in found
     if not (term and tested and evidence) or _result_columns(frame):
         return []
     return [TypeGuess(type=DataType.ENRICHMENT_TABLE, confidence=0.9, read=read)]
@@ -340,7 +341,8 @@ def _survival(facts: TableFacts) -> list[TypeGuess]:
         facts.warnings.append(
             f"{facts.name}: {len(events)} columns could be the event ({some(events)}); say which one to use."
         )
-    subject = next((c for c in facts.columns if plain(c.name) in _SUBJECT), None)
+    who = SCHEMAS[DataType.SURVIVAL_TABLE].field("subject")
+    subject = next((c for c in facts.columns if who.called(c.name)), None)
     if subject is not None and subject.distinct < len(facts.source.frame) - subject.missing:
         facts.warnings.append(
             f"{facts.name}: {subject.name!r} has {subject.distinct:,} values in "
@@ -369,13 +371,15 @@ def _sample_sheet(facts: TableFacts, frame: Frame) -> list[TypeGuess]:
     columns = facts.columns
     first = str(frame.columns[0]) if len(frame.columns) else ""
     if columns and first not in {c.name for c in columns} and first:
-        columns = assign_roles([profile_column(first, frame[first]), *columns], frame)
+        columns = look(frame, [profile_column(first, frame[first]), *columns])[0]
     group, identity = _best(columns, "group"), _best(columns, "id")
     if group is None or identity is None or len(frame) < 2 or len(frame) > 20_000 or len(columns) > 80:
         return []
     leading = [c for c in columns if c.role("id") >= 0.8]
     identity = leading[0] if leading else identity
-    if (identity.kind == "integer" or _row_numbers(frame[identity.name])) and not words(identity.name) & _SAMPLE_NAME:
+    if (identity.kind == "integer" or _row_numbers(frame[identity.name])) and not any(
+        map(SCHEMAS[DataType.SAMPLE_SHEET].field("sample").called, words(identity.name))
+    ):
         confidence = 0.35
     else:
         measures = sum(c.kind == "number" for c in columns)

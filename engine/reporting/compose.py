@@ -15,6 +15,7 @@ from engine.domain.plan import DATA_PREFIX, OpenQuestion, TaskNode
 from engine.domain.report import Report, ReportFigure
 from engine.domain.results import Artifact, NodeResult
 from engine.domain.run_view import RunView
+from engine.reporting.checked import of_steps
 from engine.reporting.methods import Bibliography, method_steps, spec_of, value_text
 from engine.reporting.next_steps import next_steps
 from engine.reporting.status import done_nodes, is_complete, planned, status_lines, unfinished
@@ -54,7 +55,8 @@ def compose(view: RunView, registry: ToolRegistry) -> Report:
         figures=[_figure(view, node, result, a, registry) for node, result in done for a in _figures(result)],
         tables=[artifact for artifact in artifacts if is_table(artifact)],
         limitations=limitations(view),
-        next_steps=next_steps(view),
+        next_steps=next_steps(view, registry),
+        checked=of_steps(view),
         citations=bibliography.entries,
         assumptions=_assumptions(view),
     )

@@ -17,7 +17,7 @@ from engine.domain.toolspec import Citation
 from engine.ports import ArtifactStore
 from engine.provenance.files import shown_path
 from engine.provenance.recorder import maker
-from engine.reporting.claims import claim_lines
+from engine.reporting.checked import TAGS, checked_lines
 from engine.reporting.contents import Contents, anchor, gather, image_bytes, row_anchor
 from engine.reporting.html_style import STYLE
 from engine.reporting.numbers import format_cell
@@ -36,7 +36,7 @@ def render(view: RunView, artifacts: ArtifactStore, registry: ToolRegistry) -> s
         _header(contents),
         _section("Summary", _list(_summary(contents), "summary")),
         _section("Findings", "".join(_step_section(contents, *part, artifacts) for part in contents.sections())),
-        _section("Claims checked", _list([_e(line) for line in claim_lines(report)])),
+        _section("What was checked", _list([_e(line) for line in checked_lines(report)])),
         _section("Limitations", _list([_e(text) for text in report.limitations])),
         _section("Assumptions", _list([_e(text) for text in report.assumptions])),
         _section("Next steps", _list([_e(text) for text in report.next_steps])),
@@ -106,7 +106,8 @@ def _step_section(
 ) -> str:
     items = []
     for finding in findings:
-        tag = "" if finding.grounding == "grounded" else f' <span class="tag">{_e(finding.grounding)}</span>'
+        words = TAGS[finding.grounding]
+        tag = f' <span class="tag">{_e(words)}</span>' if words else ""
         items.append(f'<span id="{_e(anchor("finding", finding.id))}">{_sentence(contents, finding)}</span>{tag}')
     by_name = {figure.artifact.name: figure for figure in contents.report.figures}
     drawn = "".join(_figure(by_name[artifact.name], store) for artifact in figures)

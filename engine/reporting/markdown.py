@@ -12,7 +12,7 @@ from engine.domain.report import Report
 from engine.domain.run_view import RunView
 from engine.provenance.files import artifact_files
 from engine.provenance.recorder import maker
-from engine.reporting.claims import claim_lines
+from engine.reporting.checked import TAGS, checked_lines
 from engine.reporting.compose import TITLE_LENGTH, report_of, title_of
 from engine.reporting.numbers import format_number
 from engine.reporting.status import status_lines
@@ -34,7 +34,7 @@ def render(view: RunView, registry: ToolRegistry) -> str:
         f"{maker()}, run `{record.run_id}`, {when} UTC.",
         _section("Summary", _bullets([_e(s) for s in report.summary if s not in status])),
         _section("Findings", _findings(view, report)),
-        _section("Claims checked", _bullets([_e(line) for line in claim_lines(report)])),
+        _section("What was checked", _bullets([_e(line) for line in checked_lines(report)])),
         _section("Limitations", _bullets([_e(text) for text in report.limitations])),
         _section("Assumptions", _bullets([_e(text) for text in report.assumptions])),
         _section("Next steps", _bullets([_e(text) for text in report.next_steps])),
@@ -82,8 +82,8 @@ def _findings(view: RunView, report: Report) -> str:
 
 def _finding(finding: Finding, paths: dict[str, str]) -> str:
     text = _e(finding.text)
-    if finding.grounding != "grounded":
-        text += f" ({finding.grounding})"
+    if tag := TAGS[finding.grounding]:
+        text += f" ({tag})"
     if finding.artifact:
         row = ", ".join(f"{key} = {format_number(value)}" for key, value in finding.row.items())
         where = f"{finding.artifact}{f', {row}' if row else ''}"

@@ -16,7 +16,7 @@ from engine.domain.run_view import RunView
 from engine.ports import ArtifactStore
 from engine.provenance.files import shown_path
 from engine.provenance.recorder import maker
-from engine.reporting.claims import claim_lines
+from engine.reporting.checked import TAGS, checked_lines
 from engine.reporting.compose import TITLE_LENGTH
 from engine.reporting.contents import Contents, anchor, gather, image_bytes, row_anchor
 from engine.reporting.numbers import format_cell
@@ -127,7 +127,7 @@ class _Page:
         flow += self._section("Summary", [self._item(self._summary(s)) for s in self.contents.summary()])
         flow += self._section("Findings", self._findings())
         for title, lines in (
-            ("Claims checked", claim_lines(report)),
+            ("What was checked", checked_lines(report)),
             ("Limitations", report.limitations),
             ("Assumptions", report.assumptions),
             ("Next steps", report.next_steps),
@@ -180,7 +180,7 @@ class _Page:
         for _node, name, findings, drawn in self.contents.sections():
             flow.append(self._text(_e(name), "h3"))
             for finding in findings:
-                tag = "" if finding.grounding == "grounded" else f" ({_e(finding.grounding)})"
+                tag = f" ({_e(words)})" if (words := TAGS[finding.grounding]) else ""
                 flow.append(self._item(self._sentence(finding) + tag))
             for artifact in drawn:
                 flow += self._figure(figures[artifact.name])

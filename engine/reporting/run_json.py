@@ -11,6 +11,7 @@ from engine.domain.plan import TaskNode
 from engine.domain.results import NodeResult
 from engine.domain.run_view import RunView
 from engine.provenance.recorder import plain
+from engine.reporting.checked import checked_lines
 from engine.reporting.compose import deduplicate, report_of
 from engine.reporting.status import status_lines
 from engine.toolbox.registry import ToolRegistry
@@ -36,7 +37,8 @@ def render(view: RunView, registry: ToolRegistry) -> dict[str, Any]:
         "title": report.title,
         "summary": report.summary,
         "findings": [plain(finding) for finding in report.findings],
-        "claims": plain(report.claims) if report.claims else None,
+        "checked": checked_lines(report),
+        "claims": {"claims": plain(report.claims)["claims"]} if report.claims else None,
         "limitations": report.limitations,
         "assumptions": report.assumptions,
         "next_steps": report.next_steps,

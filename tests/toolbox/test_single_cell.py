@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from engine.agents.critic import judge
 from engine.domain.datatypes import DataType
 from engine.toolbox.checks import CHECKS, StepOutputs
 from engine.toolbox.script import StepInput, step_script
@@ -512,6 +513,20 @@ def test_composition_without_samples_is_not_tested(simulated):
     result = sc_composition(simulated, group_by="truth", condition="condition")
     assert result["composition_test"] is None
     assert any("Cells are not replicates" in text for text in result["warnings"])
+
+
+def test_composition_of_one_sample_passes_as_a_step(simulated, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    one = simulated[simulated.obs["donor"] == simulated.obs["donor"].iloc[0]].copy()
+    one.write_h5ad("data.h5ad")
+    spec, params = sc_composition.tool_spec, {"group_by": "truth", "sample_key": "donor"}
+    script = step_script(spec, {"adata": StepInput(path="data.h5ad", type=DataType.ANNDATA)}, params)
+    exec(compile(script, "step.py", "exec"), {"__name__": "step"})
+    record = json.loads(Path("outputs/result.json").read_text())
+    files = {output: Path("outputs") / facts["file"] for output, facts in record["outputs"].items()}
+    verdict = judge(spec, params=params, files=files, findings=record["findings"], warnings=record["warnings"])
+    assert set(files) == {"composition", "composition_plot"}
+    assert verdict.passed, verdict.retry_guidance
 
 
 def test_expression_is_read_from_unscaled_values(pbmc):

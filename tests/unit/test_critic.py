@@ -6,11 +6,12 @@ import pandas as pd
 import pytest
 
 from engine.agents.critic import COST, judge
-from engine.agents.repairs import Repair, repair
+from engine.agents.repairs import repair
 from engine.domain.datatypes import DataType
 from engine.domain.results import Issue
 from engine.domain.toolspec import OutputSpec, ToolSpec
 from engine.toolbox import checks as checks_module
+from engine.toolbox.registry import builtin_tools
 
 USUAL = ("tables_not_empty", "p_values_valid", "findings_match_tables")
 
@@ -155,11 +156,13 @@ def test_an_unknown_check_fails_the_step_instead_of_being_skipped(judged):
 
 
 def test_a_repair_is_offered_once_and_only_for_its_tool_and_failure():
-    fix = repair("cox_regression", "ConvergenceError: delta contains nan value(s)", {"penalizer": 0.0}, [])
+    tools = builtin_tools()
+    cox = tools.get("cox_regression")
+    fix = repair(cox, "ConvergenceError: delta contains nan value(s)", {"penalizer": 0.0}, [])
     assert fix is not None
-    assert fix.changed == {"penalizer": 0.1}
+    assert fix.change == {"penalizer": 0.1}
     assert "shrunk towards 1" in fix.why
-    assert repair("cox_regression", "did not converge", {"penalizer": 0.1}, []) is None
-    assert repair("cox_regression", "did not converge", {"penalizer": 0.0}, [Repair({"penalizer": 0.1}, "")]) is None
-    assert repair("cox_regression", "column 'age' is not there", {}, []) is None
-    assert repair("log_rank", "did not converge", {}, []) is None
+    assert repair(cox, "did not converge", {"penalizer": 0.1}, []) is None
+    assert repair(cox, "did not converge", {"penalizer": 0.0}, [fix]) is None
+    assert repair(cox, "column 'age' is not there", {}, []) is None
+    assert repair(tools.get("log_rank"), "did not converge", {}, []) is None

@@ -21,7 +21,7 @@ from engine.errors import IntegrityError, SandboxUnavailable
 from engine.ports import Limits
 from engine.runtime.cancel import CancelSource
 from engine.runtime.event_log import EventLog
-from engine.toolbox.registry import ToolRegistry
+from engine.toolbox.registry import ToolRegistry, builtin_tools
 from storage.memory import MemoryArtifacts, MemoryRunStore
 
 TABLE = b"gene,p_value\nA,0.01\nB,0.5\n"
@@ -96,7 +96,8 @@ class Bench:
         self.sandbox = WritingSandbox(write or leave(GOOD))
         self.store, self.artifacts, clock = MemoryRunStore(), MemoryArtifacts(), FrozenClock()
         self.log = EventLog(self.store, clock)
-        self.registry = ToolRegistry([a_spec(), a_spec("cox_regression"), a_spec("joiner", ("left", "right", "extra"))])
+        cox = a_spec("cox_regression").model_copy(update={"repairs": builtin_tools().get("cox_regression").repairs})
+        self.registry = ToolRegistry([a_spec(), cox, a_spec("joiner", ("left", "right", "extra"))])
         self.executor = Executor(
             registry=self.registry,
             sandbox=self.sandbox,

@@ -1,16 +1,23 @@
-"""A report's claims: findings are grounded by their own files; the graph's word stands beside, never instead."""
+"""What a report says was checked: each line can come out against the run, and nothing is evidence for itself."""
 
 from __future__ import annotations
 
-import pytest
+import hashlib
 
-from engine.agents.grounder import ground_report
+import pytest
+from reporting_run import FolderStore, execute, small_plan, small_registry
+
+from engine.agents.grounder import ground_claims, ground_findings
 from engine.domain.findings import Finding, FindingValue
 from engine.domain.knowledge import Edge, EdgeType, Node, NodeType
 from engine.domain.report import Report
+from engine.domain.results import Artifact, NodeResult, RunRecord, Verdict
+from engine.domain.run_view import RunView
 from engine.knowledge.grounding import check_text
 from engine.knowledge.linking import EntityLinker
 from engine.knowledge.memory_graph import MemoryGraph
+from engine.reporting import html, markdown, pdf, run_json
+from engine.reporting.checked import checked_lines, of_steps
 
 GRAPH = MemoryGraph(
     [
@@ -57,34 +64,143 @@ def report(*texts: str, summary: list[str] | None = None) -> Report:
     )
 
 
-def test_a_finding_is_grounded_by_its_own_file():
-    made = ground_report(report("812 genes changed (95 % CI 700 to 900)."), check)
+def test_a_sentence_made_from_a_finding_is_no_evidence_for_it():
+    made = ground_claims(report("812 genes changed (95 % CI 700 to 900)."), check)
     assert made.claims is not None
-    (claim,) = made.claims.claims
-    assert claim.label == "grounded"
-    assert claim.evidence[0].kind == "finding"
-    assert "de_table.csv" in claim.evidence[0].edge
-    assert made.claims.score == 1.0
-    assert made.findings[0].evidence == ["computed: de_table.csv"]
+    assert made.claims.claims == []
+    assert any("could be looked up" in line for line in checked_lines(made))
 
 
-def test_the_opposite_in_the_graph_is_said_and_the_finding_stays():
-    made = ground_report(report("E2F7 is lower in breast cancer than in controls."), check)
+def test_what_the_graph_says_of_a_finding_is_the_graphs_word_alone():
+    made = ground_claims(report("E2F7 is lower in breast cancer than in controls."), check)
     (claim,) = made.claims.claims
-    assert claim.label == "grounded"
-    assert "opposite" in claim.why
+    assert claim.label == "contradicted"
+    assert all(item.kind != "finding" for item in claim.evidence)
     assert any("opposite is stated" in text for text in made.findings[0].evidence)
+    assert made.findings[0].grounding == "ungrounded"  # the graph decides nothing about what was measured
 
 
 def test_a_sentence_that_no_finding_states_is_left_to_the_graph():
-    made = ground_report(
+    made = ground_claims(
         report("812 genes changed.", summary=["Gefitinib binds EGFR.", "Gefitinib treats breast cancer."]), check
     )
     assert [claim.label for claim in made.claims.claims] == ["grounded", "ungrounded"]
-    assert made.claims.score == pytest.approx(0.5)
+    told = checked_lines(made)
+    assert any(line.startswith("Stated: Gefitinib binds EGFR") for line in told)
+    assert any(line.startswith("Not found: Gefitinib treats") for line in told)
 
 
-def test_a_report_without_claims_has_a_score_of_nothing():
-    made = ground_report(report(summary=["No step finished, so there is nothing to report."]), check)
-    assert made.claims.claims == []
-    assert made.claims.score == 0.0
+def labelled(tmp_path, csv: str, *, values: dict | None = None, row: dict | None = None, checks=("a", "b")):
+    """Return the one finding of a report and its lines, its table being this text."""
+    store = FolderStore(tmp_path / "store")
+    sha256 = store.put_bytes(csv.encode())
+    artifact = Artifact(name="t.csv", output="t", type="table", sha256=sha256, bytes=len(csv), node="n1")
+    finding = Finding(
+        id="f1",
+        node="n1",
+        text="EGFR is higher.",
+        artifact="t.csv",
+        row={"feature": "EGFR"} if row is None else row,
+        values=[FindingValue(name=name, value=value) for name, value in (values or {"lfc": 1.5}).items()],
+    )
+    verdict = Verdict(passed=True, quality=1.0, checks=list(checks))
+    result = NodeResult(node="n1", tool="x", status="succeeded", findings=[finding], artifacts=[artifact],
+                        verdict=verdict)  # fmt: skip
+    record = RunRecord(run_id="r", user="u", question="q", status="succeeded", created_at="2026-01-01T00:00:00Z")
+    bare = report().model_copy(update={"findings": [finding], "tables": [artifact]})
+    made = ground_findings(bare, RunView(record=record, results={"n1": result}), store)
+    return made.findings[0], made.checked
+
+
+def test_a_finding_is_grounded_when_its_number_was_read_again(tmp_path):
+    finding, lines = labelled(tmp_path, "feature,lfc\nTP53,9\nEGFR,1.5000001\n")
+    assert finding.grounding == "grounded"
+    assert finding.evidence == ["findings_match_tables: 1 of its numbers read again from t.csv, feature = EGFR"]
+    assert lines == ["Numbers read again from the stored tables: 1 of 1 number agree, in 1 of 1 finding."]
+
+
+@pytest.mark.parametrize(
+    ("csv", "told"),
+    [
+        ("feature,lfc\nTP53,9\nEGFR,-1.5\n", "lfc is 1.5 here and -1.5 in the table"),
+        ("feature,lfc\nTP53,1.5\n", "the table has no such row"),
+        ("feature,lfc\nEGFR,\n", "lfc is 1.5 here and empty in the table"),
+    ],
+)
+def test_a_number_that_its_table_does_not_hold_is_contradicted(tmp_path, csv, told):
+    finding, lines = labelled(tmp_path, csv)
+    assert finding.grounding == "contradicted"
+    assert told in finding.evidence[0]
+    assert any(line.startswith("DIFFERS FROM ITS TABLE: EGFR is higher.") and told in line for line in lines)
+    assert not any(" 1 of 1 number agree" in line for line in lines)
+
+
+@pytest.mark.parametrize("asked", [{"row": {}}, {"values": {"not_a_column": 3.0}}, {"values": {"lfc": "high"}}])
+def test_what_names_no_number_of_a_row_is_not_called_grounded(tmp_path, asked):
+    finding, lines = labelled(tmp_path, "feature,lfc\nEGFR,1.5\n", **asked)
+    assert finding.grounding == "inferred"
+    assert "not read again from a table" in finding.evidence[0]
+    assert "2 postconditions held" in finding.evidence[0]
+    assert "0 of 0 numbers agree, in 0 of 1 finding" in lines[0]
+
+
+def test_without_any_check_nothing_stands_behind_a_finding(tmp_path):
+    finding, _ = labelled(tmp_path, "feature,lfc\nEGFR,1.5\n", row={}, checks=())
+    assert (finding.grounding, finding.evidence) == ("ungrounded", [])
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("run")
+    store = FolderStore(folder / "store")
+    return execute(small_plan(folder / "in"), small_registry(), store, folder / "work"), store
+
+
+def test_hand_overs_between_steps_are_compared_by_hash(run):
+    view, _ = run
+    assert any(line.startswith("Hand-overs: 3 of 3 inputs are byte for byte") for line in of_steps(view))
+    swapped = view.results["n3"].model_copy(update={"inputs": {"expression": hashlib.sha256(b"other").hexdigest()}})
+    lines = of_steps(view.model_copy(update={"results": {**view.results, "n3": swapped}}))
+    (line,) = [line for line in lines if line.startswith("Hand-overs")]
+    assert "2 of 3 inputs" in line
+    assert "'Variable genes' read expression from other data than n2.expression" in line
+
+
+def test_a_postcondition_that_did_not_hold_is_said(run):
+    view, _ = run
+    verdict = Verdict.model_validate(
+        {"passed": False, "quality": 0.5, "checks": ["c"],
+         "issues": [{"code": "x", "severity": "error", "message": "means has no rows."}]}
+    )  # fmt: skip
+    failed = view.results["n1"].model_copy(update={"status": "failed", "verdict": verdict})
+    lines = of_steps(view.model_copy(update={"results": {**view.results, "n1": failed}}))
+    assert "Postconditions of 'Growth by dose' did not hold: means has no rows." in lines
+
+
+def test_no_form_of_a_report_shows_a_score_of_its_statements(run):
+    view, store = run
+    made = ground_claims(ground_findings(view.report, view, store), check)
+    view = view.model_copy(update={"report": made})
+    lines = checked_lines(made)
+    assert {line.split(":")[0].split(" of ")[0] for line in lines} >= {
+        "Postconditions", "Hand-overs", "Numbers read again from the stored tables", "Knowledge graph",
+    }  # fmt: skip
+    texts = [markdown.render(view, small_registry()), html.render(view, store, small_registry())]
+    for text in texts:
+        assert "What was checked" in text
+        assert "byte for byte" in text
+        assert "Score" not in text
+    document = run_json.render(view, small_registry())
+    assert document["checked"] == lines
+    assert "score" not in document["claims"]
+    grounding = [finding["grounding"] for finding in document["findings"]]
+    # The number of records stands in no row and the tool names no check; the two means have their rows.
+    assert grounding[:3] == ["ungrounded", "grounded", "grounded"]
+    from io import BytesIO
+
+    from pypdf import PdfReader
+
+    pages = PdfReader(BytesIO(pdf.render(view, store, small_registry()))).pages
+    told = " ".join(" ".join(page.extract_text() for page in pages).split())
+    assert "What was checked" in told
+    assert "Score" not in told

@@ -173,9 +173,23 @@ def test_unusable_file_gets_one_sentence_and_no_type(name: str, tmp_path: Path) 
     assert "could not be understood" not in profile.warnings[0]
 
 
-def test_sample_with_text_cells_is_not_lost_in_silence(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("cell", "word"), [("<1", "limit 1"), ("failed", "'failed'"), ("1O4", "'1O4'")])
+def test_sample_with_text_cells_stays_in_the_matrix(cell: str, word: str, tmp_path: Path) -> None:
     frame = COUNTS.astype({"ctrl_1": str})
-    frame.loc[[4, 9], "ctrl_1"] = "<1"
+    frame.loc[[4, 9], "ctrl_1"] = cell
+    profile = profile_file(make.write(tmp_path / "t.csv", c(frame)))
+    assert profile.best is not None
+    assert profile.best.confidence <= 0.75
+    assert any("ctrl_1" in warning and word in warning for warning in profile.warnings)
+    assert any("2 missing values in 2 rows" in warning for warning in profile.warnings)
+    read = io.read_data(profile.path, "count_matrix", **profile.best.read)
+    assert read["ctrl_1"].isna().sum() == 2
+    assert list(read.columns) == make.SAMPLES
+
+
+def test_sample_of_words_is_not_lost_in_silence(tmp_path: Path) -> None:
+    frame = COUNTS.astype({"ctrl_1": str})
+    frame.loc[range(60), "ctrl_1"] = "low"
     profile = profile_file(make.write(tmp_path / "t.csv", c(frame)))
     assert profile.best is not None
     assert profile.best.confidence <= 0.5

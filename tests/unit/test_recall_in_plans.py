@@ -8,6 +8,7 @@ from engine.agents.recall import apply_recall
 from engine.domain.datatypes import DataType
 from engine.domain.memory import Episode, EpisodeSignals, EpisodeStep, Recall, RecalledEpisode
 from engine.domain.plan import Dataset, OpenQuestion, TaskDag, TaskNode
+from engine.domain.profile import ColumnProfile, Profile
 from engine.toolbox.registry import builtin_tools
 
 
@@ -41,6 +42,7 @@ def episode(**fields) -> Episode:
         "success": True,
         "quality": 0.9,
         "data_types": ["count_matrix"],
+        "data_sha256": ["0" * 64],
         "result_summary": "812 genes changed.",
         "run_id": "run_1",
         "user": "alice",
@@ -159,6 +161,59 @@ def test_a_failed_step_of_a_similar_analysis_is_a_warning(registry):
     made = apply_recall(plan(), recalled(episode(success=False, steps=[step])), registry)
     assert any("singular" in warning for warning in made.warnings)
     assert any("Watch this step" in reason for reason in made.node("n1").reasons)
+
+
+OTHER = {"data_sha256": ["1" * 64], "data_columns": ["c" * 64]}
+
+
+def test_what_was_done_on_other_data_is_not_mentioned_unless_it_changed_something(registry):
+    untouched = plan()
+    assert apply_recall(untouched, recalled(episode(steps=[], **OTHER)), registry) == untouched
+    made = apply_recall(plan(), recalled(episode(**OTHER)), registry)
+    assert made.node("n1").params["alpha"] == 0.01
+    assert [note for note in made.notes if "run_1" in note]
+    assert not any("Served before" in reason for node in made.nodes for reason in node.reasons)
+
+
+def test_a_value_from_other_data_that_stands_so_already_is_not_mentioned(registry):
+    made = apply_recall(plan(alpha=0.01), recalled(episode(**OTHER)), registry)
+    assert made.notes == []
+    assert not any("run_1" in reason for node in made.nodes for reason in node.reasons)
+
+
+def test_a_failure_on_other_data_is_no_warning_here(registry):
+    step = EpisodeStep(tool="differential_expression", status="failed", error="The design matrix is singular.")
+    untouched = plan()
+    assert apply_recall(untouched, recalled(episode(success=False, steps=[step], **OTHER)), registry) == untouched
+
+
+def test_another_file_of_the_same_columns_counts_as_the_same_data(registry):
+    def table(*names: str) -> Profile:
+        columns = [ColumnProfile(name=name, kind="number") for name in names]
+        return Profile(
+            path="x.csv", name="x.csv", format="csv", bytes=1, sha256="2" * 64, types=[], columns=len(names),
+            summary="", column_profiles=columns,
+        )  # fmt: skip
+
+    other = episode(steps=[], data_sha256=["1" * 64], data_columns=[table("dose", "weight").columns_sha256])
+    known = apply_recall(plan(), recalled(other), registry, [table("weight", "dose")])
+    assert any("812 genes changed" in note for note in known.notes)
+    untouched = plan()
+    assert apply_recall(untouched, recalled(other), registry, [table("weight", "length")]) == untouched
+    # Files without columns have nothing in common.
+    assert table().columns_sha256 == ""
+    nothing = episode(steps=[], data_sha256=[], data_columns=[""])
+    assert apply_recall(untouched, recalled(nothing), registry, [table()]) == untouched
+
+
+def test_two_matrices_of_other_samples_are_other_data():
+    def matrix(*samples: str) -> str:
+        return Profile(
+            path="x.csv", name="x.csv", format="csv", bytes=1, sha256="2" * 64, types=[], columns=len(samples) + 1,
+            summary="", column_profiles=[ColumnProfile(name="gene", kind="identifier")], sample_ids=list(samples),
+        ).columns_sha256  # fmt: skip
+
+    assert matrix("a", "b") == matrix("b", "a") != matrix("a", "c")
 
 
 def test_nothing_remembered_leaves_the_plan_as_it_is(registry):

@@ -1,17 +1,20 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 from reporting_run import FolderStore, execute, small_plan, small_registry, with_failure
 
 from engine.agents.synthesizer import synthesize
 from engine.domain.findings import Finding
-from engine.domain.plan import OpenQuestion
+from engine.domain.plan import OpenQuestion, TaskNode
 from engine.domain.profile import Profile
 from engine.domain.results import Issue, NodeResult, RunRecord, Verdict
 from engine.domain.run_view import RunView
 from engine.reporting.compose import deduplicate, title_of
 from engine.reporting.next_steps import next_steps
 from engine.reporting.status import headline, status_lines
+from engine.toolbox.registry import builtin_tools
 
 
 @pytest.fixture(scope="module")
@@ -154,10 +157,55 @@ def test_next_steps_name_the_genes_of_this_run(run):
                       artifact="t.csv", row={"feature": "ENSG00000120129"})  # fmt: skip
     result = NodeResult(node="n1", tool=node.tool, status="succeeded", findings=[finding], params=node.params)
     plan = run.plan.model_copy(update={"nodes": [node]})
-    advice = next_steps(run.model_copy(update={"plan": plan, "results": {"n1": result}}))
+    advice = next_steps(run.model_copy(update={"plan": plan, "results": {"n1": result}}), builtin_tools())
     assert "Confirm DUSP1 by RT-qPCR in samples that were not part of this experiment (dex against none)." in advice
     assert any("lfc_threshold 1" in text for text in advice)
     assert not any("among the covariates" in text for text in advice)
+
+
+def test_advice_that_this_run_cannot_fill_or_has_followed_is_not_given(run):
+    def advice(tool, others=(), findings=(), **params):
+        nodes = [TaskNode(id=f"n{k}", name=name, tool=name, params=params) for k, name in enumerate([tool, *others])]
+        results = {
+            node.id: NodeResult(
+                node=node.id, tool=node.tool, status="succeeded", params=params, findings=list(findings)
+            )
+            for node in nodes
+        }
+        plan = run.plan.model_copy(update={"nodes": nodes})
+        return next_steps(run.model_copy(update={"plan": plan, "results": results}), builtin_tools())
+
+    assert any("Fit a Cox model (cox_regression) with arm and" in text for text in advice("log_rank", group="arm"))
+    assert not any("Cox model" in text for text in advice("log_rank", ["cox_regression"], group="arm"))
+    assert not any("Cox model" in text for text in advice("kaplan_meier", group=""))
+    named = Finding(id="f", node="n0", text="MYC targets", row={"term_name": "MYC targets"})
+    assert any("leading-edge genes of MYC targets before" in text for text in advice("gsea_preranked", [], [named]))
+    assert not any("leading-edge" in text for text in advice("gsea_preranked"))
+    assert advice("no_such_tool") == ["Repeat the analysis on an independent data set before relying on the result."]
+
+
+def test_every_declared_repair_and_next_step_can_be_carried_out():
+    from engine.reporting.next_steps import PLACEHOLDER
+    from engine.toolbox.typecheck import param_problem
+
+    specs = {spec.name: spec for spec in builtin_tools()}
+    # Each tool whose rules stood in a table of its own before has kept them.
+    for name in ("cox_regression", "normalize_counts", "gsea_preranked", "over_representation"):
+        assert specs[name].repairs
+    for name in ("differential_expression", "sc_pseudobulk_de", "sc_cluster", "kaplan_meier", "anova", "correlation"):
+        assert specs[name].next_steps
+    for spec in specs.values():
+        for fix in spec.repairs:
+            re.compile(fix.pattern)
+            for name, value in fix.change.items():
+                param = spec.param(name)
+                assert param is not None, (spec.name, name)
+                assert not param_problem(param, value), (spec.name, name, value)
+        for step in spec.next_steps:
+            named = {match[2] for match in PLACEHOLDER.finditer(step.text)} | {step.unless_param, step.needs_param}
+            assert all(spec.param(name) for name in named if name), (spec.name, named)
+            assert not step.unless_tool or step.unless_tool in specs, (spec.name, step.unless_tool)
+            assert not re.search(r"[{}]", PLACEHOLDER.sub("", step.text)), (spec.name, step.text)
 
 
 def test_summary_prefers_the_step_the_question_asks_for(run):

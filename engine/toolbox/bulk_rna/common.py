@@ -160,22 +160,32 @@ def de_columns(table, needed=("feature", "log2_fold_change", "p_adj")):
 
     Tables of DESeq2, edgeR, limma and Seurat are understood too.
     """
+    import re
+
     import pandas as pd
 
+    # Names in lower-case letters and digits; a test keeps them equal to those the profiler knows.
     synonyms = {
-        "feature": ("gene", "gene_id", "ensgene", "ensembl", "ensembl_id", "id", "unnamed: 0", "row", "genes"),
-        "symbol": ("gene_name", "gene_symbol", "external_gene_name", "hgnc_symbol"),
-        "base_mean": ("basemean",),
-        "log2_fold_change": ("log2foldchange", "logfc", "log2fc", "avg_log2fc", "lfc"),
-        "lfc_se": ("lfcse",),
-        "stat": ("t",),
-        "p_value": ("pvalue", "p.value", "pval", "p_val"),
-        "p_adj": ("padj", "fdr", "adj.p.val", "qvalue", "q_value", "p_val_adj", "pvals_adj"),
+        "feature": (
+            "genes?|feature(id)?|features|(ens|ensembl)(gene)?(id)?|ensgene|geneid|targetid|probe(id)?|probeset|idref|"
+            "trackingid|entrez(gene)?(id)?|transcript(id)?|protein(id)?|names|id|row|unnamed0"
+        ),
+        "symbol": "symbol|gene(name|symbols?)|hgncsymbol|externalgenename",
+        "base_mean": "basemean",
+        "log2_fold_change": "((mean|mle|shrunken)?log2?|avglog2)(fc|foldchanges?|ratio)(mle|shrunk)?|lfc",
+        "lfc_se": "lfcse",
+        "stat": "stat|t",
+        "p_value": "p|pvals?|pvalues?|nominalp|nompval|nompvalue|rawp",
+        "p_adj": (
+            "padj|fdr|qval|qvalues?|q|adjp|adjpval|adjpvalue|adjustedpvalue|adjustedp|pvaladj|pvalsadj|padjusted|"
+            "padjust|pvalueadj|bh|fdrqval|fdrqvalue|fwerpval"
+        ),
     }
     frame = table.copy()
-    for name, others in synonyms.items():
+    plain = {column: re.sub("[^a-z0-9]", "", str(column).lower()) for column in frame.columns}
+    for name, pattern in synonyms.items():
         if name not in frame:
-            match = next((column for column in frame.columns if str(column).strip().lower() in others), None)
+            match = next((column for column in frame.columns if re.fullmatch(pattern, plain.get(column, ""))), None)
             if match is not None:
                 frame = frame.rename(columns={match: name})
     if "feature" not in frame and "symbol" in frame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.domain.toolspec import Citation
+from engine.domain.toolspec import Citation, Repair
 from engine.toolbox.bulk_rna.common import check_counts, gene_inference, match_samples, name_some
 from engine.toolbox.registry import param, tool
 
@@ -191,6 +191,13 @@ def count_qc(counts, samples, *, outlier_mads: float = 3.0):
         "library size correction",
     ),
     citations=(DESEQ2, PYDESEQ2, SIZE_FACTORS, EDGER),
+    repairs=[
+        Repair(
+            pattern=r"dispersion|trend|all genes have|converg|nan",
+            change={"method": "log_cpm"},
+            why="the variance-stabilising fit failed, so log2 counts per million were used",
+        ),
+    ],
     packages=("pydeseq2", "numpy", "pandas"),
     seconds=15,
     example="Normalise the counts so that I can compare and plot samples.",

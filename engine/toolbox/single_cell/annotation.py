@@ -6,7 +6,7 @@ and no other type's are nearly as much.
 
 from __future__ import annotations
 
-from engine.domain.toolspec import Citation
+from engine.domain.toolspec import Citation, NextStep
 from engine.toolbox.registry import param, tool
 from engine.toolbox.single_cell.values import (
     SINGLE_CELL_CHECKS,
@@ -190,6 +190,11 @@ def name_group(scores, on, broader, min_score, min_margin):
             doi="10.1038/s41596-021-00534-0",
         ),
     ),
+    next_steps=[
+        NextStep(
+            text="Check the cell type labels against markers known for this tissue, above all those marked unknown.",
+        ),
+    ],
     packages=SINGLE_CELL_PACKAGES,
     seconds=4,
     example="Which cell types are in my data?",

@@ -6,7 +6,7 @@ are and how much another random seed would change them.
 
 from __future__ import annotations
 
-from engine.domain.toolspec import Citation
+from engine.domain.toolspec import Citation, NextStep
 from engine.toolbox.registry import param, tool
 from engine.toolbox.single_cell.values import (
     SCANPY,
@@ -199,6 +199,14 @@ def sc_embed(adata, *, n_pcs: int = 50, n_neighbors: int = 15, color_by: str = "
         ),
         SCANPY,
     ),
+    next_steps=[
+        NextStep(
+            text=(
+                "Cluster again at half and at twice the resolution of {param:resolution} and keep conclusions that "
+                "hold at each."
+            ),
+        ),
+    ],
     packages=(*SINGLE_CELL_PACKAGES, "igraph", "scikit-learn"),
     seconds=4,
     example="How many groups of cells are in my data?",

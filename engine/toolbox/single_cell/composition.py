@@ -54,6 +54,7 @@ def compare_shares(wide, conditions, paired):
         "composition_test": "table: share compared between conditions, when samples give replicates",
         "composition_plot": "figure: stacked shares",
     },
+    optional_outputs=("composition_test",),
     params={
         "group_by": param("column of cell types or clusters", kind="column", of="adata", role="group"),
         "condition": param("column of conditions to compare", kind="column", of="adata", role="condition"),

@@ -6,7 +6,7 @@ cells and fold changes have no meaning.
 
 from __future__ import annotations
 
-from engine.domain.toolspec import Citation
+from engine.domain.toolspec import Citation, NextStep
 from engine.toolbox.registry import param, tool
 from engine.toolbox.single_cell.values import (
     SCANPY,
@@ -93,6 +93,15 @@ def locate_genes(genes, names, symbols):
             doi="10.1038/nmeth.4612",
         ),
     ),
+    next_steps=[
+        NextStep(
+            text=(
+                "To compare conditions, sum cells per sample (sc_pseudobulk_de): the p-values of markers treat cells"
+                " as replicates and cannot carry a claim about donors or animals."
+            ),
+            unless_tool="sc_pseudobulk_de",
+        ),
+    ],
     packages=SINGLE_CELL_PACKAGES,
     seconds=8,
     example="Which genes mark each cluster of cells?",

@@ -6,7 +6,7 @@ summed per sample and cell type and those sums are tested, as bulk samples would
 
 from __future__ import annotations
 
-from engine.domain.toolspec import Citation
+from engine.domain.toolspec import Citation, NextStep
 from engine.toolbox.registry import param, tool
 from engine.toolbox.single_cell.values import (
     SINGLE_CELL_CHECKS,
@@ -177,6 +177,26 @@ def fit_pseudobulk(counts, factors, formula, alpha):
             doi="10.1093/bioinformatics/btad547",
         ),
     ),
+    next_steps=[
+        NextStep(
+            text=(
+                "Confirm {rows} by RT-qPCR in samples that were not part of this experiment ({param:treated} against"
+                " {param:control})."
+            ),
+            needs_param="treated",
+        ),
+        NextStep(
+            text="Confirm {rows} by RT-qPCR in samples that were not part of this experiment.",
+            unless_param="treated",
+        ),
+        NextStep(
+            text=(
+                "If donor, batch or sex was recorded, run {name} again with it among the covariates: it is not "
+                "accounted for here."
+            ),
+            unless_param="covariates",
+        ),
+    ],
     packages=("pydeseq2", "anndata", "numpy", "scipy"),
     seconds=20,
     example="Which genes change with treatment in each cell type, with donors as replicates?",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.domain.results import Issue
-from engine.domain.toolspec import Citation
+from engine.domain.toolspec import Citation, NextStep
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.registry import param, tool
 from engine.toolbox.statistics.group_tests import range_adjusted
@@ -297,6 +297,14 @@ def residual_checks(fit, frame, levels):
         Citation(title="statsmodels: econometric and statistical modeling with Python",
                  authors="Seabold S, Perktold J", year=2010, doi="10.25080/Majora-92bf1922-011"),
     ),
+    next_steps=[
+        NextStep(
+            text=(
+                "Plan a replication of the effect on {param:value} with a sample size chosen from the interval found"
+                " here, not from its midpoint."
+            ),
+        ),
+    ],
     packages=("statsmodels", "patsy", "scipy", "numpy", "pandas"),
     seconds=4.0,
     example="Do supplement and dose affect tooth growth, and does the effect of one depend on the other?",

@@ -165,6 +165,7 @@ def tally(table, row, column, count):
     ),
     domain="statistics",
     task_type="analysis",
+    answers=["contingency"],
     inputs={"table": "table: one row a subject, or already tallied with a count column"},
     outputs={
         "counts": "table: the cross-tabulation",

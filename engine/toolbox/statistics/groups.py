@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.domain.results import Issue
-from engine.domain.toolspec import Citation
+from engine.domain.toolspec import Citation, NextStep
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.registry import param, tool
 from engine.toolbox.statistics.group_tests import (
@@ -341,6 +341,14 @@ def second_opinion(samples, contrast, family, chosen):
         Citation(title="Comparing individual means in the analysis of variance", authors="Tukey JW", year=1949,
                  doi="10.2307/3001913"),
     ),
+    next_steps=[
+        NextStep(
+            text=(
+                "Plan a replication of the effect on {param:value} with a sample size chosen from the interval found"
+                " here, not from its midpoint."
+            ),
+        ),
+    ],
     packages=("scipy", "numpy", "pandas"),
     seconds=3.0,
     example="Does tooth length differ between guinea pigs given orange juice and ascorbic acid?",

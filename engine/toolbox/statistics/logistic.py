@@ -6,7 +6,7 @@ programme decides it exactly and Firth's penalised likelihood takes over, in wor
 
 from __future__ import annotations
 
-from engine.domain.toolspec import Citation
+from engine.domain.toolspec import Citation, NextStep
 from engine.toolbox.registry import param, tool
 from engine.toolbox.statistics.linear import (
     check_rank,
@@ -230,6 +230,14 @@ def logistic_figure(rows, event, probability, outcome, level):
                  authors="Peduzzi P, Concato J, Kemper E, Holford TR, Feinstein AR", year=1996,
                  doi="10.1016/S0895-4356(96)00236-3"),
     ),
+    next_steps=[
+        NextStep(
+            text=(
+                "Test how well {name} predicts on samples it was not fitted to; the fit on its own data is always "
+                "too good."
+            ),
+        ),
+    ],
     packages=("statsmodels", "scipy", "numpy", "pandas"),
     seconds=3.0,
     example="Which tumour measurements raise the odds of malignancy?",

@@ -101,7 +101,7 @@ def model_columns(table, fixed, categorical, interaction):
         for a in effects[first]:
             for b in effects[second]:
                 design[f"{a}:{b}"] = design[a] * design[b]
-                meanings[f"{a}:{b}"] = f"the interaction of {a} and {b}"
+                meanings[f"{a}:{b}"] = f"interaction of {a} and {b}"
     return design, meanings, effects, warnings
 
 
@@ -152,7 +152,7 @@ def fit_variances(y, x, z, groups):
     import numpy as np
     from statsmodels.regression.mixed_linear_model import MixedLM
 
-    for method in ("lbfgs", "powell", "bfgs"):
+    for method in ("lbfgs", "bfgs", "powell"):
         # Its messages are about the boundary and the Hessian, neither of which is used here.
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
@@ -169,34 +169,36 @@ def fit_variances(y, x, z, groups):
     )
 
 
-def degrees_of_freedom(design, groups, slope):
+def degrees_of_freedom(design, groups, sloped):
     """Return each column's between-within degrees of freedom.
 
     What is the same in all rows of a subject has as many as there are subjects, less what is estimated of them; what
-    changes has as many as there are rows. A column that holds the random slope varies by subject and counts as those.
+    changes has as many as there are rows. Columns of the random slope (`sloped`) vary by subject and count subjects.
     """
     n, subjects = len(design), len(set(groups))
     inner = (design.groupby(groups).transform("std").fillna(0) > 1e-12 * design.abs().max()).any()
-    sloped = [term for term in design if slope and slope in term.split(":")]
     rows = [term for term in design if inner[term] and term not in sloped]
     outer = [term for term in design if not inner[term]]
     found = {term: subjects - len(outer) for term in outer} | {term: subjects - len(sloped) for term in sloped}
     found |= {term: n - subjects - len(rows) - len(sloped) for term in rows}
     if min(found.values()) < 1:
         worst = min(found, key=lambda term: found[term])
-        raise ValueError(f"{subjects} subjects with {n} rows are too few to estimate {worst!r}; use fewer fixed effects.")
+        raise ValueError(
+            f"{subjects} subjects with {n} rows are too few to estimate {worst!r}; use fewer fixed effects."
+        )
     return [float(found[term]) for term in design]
 
 
-def linear_mixed(y, design, groups, slope):
+def linear_mixed(y, design, groups, slope, sloped):
     """Fit a linear mixed model; return coefficients, covariance, degrees of freedom, components, fit and warnings."""
     import numpy as np
+    from scipy import stats
 
     size = y.std()
     x, back = standardised(design)
     place = list(design.columns).index(slope) if slope else 0
     z = x[:, [0, place]] if slope else x[:, [0]]
-    df = degrees_of_freedom(design, groups, slope)
+    df = degrees_of_freedom(design, groups, sloped)
     random, residual, method = fit_variances(y / size, x, z, groups)
     beta, covariance, effects, log_likelihood = generalised_least_squares(y / size, x, z, groups, random, residual)
     # The REML likelihood depends on the units of outcome and design; turn it back to those of the data.
@@ -216,13 +218,18 @@ def linear_mixed(y, design, groups, slope):
     rows += [{"component": "variance of residuals", "value": float(size**2 * residual)},
              {"component": "ICC", "value": icc, "note": note},
              {"component": "REML log-likelihood", "value": log_likelihood, "note": f"optimiser {method}"}]  # fmt: skip
-    warnings = []
+    warnings = [f"The first optimiser (lbfgs) did not converge; {method} did."] if method != "lbfgs" else []
     if min(np.linalg.eigvalsh(random)) < 1e-5 * (residual + np.trace(random)):
         warnings.append(
             "A variance of the random effects is at its limit (0, or a correlation of 1): " +
             ("consider leaving out the random slope." if slope else "rows of a subject are no more alike than others.")
         )  # fmt: skip
     expected = (x @ beta + (z * effects).sum(axis=1)) * size
+    if 3 <= len(y) <= 5000:
+        p = float(stats.shapiro(y - expected).pvalue)
+        rows.append({"component": "normal residuals (Shapiro-Wilk p)", "value": p})
+        if p < 0.01:
+            warnings.append(f"The residuals depart from a normal distribution (Shapiro-Wilk {format_p(p)}).")
     return back @ beta * size, back @ covariance @ back.T * size**2, df, rows, expected, warnings
 
 
@@ -271,22 +278,28 @@ def estimating_equations(y, design, groups, family, exposure):
             break
         fit = None
     if fit is None:
-        raise ValueError("The estimating equations did not converge; use fewer fixed effects or leave out the interaction.")
+        raise ValueError(
+            "The estimating equations did not converge; use fewer fixed effects or leave out the interaction."
+        )
     together = isinstance(fit.model.cov_struct, Exchangeable)
     if not together:
-        notes.append("The exchangeable working correlation did not converge; independence was used, with robust errors.")
+        notes.append(
+            "The exchangeable working correlation did not converge; independence was used, with robust errors."
+        )
     correlation = float(fit.model.cov_struct.dep_params) if together else 0.0
     kind_of_errors = "robust, corrected for few subjects (Mancl and DeRouen)" if subjects < 40 else "robust (sandwich)"
-    rows = [{"component": "working correlation", "value": correlation,
-             "note": "exchangeable" if together else "independence"},
-            {"component": "dispersion", "value": float(fit.scale), "note": f"errors: {kind_of_errors}"}]  # fmt: skip
+    note = f"{'exchangeable' if together else 'independence'}; errors: {kind_of_errors}"
+    rows = [{"component": "working correlation", "value": correlation, "note": note}]
+    if family == "poisson":
+        pearson = float(((y - fit.fittedvalues) ** 2 / fit.fittedvalues).sum() / (len(y) - x.shape[1]))
+        rows.append({"component": "dispersion (Pearson)", "value": pearson, "note": "1 for Poisson counts"})
     covariance = back @ np.asarray(fit.cov_params()) @ back.T
     df = [float("inf")] * x.shape[1]
     return back @ np.asarray(fit.params), covariance, df, rows, np.asarray(fit.fittedvalues), notes
 
 
-def wald_tests(beta, covariance, df, terms, effects):
-    """Return a joint test of each effect's coefficients: F with the least of their degrees of freedom, or chi-squared."""
+def wald_tests(beta, covariance, df, terms, effects, partial):
+    """Return a joint test of each effect's coefficients: F, or chi-squared without df."""
     import numpy as np
     from scipy import stats
 
@@ -299,7 +312,8 @@ def wald_tests(beta, covariance, df, terms, effects):
         p = stats.f.sf(value / len(at), len(at), df_2) if finite else stats.chi2.sf(value, len(at))
         rows.append({"effect": effect, "test": "F (Wald)" if finite else "chi-squared (Wald)",
                      "statistic": value / len(at) if finite else value, "df": len(at),
-                     "df_2": df_2 if finite else float("nan"), "p_value": float(p)})  # fmt: skip
+                     "df_2": df_2 if finite else float("nan"), "p_value": float(p),
+                     "note": "where the other one is 0 or at its reference" if effect in partial else ""})  # fmt: skip
     return rows
 
 
@@ -310,7 +324,9 @@ def mixed_figure(rows, y, expected, groups, outcome, family, ratio):
     figure, (left, right) = new_axes(width=10, panels=2)
     part, name = rows[1:], ratio or "estimate"
     low, high = (f"{ratio}_lower_95", f"{ratio}_upper_95") if ratio else ("lower_95", "upper_95")
-    label = f"{ratio.replace('_', ' ')} of {outcome} (95 % CI, log scale)" if ratio else f"change of {outcome} (95 % CI)"
+    label = (
+        f"{ratio.replace('_', ' ')} of {outcome} (95 % CI, log scale)" if ratio else f"change of {outcome} (95 % CI)"
+    )
     coefficient_figure(left, *([row[key] for row in part] for key in ("term", name, low, high)), label, bool(ratio))
     style = {"s": 16, "color": palette(1)[0], "alpha": 0.7, "edgecolor": "white"}
     if family == "gaussian":
@@ -330,27 +346,26 @@ def mixed_figure(rows, y, expected, groups, outcome, family, ratio):
 def describe_model(family, outcome, subject, rows, counts, event):
     """Return the finding that says which model was fitted to what, and how alike rows of a subject are."""
     shown = "ICC" if family == "gaussian" else "working correlation"
-    value = next(row["value"] for row in rows if row["component"] == shown)
+    found = next(row for row in rows if row["component"] == shown)
+    value, where = found["value"], "".join(found["note"].partition(", at the mean")[1:])
+    what = f"odds of {event} were" if family == "binomial" else f"rate of {event} was"
     base = f"{counts['rows']} rows of {counts['subjects']} subjects ({subject})"
     text = (
         f"{outcome} was fitted by a linear mixed model (REML) to {base}: differences between subjects make up "
-        f"{100 * value:.1f} % of the variance that the fixed effects leave (ICC {format_number(value)})."
+        f"{100 * value:.1f} % of the variance that the fixed effects leave (ICC {format_number(value)}{where})."
         if family == "gaussian" else
-        f"The {'odds' if family == 'binomial' else 'rate'} of {event} was fitted by generalised estimating equations (an "
-        f"average over subjects, no random effects; robust errors) to {base}; working correlation within a subject "
-        f"{format_number(value)}."
+        f"The {what} fitted by generalised estimating equations (an average over subjects, no random effects; robust "
+        f"errors) to {base}; working correlation within a subject {format_number(value)}."
     )  # fmt: skip
     return {"text": text, "values": finding_values(value=value, n=counts["rows"], n_subjects=counts["subjects"]),
             "output": "variance", "row": {"component": shown}}  # fmt: skip
 
 
-def describe_effects(rows, tests, ratio, event):
+def describe_effects(rows, tests, ratio, event, interactions):
     """Return the findings of joint tests (several coefficients or an interaction) and of the clearest terms."""
     findings = []
     for test in tests:
-        if test["df"] > 1 or test["effect"] not in {row["effect"] for row in rows if row["effect"] == row["term"]}:
-            if test["df"] == 1 and ":" not in test["effect"]:
-                continue
+        if test["df"] > 1 and not test["note"]:
             verdict = "is associated with" if test["p_value"] < 0.05 else "is not shown to be associated with"
             df = f"{test['df']}" + (f" and {test['df_2']:g}" if test["df_2"] == test["df_2"] else "")
             findings.append(
@@ -362,12 +377,16 @@ def describe_effects(rows, tests, ratio, event):
             )  # fmt: skip
     name = ratio or "estimate"
     for row in sorted(rows[1:], key=lambda row: row["p_value"])[:8]:
-        low, high = (row[f"{ratio}_lower_95"], row[f"{ratio}_upper_95"]) if ratio else (row["lower_95"], row["upper_95"])
-        direction = "higher" if row["estimate"] > 0 else "lower"
-        subject = f"The {ratio.split('_')[0]} of {event}" if ratio else event
+        low, high = (
+            (row[f"{ratio}_lower_95"], row[f"{ratio}_upper_95"]) if ratio else (row["lower_95"], row["upper_95"])
+        )
+        clear = row["p_value"] < 0.05
+        target = f"the {ratio.split('_')[0]} of {event}" if ratio else event
+        verb = f"{'are' if ratio == 'odds_ratio' else 'is'} {'higher' if row['estimate'] > 0 else 'lower'}"
         start = (
-            f"{subject} is {direction} with {row['meaning']}" if row["p_value"] < 0.05
-            else f"No effect of {row['meaning']} on {subject[0].lower() + subject[1:] if ratio else subject} was shown"
+            f"{'An' if clear else 'No'} {row['meaning']} on {target} was shown" if row["term"] in interactions
+            else f"{target[0].upper() + target[1:] if ratio else target} {verb} with {row['meaning']}" if clear
+            else f"No effect of {row['meaning']} on {target} was shown"
         )  # fmt: skip
         others = ", others held equal" if len(rows) > 2 else ""
         findings.append(
@@ -377,3 +396,188 @@ def describe_effects(rows, tests, ratio, event):
              "output": "coefficients", "row": {"term": row["term"]}}
         )  # fmt: skip
     return findings
+
+
+@tool(
+    name="mixed_model",
+    title="Mixed model of a measurement, or GEE of a yes/no outcome or count, with repeated rows of a subject",
+    description=(
+        "Model an outcome with several rows per subject, litter, site or plot by one or more fixed effects, each "
+        "adjusted for the others, optionally with the interaction of the first two. Measured outcomes: linear mixed "
+        "model (REML) with a random intercept per subject, a random slope on request, variance components, ICC and t "
+        "tests with between-within degrees of freedom. Yes/no outcomes and counts: generalised estimating equations "
+        "with an exchangeable working correlation and robust errors, not a model with random effects; odds ratios or "
+        "rate ratios are averages over subjects. Factors of more than two levels get a joint Wald test. Takes subjects "
+        "with missing rows. Rows with a missing value are left out and counted."
+    ),
+    domain="statistics",
+    task_type="analysis",
+    inputs={"table": "table: one row a measurement, several rows a subject"},
+    outputs={
+        "coefficients": "table: a row a term: estimate, interval, p-value, odds or rate ratio",
+        "tests": "table: a joint test of each fixed effect",
+        "variance": "table: variance components and ICC, or the working correlation",
+        "model_plot": "figure: coefficients, and residuals or the means of subjects",
+    },
+    params={
+        "outcome": param("What was measured", kind="column", of="table", role="measure"),
+        "fixed": param("The fixed effects that may explain it", kind="columns", of="table", role="predictors", least=1),
+        "subject": param("What rows belong together (subject, animal, litter, site)", kind="column", of="table",
+                         role="subject"),
+        "interaction": param("Let the effect of the first fixed effect depend on the second",
+                             words=["interaction, depends on, differently over time, treatment by time"]),
+        "random_slope": param("A numeric fixed effect whose slope differs between subjects; empty for none",
+                              kind="column", of="table"),
+        "family": param("What the outcome is; auto decides by its values and says so",
+                        choices=["auto", "gaussian", "binomial", "poisson"],
+                        words=["gaussian: measured, continuous", "binomial: yes or no, binary", "poisson: counts"]),
+        "event_value": param("The level of a yes/no outcome that is the event; empty to recognise it", kind="level",
+                             of="outcome"),
+        "categorical": param("Numeric fixed effects to take as groups", kind="columns", of="table"),
+        "exposure": param("For counts: what they were counted in (time, area, volume); empty for equal", kind="column",
+                          of="table"),
+    },
+    answers=("mixed_model",),
+    checks=("tables_not_empty", "p_values_valid", "findings_match_tables", "mixed_coefficients_consistent",
+            "variance_components_valid"),
+    keywords=("mixed model", "mixed effects", "random effects", "random intercept", "random slope", "lmer", "glmer",
+              "longitudinal", "repeated measures with covariates", "clustered data", "nested", "hierarchical",
+              "multilevel", "litter", "pseudoreplication", "GEE", "generalised estimating equations", "ICC",
+              "intraclass correlation", "within subject", "growth curve", "over time between groups"),
+    citations=(
+        Citation(title="Random-effects models for longitudinal data", authors="Laird NM, Ware JH", year=1982,
+                 doi="10.2307/2529876"),
+        Citation(title="Mixed-effects models in S and S-PLUS", authors="Pinheiro JC, Bates DM", year=2000,
+                 doi="10.1007/b98882"),
+        Citation(title="Longitudinal data analysis using generalized linear models", authors="Liang KY, Zeger SL",
+                 year=1986, doi="10.1093/biomet/73.1.13"),
+        Citation(title="A covariance estimator for GEE with improved small-sample properties",
+                 authors="Mancl LA, DeRouen TA", year=2001, doi="10.1111/j.0006-341X.2001.00126.x"),
+    ),
+    packages=("statsmodels", "scipy", "numpy", "pandas"),
+    seconds=8.0,
+    example="Does growth over the weeks differ between the diets, with several weighings of each pig?",
+    helpers=(plain_table, require_columns, numeric_values, level_labels, order_levels, pick_level, likely_control,
+             complete_rows, format_p, format_number, finding_values, palette, new_axes, predictor_matrix, check_rank,
+             chosen_predictors, coefficient_figure, separated, event_level, chosen_family, model_columns,
+             standardised, generalised_least_squares, fit_variances, degrees_of_freedom, linear_mixed,
+             no_finite_rates, estimating_equations, wald_tests, mixed_figure, describe_model, describe_effects),
+    repairs=[
+        Repair(pattern="with a random slope did not converge|does not change within any",
+               change={"random_slope": ""},
+               why="a slope for each subject could not be estimated, so subjects have intercepts of their own only; "
+                   "intervals of that slope may be too narrow"),
+        Repair(pattern="[Ll]eave out the interaction|'[^']*:[^']*' is fully determined", change={"interaction": False},
+               why="the interaction could not be estimated, so effects were taken to add up"),
+    ],
+    next_steps=[
+        NextStep(text="{name} gives every subject the same effect of time; let it differ with random_slope where a "
+                      "fixed effect changes within subjects.", unless_param="random_slope"),
+    ],
+)  # fmt: skip
+def mixed_model(
+    table,
+    *,
+    outcome: str,
+    fixed: list[str],
+    subject: str,
+    interaction: bool = False,
+    random_slope: str = "",
+    family: str = "auto",
+    event_value: str = "",
+    categorical: list[str] = [],  # noqa: B006 - a plain default, never changed
+    exposure: str = "",
+):
+    """Fit a mixed model, or generalised estimating equations for a yes/no outcome or a count."""
+    import numpy as np
+    import pandas as pd
+    from scipy import stats
+
+    fixed = chosen_predictors(outcome, fixed)
+    table, warnings = plain_table(table), []
+    parts = [outcome, *fixed, subject, *([exposure] if exposure else [])]
+    twice = [name for name in parts if parts.count(name) > 1] or [random_slope] * (random_slope in (outcome, subject))
+    if twice:
+        raise ValueError(f"{twice[0]!r} was named for two parts of the model; expected different columns.")
+    if random_slope and random_slope not in fixed:
+        fixed.append(random_slope)
+        warnings.append(f"{random_slope} was added to the fixed effects: its random slopes vary around a mean slope.")
+    used = [outcome, *fixed, subject, *([exposure] if exposure else [])]
+    require_columns(table, used)
+    table, notes = complete_rows(table, used)
+    groups = level_labels(table[subject]).to_numpy()
+    family, more = chosen_family(table, outcome, family, exposure)
+    warnings += notes + more
+    subjects = len(set(groups))
+    if subjects < 3:
+        raise ValueError(f"Column {subject!r} names {subjects} subject(s); a mixed model needs at least 3, better 10.")
+    if subjects == len(table):
+        raise ValueError(
+            f"Every value of {subject!r} occurs once, so rows are independent; use a regression without it."
+        )
+    level = ""
+    if family == "binomial":
+        labels, level, notes = event_level(table, outcome, event_value)
+        y, warnings = (labels == level).to_numpy().astype(float), warnings + notes
+    else:
+        y = numeric_values(table, outcome).to_numpy()
+    if len(set(y)) < 2:
+        raise ValueError(f"Every value of {outcome!r} is the same; there is nothing to explain.")
+    if family == "poisson" and not (y >= 0).all():
+        raise ValueError(f"{outcome!r} has values below 0, so it is no count; set family to gaussian.")
+    design, meanings, effects, notes = model_columns(table, fixed, categorical, interaction)
+    warnings += notes
+    check_rank(design, outcome)
+    interacting = fixed[:2] if interaction else []
+    joint = effects[":".join(interacting)] if interaction else []
+    if family == "gaussian":
+        sloped = []
+        if random_slope:
+            if effects[random_slope] != [random_slope]:
+                raise ValueError(f"The random slope {random_slope!r} is not numeric; choose a column of numbers.")
+            if (design[random_slope].groupby(groups).nunique() < 2).all():
+                raise ValueError(
+                    f"The random slope {random_slope!r} does not change within any {subject}; leave it out."
+                )
+            sloped = [random_slope, *(joint if random_slope in interacting else [])]
+        beta, covariance, df, rows, expected, notes = linear_mixed(y, design, groups, random_slope, sloped)
+    else:
+        amount = None
+        if exposure:
+            amount = numeric_values(table, exposure).to_numpy()
+            if not (amount > 0).all():
+                raise ValueError(f"The exposure {exposure!r} has values of 0 or below; expected only positive ones.")
+        if random_slope:
+            warnings.append("The random slope was not used: estimating equations have no random effects.")
+        beta, covariance, df, rows, expected, notes = estimating_equations(y, design, groups, family, amount)
+    warnings += notes
+    if subjects < 10:
+        warnings.append(f"There are only {subjects} subjects: how much they vary, and p-values, are uncertain.")
+    ratio = {"binomial": "odds_ratio", "poisson": "rate_ratio"}.get(family, "")
+    terms = []
+    for i, term in enumerate(design.columns):
+        se, t = float(np.sqrt(covariance[i, i])), stats.t(df[i]) if df[i] < float("inf") else stats.norm()
+        row = {"term": term, "meaning": meanings[term], "estimate": float(beta[i]), "se": se,
+               "lower_95": float(beta[i] - t.ppf(0.975) * se), "upper_95": float(beta[i] + t.ppf(0.975) * se),
+               "statistic": float(beta[i] / se), "df": df[i] if df[i] < float("inf") else float("nan"),
+               "p_value": float(2 * t.sf(abs(beta[i] / se)))}  # fmt: skip
+        if ratio:
+            row |= {ratio: float(np.exp(beta[i])), f"{ratio}_lower_95": float(np.exp(row["lower_95"])),
+                    f"{ratio}_upper_95": float(np.exp(row["upper_95"]))}  # fmt: skip
+        terms.append(row | {"n": len(y), "n_subjects": subjects})
+    tests = wald_tests(beta, covariance, df, list(design.columns), effects, interacting)
+    sizes = pd.Series(groups).value_counts()
+    rows += [{"component": "rows", "value": len(y), "note": f"{sizes.min()} to {sizes.max()} a subject"},
+             {"component": "subjects", "value": subjects}]  # fmt: skip
+    what = f"{outcome} = {level}" if level else outcome
+    counts = {"rows": len(y), "subjects": subjects}
+    findings = [describe_model(family, outcome, subject, rows, counts, what),
+                *describe_effects(terms, tests, ratio, what, joint)]  # fmt: skip
+    return {
+        "coefficients": pd.DataFrame(terms),
+        "tests": pd.DataFrame(tests),
+        "variance": pd.DataFrame(rows).reindex(columns=["component", "value", "note"]),
+        "model_plot": mixed_figure(terms, y, expected, groups, outcome, family, ratio),
+        "findings": findings,
+        "warnings": warnings,
+    }

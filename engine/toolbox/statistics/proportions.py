@@ -31,6 +31,7 @@ from engine.toolbox.tables.columns import (
     plain_table,
     require_columns,
 )
+from engine.toolbox.tables.rows import table_row
 
 
 @check("shares_match_counts")
@@ -152,7 +153,7 @@ def tally_shares(table, event, event_value, events, total, group):
         frame["events"], frame["total"] = happened.astype(float), 1.0
     else:
         frame["events"], frame["total"] = counted_rows(table, events, total)
-        what = f"{events} of {total}"
+        what = f"{events} among {total}"
         p_uneven = uneven_rows(frame)
         if p_uneven is not None:
             warnings.append("Several rows of a group were added up, as if every subject in them were independent.")
@@ -223,8 +224,8 @@ def against_value(row, value):
     from scipy import stats
 
     p_value = float(stats.binomtest(row["events"], row["total"], value).pvalue)
-    return {"comparison": f"{row['group']} vs {value:g}", "test": "exact binomial test", "p_value": p_value,
-            "why": "exact for any number of subjects", "share_1": row["share"], "share_2": value,
+    return {"comparison": f"{row['group']} against the value {value:g}", "test": "exact binomial test",
+            "p_value": p_value, "why": "exact for any number of subjects", "share_1": row["share"], "share_2": value,
             "difference": row["share"] - value, "lower_95": row["lower_95"] - value,
             "upper_95": row["upper_95"] - value, "risk_ratio": row["share"] / value if value else float("nan"),
             }  # fmt: skip
@@ -334,7 +335,7 @@ def share_test_finding(row, what, alpha):
              complete_rows, format_p, format_number, finding_values, palette, new_axes, label_groups, holm_adjust,
              group_contrasts, two_by_two_rows, independence_tests, wilson_interval, event_rows, counted_rows,
              uneven_rows, tally_shares, share_row, compare_two_shares, overall_share_test, against_value, share_figure,
-             share_test_finding),
+             share_test_finding, table_row),
 )  # fmt: skip
 def proportion_test(
     table,
@@ -373,23 +374,25 @@ def proportion_test(
     compared = [compare_two_shares(rows[first], rows[second]) for first, second in pairs]
     if len(compared) > 1:
         tests = [overall_share_test(list(rows.values()), seed), *tests, *holm_adjust(compared)]
+        warnings.append(f"The p-values of {len(compared)} pairs are adjusted by Holm; their intervals are not.")
     else:
         tests += compared
     if any(row["risk_ratio"] == float("inf") or row["risk_ratio"] == 0 for row in compared):
         warnings.append("A group has no event: its risk ratio has no interval; read the difference.")
+    shares = pd.DataFrame(list(rows.values()))
     findings = [
-        {"text": f"{what} in {100 * row['share']:.1f} % of {row['group']} ({row['events']} of {row['total']}; 95 % CI "
-                 f"{100 * row['lower_95']:.1f} to {100 * row['upper_95']:.1f} %).",
+        {"text": f"The share of {what} is {100 * row['share']:.1f} % in {row['group']} ({row['events']} of "
+                 f"{row['total']}; 95 % CI {100 * row['lower_95']:.1f} to {100 * row['upper_95']:.1f} %).",
          "values": finding_values(share=(row["share"], row["lower_95"], row["upper_95"]), events=row["events"],
                                   total=row["total"]),
-         "output": "shares", "row": {"group": row["group"]}}
+         "output": "shares", "row": table_row(shares, group=row["group"])}
         for row in list(rows.values())[:6]
     ]  # fmt: skip
     shown = sorted(tests, key=lambda row: (row["comparison"] != "all groups", row["p_value"]))[:6]
     wanted = ["comparison", "test", "why", "statistic", "df", "p_value", "p_adj", "share_1", "share_2", "difference",
               "lower_95", "upper_95", "risk_ratio", "rr_lower_95", "rr_upper_95"]  # fmt: skip
     return {
-        "shares": pd.DataFrame(list(rows.values())),
+        "shares": shares,
         "tests": pd.DataFrame(tests).reindex(columns=wanted) if tests else None,
         "share_plot": share_figure(list(rows.values()), what, group, value),
         "findings": [share_test_finding(row, what, alpha) for row in shown] + findings,

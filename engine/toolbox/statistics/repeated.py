@@ -13,7 +13,7 @@ from engine.domain.toolspec import Citation, NextStep, Repair
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.registry import param, tool
 from engine.toolbox.statistics.group_tests import holm_adjust, overall_test, paired_test, shift_estimate
-from engine.toolbox.statistics.groups import describe_pair
+from engine.toolbox.statistics.groups import check_assumptions, describe_pair
 from engine.toolbox.tables.columns import (
     complete_rows,
     finding_values,
@@ -95,8 +95,8 @@ def occasions_of_columns(table, columns, subject):
     require_columns(table, [*columns, *([subject] if subject else [])])
     wide = pd.DataFrame({name: numeric_values(table, name) for name in columns})
     repeats = int(level_labels(table[subject]).dropna().duplicated().sum()) if subject else 0
-    if subject:
-        wide.index = level_labels(table[subject]).fillna("unnamed")
+    rows = pd.Series([f"row {i + 1}" for i in range(len(wide))], index=wide.index)
+    wide.index = level_labels(table[subject]).fillna(rows) if subject else rows
     warnings = [f"{repeats} rows repeat a value of {subject}; every row was taken as one subject."] if repeats else []
     return wide, warnings
 
@@ -209,7 +209,6 @@ def profile_figure(wide, means, name, within):
 def overall_row(wide, names, method):
     """Choose and run the overall test; return its row, the assumption rows, and warnings."""
     import numpy as np
-    from scipy import stats
 
     n, k = wide.shape
     if np.ptp(wide, axis=1).max() == 0:
@@ -223,19 +222,16 @@ def overall_row(wide, names, method):
         if method == "anova":
             raise
     if row:
-        checked = (wide[:, 1] - wide[:, 0] if k == 2 else residuals).ravel()[:5000]
-        what = "the differences" if k == 2 else "the residuals"
-        result = stats.shapiro(checked)
-        skewed = bool(result.pvalue < 0.01 and n < 30)
-        rows.append({"check": f"normality of {what} (Shapiro-Wilk)", "n": len(checked), "p_value": float(result.pvalue),
-                     "statistic": float(result.statistic),
-                     "result": "no clear departure" if result.pvalue >= 0.05 else "departs from normal"})  # fmt: skip
+        differences = wide[:, 1] - wide[:, 0] if k == 2 else None
+        rows, state = check_assumptions(dict(zip(names, residuals.T, strict=True)), "", differences)
+        rows = [part | {"group": f"residuals of {part['group']}" if k > 2 else "differences"} for part in rows
+                if part["check"].startswith("normality")]  # fmt: skip
+        skewed = state["use_ranks"]
         if w == w:
-            rows.append({"check": "sphericity (Mauchly)", "n": n, "statistic": w, "p_value": p_w,
+            rows.append({"check": "sphericity (Mauchly)", "group": "all", "n": n, "statistic": w, "p_value": p_w,
                          "result": "no clear departure" if p_w >= 0.05 else "departs; corrected for"})  # fmt: skip
-        if method == "anova" and result.pvalue < 0.01:
-            warnings.append(f"{what.capitalize()} depart from a normal distribution (Shapiro-Wilk "
-                            f"{format_p(float(result.pvalue))}); consider method friedman.")  # fmt: skip
+        if method != "friedman" and not state["normal"] and not (method == "auto" and skewed):
+            warnings.append("Residuals depart from a normal distribution (see assumptions); consider method friedman.")
     if method == "friedman" or not row or (method == "auto" and skewed):
         if method == "auto":
             warnings.append("Ranks were used (friedman), because the values are too far from normal for an ANOVA.")
@@ -246,7 +242,7 @@ def overall_row(wide, names, method):
             row = overall_test(dict(zip(names, wide.T, strict=True)), "friedman")
             if n < 8:
                 warnings.append(f"With {n} subjects the chi-squared p-value of the Friedman test is approximate.")
-    return {**row, "n": n, "levels": k}, rows or [{"check": "no spread of changes to check", "n": n}], warnings
+    return {**row, "n": n, "levels": k}, rows or [{"check": "no spread of changes", "group": "all", "n": n}], warnings
 
 
 def describe_overall(row, value, within):
@@ -322,9 +318,9 @@ def describe_overall(row, value, within):
     example="Does the depression score change over the five visits of the same patients?",
     helpers=(plain_table, require_columns, numeric_values, level_labels, order_levels, pick_level, likely_control,
              complete_rows, format_p, format_number, finding_values, palette, new_axes, label_groups, shift_estimate,
-             paired_test, holm_adjust, overall_test, describe_pair, occasions_of_rows, occasions_of_columns,
-             sphericity, repeated_anova, within_intervals, occasion_pairs, profile_figure, overall_row,
-             describe_overall),
+             paired_test, holm_adjust, overall_test, check_assumptions, describe_pair, occasions_of_rows,
+             occasions_of_columns, sphericity, repeated_anova, within_intervals, occasion_pairs, profile_figure,
+             overall_row, describe_overall),
     repairs=[
         Repair(pattern="no spread to use", change={"method": "friedman"},
                why="every subject changes by the same amount, so ranks were used"),
@@ -346,8 +342,6 @@ def repeated_measures(
     method: str = "auto",
 ):
     """Compare repeated measurements of the same subjects."""
-    import os
-
     import pandas as pd
 
     table = plain_table(table)
@@ -362,7 +356,8 @@ def repeated_measures(
     )  # fmt: skip
     name, condition = value, within
     if columns:
-        shared = os.path.commonprefix([str(column) for column in columns]).rstrip("._- 0123456789")
+        alike = [len(set(letters)) == 1 for letters in zip(*map(str, columns), strict=False)]
+        shared = str(columns[0])[: [*alike, False].index(False)].rstrip("._- 0123456789")
         name, condition = shared if len(shared) > 2 else "The measurement", "occasion"
     incomplete = wide.index[wide.isna().any(axis=1)]
     if len(incomplete):
@@ -398,7 +393,9 @@ def repeated_measures(
         "tests": pd.DataFrame([row]).reindex(columns=order),
         "means": pd.DataFrame(means),
         "comparison": pd.DataFrame(pairs).reindex(columns=pair_order),
-        "assumptions": pd.DataFrame(assumptions).reindex(columns=["check", "n", "statistic", "p_value", "result"]),
+        "assumptions": pd.DataFrame(assumptions).reindex(
+            columns=["check", "group", "n", "statistic", "p_value", "result"]
+        ),
         "profile_plot": profile_figure(numbers, means, name, condition),
         "findings": findings,
         "warnings": warnings,

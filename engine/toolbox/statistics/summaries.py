@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.domain.results import Issue
-from engine.domain.toolspec import Citation
+from engine.domain.toolspec import Citation, NextStep
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.registry import param, tool
 from engine.toolbox.tables.columns import (
@@ -285,6 +285,12 @@ def correlation_figure(rows, numbers):
         Citation(title="Controlling the false discovery rate: a practical and powerful approach to multiple testing",
                  authors="Benjamini Y, Hochberg Y", year=1995, doi="10.1111/j.2517-6161.1995.tb02031.x"),
     ),
+    next_steps=[
+        NextStep(
+            text="Adjust the correlation for known confounders (linear_regression) before reading it as an effect.",
+            unless_tool="linear_regression",
+        ),
+    ],
     packages=("scipy", "numpy", "pandas"),
     seconds=2.0,
     example="Is flipper length correlated with body mass?",

@@ -6,7 +6,7 @@ the ones here are not. What each method assumes is checked and reported beside i
 
 from __future__ import annotations
 
-from engine.domain.toolspec import Citation
+from engine.domain.toolspec import Citation, NextStep
 from engine.toolbox.registry import param, tool
 from engine.toolbox.survival.data import (
     SURVIVAL_HELPERS,
@@ -131,6 +131,16 @@ def draw_survival(curves, unit):
         ),
         _LIFELINES,
     ),
+    next_steps=[
+        NextStep(
+            text=(
+                "Fit a Cox model (cox_regression) with {param:group} and the known prognostic factors: the curves "
+                "compare groups without adjusting for anything."
+            ),
+            unless_tool="cox_regression",
+            needs_param="group",
+        ),
+    ],
     packages=_PACKAGES,
     seconds=3,
     example="What is the median survival of men and women?",
@@ -339,6 +349,16 @@ def expected_events(times, events, labels, groups):
         ),
         _LIFELINES,
     ),
+    next_steps=[
+        NextStep(
+            text=(
+                "Fit a Cox model (cox_regression) with {param:group} and the known prognostic factors: the curves "
+                "compare groups without adjusting for anything."
+            ),
+            unless_tool="cox_regression",
+            needs_param="group",
+        ),
+    ],
     packages=_PACKAGES,
     seconds=2,
     example="Do men and women differ in survival?",

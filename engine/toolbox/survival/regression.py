@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.domain.results import Issue
-from engine.domain.toolspec import Citation
+from engine.domain.toolspec import Citation, NextStep, Repair
 from engine.toolbox.checks import check
 from engine.toolbox.registry import param, tool
 from engine.toolbox.survival.data import SURVIVAL_HELPERS, survival_data
@@ -188,6 +188,23 @@ def fit_cox(frame, strata, penalizer):
             doi="10.21105/joss.01317",
         ),
     ),
+    repairs=[
+        Repair(
+            pattern=r"converg|singular|collinear|delta contains nan",
+            change={"penalizer": 0.1},
+            why=(
+                "the fit did not converge, so a small ridge penalty (0.1) was added; hazard ratios are shrunk towards 1"
+            ),
+        ),
+    ],
+    next_steps=[
+        NextStep(
+            text=(
+                "Look at the proportional-hazards test in the diagnostics of {name}; a covariate that fails it "
+                "belongs in strata or needs a time-varying effect."
+            ),
+        ),
+    ],
     packages=("lifelines", "pandas", "numpy", "scipy"),
     seconds=4,
     example="Does hormone therapy lower the risk of relapse, adjusted for age and nodes?",

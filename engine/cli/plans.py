@@ -1,0 +1,192 @@
+"""Plans without running them: one, or many from a file; and what can be asked at all."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from engine.cli import show_plan
+from engine.errors import EngineError, NotFoundError, PlanError, UserError
+
+
+def opened(options: argparse.Namespace) -> Any:
+    """Open the engine on the workspace that the command line names."""
+    from engine.api import open_engine
+
+    return open_engine(workspace=options.workspace, user=options.user, model=options.model)
+
+
+def changes_of(options: argparse.Namespace) -> dict[str, str]:
+    """Return what `--set` says: `NODE.PARAM` -> value as text.
+
+    Raises:
+        UserError: for one that is not of that form.
+    """
+    changes: dict[str, str] = {}
+    for text in options.changes:
+        key, equals, value = text.partition("=")
+        if not equals or "." not in key:
+            message = f"--set {text!r} is not of the form NODE.PARAM=VALUE."
+            raise UserError(message, advice="For example: --set n4.alpha=0.01")
+        changes[key.strip()] = value
+    return changes
+
+
+def columns_of(options: argparse.Namespace) -> dict[str, str]:
+    """Return what `--column` says: column -> what it is, empty to take a correction back.
+
+    Raises:
+        UserError: for one that is not of the form NAME=ROLE.
+    """
+    columns: dict[str, str] = {}
+    for text in options.columns:
+        name, equals, value = text.rpartition("=")  # the last: a name may hold one, a role does not
+        if not equals or not name:
+            message = f"--column {text!r} is not of the form NAME=ROLE."
+            raise UserError(message, advice="For example: --column centre=batch; --column centre= takes it back.")
+        columns[name] = value.strip()
+    return columns
+
+
+def plan(options: argparse.Namespace) -> int:
+    """Make a plan, or one for each line of a file, and print or write it."""
+    from engine.api import plan_document
+
+    if options.batch is not None:
+        return _batch(options)
+    if options.question is None:
+        raise UserError("There is no question.", advice="Give one in quotes, or many with --batch FILE.jsonl.")
+    with opened(options) as engine:
+        made, profiles = engine.draft(
+            options.question,
+            [Path(path) for group in options.data for path in group],
+            changes_of(options),
+            analysis=options.analysis,
+            columns=columns_of(options),
+        )
+    document = plan_document(made, profiles)
+    if options.out:
+        write(Path(options.out), json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+        print(f"Plan written to {options.out}; `biodesk run {options.out}` runs it.", file=sys.stderr)
+    print(json.dumps(document, ensure_ascii=False, default=str) if options.json else show_plan.plan_text(made))
+    return 0
+
+
+def write(path: Path, text: str) -> None:
+    """Write a text file.
+
+    Raises:
+        PlanError: when it cannot be written.
+    """
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as err:
+        raise PlanError(f"{path} cannot be written: {err.strerror}.") from err
+
+
+# ==== many plans ====
+
+_LINE = 'A line holds {"question": "...", "data": ["file.csv"]}.'
+
+
+def _batch(options: argparse.Namespace) -> int:
+    """Plan every line of a file in this one process; a line that cannot be planned never stops the rest."""
+    names = {"--out": "out", "--set": "changes", "--as": "analysis", "--column": "columns", "--data": "data"}
+    given = [option for option, name in names.items() if getattr(options, name)]
+    if options.question is not None or given:
+        what = "a question" if options.question is not None else given[0]
+        raise UserError(f"--batch does not go with {what}.", advice="Questions and files stand in its lines.")
+    lines = _lines(Path(options.batch))
+    with opened(options) as engine:
+        for number, line in enumerate(lines, start=1):
+            print(json.dumps(_planned(engine, line, Path(options.batch).parent), ensure_ascii=False), flush=True)
+            if not options.quiet:
+                print(f"{number} of {len(lines)}", file=sys.stderr, flush=True)
+    return 0
+
+
+def _lines(path: Path) -> list[bytes]:
+    """Return the lines of a file that hold anything, as bytes: one with a broken character spoils no other."""
+    try:
+        content = path.read_bytes()
+    except OSError as err:
+        raise UserError(f"{path} cannot be read: {err.strerror}.", advice=_LINE) from err
+    return [line for line in content.removeprefix(b"\xef\xbb\xbf").split(b"\n") if line.strip()]
+
+
+def _planned(engine: Any, line: bytes, folder: Path) -> dict[str, Any]:
+    """Return a line's question with its plan, or with what stands in the way of one."""
+    from engine.api import plan_document
+
+    answer: dict[str, Any] = {"question": None, "plan": None, "error": None}
+    try:
+        asked = _asked(line)
+        answer["question"] = asked["question"]
+        made = engine.draft(asked["question"], [folder / path for path in _files(asked)])
+        document = plan_document(*made)
+        json.dumps(document, ensure_ascii=False).encode()  # half characters of a file have no place on stdout
+        answer["plan"] = document
+    except EngineError as err:
+        answer["error"] = {"code": err.code, "message": err.message, "advice": err.advice}
+    except Exception as err:  # noqa: BLE001 - the border of one line: a defect there must not cost the others
+        message = f"Biodesk itself failed ({type(err).__name__}: {err})."
+        answer["error"] = {"code": "defect", "message": message, "advice": "This is a defect of the program."}
+    return answer
+
+
+def _asked(line: bytes) -> dict[str, Any]:
+    """Read a line.
+
+    Raises:
+        UserError: when it is not an object with a question.
+    """
+    try:
+        asked = json.loads(line.decode())
+        json.dumps(asked, ensure_ascii=False).encode()
+    except (ValueError, RecursionError) as err:
+        raise UserError("The line is not JSON in UTF-8.", advice=_LINE) from err
+    if not isinstance(asked, dict) or not isinstance(asked.get("question"), str):
+        raise UserError("The line holds no question.", advice=_LINE)
+    return asked
+
+
+def _files(asked: dict[str, Any]) -> list[str]:
+    data = asked.get("data", [])
+    if not isinstance(data, list) or not all(isinstance(path, str) for path in data):
+        raise UserError("`data` is not a list of files.", advice=_LINE)
+    return data
+
+
+# ==== what can be asked ====
+
+
+def analyses(options: argparse.Namespace) -> int:
+    """List what can be asked, or describe one analysis; opens no workspace."""
+    found = list(_documents())
+    if options.action != "show":
+        print(json.dumps(found, ensure_ascii=False) if options.json else show_plan.analyses_text(found))
+        return 0
+    one = next((document for document in found if document["id"] == options.id), None)
+    if one is None:
+        close = ", ".join(difflib.get_close_matches(options.id[:200], [d["id"] for d in found], n=3, cutoff=0.4))
+        advice = f"Did you mean {close}?" if close else "See `biodesk analyses`."
+        raise NotFoundError(f"There is no analysis called {options.id[:100]!r}.", advice=advice)
+    print(json.dumps(one, ensure_ascii=False) if options.json else show_plan.analysis_text(one))
+    return 0
+
+
+def _documents() -> Iterator[dict[str, Any]]:
+    """Yield every analysis as plain data, with the tools that answer it."""
+    from engine.api import builtin_analyses, builtin_tool_specs
+
+    specs = builtin_tool_specs()
+    for analysis in builtin_analyses():
+        tools = [spec.name for spec in specs if spec.runnable and analysis.id in spec.answers]
+        keys = ("id", "field", "title", "asks", "family", "slots", "data", "examples")
+        facts = {key: getattr(analysis, key) for key in keys}
+        yield {**facts, "title": analysis.name, "tools": tools}

@@ -1,0 +1,158 @@
+"""Conditions on data and reading that declarations name: `when` of analyses, tools and practice.
+
+An analysis of independent rows does not fit subjects with several rows, a mean does not fit a yes/no outcome: the wording decides
+the family, these decide within it. Each is a function of one bound step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from engine.domain.profile import ColumnProfile, Repeated
+from engine.planning.bind import Bound
+from engine.planning.reading import Reading
+
+Condition = Callable[[Bound, Reading], bool]
+CONDITIONS: dict[str, Condition] = {}
+_SURE = 0.6
+
+
+def _named(function: Condition) -> Condition:
+    CONDITIONS[function.__name__] = function
+    return function
+
+
+def holds(name: str, bound: Bound, reading: Reading) -> bool:
+    """Say whether a condition holds; `not_NAME` is its opposite.
+
+    Raises:
+        KeyError: for a condition that does not exist (a contract test finds it before a user does).
+    """
+    if name.startswith("not_"):
+        return not CONDITIONS[name[4:]](bound, reading)
+    return CONDITIONS[name](bound, reading)
+
+
+def repetition(bound: Bound) -> Repeated | None:
+    """Return how the rows the step is about repeat subjects, after the rows that are left out; None when they do not."""
+    sheet = bound.sheet
+    if sheet is None:
+        return None
+    one_occasion = {item.column for item in bound.rows if item.op == "in" and len(item.values) == 1}
+    for item in sheet.structure.repeated:
+        if item.confidence < _SURE:
+            continue
+        if item.within and item.within[0] in one_occasion and item.complete:
+            continue
+        if set(item.within) & one_occasion and len(item.within) == 1:
+            continue
+        if item.subject in one_occasion:
+            continue
+        return item
+    return None
+
+
+def _columns(bound: Bound) -> list[ColumnProfile]:
+    sheet = bound.sheet
+    return [c for name in bound.columns() if sheet and (c := sheet.column(name))]
+
+
+def _group(bound: Bound) -> ColumnProfile | None:
+    names = bound.of_role("group", "condition", "ordered", "factors")
+    return bound.sheet.column(names[0]) if names and bound.sheet else None
+
+
+@_named
+def independent(bound: Bound, reading: Reading) -> bool:
+    """No subject has several of the rows that are analysed."""
+    return repetition(bound) is None or reading.paired is False
+
+
+@_named
+def repeated(bound: Bound, reading: Reading) -> bool:
+    """Subjects have several rows."""
+    return repetition(bound) is not None
+
+
+@_named
+def within_subjects(bound: Bound, reading: Reading) -> bool:
+    """What is compared changes within the subjects, and each has one row for each."""
+    found = repetition(bound)
+    group = _group(bound)
+    return found is not None and group is not None and group.name in found.within
+
+
+@_named
+def two_occasions(bound: Bound, reading: Reading) -> bool:
+    """Two levels are compared."""
+    group = _group(bound)
+    if group is None:
+        return False
+    named = [level for level in reading.levels(group.name) if level in group.levels]
+    return len(group.levels) == 2 or len(named) == 2
+
+
+@_named
+def wide(bound: Bound, reading: Reading) -> bool:
+    """One measurement stands in several columns, one a time."""
+    return bool(bound.sheet and (bound.sheet.structure.wide or bound.sheet.structure.same_quantity))
+
+
+@_named
+def paired_wording(bound: Bound, reading: Reading) -> bool:
+    """The words say that the same subjects are compared."""
+    return reading.paired is True
+
+
+@_named
+def outcome_is_number(bound: Bound, reading: Reading) -> bool:
+    """The outcome is a measurement."""
+    sheet = bound.sheet
+    names = bound.of_role("measure", "y")
+    columns = [sheet.column(name) for name in names] if sheet else []
+    return all(c is not None and c.scale in ("number", "count", "share", "ordered") for c in columns)
+
+
+@_named
+def outcome_is_count(bound: Bound, reading: Reading) -> bool:
+    """The outcome is a count."""
+    sheet = bound.sheet
+    return any(c is not None and c.scale == "count" for name in bound.of_role("measure", "count") if sheet for c in [sheet.column(name)])
+
+
+@_named
+def not_censored(bound: Bound, reading: Reading) -> bool:
+    """No column that is compared is a time to an event that some have not reached."""
+    sheet = bound.sheet
+    time = sheet.structure.survival.get("time") if sheet else None
+    return not time or time not in bound.columns()
+
+
+@_named
+def has_levels(bound: Bound, reading: Reading) -> bool:
+    """A level is named."""
+    return any(mention.level for mention in reading.mentions)
+
+
+@_named
+def genes_named(bound: Bound, reading: Reading) -> bool:
+    """The question names genes."""
+    return bool(reading.genes)
+
+
+@_named
+def direction_named(bound: Bound, reading: Reading) -> bool:
+    """The question asks for one direction of change, or for changes of some size."""
+    return bool(reading.direction) or reading.min_lfc is not None
+
+
+@_named
+def several_causes(bound: Bound, reading: Reading) -> bool:
+    """More than one factor or predictor is bound."""
+    return len(bound.of_role("factors", "predictors", "covariates")) > 1
+
+
+@_named
+def grouped(bound: Bound, reading: Reading) -> bool:
+    """A grouping is bound."""
+    return bool(bound.of_role("group", "split", "condition", "factors", "label"))

@@ -1,0 +1,134 @@
+"""Which level is set against which: from the words, else from levels that are called like a control, else asked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from engine.domain.plan import OpenQuestion
+from engine.domain.profile import ColumnProfile
+from engine.planning.reading import Reading
+
+_CONTROLS = (
+    "control controls ctrl ctl con untreated vehicle veh dmso wt wildtype placebo normal healthy mock baseline none no sham naive unt "
+    "unstimulated unstim standard pbs scramble scrambled nontargeting nt sicontrol before pre negative neg resting 0 false n adjacent "
+    "reference benign nontumor parental day0 0h d0 t0 uninfected nc kontrolle unbehandelt temoin controle absent never nein non"
+).split()
+_STARTS = re.compile(r"(?:control|ctrl|untreated|vehicle|wild.?type|healthy|placebo|baseline)", re.IGNORECASE)
+
+
+class Comparison(NamedTuple):
+    """Two levels of a column, why these, and what is not sure."""
+
+    treated: str
+    control: str
+    reason: str
+    asked: list[OpenQuestion]
+
+
+def control_level(levels: Sequence[str]) -> str:
+    """Return the level that is named like a control, or ""."""
+    plain = {re.sub(r"[\s_+/-]+", "", level.lower()): level for level in levels}
+    for word in _CONTROLS:
+        if word in plain:
+            return plain[word]
+    starting = [level for level in levels if _STARTS.match(level)]
+    return starting[0] if len(starting) == 1 else ""
+
+
+def compared(reading: Reading, column: ColumnProfile, levels: Sequence[str]) -> Comparison:
+    """Return which of `levels` (those in the data) is compared with which; see the module."""
+    named = [level for level in reading.levels(column.name) if level in levels]
+    told = next((c for c in reading.contrasts if c.column == column.name), None)
+    usual = control_level(levels) or (column.order[0] if len(column.order) == 2 == len(levels) else "")
+    if told is not None and told.explicit and {*told.levels[:2]} <= set(levels):
+        first, second = told.levels[:2]
+        why = f"The question compares {first!r} with {second!r}, in this order."
+        return Comparison(first, second, why, [_order(column, first, second)] if control_level(levels) == first else [])
+    if len(named) >= 2:
+        control = usual if usual in named else named[1]
+        treated = next(level for level in named if level != control)
+        why = f"The question names {treated!r} and {control!r}; {control!r} is the reference."
+        return Comparison(treated, control, why, [] if usual in named else _ask(column, levels, treated, control))
+    if len(named) == 1 and named[0] != usual:
+        control = usual or next(level for level in levels if level != named[0])
+        why = f"The question names {named[0]!r}; it is compared with {control!r}."
+        return Comparison(named[0], control, why, [] if usual or len(levels) == 2 else _ask(column, levels, named[0], control))
+    control = usual or (column.order or sorted(levels))[0]
+    treated = next(level for level in levels if level != control)
+    reason = "is named like a control" if usual else "comes first"
+    why = f"{treated!r} is compared with {control!r}, which {reason}."
+    return Comparison(treated, control, why, [] if usual and len(levels) == 2 else _ask(column, levels, treated, control))
+
+
+def _ask(column: ColumnProfile, levels: Sequence[str], treated: str, control: str) -> list[OpenQuestion]:
+    asked = [
+        OpenQuestion(
+            id="control", text=f"Which level of {column.name!r} is the reference?", param="control", choices=sorted(levels),
+            why="Differences are positive where the other group is higher, so a swap turns every sign.", proposed=control,
+        )
+    ]  # fmt: skip
+    if len(levels) > 2:
+        asked.append(
+            OpenQuestion(
+                id="treated", text=f"Which level of {column.name!r} is compared with {control!r}?", param="treated",
+                why=f"{column.name!r} has {len(levels)} levels and the question does not settle which two.",
+                choices=sorted(levels), proposed=treated,
+            )
+        )  # fmt: skip
+    return asked
+
+
+def _order(column: ColumnProfile, first: str, second: str) -> OpenQuestion:
+    return OpenQuestion(
+        id="control", text=f"Differences are {first!r} relative to {second!r}, as the question is worded: is that meant?",
+        why=f"{first!r} looks like the control, so positive values mean higher in the control, the reverse of the custom.",
+        param="control", choices=sorted(column.levels), proposed=second,
+    )  # fmt: skip
+
+
+_HAPPENED = re.compile(
+    r"^(?:yes|y|ja|j|oui|si|true|t|1|1\.0|2|dead|died|deceased|death|event|relapse\w*|recurrence|progress\w*|positive|pos|present|failed|case|"
+    r"verstorben|tot|gestorben|mort\w*|muerto|infected|diseased|low)$",
+    re.IGNORECASE,
+)
+
+
+def event_level(reading: Reading, column: ColumnProfile, known: str = "") -> tuple[str, list[OpenQuestion]]:
+    """Return the level that means that the outcome happened, with a question when the coding does not say.
+
+    Args:
+        reading: the question; a level of the column that it names is the event.
+        column: the outcome.
+        known: what the structure of the data says, if anything.
+    """
+    levels = list(column.levels)
+    named = [level for level in reading.levels(column.name) if level in levels]
+    if len(named) == 1:
+        return named[0], []
+    if known in levels:
+        return known, [_happened(column, known)] if _doubtful(column, known) else []
+    able = [level for level in levels if _HAPPENED.match(level.strip())]
+    control = control_level(levels)
+    if set(levels) == {"1", "2"}:
+        return "2", [_happened(column, "2")]
+    if len(able) == 1:
+        return able[0], [_happened(column, able[0])] if _doubtful(column, able[0]) else []
+    if len(levels) == 2 and control:
+        return next(level for level in levels if level != control), []
+    proposed = (column.order or sorted(levels))[-1]
+    return proposed, [_happened(column, proposed)]
+
+
+def _doubtful(column: ColumnProfile, level: str) -> bool:
+    return level in ("1", "2") and (column.name.lower().startswith("cens") or {*column.levels} == {"1", "2"} or len(column.levels) > 2)
+
+
+def _happened(column: ColumnProfile, proposed: str) -> OpenQuestion:
+    return OpenQuestion(
+        id="event_value", text=f"Which value of {column.name!r} means that it happened?", param="event_value",
+        why=f"{column.name!r} has the values {', '.join(list(column.levels)[:8])}, and the coding does not say; all others count as "
+        "not happened.",
+        choices=list(column.levels), proposed=proposed,
+    )  # fmt: skip

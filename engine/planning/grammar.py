@@ -1,0 +1,209 @@
+"""What a sentence makes of the columns it names: outcome, cause, adjusted for, split by, and which rows it is about.
+
+The patterns are of the English of questions, never of a field. They run over the question with its mentions in angle
+brackets: `effect of <c0> on <c1>`, `only <l2>`, `<c3> older than 60`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from engine.domain.profile import ColumnProfile
+from engine.planning.mentions import Mention
+from engine.planning.reading import Contrast, Part, Restriction
+from engine.planning.text import Token
+
+_ITEM = r"(?:(?:the|their|its|his|her|each|every|both|mean|average|median|initial|a|an|of|on|in|for|by)\s+){0,3}<[cl]\d+>(?:\s*\([^)]*\))?"
+_LIST = rf"{_ITEM}(?:\s*(?:,\s*and|,|and|or|&|\+|plus|as well as|/|\*|x)\s*{_ITEM})*"
+_GAP = r"(?:\s+(?!<)[\w'%-]+){0,4}?\s*,?\s*"
+_X, _Y, _A, _B, _E = (rf"(?P<{key}>{_LIST})" for key in ("x", "y", "a", "b", "e"))
+_VERBS = (
+    r"(?:affect|influence|change|increase|reduce|raise|lower|improve|predict|explain|determine|drive|alter|shorten|prolong|extend|"
+    r"modif|impact|decide|matter|help|protect|worsen|lengthen|decrease|cause|delay|prevent|lead)\w*"
+)
+_VARIES = (
+    r"(?:differ|different|differs|differences?|vary|varies|change|changes|rise|rises|fall|falls|increase|increases|decrease|"
+    r"decreases|grow|grows|higher|lower|greater|smaller|larger|longer|shorter|heavier|lighter|compare|compared|distributed|same)\w*"
+)
+_RELATIONS: tuple[tuple[str, dict[str, Part]], ...] = (
+    (rf"\b(?:effects?|influence|impact|role|contribution) of{_GAP}{_X}{_GAP}\b(?:on|for|in){_GAP}{_Y}", {"x": "cause", "y": "outcome"}),
+    (rf"\b(?:adjust\w*|correct\w*|control\w*|account\w*|allow\w*|stratif\w*|condition\w*) (?:also )?(?:for|by|on){_GAP}{_A}", {"a": "adjust"}),
+    (rf"\btak(?:ing|e)\s+(?:\w+\s+)?{_A}{_GAP}into account", {"a": "adjust"}),
+    (rf"\b(?:regardless|irrespective|independent(?:ly)?) of{_GAP}{_A}", {"a": "adjust"}),
+    (rf"\b(?:mind|given|holding|keeping|at (?:the )?same|at equal|for the same){_GAP}{_A}(?:\s+(?:constant|fixed|equal|the same))?", {"a": "adjust"}),
+    (rf"\bcovariates?:?\s+{_A}", {"a": "adjust"}),
+    (rf"\bpredict(?:ing|ed|s|ion of)?{_GAP}{_Y}{_GAP}\b(?:from|by|with|using|on){_GAP}{_X}", {"x": "cause", "y": "outcome"}),
+    (rf"{_Y}{_GAP}\b(?:predicted|explained|determined|driven|affected|influenced|changed) (?:by|from){_GAP}{_X}", {"x": "cause", "y": "outcome"}),
+    (rf"\b(?:regress|regression of|model|modell?ing|fit|glm of){_GAP}{_Y}{_GAP}\b(?:on|against|with|by|as a function of){_GAP}{_X}", {"x": "cause", "y": "outcome"}),
+    (rf"{_Y}\s*~\s*{_X}", {"x": "cause", "y": "outcome"}),
+    (rf"{_Y}{_GAP}\bdepend(?:s|ent|ing)? on{_GAP}{_X}", {"x": "cause", "y": "outcome"}),
+    (rf"{_X}{_GAP}\b{_VERBS}\b{_GAP}{_Y}", {"x": "cause", "y": "outcome"}),
+    (rf"\b(?:odds|risk|chances?|probability|likelihood|rate|share|proportion|percentage|fraction) (?:of|for|to|that){_GAP}{_Y}", {"y": "outcome"}),
+    (rf"{_Y}{_GAP}\b{_VARIES}\b{_GAP}\b(?:with|by|between|among|across|over|according to|for|in|per|from){_GAP}{_X}", {"x": "cause", "y": "outcome"}),
+    (rf"\b(?:plot|draw|show|graph|chart|curves? of|histogram of|distribution of){_GAP}{_Y}{_GAP}\b(?:against|vs\.?|versus|over|by){_GAP}{_X}", {"x": "over", "y": "outcome"}),
+    (rf"{_Y}{_GAP}\b(?:over|against|vs\.?|versus|as a function of|along){_GAP}{_X}", {"x": "over", "y": "outcome"}),
+    (rf"{_Y}{_GAP}\b(?:per|by|for each|for every|in each|according to|split by|separately for|grouped by|broken down by|within each){_GAP}{_B}", {"b": "by"}),
+    (rf"\b(?:per|by|for each|for every|in each|of each|separately for|split by|grouped by|one \w+ per|one \w+ for each){_GAP}{_B}", {"b": "by"}),
+    (rf"\b(?:exposure|offset|per unit of|out of|of a total of|among the total){_GAP}{_E}", {"e": "exposure"}),
+    (rf"{_Y} as (?:the )?(?:outcome|response|dependent)", {"y": "outcome"}),
+    (rf"{_X} as (?:the )?(?:predictors?|explanatory|independent)", {"x": "cause"}),
+    (rf"\b(?:same|repeated\w*|several times|each|within)\s+(?:\w+\s+){{0,2}}(?P<s><c\d+>)", {"s": "subject"}),
+    (rf"\brandom (?:effects?|intercepts?)?(?: of| for| by)?{_GAP}(?P<s>{_ITEM})", {"s": "subject"}),
+    (rf"(?P<s>{_ITEM})\s+(?:as|is)\s+(?:a\s+|the\s+)?random", {"s": "subject"}),
+)  # fmt: skip
+_COMPILED = tuple((re.compile(pattern, re.IGNORECASE), roles) for pattern, roles in _RELATIONS)
+_AGAINST = r"(?:vs\.?|versus|against|compared (?:to|with)|relative to|over|than|rather than|minus|instead of|from|better|worse)"
+_OUT = (
+    r"(?:without|exclud\w+|except(?:ing)?(?: for)?|leav\w+ (?:out|aside)|omit\w*|drop\w*|remov\w+|ignor\w+|not counting|apart from|disregard\w*|"
+    r"discard\w*|throw\w* out|skip\w*|but not|other than)"
+)
+_ONLY = r"(?:only|just|solely|exclusively|restrict\w* (?:\w+ )?to|limit\w* (?:\w+ )?to|confin\w* to|keep\w*(?: only)?|subset (?:of|to)|nothing but)"
+_ABOVE = {">": ">", ">=": ">=", "≥": ">=", "above": ">", "over": ">", "more than": ">", "greater than": ">", "at least": ">=", "older than": ">",
+          "after": ">", "later than": ">", "since": ">=", "from": ">=", "exceeding": ">", "higher than": ">", "larger than": ">", "longer than": ">",
+          "heavier than": ">", "beyond": ">", "no less than": ">="}  # fmt: skip
+_BELOW = {"<": "<", "<=": "<=", "≤": "<=", "below": "<", "under": "<", "less than": "<", "fewer than": "<", "at most": "<=", "younger than": "<",
+          "before": "<", "earlier than": "<", "until": "<=", "up to": "<=", "lower than": "<", "smaller than": "<", "shorter than": "<",
+          "lighter than": "<", "prior to": "<", "no more than": "<="}  # fmt: skip
+_COMPARE = {**_ABOVE, **_BELOW}
+_WORDS = "|".join(re.escape(word) for word in sorted(_COMPARE, key=len, reverse=True))
+_DOWN = re.compile(r"^(?:young|light|short|small|low|less|few|thin|earl|cold|slow)", re.IGNORECASE)
+
+
+class Coded:
+    """A question with its mentions as `<c0>` and `<l1>`, and the way back."""
+
+    def __init__(self, question: str, words: Sequence[Token], mentions: Sequence[Mention]) -> None:
+        self.words, self.mentions = words, mentions
+        pieces, at, self._starts = [], 0, []
+        length = 0
+        for number, mention in enumerate(mentions):
+            start, end = words[mention.first].start, words[mention.last].end
+            code = f"<{'l' if mention.level else 'c'}{number}>"
+            pieces += [question[at:start], code]
+            length += start - at
+            self._starts.append((length, number))
+            length += len(code)
+            at = end
+        self.text = "".join([*pieces, question[at:]])
+
+    def inside(self, text: str | None) -> list[Mention]:
+        """Return the mentions in a piece of the coded text."""
+        return [self.mentions[int(number)] for number in re.findall(r"<[cl](\d+)>", text or "")]
+
+
+def parts_of(coded: Coded) -> dict[str, set[Part]]:
+    """Return column -> what the sentence makes of it."""
+    found: dict[str, set[Part]] = {}
+    for pattern, roles in _COMPILED:
+        for match in pattern.finditer(coded.text):
+            for key, part in roles.items():
+                for mention in coded.inside(match[key]):
+                    found.setdefault(mention.column, set()).add(part)
+    return found
+
+
+def contrasts(coded: Coded) -> list[Contrast]:
+    """Return which levels are set against each other, column by column."""
+    found: dict[str, Contrast] = {}
+    by_column: dict[str, list[Mention]] = {}
+    for mention in coded.mentions:
+        if mention.level:
+            by_column.setdefault(mention.column, []).append(mention)
+    for column, mentions in by_column.items():
+        levels = tuple(dict.fromkeys(mention.level for mention in mentions))
+        if len(levels) < 2:
+            continue
+        order = _order(coded, column, levels)
+        found[column] = Contrast(column, order or levels, explicit=order is not None)
+    return list(found.values())
+
+
+def _order(coded: Coded, column: str, levels: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Return the levels with the one of interest first where the words fix it."""
+    codes = {n: m.level for n, m in enumerate(coded.mentions) if m.column == column and m.level}
+    gap = r"[^.;?!<]{0,45}?(?:<c\d+>[^.;?!<]{0,15}?)?"
+    for first in codes:
+        for second in codes:
+            if codes[first] == codes[second]:
+                continue
+            if re.search(rf"\bfrom\b{gap}<l{first}>{gap}\bto\b{gap}<l{second}>", coded.text, re.IGNORECASE):
+                return (codes[second], codes[first], *(v for v in levels if v not in (codes[first], codes[second])))
+    for first in codes:
+        for second in codes:
+            if first < second and codes[first] != codes[second]:
+                if re.search(rf"<l{first}>{gap}\b{_AGAINST}(?![\w]){gap}<l{second}>", coded.text, re.IGNORECASE):
+                    return (codes[first], codes[second], *(v for v in levels if v not in (codes[first], codes[second])))
+    return None
+
+
+def restrictions(coded: Coded, columns: dict[str, ColumnProfile]) -> list[Restriction]:
+    """Return the rows to keep or leave out that the words name, surely (`only women`) or perhaps (`in women`)."""
+    text = coded.text
+    levels = r"<l\d+>(?:\s*(?:,\s*and|,|and|or|&|to)\s*(?:(?:the|<c\d+>)\s+)?<l\d+>)*"
+    short = r"(?:\s+(?!<)[\w'-]+){0,3}?\s*(?:<c\d+>\s*)?(?:(?:no|nr|number)\.?\s*)?"
+    found: list[Restriction] = []
+
+    def add(match: re.Match[str], op: str, sure: bool) -> None:  # noqa: FBT001 - a local helper
+        grouped: dict[str, list[Mention]] = {}
+        for mention in coded.inside(match["l"]):
+            grouped.setdefault(mention.column, []).append(mention)
+        for column, named in grouped.items():
+            values = tuple(dict.fromkeys(mention.level for mention in named if mention.level))
+            if values and not any(r.column == column and set(values) <= set(r.values) and r.sure for r in found):
+                found.append(Restriction(column, op, values, named[0].first, named[-1].last, sure))  # type: ignore[arg-type]
+
+    for match in re.finditer(rf"\b{_OUT}\b{short}(?P<l>{levels})", text, re.IGNORECASE):
+        add(match, "not in", True)
+    for match in re.finditer(rf"(?P<l>{levels})[^<>]{{0,60}}?\b(?:{_OUT})\s+(?:him|her|it|them|this|that|these|those|out)\b|"
+                             rf"(?P<m>{levels})[^<>]{{0,90}}?\bleave\s+(?:him|her|it|them)\s+out\b", text, re.IGNORECASE):  # fmt: skip
+        code = match["l"] or match["m"]
+        add(re.match(rf"(?P<l>{levels})", code), "not in", True)  # type: ignore[arg-type]
+    for match in re.finditer(rf"\b{_ONLY}\b(?:\s+(?:in|for|with|the|those|among|of|from|at|on|use|using|\w+))?{short}(?P<l>{levels})", text, re.IGNORECASE):  # fmt: skip
+        add(match, "in", True)
+    for match in re.finditer(rf"(?P<l>{levels})(?:\s+(?!<)[\w'-]+){{0,1}}\s+(?:only|alone)\b", text, re.IGNORECASE):
+        add(match, "in", True)
+    found += _onwards(coded, found) + _compared(coded, columns)
+    for match in re.finditer(rf"\b(?:in|among|within|for|at|on|during|of|with|by)\s+(?:(?:the|all|our)\s+)?(?:<c\d+>\s*)?(?P<l>{levels})", text, re.IGNORECASE):  # fmt: skip
+        add(match, "in", False)
+    for match in re.finditer(rf"(?:^|[:(,]\s*)(?:<c\d+>\s*)?(?P<l>{levels})\s*[:,]", text):
+        add(match, "in", False)
+    return _merged(found)
+
+
+def _onwards(coded: Coded, found: Sequence[Restriction]) -> list[Restriction]:
+    extra = []
+    for match in re.finditer(r"\bfrom\s+(?:<c\d+>\s*|\w+\s+)?(?P<l><l\d+>)\s+(?:on|onwards?)\b|(?P<m><l\d+>)\s+(?:and later|onwards?)", coded.text, re.IGNORECASE):  # fmt: skip
+        mention = coded.inside(match["l"] or match["m"])[0]
+        extra.append(Restriction(mention.column, ">=", (mention.level,), mention.first, mention.last, sure=True))
+    return [item for item in extra if item not in found]
+
+
+def _compared(coded: Coded, columns: dict[str, ColumnProfile]) -> list[Restriction]:
+    """Return restrictions of a column to numbers: `age > 60`, `older than 60`, `diagnosed before 1975`, `between 2 and 8`."""
+    number = r"(?P<n>-?\d+(?:[.,]\d+)?)"
+    found = []
+    for match in re.finditer(rf"(?P<c><c\d+>)(?:\s+(?!<)\w+){{0,2}}?\s*(?P<w>{_WORDS}|than)\s*{number}", coded.text, re.IGNORECASE):  # fmt: skip
+        mention = coded.inside(match["c"])[0]
+        word = match["w"].lower()
+        said = coded.words[mention.first].text
+        op = _COMPARE.get(word, "<" if _DOWN.match(said) else ">")
+        found.append(_numeric(mention, op, (match["n"],)))
+    for match in re.finditer(rf"(?P<c><c\d+>)\s+(?:between|from)\s+{number}\s*(?:and|to|-)\s*(?P<m>-?\d+(?:[.,]\d+)?)", coded.text, re.IGNORECASE):  # fmt: skip
+        found.append(_numeric(coded.inside(match["c"])[0], "between", (match["n"], match["m"])))
+    able = [item for item in found if (c := columns.get(item.column)) and c.kind in ("integer", "number")]
+    return able
+
+
+def _numeric(mention: Mention, op: str, values: tuple[str, ...]) -> Restriction:
+    values = tuple(value.replace(",", ".") for value in values)
+    return Restriction(mention.column, op, values, mention.first, mention.last, sure=True)  # type: ignore[arg-type]
+
+
+def _merged(found: Sequence[Restriction]) -> list[Restriction]:
+    """Return each restriction once, sure ones before those that only may be meant."""
+    kept: list[Restriction] = []
+    for item in sorted(found, key=lambda r: not r.sure):
+        if not any(r.column == item.column and (r.values == item.values or set(item.values) <= set(r.values)) for r in kept):
+            kept.append(item)
+    return sorted(kept, key=lambda r: r.first)

@@ -1,0 +1,157 @@
+"""Reads a question against the data: which columns, levels, numbers and genes it names, and what it makes of them."""
+
+from __future__ import annotations
+
+import re
+
+from engine.domain.profile import ColumnProfile
+from engine.planning import numbers
+from engine.planning.grammar import Coded, contrasts, parts_of, restrictions
+from engine.planning.mentions import Mention, column_mentions, cover, level_mentions, numbered_mentions
+from engine.planning.reading import Reading, Request
+from engine.planning.sheets import Data
+from engine.planning.text import Token, tokens
+
+_PAIRED = re.compile(
+    r"\b(paired|pairs?|matched|crossover|cross-over|before and after|pre.? ?(?:and|vs\.?|versus) ?post|repeated measures?|"
+    r"(?:the )?same (?:\w+ )?(?:donor|patient|subject|individual|animal|mouse|mice|person|people|cell line|tree|plot|driver|bird)s?|"
+    r"within (?:each |the same )?(?:donor|patient|subject|individual|animal|person)|(?:each|every) (?:\w+ ){0,2}(?:took|got|had|received) both)\b",
+    re.IGNORECASE,
+)
+_UNPAIRED = re.compile(
+    r"\b(unpaired|not paired|independent (?:samples|groups)|ignor\w* (?:the )?(?:pair\w*|donors?|cell lines?|batch\w*))\b",
+    re.IGNORECASE,
+)
+_EVERY = re.compile(
+    r"\b(?:which|what) (?:\w+ )?(?:factors?|variables?|features?|covariates?|characteristics|measurements|things|columns)\b|"
+    r"\brisk factors?\b|\b(?:all|every|each) (?:the )?(?:other )?(?:numeric |baseline )?(?:variables|covariates|factors|measurements|columns|characteristics)\b|"
+    r"\bprognostic factors?\b|\bwhat (?:affects?|influences?|determines?|drives?|predicts?)\b",
+    re.IGNORECASE,
+)
+_ASKS = re.compile(
+    r"^\W*(?:\(?[ivx\d]+[.)]\s*)?(?:please|pls|kindly|and|then|also|now|so|but|or|i\.e\.)?\W*(?:to\s+)?(?:which|what|who|whose|whom|how|when|where|why|is|are|was|were|"
+    r"do|does|did|can|could|will|would|should|has|have|had|may|might|any|show|draw|plot|make|give|list|tell|find|compare|test|check|fit|"
+    r"compute|calculate|estimate|work|run|perform|describe|summari[sz]e|count|add|join|merge|keep|filter|sort|rank|predict|model|analy[sz]e|"
+    r"get|need|want|i need|i want|we need|we want|i would|i'd|we would|let|look|see|report|convert|adjust|read|put|print|quantify|determine|"
+    r"identify|explore|visuali[sz]e|cluster|annotate|normali[sz]e|correlate|regress)\b",
+    re.IGNORECASE,
+)
+_CUT = re.compile(
+    r"(?<=[.?!;])\s+|\n+|\s*;\s*|(?<=\S)\s+(?=\(?(?:ii|iii|iv|[2-9]|b|c)\)\s)|,?\s+\b(?:and then|then|after that|finally|afterwards)\b\s*|"
+    r",?\s+and\s+(?=(?:also\s+)?(?:plot|draw|show|list|test|check|work out|compute|calculate|give|compare|fit|tell|say|make|add|run|find|estimate|"
+    r"which|whether|how|what|is|are|do|does|did)\b)",
+    re.IGNORECASE,
+)
+
+
+def read(question: str, data: Data) -> Reading:
+    """Return the reading of a question; see `Reading` for what is in it."""
+    words = tokens(question)
+    columns = data.columns()
+    mentions = _mentions(question, words, data)
+    by_name = {column.name: column for column in columns}
+    coded = Coded(question, words, mentions)
+    reading = Reading(question=question, words=words, mentions=mentions)
+    reading.parts = parts_of(coded)
+    reading.contrasts = contrasts(coded)
+    reading.restrictions = restrictions(coded, by_name)
+    reading.genes = _genes(question, data, mentions, words)
+    reading.alpha = numbers.significance(question)
+    reading.min_lfc = numbers.minimum_log2_fold_change(question)
+    reading.top = numbers.top_n(question)
+    reading.direction = numbers.direction(question)
+    reading.paired = False if _UNPAIRED.search(question) else True if _PAIRED.search(question) else None
+    reading.every = bool(_EVERY.search(question))
+    reading.requests = _requests(question, words)
+    reading.masked = masked(reading, by_name)
+    _mark(reading)
+    return reading
+
+
+def _mentions(question: str, words: list[Token], data: Data) -> list[Mention]:
+    found: list[Mention] = []
+    for sheet in data.sheets:
+        named = column_mentions(words, sheet.columns)
+        every = [*named, *level_mentions(words, sheet.columns, question)]
+        every += numbered_mentions(words, sheet.columns, named, question)
+        found += [mention._replace(file=sheet.name) for mention in every]
+    strongest = sorted(found, key=lambda m: -m.strength)
+    unique: dict[tuple[int, int, str, str], Mention] = {}
+    for mention in strongest:
+        unique.setdefault((mention.first, mention.last, mention.column, mention.level), mention)
+    return cover(list(unique.values()))
+
+
+def _genes(question: str, data: Data, mentions: list[Mention], words: list[Token]) -> list[tuple[str, int, int]]:
+    genomic = any(sheet.profile.feature_kind or sheet.profile.feature_ids for sheet in data.sheets)
+    if not genomic:
+        return []
+    known = frozenset(name for sheet in data.sheets for name in sheet.profile.feature_ids)
+    exclude = {word for sheet in data.sheets for word in (sheet.name.lower().split(".")[0],)}
+    exclude |= {column.name.lower() for column in data.columns()}
+    exclude |= {level.lower() for column in data.columns() for level in column.levels}
+    taken = [(words[m.first].start, words[m.last].end) for m in mentions if m.level or m.strength >= 0.97]
+    found = numbers.genes(question, exclude=frozenset(exclude), known=known)
+    return [item for item in found if not any(start <= item[1] < end for start, end in taken)]
+
+
+def _requests(question: str, words: list[Token]) -> list[Request]:
+    """Return the stretches of the question that ask for something; the whole where none stands out."""
+    pieces: list[tuple[int, int]] = []
+    at = 0
+    for match in _CUT.finditer(question):
+        if match.start() > at:
+            pieces.append((at, match.start()))
+        at = match.end()
+    pieces.append((at, len(question)))
+    found = []
+    for start, end in pieces:
+        inside = [n for n, token in enumerate(words) if start <= token.start < end]
+        if len(inside) >= 2 and (_ASKS.search(question[start:end]) or question[start:end].rstrip().endswith("?")):
+            found.append(Request(inside[0], inside[-1]))
+    return found or [Request(0, max(0, len(words) - 1))]
+
+
+def kind_of(column: ColumnProfile) -> str:
+    """Return the kind a column is masked by; see `engine.planning.wording.KINDS`."""
+    if column.role("dose") >= 0.5:
+        return "DOSE"
+    if column.role("time") >= 0.5 or column.scale == "date":
+        return "TIME"
+    kinds = {"number": "NUM", "count": "CNT", "share": "NUM", "binary": "BIN", "category": "CAT", "ordered": "CAT", "code": "UNIT"}
+    return kinds.get(column.scale, "UNIT")
+
+
+def masked(reading: Reading, columns: dict[str, ColumnProfile], first: int = 0, last: int | None = None) -> str:
+    """Return the question, or some of its tokens, with kinds in place of the words that name data."""
+    words = reading.words
+    last = len(words) - 1 if last is None else last
+    if not words:
+        return ""
+    pieces: list[str] = []
+    at = 0 if first == 0 else words[first].start
+    stop = len(reading.question) if last == len(words) - 1 else words[last].end
+    for mention in reading.mentions:
+        if mention.first < first or mention.last > last:
+            continue
+        column = columns.get(mention.column)
+        kind = "LEV" if mention.level else kind_of(column) if column else "NUM"
+        if mention.level and column is not None and column.role("time") >= 0.5:
+            kind = "TIME"
+        pieces += [reading.question[at : words[mention.first].start], kind]
+        at = words[mention.last].end
+    text = "".join([*pieces, reading.question[at:stop]])
+    for gene, _, _ in reading.genes:
+        text = re.sub(rf"(?<!\w){re.escape(gene)}(?!\w)", "GENE", text)
+    return text
+
+
+def _mark(reading: Reading) -> None:
+    for mention in reading.mentions:
+        value = f"{mention.column} = {mention.level}" if mention.level else mention.column
+        reading.mark(mention.first, mention.last, "level" if mention.level else "column", value, mention.strength)
+    for gene, start, end in reading.genes:
+        reading.mark_text(start, end, "gene", gene)
+    for name, said in (("threshold", reading.alpha), ("threshold", reading.min_lfc), ("number", reading.top)):
+        if said is not None:
+            reading.mark_text(said.start, said.end, name, f"{said.value:g}")  # type: ignore[arg-type]

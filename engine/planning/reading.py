@@ -1,0 +1,126 @@
+"""What the words of a question say: one value for all fields, made by `read`, used by everything after it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from engine.domain.plan import Span, Taken
+from engine.planning.mentions import Mention
+from engine.planning.numbers import Said
+from engine.planning.text import Token
+
+Part = Literal["outcome", "cause", "adjust", "by", "subject", "over", "exposure"]
+"""What grammar makes of a column: what is measured, what may change it, what is held constant, what splits the rows, what repeats,
+along which the rest is followed (`over time`), what counts are out of."""
+
+
+class Restriction(NamedTuple):
+    """Rows to keep or to leave out."""
+
+    column: str
+    op: Literal["in", "not in", ">", ">=", "<", "<=", "between"]
+    values: tuple[str, ...]
+    first: int
+    last: int
+    sure: bool
+    """False where the words could also name a group to compare (`in women`)."""
+
+
+class Contrast(NamedTuple):
+    """Two or more levels of one column that are set against each other."""
+
+    column: str
+    levels: tuple[str, ...]
+    """In the order of the question; of two set against each other the first is the one of interest."""
+    explicit: bool
+    """True for `A versus B`, `higher in A than in B`, which fix the direction."""
+
+
+class Request(NamedTuple):
+    """A stretch of the question that asks for something: its tokens."""
+
+    first: int
+    last: int
+
+
+@dataclass(slots=True)
+class Reading:
+    """A question, read."""
+
+    question: str
+    words: list[Token]
+    mentions: list[Mention]
+    """Columns and levels, no word used twice, in order."""
+    masked: str = ""
+    """The question with the kinds of data in place of the words that name them."""
+    parts: dict[str, set[Part]] = field(default_factory=dict)
+    """Column -> what grammar makes of it."""
+    restrictions: list[Restriction] = field(default_factory=list)
+    contrasts: list[Contrast] = field(default_factory=list)
+    genes: list[tuple[str, int, int]] = field(default_factory=list)
+    alpha: Said | None = None
+    min_lfc: Said | None = None
+    top: Said | None = None
+    direction: str = ""
+    paired: bool | None = None
+    """True and False where the question says so."""
+    every: bool = False
+    """True for `which factors`, `all variables`: columns are not named but meant."""
+    requests: list[Request] = field(default_factory=list)
+    used: dict[int, tuple[Taken, str, float]] = field(default_factory=dict)
+    """Token -> what it was taken for, so far."""
+
+    def columns(self) -> list[str]:
+        """Return the columns named, or one of whose levels is, in order, each once."""
+        return list(dict.fromkeys(mention.column for mention in self.mentions))
+
+    def named(self) -> list[str]:
+        """Return the columns named themselves, in order."""
+        return list(dict.fromkeys(mention.column for mention in self.mentions if not mention.level))
+
+    def strength(self, column: str) -> float:
+        """Return how surely a column is named, 0 when it is not."""
+        return max((m.strength for m in self.mentions if m.column == column), default=0.0)
+
+    def levels(self, column: str) -> list[str]:
+        """Return the levels of a column that are named, in order."""
+        return list(dict.fromkeys(m.level for m in self.mentions if m.column == column and m.level))
+
+    def is_a(self, column: str, *parts: Part) -> bool:
+        """Say whether grammar makes one of these of a column."""
+        return bool(self.parts.get(column, set()).intersection(parts))
+
+    def restricted(self) -> set[str]:
+        """Return the columns that surely restrict the rows."""
+        return {item.column for item in self.restrictions if item.sure}
+
+    def mark(self, first: int, last: int, taken: Taken, value: str = "", strength: float = 1.0) -> None:
+        """Note what tokens were taken for; what is marked already stays."""
+        for at in range(first, last + 1):
+            self.used.setdefault(at, (taken, value, strength))
+
+    def mark_text(self, start: int, end: int, taken: Taken, value: str = "", strength: float = 1.0) -> None:
+        """Note what the tokens between two characters were taken for."""
+        for at, token in enumerate(self.words):
+            if token.start >= start and token.end <= end:
+                self.used.setdefault(at, (taken, value, strength))
+
+    def spans(self, fillers: Iterable[int] = ()) -> list[Span]:
+        """Return the question cut into spans, neighbours of one meaning together."""
+        filler = set(fillers)
+        found: list[Span] = []
+        last: tuple[Taken, str, float] | None = None
+        for at, token in enumerate(self.words):
+            taken = self.used.get(at, ("filler" if at in filler else "unused", "", 1.0))
+            if found and taken == last and at - 1 in self.used and at in self.used:
+                text = self.question[found[-1].start : token.end]
+                found[-1] = found[-1].model_copy(update={"text": text, "end": token.end})
+            else:
+                found.append(
+                    Span(text=self.question[token.start : token.end], start=token.start, end=token.end,
+                         taken_as=taken[0], value=taken[1], strength=round(taken[2], 2))
+                )  # fmt: skip
+            last = taken
+        return found

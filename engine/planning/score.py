@@ -1,0 +1,129 @@
+"""Which analyses a question asks for: the wording's probabilities, weighed by what the data can serve.
+
+Words decide the family, the data decide within it: an analysis whose conditions the data do not meet hands its weight to those of
+its family that fit. There is no default; an analysis that no tool carries out yet keeps its weight and is refused by name.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from engine.domain.datatypes import DataType
+from engine.domain.toolspec import ToolSpec
+from engine.planning.bind import Bound, bind
+from engine.planning.choose import Embed, Wording, probabilities
+from engine.planning.conditions import holds
+from engine.planning.read import masked
+from engine.planning.reading import Reading
+from engine.planning.sheets import Data
+from engine.toolbox.analyses import Analysis
+
+FIT = 1.1
+"""How much the fit of the columns weighs against the wording."""
+ABSENT = 0.25
+"""The fit given to analyses that cannot be bound because no tool carries them out."""
+WRONG_DATA = 0.12
+UNMET = 0.06
+HANDED = 0.8
+"""The share of an unfit analysis' weight that its family gets."""
+LEAST = 0.003
+
+
+@dataclass(slots=True)
+class Candidate:
+    """An analysis, how likely it is meant, and the step that would answer it."""
+
+    analysis: Analysis
+    wording: float
+    """Probability by the words alone."""
+    probability: float = 0.0
+    bound: Bound | None = None
+    feasible: bool = True
+    """False when no file holds the kind of data it needs."""
+    unmet: tuple[str, ...] = ()
+
+
+def candidates(
+    reading: Reading, data: Data, analyses: dict[str, Analysis], tools: Iterable[ToolSpec], embed: Embed | None, *,
+    first: int = 0, last: int | None = None,
+) -> list[Candidate]:  # fmt: skip
+    """Return the analyses that a question (or a stretch of it) may ask for, likeliest first."""
+    by_name = {column.name: column for column in data.columns()}
+    whole = Wording(reading.question, reading.masked)
+    wordings = [whole]
+    last = len(reading.words) - 1 if last is None else last
+    if reading.words and (first, last) != (0, len(reading.words) - 1):
+        start, end = reading.words[first].start, reading.words[last].end
+        wordings = [Wording(reading.question[start:end], masked(reading, by_name, first, last))]
+    elif reading.words and (asked := _asked(reading)) is not None:
+        start, end = reading.words[asked[0]].start, reading.words[asked[1]].end
+        wordings.append(Wording(reading.question[start:end], masked(reading, by_name, *asked)))
+    shares = probabilities(wordings, embed)
+    words = {key: sum(share[key] for share in shares) / len(shares) for key in shares[0]}
+    return weighed(words, reading, data, analyses, list(tools))
+
+
+def _asked(reading: Reading) -> tuple[int, int] | None:
+    """Return the tokens from the first request on, where background stands before it."""
+    first, last = reading.requests[0].first, reading.requests[-1].last
+    return (first, last) if first > 3 and last - first >= 2 else None
+
+
+def weighed(
+    words: dict[str, float], reading: Reading, data: Data, analyses: dict[str, Analysis], tools: list[ToolSpec]
+) -> list[Candidate]:
+    """Return the candidates for given probabilities of the wording."""
+    types = data.types()
+    families: dict[str, float] = {}
+    for key, share in words.items():
+        families[analyses[key].family] = families.get(analyses[key].family, 0.0) + share
+    found = [
+        _candidate(analyses[key], share, reading, data, tools, types)
+        for key, share in words.items()
+        if key in analyses and (share >= LEAST or families[analyses[key].family] >= 0.1)
+    ]
+    weights = {}
+    for item in found:
+        fit = item.bound.score / (1.0 + len(reading.columns())) if item.bound else ABSENT
+        weights[item.analysis.id] = math.exp(FIT * max(-1.5, min(1.5, fit)))
+    scores: dict[str, float] = {}
+    for item in found:
+        share = item.wording
+        if item.feasible and not item.unmet:
+            lost = sum(c.wording for c in found if c.unmet and c.analysis.family == item.analysis.family)
+            able = sum(
+                weights[c.analysis.id] * (c.wording + 0.01) for c in found
+                if c.analysis.family == item.analysis.family and c.feasible and not c.unmet
+            )  # fmt: skip
+            share += HANDED * lost * weights[item.analysis.id] * (item.wording + 0.01) / max(able, 1e-9)
+        scores[item.analysis.id] = share * weights[item.analysis.id] * (1.0 if item.feasible else WRONG_DATA) * UNMET ** len(item.unmet)
+    total = sum(scores.values()) or 1.0
+    for item in found:
+        item.probability = scores[item.analysis.id] / total
+    return sorted(found, key=lambda item: -item.probability)
+
+
+def _candidate(
+    analysis: Analysis, share: float, reading: Reading, data: Data, tools: list[ToolSpec], types: set[DataType]
+) -> Candidate:
+    feasible = not analysis.data or any(kind in types or (kind == "table" and _tabular(types)) for kind in analysis.data)
+    item = Candidate(analysis, share, feasible=feasible)
+    able = [tool for tool in tools if analysis.id in tool.answers and tool.runnable]
+    if not able or not feasible:
+        return item
+    options = []
+    for tool in able:
+        bound = bind(tool, reading, data)
+        unmet = tuple(name for name in (*analysis.when, *tool.when) if not holds(name, bound, reading))
+        options.append((len(unmet), -bound.score, bound, unmet))
+    best = min(options, key=lambda option: option[:2])
+    item.bound, item.unmet = best[2], best[3]
+    return item
+
+
+def _tabular(types: set[DataType]) -> bool:
+    from engine.domain.datatypes import TABULAR
+
+    return bool(types & TABULAR)

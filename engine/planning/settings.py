@@ -1,0 +1,91 @@
+"""What the words of a question say of a step's settings: numbers, choices and flags, read from what the tool declares.
+
+A parameter's `words` are patterns of what people say for it: `50 bins` for a number, `violin: violin` for a choice,
+`true: shr[iu]n` for a flag. Thresholds, genes and how many are read once for the whole question and taken by name.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from engine.domain.toolspec import ParamSpec, ToolSpec
+from engine.planning.numbers import beside
+from engine.planning.reading import Reading
+from engine.toolbox.typecheck import param_problem
+
+_READ = {"alpha": "alpha", "min_abs_lfc": "min_lfc", "lfc_threshold": "min_lfc", "top_n": "top"}
+"""Parameters whose number the reader has found for the whole question."""
+
+
+def settings_said(spec: ToolSpec, reading: Reading, bound: dict[str, Any]) -> dict[str, Any]:
+    """Return parameter -> value for the settings that the question names; names of columns say nothing of settings.
+
+    Args:
+        spec: the tool.
+        reading: the question.
+        bound: what is settled already.
+    """
+    text = _without_names(reading)
+    found: dict[str, Any] = {}
+    for param in spec.params:
+        if param.name in bound or param.kind in ("column", "columns", "level"):
+            continue
+        value = _value(param, reading, text)
+        if value is not None and value != [] and not param_problem(param, value):
+            found[param.name] = value
+    return found
+
+
+def _without_names(reading: Reading) -> str:
+    """Return the question with a blank for each name of a column or level, except single letters (`t` of t-test)."""
+    text = reading.question
+    for mention in reading.mentions:
+        start, end = reading.words[mention.first].start, reading.words[mention.last].end
+        if end - start > 2:
+            text = text[:start] + " " * (end - start) + text[end:]
+    return text
+
+
+def _value(param: ParamSpec, reading: Reading, text: str) -> Any:
+    if param.role == "genes":
+        return [gene for gene, _, _ in reading.genes]
+    if param.name in _READ:
+        said = getattr(reading, _READ[param.name])
+        if said is None or param.name == "lfc_threshold":
+            return None
+        return int(said.value) if param.kind == "integer" else said.value
+    if param.name == "direction" and param.kind == "choice":
+        return reading.direction or None
+    if param.kind in ("choice", "boolean"):
+        return _choice(param, reading, text)
+    if param.kind in ("integer", "number"):
+        return _number(param, reading, text)
+    return None
+
+
+def _choice(param: ParamSpec, reading: Reading, text: str) -> Any:
+    said = [line.partition(":")[::2] for line in param.words]
+    if param.kind == "choice" and not said:
+        said = [(choice, re.escape(choice).replace("_", r"[\s_-]")) for choice in param.choices if len(choice) > 3 and choice != param.default]
+    hits: dict[str, tuple[int, int]] = {}
+    for value, pattern in said:
+        match = re.search(rf"\b(?:{pattern.strip()})", text, re.IGNORECASE)
+        if match:
+            hits.setdefault(value.strip(), match.span())
+    if not hits:
+        return None
+    value = next(iter(hits))
+    reading.mark_text(*hits[value], "method", f"{param.name} = {value}")
+    return {"true": True, "false": False}.get(value, value) if param.kind == "boolean" else value
+
+
+def _number(param: ParamSpec, reading: Reading, text: str) -> float | int | None:
+    spoken = "|".join(param.words) or param.name.replace("_", r"[\s_]")
+    said = beside(text, spoken)
+    if said is None:
+        return None
+    reading.mark_text(said.start, said.end, "number", f"{param.name} = {said.value:g}")
+    if param.kind == "integer":
+        return int(said.value) if float(said.value).is_integer() else None
+    return said.value / 100 if param.unit == "share" and said.value > 1 else said.value

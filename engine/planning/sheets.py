@@ -1,0 +1,130 @@
+"""The data as the planner sees them: each file with its columns and structure, and the values when a decision needs them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from engine.domain.datatypes import DataType, accepts
+from engine.domain.profile import ColumnProfile, Profile, Repeated, Structure, TypeGuess
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LEAST_CONFIDENCE = 0.3
+"""A file the profiler believes in less is not used for a type unless it is all there is."""
+NUMBERS = ("number", "count", "share")
+FEW = 12
+"""So many different numbers still make groups."""
+
+
+def usable(profile: Profile) -> list[TypeGuess]:
+    """Return the types a file may be used as."""
+    return [guess for guess in profile.types if guess.confidence >= LEAST_CONFIDENCE] or profile.types[:1]
+
+
+def is_number(column: ColumnProfile) -> bool:
+    """Say whether a column can be calculated with; codes and ids cannot, whatever their digits."""
+    numeric = column.kind in ("integer", "number")
+    return numeric and column.scale in (*NUMBERS, "ordered", "binary")
+
+
+def is_group(column: ColumnProfile) -> bool:
+    """Say whether a column's values are a few groups: names, yes or no, codes, or few ordered numbers."""
+    if column.scale in ("category", "binary", "ordered"):
+        return 2 <= column.distinct <= 60
+    return column.scale in ("code", *NUMBERS) and bool(column.levels) and 2 <= column.distinct <= FEW
+
+
+def is_id(column: ColumnProfile) -> bool:
+    """Say whether a column only names rows or subjects: never an outcome, never a predictor."""
+    return column.scale in ("identifier", "code") and (column.scale == "identifier" or column.distinct > FEW)
+
+
+@dataclass(slots=True)
+class Sheet:
+    """One file."""
+
+    profile: Profile
+    _frame: pd.DataFrame | None = None
+
+    @property
+    def name(self) -> str:
+        """The file's name."""
+        return self.profile.name
+
+    @property
+    def columns(self) -> list[ColumnProfile]:
+        """Its columns."""
+        return self.profile.column_profiles
+
+    @property
+    def structure(self) -> Structure:
+        """What its rows are."""
+        return self.profile.structure
+
+    def column(self, name: str) -> ColumnProfile | None:
+        """Return a column, or None."""
+        return self.profile.column(name)
+
+    def serves(self, wanted: DataType) -> TypeGuess | None:
+        """Return how the file serves as a type; as a table anything tabular does."""
+        able = [guess for guess in usable(self.profile) if guess.type == wanted]
+        if not able:
+            able = [guess for guess in usable(self.profile) if accepts(wanted, guess.type)]
+        return able[0] if able else None
+
+    def repeated(self, *, by: str = "") -> Repeated | None:
+        """Return the surest repetition of subjects, of the subject column `by` if that is given."""
+        found = [item for item in self.structure.repeated if not by or item.subject == by]
+        return found[0] if found else None
+
+    def frame(self) -> pd.DataFrame:
+        """Return the rows, read once."""
+        if self._frame is None:
+            from engine.planning.values import load_rows
+
+            self._frame = load_rows(self.profile)
+        return self._frame
+
+
+@dataclass(slots=True)
+class Data:
+    """All files of a question."""
+
+    sheets: list[Sheet] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, profiles: Iterable[Profile]) -> Data:
+        """Make it from the profiles of usable files."""
+        return cls([Sheet(profile) for profile in profiles if profile.types])
+
+    def types(self) -> set[DataType]:
+        """Return every type some file serves as."""
+        return {guess.type for sheet in self.sheets for guess in usable(sheet.profile)}
+
+    def serving(self, wanted: DataType) -> list[Sheet]:
+        """Return the files that serve as a type: those of exactly this type first, the most certain first."""
+        able = [(sheet.serves(wanted), sheet) for sheet in self.sheets]
+        good = [(guess, sheet) for guess, sheet in able if guess is not None]
+        good.sort(key=lambda item: (item[0].type != wanted, -item[0].confidence))
+        return [sheet for _, sheet in good]
+
+    def columns(self) -> list[ColumnProfile]:
+        """Return the columns of all files, those of the first file first."""
+        seen: dict[str, ColumnProfile] = {}
+        for sheet in self.sheets:
+            for column in sheet.columns:
+                seen.setdefault(column.name, column)
+        return list(seen.values())
+
+    def column(self, name: str) -> ColumnProfile | None:
+        """Return a column of any file, or None."""
+        return next((column for sheet in self.sheets if (column := sheet.column(name))), None)
+
+    def home(self, names: Sequence[str]) -> Sheet | None:
+        """Return the file that holds most of these columns."""
+        if not self.sheets:
+            return None
+        return max(self.sheets, key=lambda sheet: sum(sheet.column(name) is not None for name in names))

@@ -1,0 +1,179 @@
+"""The parts that columns can play in a step, and which columns can play them.
+
+A tool's parameter names its part as `role`; here stands, once for all tools, what column fits it, what grammar speaks for it
+and what to take when no word names one. Ids and codes are never measured, never compared, never predict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from engine.domain.profile import ColumnProfile
+from engine.planning.reading import Part
+from engine.planning.sheets import Sheet, is_group, is_id, is_number
+
+Fits = Callable[[ColumnProfile, Sheet], float]
+
+
+class Slot(NamedTuple):
+    """A part: how well a column fits (0 not at all, 1 fully), the grammar for and against it, and its natural filler."""
+
+    fits: Fits
+    wants: frozenset[Part] = frozenset()
+    shuns: frozenset[Part] = frozenset()
+    natural: Callable[[Sheet], list[str]] | None = None
+    """The columns that the structure of the data offers for it when the words name none, best first."""
+    only: bool = False
+    """True when the only column that fits may be taken though no word names it."""
+
+
+def _measure(column: ColumnProfile, sheet: Sheet) -> float:
+    if not is_number(column) or column.name in sheet.structure.survival.values() and column.scale == "binary":
+        return 0.0
+    if column.scale == "binary":
+        return 0.0
+    if column.name in sheet.structure.times or column.name in sheet.structure.doses:
+        return 0.45
+    return 0.7 if column.scale == "ordered" else 1.0
+
+
+def _any_number(column: ColumnProfile, sheet: Sheet) -> float:
+    return 0.0 if is_id(column) or not is_number(column) else 0.5 if column.scale == "binary" else 1.0
+
+
+def _group(column: ColumnProfile, sheet: Sheet) -> float:
+    if not is_group(column):
+        return 0.0
+    if column.scale in ("category", "binary"):
+        return 1.0 if column.distinct <= 30 else 0.5
+    if column.scale == "ordered":
+        return 0.9 if column.distinct <= FEW_LEVELS else 0.4
+    return 0.7 if column.scale == "code" else 0.35
+
+
+FEW_LEVELS = 12
+
+
+def _ordered(column: ColumnProfile, sheet: Sheet) -> float:
+    if column.name in sheet.structure.doses:
+        return 1.0
+    return {"ordered": 1.0, "count": 0.4, "number": 0.4}.get(column.scale, 0.4 if column.order else 0.0) if is_group(column) else 0.0
+
+
+def _binary(column: ColumnProfile, sheet: Sheet) -> float:
+    if column.scale == "binary":
+        return 1.0
+    return 0.35 if column.scale in ("category", "ordered") and 2 < column.distinct <= 6 else 0.0
+
+
+def _count(column: ColumnProfile, sheet: Sheet) -> float:
+    if column.scale == "count":
+        return 1.0
+    return 0.3 if column.kind == "integer" and is_number(column) and (column.minimum or 0) >= 0 else 0.0
+
+
+def _predictor(column: ColumnProfile, sheet: Sheet) -> float:
+    if column.scale in ("identifier", "date", "text") or is_id(column):
+        return 0.0
+    return 0.8 if column.scale == "code" else 1.0
+
+
+def _subject(column: ColumnProfile, sheet: Sheet) -> float:
+    if sheet.repeated(by=column.name) is not None:
+        return 1.0
+    return 0.5 if column.scale in ("code", "identifier") else 0.3 if column.scale in ("category", "ordered") and column.distinct > 3 else 0.0
+
+
+def _time(column: ColumnProfile, sheet: Sheet) -> float:
+    if column.name == sheet.structure.survival.get("time"):
+        return 1.0
+    return 0.8 if column.role("time") >= 0.5 and column.kind in ("integer", "number") else 0.0
+
+
+def _event(column: ColumnProfile, sheet: Sheet) -> float:
+    if column.name == sheet.structure.survival.get("event"):
+        return 1.0
+    return max(column.role("event"), 0.4 if column.scale == "binary" else 0.0)
+
+
+def _over(column: ColumnProfile, sheet: Sheet) -> float:
+    if column.name in sheet.structure.times or column.name in sheet.structure.doses:
+        return 1.0
+    return 0.7 if column.scale == "ordered" else 0.6 if is_number(column) else 0.3 if is_group(column) else 0.0
+
+
+def _within(column: ColumnProfile, sheet: Sheet) -> float:
+    varies = {name for item in sheet.structure.repeated for name in item.within}
+    return (1.0 if column.name in varies else 0.25) if is_group(column) or column.name in sheet.structure.times else 0.0
+
+
+def _key(column: ColumnProfile, sheet: Sheet) -> float:
+    return max(column.role("id"), {"identifier": 0.9, "code": 0.7}.get(column.scale, 0.2))
+
+
+def _role(name: str, least: float = 0.3) -> Fits:
+    return lambda column, sheet: value if (value := column.role(name)) >= least else 0.0  # type: ignore[arg-type]
+
+
+def _anything(column: ColumnProfile, sheet: Sheet) -> float:
+    return 0.0 if column.distinct <= 1 else 0.6 if is_id(column) else 1.0
+
+
+def _subjects(sheet: Sheet) -> list[str]:
+    return [item.subject for item in sheet.structure.repeated]
+
+
+def _withins(sheet: Sheet) -> list[str]:
+    return [name for item in sheet.structure.repeated[:1] for name in item.within]
+
+
+def _survival(key: str) -> Callable[[Sheet], list[str]]:
+    return lambda sheet: [sheet.structure.survival[key]] if sheet.structure.survival.get(key) else []
+
+
+_OUTCOME: frozenset[Part] = frozenset(["outcome"])
+_CAUSE: frozenset[Part] = frozenset(["cause", "by", "over"])
+_HELD: frozenset[Part] = frozenset(["adjust"])
+
+SLOTS: dict[str, Slot] = {
+    "measure": Slot(_measure, _OUTCOME, _CAUSE | _HELD | {"subject"}, only=True),
+    "y": Slot(_any_number, _OUTCOME, frozenset(["cause", "over", "by"])),
+    "x": Slot(_any_number, frozenset(["cause", "over"]), _OUTCOME),
+    "over": Slot(_over, frozenset(["over", "cause"]), _OUTCOME, natural=lambda s: [*s.structure.times, *s.structure.doses]),
+    "outcome": Slot(_binary, _OUTCOME, _CAUSE | _HELD),
+    "count": Slot(_count, _OUTCOME, _CAUSE, only=True),
+    "group": Slot(_group, _CAUSE, _OUTCOME | _HELD | {"subject"}, only=True),
+    "category": Slot(_group, _OUTCOME | _CAUSE, _HELD | {"subject"}),
+    "split": Slot(_group, _CAUSE, _OUTCOME | {"subject"}),
+    "condition": Slot(_within, _CAUSE, _OUTCOME | {"subject"}, natural=_withins),
+    "ordered": Slot(_ordered, _CAUSE, _OUTCOME, natural=lambda s: s.structure.doses),
+    "factors": Slot(_group, _CAUSE, _OUTCOME | {"subject"}),
+    "predictors": Slot(_predictor, _CAUSE | _HELD, _OUTCOME | {"subject", "exposure"}),
+    "covariates": Slot(_predictor, _CAUSE | _HELD, frozenset(["subject"])),
+    "held": Slot(_predictor, _HELD, _OUTCOME | {"subject"}),
+    "strata": Slot(_group, frozenset()),
+    "subject": Slot(_subject, frozenset(["subject", "by"]), _OUTCOME, natural=_subjects),
+    "pair": Slot(_subject, frozenset(["subject"]), _OUTCOME | {"cause", "by"}),
+    "time": Slot(_time, frozenset(["over"]), natural=_survival("time")),
+    "event": Slot(_event, _OUTCOME, _CAUSE, natural=_survival("event")),
+    "exposure": Slot(_any_number, frozenset(["exposure"]), _OUTCOME),
+    "total": Slot(_count, frozenset(["exposure"])),
+    "batch": Slot(_role("batch"), _HELD, _OUTCOME),
+    "gene": Slot(_role("gene")),
+    "p_value": Slot(_role("p_value")),
+    "id": Slot(_key),
+    "anything": Slot(_anything, _OUTCOME, _CAUSE),
+    "measures": Slot(_any_number, _OUTCOME, _CAUSE),
+    "wide": Slot(_any_number, natural=lambda s: s.structure.wide[0].columns if len(s.structure.wide) == 1 else []),
+    "measure_a": Slot(_any_number, _OUTCOME),
+    "measure_b": Slot(_any_number, _OUTCOME),
+    "label": Slot(_group, _CAUSE),
+    "": Slot(lambda column, sheet: 0.5),
+}
+"""Role of a parameter -> slot."""
+
+
+def slot_of(role: str) -> Slot:
+    """Return the slot of a parameter's role; an unknown role takes anything that is named."""
+    return SLOTS.get(role, SLOTS[""])

@@ -1,0 +1,623 @@
+"""What the rows of a table are, found from its values: subjects with several rows, times, pairs, totals, doses.
+
+A subject shows in what it determines (its sex, its group) and in what tells its rows apart (a time, a
+condition). Names only tip the balance, so a table with other names, or in another language, reads the same.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any
+
+from engine.domain.profile import ColumnProfile, Repeated, Structure
+from engine.profiling.columns import profile_column
+from engine.profiling.measures import compositions, parts_of_totals, same_quantities, wide_measures
+from engine.profiling.roles import roles_of
+from engine.profiling.scales import (
+    FEW,
+    HINTS,
+    Col,
+    View,
+    ascii_lower,
+    date_like,
+    label_like,
+    levels_sorted,
+    log_spaced,
+    median,
+    only_names,
+    tokens,
+    two_states,
+    unit_of,
+    view,
+    with_scales,
+)
+from engine.profiling.source import Frame
+
+_MOST = 40
+"""At most so many columns are compared in pairs."""
+_FACTORS = ("category", "binary", "ordered", "code", "date")
+_EVENT_LEVELS, _NO_EVENT_LEVELS = HINTS["event_level"], HINTS["open_level"]
+
+
+def look(frame: Frame, columns: list[ColumnProfile] | None = None) -> tuple[list[ColumnProfile], Structure]:
+    """Return the columns of a table with scales, roles and notes, and what its rows are.
+
+    Args:
+        frame: the rows.
+        columns: profiles of (some of) its columns; made here when not given. What a person corrected stays.
+    """
+    if columns is None:
+        unique = frame.columns[~frame.columns.duplicated()]
+        columns = [profile_column(str(name), frame.loc[:, ~frame.columns.duplicated()][name]) for name in unique]
+    table = view(frame, columns)
+    columns = with_scales(columns, table)
+    structure = _structure(table)
+    columns = _noted(_alike(columns, structure), structure)
+    return roles_of(columns, frame, table, structure), structure
+
+
+def structure_of(frame: Frame, columns: list[ColumnProfile]) -> Structure:
+    """Return what the rows of a table are.
+
+    Args:
+        frame: the rows.
+        columns: profiles with scales; those that a person marked to be ignored are left out.
+    """
+    return _structure(view(frame, [column for column in columns if column.corrected != "ignore"]))
+
+
+def _structure(table: View) -> Structure:
+    cols = [col for col in table.cols if col.size > 1]
+    table = View(cols, table.rows)
+    if table.rows < 2 or not cols:
+        return Structure()
+    repeated = _repeated(table)
+    times = _times(table, repeated)
+    survival = _survival(table, times, repeated)
+    families = wide_measures(table)
+    wide = [w for w in families if not {survival.get("start"), survival.get("time")} <= set(w.columns)]
+    parts = parts_of_totals(table)
+    nested, crossed = _nested_and_crossed(table)
+    return Structure(
+        unit=_unit(table, repeated), repeated=repeated, nested=nested, crossed=crossed, wide=wide,
+        same_quantity=same_quantities(table, families), part_of=parts, compositions=compositions(table, wide, parts),
+        times=times, survival=survival, doses=_doses(table, times),
+    )  # fmt: skip
+
+
+def _alike(columns: list[ColumnProfile], structure: Structure) -> list[ColumnProfile]:
+    """Give the columns of one measurement one scale: a score is no count here and a number there."""
+    scales = {c.name: c.scale for c in columns}
+    mixed = {
+        name
+        for wide in structure.wide
+        if {scales[n] for n in wide.columns} == {"number", "count"}
+        for name in wide.columns
+    }
+    return [c.model_copy(update={"scale": "number"}) if c.name in mixed and not c.corrected else c for c in columns]
+
+
+def _noted(columns: list[ColumnProfile], structure: Structure) -> list[ColumnProfile]:
+    """Note in a subject's column that its numbers start anew."""
+    notes = {r.subject: r.why for r in structure.repeated if "start anew" in r.why}
+    return [c.model_copy(update={"notes": [*c.notes, notes[c.name]]}) if c.name in notes else c for c in columns]
+
+
+# ---- Subjects with several rows -------------------------------------------------------------------------------------
+
+
+def _repeated(table: View) -> list[Repeated]:
+    found: list[tuple[Repeated, Col]] = []
+    candidates = [col for col in table.cols if _may_name_subjects(col, table.rows)][:_MOST]
+    for col in candidates:
+        restarted = _restarted(col, table)
+        if restarted is not None:
+            key, outer = restarted
+            if key.size > 0.85 * table.rows:
+                continue
+            judged = _judge(key, table, _within(key, table, col.name, outer))
+            if judged is not None:
+                why = (
+                    f"the numbers of {col.name} start anew in each {outer}: a subject is one {col.name} of one {outer}"
+                )
+                between = list(dict.fromkeys([outer, *judged.between]))
+                found.append((judged.model_copy(update={"subject": col.name, "why": why, "between": between}), col))
+            continue
+        judged = _judge(col, table, _within(col, table, col.name))
+        if judged is not None:
+            found.append((judged, col))
+    found.sort(key=lambda pair: (-pair[0].confidence, -pair[0].subjects))
+    kept: list[tuple[Repeated, Col]] = []
+    for judged, col in found:
+        if not any(_rival(judged, col, better, other) for better, other in kept):
+            kept.append((judged, col))
+    return [judged for judged, _ in kept][:6]
+
+
+def _may_name_subjects(col: Col, rows: int) -> bool:
+    column = col.profile
+    told = column.corrected in ("id", "pair", "code", "identifier")
+    if column.scale not in ("code", "category", "identifier", "text") and not told:
+        return False
+    if unit_of(column.name) or (column.scale == "text" and not label_like(col)):
+        return False
+    if not told and (col.hint("time", "dose", "age") and not col.hint("id", "subject", "cluster")):
+        return False
+    if date_like(column.minimum, column.maximum, whole=column.kind == "integer"):
+        return False
+    present = int(col.sizes.sum())
+    return 2 <= col.size <= 0.85 * present and int((col.sizes >= 2).sum()) >= 2 and column.missing <= 0.2 * rows
+
+
+def _rival(judged: Repeated, col: Col, better: Repeated, other: Col) -> bool:
+    """Say whether a candidate is only what tells the rows of a better one apart, or another name of it."""
+    same = col.size == other.size and col.determines(other) and other.determines(col)
+    told_apart = col.name in better.within and not judged.between
+    return same or (told_apart and not only_names(col.name))
+
+
+def _changes(key: Col, col: Col) -> bool:
+    for rows in (slice(3000), slice(None)):
+        mine, theirs = key.codes[rows], col.codes[rows]
+        if bool((theirs != col.codes[key.first[mine]])[mine >= 0].any()):
+            return True
+    return False
+
+
+def _constant(key: Col, table: View, *skip: str) -> list[Col]:
+    """Return the columns that are the same in all rows of a level, not those that are only other names of it."""
+    return [
+        col for col in table.cols
+        if col is not key and col.name not in skip and key.determines(col)
+        and (col.profile.scale in ("number", "share") or not (col.size == key.size and col.determines(key)))
+    ]  # fmt: skip
+
+
+def _pair_codes(a: Col, b: Col) -> tuple[Any, int]:
+    """Return the combinations of two columns as level numbers, and how many there are."""
+    import numpy as np
+
+    both = (a.codes >= 0) & (b.codes >= 0)
+    mixed = a.codes[both] * b.size + b.codes[both]
+    if a.size * b.size <= 4 * len(mixed) + 1000:
+        counts = np.bincount(mixed, minlength=a.size * b.size)
+        return counts, int((counts > 0).sum())
+    counts = np.unique(mixed, return_counts=True)[1]
+    return counts, len(counts)
+
+
+def _tells_apart(key: Col, col: Col) -> bool:
+    """Say whether each level occurs at most once a subject, in a good part of the subjects."""
+    if col.size < 2 or (col.codes < 0).any() or col.size > 0.5 * len(col.codes):
+        return False
+    if col.sizes.mean() < max(2.0, 0.4 * key.size) or len(col.codes) > key.size * col.size:
+        return False
+    counts, _ = _pair_codes(key, col)
+    return int(counts.max()) == 1
+
+
+def _evenly(key: Col, col: Col) -> bool:
+    """Say whether every subject has every level equally often."""
+    if (col.codes < 0).any() or (key.codes < 0).any() or (key.sizes % col.size).any():
+        return False
+    counts, distinct = _pair_codes(key, col)
+    return distinct == key.size * col.size and bool(
+        (counts.reshape(key.size, col.size) == counts.reshape(key.size, col.size)[0]).all()
+    )
+
+
+def _runs_along(key: Col, col: Col) -> bool:
+    """Say whether a number differs in (nearly) all rows of each subject and grows from row to row: a clock."""
+    import numpy as np
+
+    if col.numbers is None or (col.codes < 0).any() or col.profile.scale in ("binary", "code"):
+        return False
+    if col.hint("time", "age") or unit_is_time(col.name):
+        return _pair_codes(key, col)[1] >= 0.98 * int(key.sizes.sum())
+    for part in (1000, len(key.codes)):
+        if ("order", part) not in key.facts:
+            order = np.argsort(key.codes[:part], kind="stable")
+            key.facts["order", part] = order, np.diff(key.codes[order]) == 0
+        order, same = key.facts["order", part]
+        steps = np.diff(col.numbers[order])[same]
+        if (steps <= 0).any():
+            return False
+    return len(steps) >= 8
+
+
+@cache
+def unit_is_time(name: str) -> bool:
+    """Say whether the unit that a name states is one of time."""
+    return ascii_lower(unit_of(name)) in HINTS["time"] | {
+        "h",
+        "s",
+        "d",
+        "min",
+        "hr",
+        "hrs",
+        "sec",
+        "yr",
+        "yrs",
+        "wk",
+        "wks",
+    }
+
+
+def _within(key: Col, table: View, *skip: str) -> list[tuple[float, Col]]:
+    """Return the columns that tell the rows of a subject apart, with how well they do."""
+    found: list[tuple[float, Col]] = []
+    for col in table.cols:
+        if col.name in skip or col is key or not _changes(key, col):
+            continue
+        scale = col.profile.scale
+        clock = col.hint("time") or unit_is_time(col.name) or scale == "date"
+        if scale in _FACTORS and _tells_apart(key, col) and (key.size >= 4 or _evenly(key, col) or clock):
+            found.append((1.0 + (0.3 if clock else 0.2 if scale == "ordered" else 0), col))
+        elif _runs_along(key, col):
+            found.append((1.0 + 0.3 * clock, col))
+        elif scale in _FACTORS and (_evenly(key, col) or (scale == "ordered" and _mostly_crossed(key, col))):
+            found.append((0.5 + (0.3 if clock else 0), col))
+        elif not col.hint("event") and (
+            (clock and scale in ("ordered", "date", "number", "count")) or (col.hint("dose") and scale == "ordered")
+        ):
+            found.append((0.4, col))
+    return sorted(found, key=lambda pair: (-pair[0], pair[1].name))
+
+
+def _mostly_crossed(key: Col, col: Col) -> bool:
+    _, distinct = _pair_codes(key, col)
+    return col.numbers is not None and distinct >= 0.8 * key.size * col.size and _balanced_levels(col)
+
+
+def _balanced_levels(col: Col) -> bool:
+    return log_spaced(col) or col.sizes.max() <= 3 * col.sizes.min()
+
+
+def _judge(key: Col, table: View, within: list[tuple[float, Col]]) -> Repeated | None:
+    """Return the finding that a column names subjects, when the values speak for it."""
+    constants = _constant(key, table, key.name)
+    best = within[0] if within else None
+    unique = best is not None and best[0] >= 1.0
+    present = int(key.sizes.sum())
+    complete = best is not None and present == table.rows == key.size * best[1].size and _tells_apart(key, best[1])
+    plain = key.numbers is None and not label_like(key) and key.profile.scale != "identifier"
+    strong = (only_names(key.name) and key.hint("subject", "id")) or key.profile.corrected in (
+        "id",
+        "pair",
+        "code",
+        "identifier",
+    )
+    cluster = key.hint("cluster", "batch") and (unique or bool(constants))
+    if key.size < 4 and not strong and not cluster:
+        return None
+    equal = key.size >= 5 and key.sizes.min() == key.sizes.max() >= 2
+    if not strong and not unique and not constants and not (equal and key.size >= 13 - 8 * (key.numbers is None)):
+        return None  # a grouping: nothing but its many rows suggests a subject
+    many = any(col.numbers is not None and col.size > FEW for col in constants)
+    score = 0.5 * strong + 0.2 * cluster + (0.2 if not plain else 0.0) + 0.35 * unique + 0.15 * complete
+    score += 0.25 * bool(constants) + 0.1 * (many or len(constants) > 1) + 0.1 * equal + 0.2 * (key.size >= 10)
+    score += 0.1 if best is not None and not unique else 0.0
+    if not strong:
+        score -= 0.3 * (plain and not constants) + 0.3 * (present > 30 * key.size and not unique)
+    if score < 0.5 or not (within or constants or strong or equal):
+        return None
+    block = best is not None and not strong and not constants and best[1].profile.scale not in ("ordered", "date")
+    confidence = min(1.0, score) if not block else min(0.6, score)
+    names = [col.name for _, col in within]
+    return Repeated(
+        subject=key.name, subjects=key.size, within=names, between=[col.name for col in constants], complete=complete,
+        confidence=round(confidence, 2),
+        why=_why(key, names, [col.name for col in constants], present, complete=complete, block=block),
+    )  # fmt: skip
+
+
+def _why(key: Col, within: list[str], between: list[str], rows: int, *, complete: bool, block: bool) -> str:
+    text = f"{key.name} has {key.size:,} values in {rows:,} rows"
+    if within:
+        text += f"; {within[0]} {'takes every value once' if complete else 'changes'} within each of them"
+    if between:
+        text += f"; {', '.join(between[:3])} {'is' if len(between) == 1 else 'are'} the same in all of its rows"
+    return text + ("; it may be a block rather than a subject" if block else "")
+
+
+def _restarted(key: Col, table: View) -> tuple[Col, str] | None:
+    """Return the combination that names subjects when their numbers start anew in each group or centre."""
+    import numpy as np
+    import pandas as pd
+
+    column = key.profile
+    if column.scale != "code" and not key.hint("id", "subject"):
+        return None
+    own = _constant(key, table, key.name)
+    if own:
+        return None
+    sexes = [col for col in table.cols if col.hint("sex") and col.size <= 3]
+    for outer in table.cols:
+        scale = outer.profile.scale
+        if (
+            outer is key
+            or scale not in ("category", "binary", "code")
+            or outer.size > min(30, key.size)
+            or outer.hint("time", "sex")
+        ):
+            continue
+        if outer.hint("event") or key.size * outer.size > 4 * table.rows or not _changes(key, outer):
+            continue
+        if (outer.codes < 0).any() or (key.codes < 0).any():
+            continue
+        codes, combos = pd.factorize(key.codes * outer.size + outer.codes)
+        name = column.model_copy(update={"name": key.name, "missing": 0, "distinct": len(combos)})
+        both = Col(name, codes.astype(np.int64), len(combos), key.numbers, key.facts)
+        if len(combos) > 0.85 * table.rows:
+            # One row each: the numbers of two sexes are two animals, not one that was measured twice.
+            if any(_changes(key, sex) for sex in sexes):
+                return both, outer.name
+            continue
+        fixed = [
+            col
+            for col in _constant(both, table, key.name, outer.name)
+            if not outer.determines(col) and not _evenly(key, col)
+        ]
+        if fixed:
+            return both, outer.name
+    return None
+
+
+def _unit(table: View, repeated: list[Repeated]) -> str:
+    if repeated:
+        top = repeated[0]
+        what = _thing(top.subject)
+        return f"one measurement of {_a(what)}"
+    naming = [c for c in table.cols if c.size == table.rows and c.hint("subject", "cluster")]
+    return f"one {_thing(naming[0].name)}" if naming else "row"
+
+
+def _thing(name: str) -> str:
+    """Return the word in a name that says what it names, or `subject`."""
+    plain: list[str] = [w for w in tokens(name) if len(w) > 2 and w.isalpha()]
+    own = [w for w in plain if w not in HINTS["id"] | HINTS["count"]]
+    whole: dict[str, str] = {"pat": "patient", "subj": "subject", "ind": "individual"}
+    return whole.get(own[0], own[0]) if own else "subject"
+
+
+def _a(noun: str) -> str:
+    return f"an {noun}" if noun[:1] in "aeiou" else f"a {noun}"
+
+
+# ---- Factors, times, doses ------------------------------------------------------------------------------------------
+
+
+def _nested_and_crossed(table: View) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    scales = (*_FACTORS, "identifier")
+    factors = [c for c in table.cols if c.profile.scale in scales and 2 <= c.size <= table.rows / 2][:16]
+    nested: list[tuple[str, str]] = []
+    crossed: list[tuple[str, str]] = []
+    for i, one in enumerate(factors):
+        for other in factors[i + 1 :]:
+            inner, outer = (one, other) if one.size >= other.size else (other, one)
+            if inner.size > outer.size and inner.determines(outer):
+                nested.append((inner.name, outer.name))
+            elif one.size * other.size <= table.rows and _all_together(one, other):
+                crossed.append((one.name, other.name))
+    return nested, crossed
+
+
+def _all_together(one: Col, other: Col) -> bool:
+    """Say whether every combination occurs; the first rows often show it."""
+    import numpy as np
+
+    for part in (5000, len(one.codes)):
+        mixed = (one.codes[:part] + 1) * (other.size + 1) + other.codes[:part] + 1
+        counts = np.bincount(mixed, minlength=(one.size + 1) * (other.size + 1))
+        if bool((counts.reshape(one.size + 1, -1)[1:, 1:] > 0).all()):
+            return True
+    return False
+
+
+def _times(table: View, repeated: list[Repeated]) -> list[str]:
+    runs = {name for r in repeated if r.confidence > 0.6 for name in r.within}
+    found: list[str] = []
+    for col in table.cols:
+        column = col.profile
+        named = col.hint("time") or unit_is_time(col.name)
+        plain = column.scale in ("number", "count", "ordered", "date") or (
+            column.scale in ("code", "binary") and column.name in runs
+        )
+        if (
+            column.scale == "date"
+            or (named and plain and not col.hint("event", "age"))
+            or (
+                column.name in runs
+                and column.scale in ("ordered", "number")
+                and not col.hint("dose")
+                and not log_spaced(col)
+            )
+            or (column.name in runs and col.hint("age"))
+            or (
+                col.numbers is None
+                and column.scale in ("ordered", "binary")
+                and column.order
+                and _occasions(column.order)
+            )
+        ):
+            found.append(col.name)
+    return found
+
+
+def _occasions(levels: list[str]) -> bool:
+    timed = r"(wk|week|w|d|day|month|mo|m|h|hr|hour|visit|v|t|tag|woche|monat|jour|mois|semaine|dia|mes|semana|year|y)"
+    pattern = re.compile(rf"(baseline|before|after|avant|apres|antes|despues|{timed}[\s_.-]*\d+|\d+[\s_.-]*{timed}s?)$")
+    return all(pattern.match(ascii_lower(level).strip()) for level in levels)
+
+
+def _doses(table: View, times: list[str]) -> list[str]:
+    import numpy as np
+
+    found: list[str] = []
+    for col in table.cols:
+        column = col.profile
+        if col.numbers is None or column.scale in ("date", "identifier", "code") or float(column.minimum or 0) < 0:
+            continue
+        few = col.size <= max(FEW, 0.35 * table.rows) and col.size <= 30 and col.sizes.mean() >= 2
+        unit = re.sub(r"[^a-z]", "", ascii_lower(unit_of(col.name)))
+        named = col.hint("dose") or (
+            few
+            and unit in ("mgkg", "ugkg", "mgday", "mgl", "ugml", "ngml", "nm", "um", "mm", "mgml")
+            and col.size <= FEW
+        )
+        if named and few:
+            found.append(col.name)
+        elif (
+            col.name not in times
+            and column.scale == "ordered"
+            and not col.hint("time", "age", "rank")
+            and not unit_is_time(col.name)
+        ):
+            values = levels_sorted(col)
+            whole = bool(np.all(values % 1 == 0)) and bool((np.diff(values) == 1).all())
+            zero = len(values) > 3 and values[0] == 0 and log_spaced(col)
+            if not whole and (zero or (log_spaced(col) and col.sizes.min() >= 2)):
+                found.append(col.name)
+    return found
+
+
+# ---- Time to an event -----------------------------------------------------------------------------------------------
+
+
+def _survival(table: View, times: list[str], repeated: list[Repeated]) -> dict[str, str]:
+    if table.rows < 5:
+        return {}
+    interval = _interval(table, repeated)
+    if not interval and any(r.within and r.confidence >= 0.6 for r in repeated):
+        return {}
+    events = [(score, value, col) for col in table.cols if (score := _event_score(col, value := _event_value(col)))]
+    if not events:
+        return {}
+    clocks = [(score, col) for col in table.cols if (score := _clock_score(col, times))] if not interval else []
+    events.sort(key=lambda found: -found[0])
+    score, value, event = events[0]
+    if interval and score < 0.5:
+        return {}
+    if interval:
+        return {"start": interval[0], "time": interval[1], "event": event.name, "event_value": value}
+    clocks.sort(key=lambda found: -found[0])
+    if not clocks:
+        return {}
+    if score < 0.5:  # nothing in its name: then the rows without the event must all end with the study
+        ends = [found for found in events if _ends_with_study(found[2], clocks[0][1])]
+        if clocks[0][0] < 0.4 or len(ends) != 1:
+            return {}
+        score, value, event = ends[0]
+    elif score + clocks[0][0] < 1.0:
+        return {}
+    return {"time": clocks[0][1].name, "event": event.name, "event_value": value}
+
+
+def _ends_with_study(event: Col, clock: Col) -> bool:
+    """Say whether the rows of state 0 have the longest time and those of state 1 less: watched to the end."""
+    if event.numbers is None or clock.profile.maximum is None:
+        return False
+    last = clock.numbers >= clock.profile.maximum
+    without, those_with = event.numbers == 0, event.numbers == 1
+    return bool(
+        without.sum() >= 5 and last[without].mean() > 0.9 and those_with.sum() >= 5 and last[those_with].mean() < 0.2
+    )
+
+
+def event_words(col: Col) -> bool:
+    """Say whether a level says that something ended or has not ended yet."""
+    return any(ascii_lower(level).strip() in _EVENT_LEVELS | _NO_EVENT_LEVELS for level in col.profile.levels)
+
+
+def _ends(col: Col) -> bool:
+    """Say whether a name speaks of death, relapse or of being censored, in any of its forms."""
+    return col.hint("strong_event") or any(re.match(r"cens(?!us)|zens(?!us)", word) for word in col.named)
+
+
+def _event_score(col: Col, value: str) -> float:
+    """Return how surely a column says whether the event came: a name, or levels such as dead and alive."""
+    column = col.profile
+    if not 2 <= col.size <= 4 or column.scale not in ("binary", "category", "code", "count", "ordered"):
+        return 0.0
+    plain = {ascii_lower(level).strip() for level in column.levels}
+    coded = (
+        plain <= {"0", "1", "2", "3"}
+        or bool(two_states(list(column.levels)))
+        or event_words(col)
+        or column.kind == "boolean"
+    )
+    if not coded or (col.hint("time", "subject") and not _ends(col) and not event_words(col)):
+        return 0.0
+    if _ends(col) or (event_words(col) and col.numbers is None):
+        return 0.8 if col.size == 2 else 0.7
+    if col.hint("event"):
+        return 0.6 if col.size == 2 else 0.5
+    return 0.2 if col.size == 2 and plain == {"0", "1"} else 0.0
+
+
+def _clock_score(col: Col, times: list[str]) -> float:
+    """Return how surely a column is the time from a start to an event or to the last look."""
+    column = col.profile
+    if (
+        col.numbers is None
+        or column.minimum is None
+        or column.minimum < 0
+        or col.size < 4
+        or column.scale in ("code", "share")
+    ):
+        return 0.0
+    if date_like(column.minimum, column.maximum, whole=column.kind == "integer") or col.hint("age"):
+        return 0.0
+    if col.named & (HINTS["event"] | {"year", "jahr", "annee", "ano", "diagnosis"}) and not col.hint("duration"):
+        return 0.0
+    spread = float(col.present.mean()) > median(col.present)
+    if col.hint("duration"):
+        return 0.9
+    if col.name in times or col.hint("time") or unit_is_time(col.name):
+        return 0.6 if col.size > FEW or col.size > 0.4 * len(col.codes) else 0.4
+    return 0.25 if spread and col.size > FEW and not unit_of(col.name) and column.scale == "number" else 0.0
+
+
+def _event_value(col: Col) -> str:
+    """Return the level that means the event came, "" when the coding does not say."""
+    levels = list(col.profile.levels)
+    plain: dict[str, str] = {ascii_lower(level).strip(): level for level in levels}
+    happened = [level for text, level in plain.items() if text in _EVENT_LEVELS]
+    if len(happened) == 1:
+        return happened[0]
+    open_end = [level for text, level in plain.items() if text in _NO_EVENT_LEVELS]
+    if len(open_end) == 1 and len(levels) == 2:
+        return next(level for level in levels if level != open_end[0])
+    still = bool(col.named & {"alive", "lebt", "vivant", "vivo", "survived", "living"})
+    censored = any(re.match(r"cens|zens", word) for word in col.named)
+    states = two_states(levels)
+    if states and col.numbers is None:
+        return states[0] if still or censored else states[1]
+    if set(plain) == {"0", "1"} and not censored:
+        return plain["0" if still else "1"]
+    return ""
+
+
+def _interval(table: View, repeated: list[Repeated]) -> tuple[str, str] | None:
+    """Return two columns of which the first is below the second in every row: the ends of a span of time."""
+    import numpy as np
+
+    first = {"start", "tstart", "begin", "enter", "entry", "beginn", "debut", "inicio", "von", "from"}
+    last = {"stop", "tstop", "end", "exit", "ende", "fin", "bis", "until"}
+    subject = next((r.subject for r in repeated), "")
+    numbers = [c for c in table.cols if c.numbers is not None and c.profile.scale not in ("binary", "share")][:_MOST]
+    for one in numbers:
+        for other in numbers:
+            named = bool(one.named & first and other.named & last)
+            if one is other or not (named or subject) or (one.codes < 0).any() or (other.codes < 0).any():
+                continue
+            if not all(bool((one.numbers[rows] < other.numbers[rows]).all()) for rows in (slice(500), slice(None))):
+                continue
+            if named:
+                return one.name, other.name
+            order = np.lexsort((one.numbers, table[subject].codes))
+            same = np.diff(table[subject].codes[order]) == 0
+            if same.sum() >= 5 and bool((one.numbers[order][1:] == other.numbers[order][:-1])[same].mean() > 0.9):
+                return one.name, other.name
+    return None

@@ -1,0 +1,145 @@
+"""What can be asked: every analysis of every field, declared beside the tools that carry it out (or will).
+
+A field's folder holds `analyses.toml` (what is asked, its family, the kinds of data, what belongs around it, what would spoil
+it) and `questions.txt` (how people word it). An analysis that no tool answers yet is declared as well, so that a question
+for it is refused by its name and not answered as its neighbour.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from engine.domain.base import Value
+
+MARK = re.compile(r"\{([^{}|]*)\|(\w+)\}")
+
+
+class Practice(Value):
+    """A step that good practice puts beside an analysis."""
+
+    tool: str
+    when: Literal["before", "after"] = "after"
+    why: str
+    params: dict[str, Any] = {}
+    """Parameter -> value, or `=PARAM` for the value of the answering step's parameter."""
+    only: list[str] = []
+    """Conditions (see `engine.planning.conditions`) that must hold."""
+
+
+class Analysis(Value):
+    """One kind of question."""
+
+    id: str
+    field: str
+    asks: str
+    family: str
+    title: str = ""
+    slots: list[str] = []
+    data: list[str] = []
+    """Data types it can be asked of; the first that is there counts."""
+    when: list[str] = []
+    """Conditions on the data without which another analysis of the family is meant."""
+    guards: list[str] = []
+    practice: list[Practice] = []
+    nearest: list[str] = []
+    """What to name beside a refusal; by default the analyses of the family that can be done."""
+    examples: list[str] = []
+    near_misses: list[str] = []
+
+    @property
+    def name(self) -> str:
+        """What it is called in sentences."""
+        return self.title or self.id.replace("_", " ")
+
+
+class Example(NamedTuple):
+    """A question somebody wrote: with `{words|kind}` for what stands for data, and a number for who wrote it."""
+
+    analysis: str
+    text: str
+    writer: int
+
+    @property
+    def plain(self) -> str:
+        """The question as a person reads it."""
+        return MARK.sub(lambda match: match[1], self.text)
+
+    @property
+    def masked(self) -> str:
+        """The question with the kinds in capitals in place of the words that stand for data."""
+        return MARK.sub(lambda match: match[2].upper(), self.text)
+
+
+def fields() -> list[Path]:
+    """Return the folders of the fields, in order of their names."""
+    return sorted(path.parent for path in Path(__file__).parent.glob("*/analyses.toml"))
+
+
+def read_examples(path: Path) -> Iterator[tuple[Example, bool]]:
+    """Yield (example, whether it is a near miss written for another analysis) of a field's `questions.txt`.
+
+    Raises:
+        ValueError: naming file and line that cannot be read.
+    """
+    analysis, writer = "", 0
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        if line.startswith("[") and line.endswith("]"):
+            analysis = line[1:-1]
+        elif line.startswith("@") and line[1:].strip().isdigit():
+            writer = int(line[1:])
+        elif line.startswith("!"):
+            text, arrow, other = line[1:].rpartition("=>")
+            if not arrow or not other.strip():
+                message = f"{path.name}, line {number}: a near miss ends with `=> ANALYSIS`"
+                raise ValueError(message)
+            yield Example(other.strip(), text.strip(), writer), True
+        elif analysis:
+            yield Example(analysis, line.strip(), writer), False
+        else:
+            message = f"{path.name}, line {number}: a question stands before the first [analysis]"
+            raise ValueError(message)
+
+
+@functools.cache
+def all_examples() -> tuple[Example, ...]:
+    """Return every example of every field, near misses under the analysis they ask for."""
+    return tuple(example for folder in fields() for example, _ in read_examples(folder / "questions.txt"))
+
+
+@functools.cache
+def load_analyses() -> dict[str, Analysis]:
+    """Return id -> analysis for every field.
+
+    Raises:
+        ValueError: when two fields declare one id.
+    """
+    found: dict[str, Analysis] = {}
+    for folder in fields():
+        own: dict[str, list[str]] = {}
+        near: dict[str, list[str]] = {}
+        for example, miss in read_examples(folder / "questions.txt"):
+            (near if miss else own).setdefault(example.analysis, []).append(example.plain)
+        for key, facts in tomllib.loads((folder / "analyses.toml").read_text(encoding="utf-8")).items():
+            if key in found:
+                message = f"Two fields declare the analysis {key!r}: {found[key].field} and {folder.name}"
+                raise ValueError(message)
+            texts = {"examples": own.get(key, []), "near_misses": near.get(key, [])}
+            found[key] = Analysis(id=key, field=folder.name, **facts, **texts)
+    return found
+
+
+def sources_hash() -> str:
+    """Return the SHA-256 over all example files and the ids of the analyses: what the trained chooser was made from."""
+    digest = hashlib.sha256()
+    for folder in fields():
+        digest.update((folder / "questions.txt").read_bytes())
+        digest.update("".join(tomllib.loads((folder / "analyses.toml").read_text(encoding="utf-8"))).encode())
+    return digest.hexdigest()

@@ -1,0 +1,138 @@
+"""How a question was read: its words marked by what each was taken for, what else it could mean, what is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from pages._engine import attempt
+from pages._words import MARKS, TAKEN, plain, shortened, sure
+
+if TYPE_CHECKING:
+    from engine.api import Engine, TaskDag
+
+ALTERNATIVES_SHOWN = 3
+
+
+def marked(question: str, spans: Sequence[Any]) -> str:
+    """Return a question as Markdown, its words on the colour of what they were taken for.
+
+    Words that nothing in the plan answers to are struck through as well, for who does not see the colour.
+    """
+    parts, at = [], 0
+    for span in _shown(question, spans):
+        words = plain(question[span.start : span.end])
+        color = TAKEN[span.taken_as][1]
+        parts += [
+            plain(question[at : span.start]),
+            f":{color}-background[{f'~~{words}~~' if color == 'red' else words}]",
+        ]
+        at = span.end
+    return " ".join("".join([*parts, plain(question[at:])]).splitlines())
+
+
+def _shown(question: str, spans: Sequence[Any]) -> list[Any]:
+    """Return the spans to mark, in order: within the question, without overlap, beginning and ending with a letter."""
+    shown, at = [], 0
+    for span in sorted(spans, key=lambda span: (span.start, -span.end)):
+        start, end = max(0, span.start), min(span.end, len(question))
+        words = question[start:end]
+        start, end = start + len(words) - len(words.lstrip()), end - len(words) + len(words.rstrip())
+        if span.taken_as in TAKEN and at <= start < end:
+            shown.append(span.model_copy(update={"start": start, "end": end}))
+            at = end
+    return shown
+
+
+def legend(spans: Sequence[Any]) -> str:
+    """Return what the colours in a marked question stand for, only those that occur."""
+    used = {TAKEN[span.taken_as][1] for span in spans if span.taken_as in TAKEN}
+    names = {color: f"~~{name}~~" if color == "red" else name for color, name in MARKS.items()}
+    return " ".join(f":{color}-background[{name}]" for color, name in names.items() if color in used)
+
+
+def draw_understood(engine: Engine, plan: TaskDag, *, key: str, question: bool = True) -> None:
+    """Draw how the question was read, as text and as a table, and what the plan leaves out.
+
+    Args:
+        engine: knows what the analyses are called.
+        plan: the plan, with what was understood.
+        key: the widgets' key.
+        question: False when the marked question stands elsewhere already.
+    """
+    if question and plan.understood:
+        st.markdown(marked(plan.question, plan.understood))
+    titles = _titles(engine)
+    named = [f"**{plain(titles.get(c.id, c.id))}** ({sure(c.probability)})" for c in plan.analysis]
+    told = [f"Understood as {' and '.join(named)}."] if named else []
+    if any(span.taken_as in TAKEN for span in plan.understood):
+        told.append(legend(plan.understood))
+    if told:
+        st.caption(" ".join(told))
+    if plan.not_answered:
+        st.markdown(":orange[:material/warning:] **Not answered by this plan**")
+        st.markdown("\n".join(f"- {plain(text)}" for text in plan.not_answered))
+    if plan.understood or plan.analysis:
+        with st.expander("Word by word", icon=":material/table:", type="compact", key=f"understood_{key}"):
+            _table(plan, titles, key)
+
+
+def _table(plan: TaskDag, titles: dict[str, str], key: str) -> None:
+    import pandas as pd
+
+    rows = [
+        {"Words": "the question", "Taken for": "an analysis", "Which": titles.get(c.id, c.id), _SURE: c.probability}
+        for c in plan.analysis
+    ]
+    for span in plan.understood:
+        if span.taken_as in TAKEN:
+            unused = span.taken_as == "unused"
+            taken, strength = TAKEN[span.taken_as][0], None if unused else span.strength
+            rows.append({"Words": span.text, "Taken for": taken, "Which": span.value, _SURE: strength})
+    st.dataframe(
+        pd.DataFrame(rows).astype({_SURE: "float64"}),
+        hide_index=True,
+        height="content" if len(rows) <= 12 else 440,
+        column_config={_SURE: st.column_config.NumberColumn(format="%.2f")},
+        key=f"understood_rows_{key}",
+        alt="Words of the question and what each was taken for",
+    )
+
+
+_SURE = "How sure (0-1)"
+
+
+def draw_alternatives(engine: Engine, run_id: str, plan: TaskDag, *, unsaved: bool = False) -> bool:
+    """Draw what else the question could mean as buttons and say whether it was planned again as one of them.
+
+    Args:
+        engine: plans again.
+        run_id: the run that waits for approval.
+        plan: its newest plan.
+        unsaved: True while there are changes that planning again would lose.
+    """
+    others = plan.alternatives[:ALTERNATIVES_SHOWN]
+    if not others:
+        return False
+    titles = _titles(engine)
+    st.markdown("**Did you mean**")
+    for other in others:
+        title = titles.get(other.id, other.id)
+        clicked = st.button(
+            plain(shortened(other.says or title, 150)),
+            key=f"mean_{run_id}_{plan.version}_{other.id}",
+            icon=":material/alt_route:",
+            type="tertiary",
+            disabled=unsaved,
+            help="Keep or drop your changes first." if unsaved else plain(f"Plans the question again as: {title}."),
+        )
+        if clicked:
+            with st.spinner("Planning again..."):
+                return attempt(lambda other=other: engine.replan(run_id, analysis=other.id))
+    return False
+
+
+def _titles(engine: Engine) -> dict[str, str]:
+    return {analysis.id: analysis.name for analysis in engine.analyses()}

@@ -1,0 +1,143 @@
+"""Trains the chooser from the example questions beside the tools and writes `engine/planning/data/chooser.npz`.
+
+    python scripts/train_planner.py            # what `make planner` runs; about two minutes
+    python scripts/train_planner.py --judge    # only says how well unseen writers are understood
+
+Every example enters masked and once more with its data partly unmasked or mistaken, as the reader will sometimes see them.
+The temperatures are fitted on predictions for each writer by a model that saw only the others.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from engine.adapters.embedding import load_embedder
+from engine.planning.choose import FILE, weigh
+from engine.planning.wording import spoken, vocabulary
+from engine.toolbox.analyses import MARK, Example, all_examples, load_analyses, sources_hash
+
+RIDGE_WORDS, RIDGE_VECTORS = 1.0, 0.4
+_MISTAKEN = {"num": "CNT", "cat": "BIN", "lev": "CAT", "unit": "CAT", "cnt": "NUM", "dose": "NUM", "time": "NUM", "bin": "CAT"}
+
+
+def noisy(text: str, chance: random.Random) -> str:
+    """Return a wording as a reader may see it: some names not found, some taken for another kind."""
+
+    def one(match) -> str:
+        drawn = chance.random()
+        kind = match[2]
+        return kind.upper() if drawn < 0.45 else match[1] if drawn < 0.85 else _MISTAKEN.get(kind, kind.upper())
+
+    return MARK.sub(one, text)
+
+
+def ridge(rows: np.ndarray, labels: np.ndarray, classes: int, penalty: float) -> np.ndarray:
+    """Return the weights (columns of rows x classes) of a ridge classifier."""
+    targets = np.full((len(labels), classes), -1.0 / classes, dtype=np.float32)
+    targets[np.arange(len(labels)), labels] = 1.0
+    gram = rows.T @ rows
+    gram[np.diag_indices_from(gram)] += penalty
+    return np.linalg.solve(gram, rows.T @ targets).astype(np.float32)
+
+
+def tfidf(texts: Sequence[str], known: dict[str, int], idf: np.ndarray) -> np.ndarray:
+    """Return the dense tf-idf rows of masked wordings."""
+    rows = np.zeros((len(texts), len(known)), dtype=np.float32)
+    for row, text in enumerate(texts):
+        at, values = weigh(text, known, idf)
+        rows[row, at] = values
+    return rows
+
+
+class Trainer:
+    """The examples as numbers."""
+
+    def __init__(self) -> None:
+        self.examples: list[Example] = list(all_examples())
+        self.analyses = sorted(load_analyses())
+        place = {name: at for at, name in enumerate(self.analyses)}
+        self.labels = np.array([place[example.analysis] for example in self.examples])
+        self.writers = np.array([example.writer for example in self.examples])
+        chance = random.Random(20261122)  # noqa: S311 - noise for training, reproducible on purpose
+        self.masked = [example.masked for example in self.examples]
+        self.noisy = [noisy(example.text, chance) for example in self.examples]
+        embedder = load_embedder("all-MiniLM-L6-v2")
+        assert embedder is not None
+        typed = embedder.embed([example.plain for example in self.examples])
+        said = embedder.embed([spoken(text) for text in self.masked])
+        self.vectors = np.hstack([typed, said]).astype(np.float32)
+
+    def fit(self, chosen: np.ndarray) -> tuple[dict[str, int], np.ndarray, np.ndarray, np.ndarray]:
+        """Return (vocabulary, idf, weights of words, weights of vectors) trained on some of the examples."""
+        texts = [text for many in (self.masked, self.noisy) for text, use in zip(many, chosen, strict=True) if use]
+        counts = vocabulary(texts)
+        known = {name: at for at, name in enumerate(sorted(name for name, count in counts.items() if count >= 5))}
+        idf = np.array([np.log((1 + len(texts)) / (1 + counts[name])) + 1 for name in known], dtype=np.float32)
+        labels = np.concatenate([self.labels[chosen]] * 2)
+        words = ridge(tfidf(texts, known, idf), labels, len(self.analyses), RIDGE_WORDS)
+        vectors = ridge(self.vectors[chosen], self.labels[chosen], len(self.analyses), RIDGE_VECTORS)
+        return known, idf, words, vectors
+
+    def unseen(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the scores of words and of vectors for every example, by models that saw none of its writer's."""
+        words = np.zeros((len(self.examples), len(self.analyses)), dtype=np.float32)
+        vectors = np.zeros_like(words)
+        for writer in sorted(set(self.writers)):
+            held = self.writers == writer
+            known, idf, by_words, by_vectors = self.fit(~held)
+            words[held] = tfidf([t for t, use in zip(self.noisy, held, strict=True) if use], known, idf) @ by_words
+            vectors[held] = self.vectors[held] @ by_vectors
+            best = np.argsort(-(words[held] + vectors[held]), axis=1)
+            first = float((best[:, 0] == self.labels[held]).mean())
+            three = float((best[:, :3] == self.labels[held][:, None]).any(axis=1).mean())
+            alone = float((words[held].argmax(axis=1) == self.labels[held]).mean())
+            print(f"writer {writer:2d}  {held.sum():5d} questions  first {first:.3f}  in three {three:.3f}  words alone {alone:.3f}")
+        return words, vectors
+
+
+def temperature(scores: np.ndarray, labels: np.ndarray) -> float:
+    """Return the temperature that makes the probabilities of the true classes likeliest."""
+    rows = np.arange(len(labels))
+
+    def loss(value: float) -> float:
+        shifted = (scores - scores.max(axis=1, keepdims=True)) / value
+        return float((np.log(np.exp(shifted).sum(axis=1)) - shifted[rows, labels]).mean())
+
+    return min((round(0.02 * 1.06**step, 4) for step in range(60)), key=loss)
+
+
+def packed(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return weights as 8-bit integers and the scale of each column."""
+    scale = np.maximum(np.abs(weights).max(axis=0), 1e-9) / 127
+    return np.round(weights / scale).astype(np.int8), scale.astype(np.float32)
+
+
+def main() -> int:
+    """Train, say how well, and write the file."""
+    trainer = Trainer()
+    words, vectors = trainer.unseen()
+    both, alone = temperature(words + vectors, trainer.labels), temperature(words, trainer.labels)
+    print(f"{len(trainer.examples)} examples of {len(trainer.analyses)} analyses; temperatures {both} and {alone}")
+    if "--judge" in sys.argv:
+        return 0
+    known, idf, by_words, by_vectors = trainer.fit(np.ones(len(trainer.examples), dtype=bool))
+    (word_values, word_scale), (vector_values, vector_scale) = packed(by_words), packed(by_vectors)
+    target = Path(__file__).resolve().parents[1] / "engine" / "planning" / FILE
+    np.savez_compressed(
+        target, analyses="\n".join(trainer.analyses), features="\n".join(known), idf=idf.astype(np.float16),
+        words=word_values, words_scale=word_scale, vectors=vector_values, vectors_scale=vector_scale,
+        temperature=both, temperature_words=alone, sources=sources_hash(),
+    )  # fmt: skip
+    print(f"{target.name}: {len(known)} features, {target.stat().st_size / 1024:.0f} kB")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,129 @@
+"""A command that ends, however it ends, leaves no words of a library on stderr.
+
+A thread inside DuckDB when Python takes itself apart ends the process with `terminate called`, and one that merely lives
+makes its binding library report leaks. Both depend on the moment, so each command is given several times.
+"""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+TIMES = 4
+REFUSED, INTERRUPTED = 2, 4
+
+
+@pytest.fixture(scope="module")
+def plants(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("data") / "plants.csv"
+    rows = [f"p{n},{'sun' if n % 2 else 'shade'},{10 + n % 7}.{n % 10}" for n in range(60)]
+    path.write_text("\n".join(["plant,light,height", *rows]) + "\n", encoding="utf-8")
+    return path
+
+
+def start(workspace: Path, *arguments: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "engine", "--workspace", str(workspace), *arguments]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize("command", [["plan"], ["ask", "--yes", "--quiet"]], ids=["plan", "ask"])
+def test_a_refusal_is_all_that_is_said(command: list[str], plants: Path, tmp_path: Path) -> None:
+    for number in range(TIMES):
+        # A new folder each time: what is made at the first use is then going on when the command ends.
+        process = start(tmp_path / str(number), *command, "Which unicorns fly?", "--data", str(plants))
+        said = process.communicate(timeout=120)[1]
+        assert process.returncode in (1, REFUSED), said
+        assert "unicorns" in said or "names nothing that can be analysed" in said
+        assert len(said.splitlines()) == 1, said
+
+
+@pytest.mark.parametrize("seconds", [1.5, 2.5, 3.5])
+def test_an_interruption_is_all_that_is_said(seconds: float, plants: Path, tmp_path: Path) -> None:
+    process = start(tmp_path, "ask", "Does height differ by light?", "--data", str(plants), "--yes", "--quiet")
+    time.sleep(seconds)
+    process.send_signal(signal.SIGINT)
+    said = process.communicate(timeout=120)[1]
+    assert process.returncode in (0, REFUSED, INTERRUPTED, -signal.SIGINT), said
+    assert not any(word in said for word in ("terminate", "nanobind", "Traceback", "Exception", "defect", "busy")), said
+
+
+BUSY_AT_THE_END = """
+import sys, threading, time
+from pathlib import Path
+from storage.database import Database
+database = Database(Path(sys.argv[1]))
+asked, told = threading.Event(), []
+def ask():
+    try:
+        with database.reading() as connection:
+            asked.set()
+            connection.execute("SELECT sum(a.range * b.range) FROM range(1000000) a, range(1000000) b").fetchall()
+    except Exception as err:
+        told.append(type(err).__name__)
+thread = threading.Thread(target=ask, daemon=True)
+thread.start()
+asked.wait()
+time.sleep(0.3)
+database.close()
+thread.join(5)
+print(*told)
+"""
+
+
+def test_closing_a_database_ends_what_another_thread_reads(tmp_path: Path) -> None:
+    began = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-c", BUSY_AT_THE_END, str(tmp_path / "x.duckdb")], capture_output=True, text=True, timeout=120
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "StorageError\n", "")
+    assert time.monotonic() - began < 60
+
+
+STILL_AT_WORK = """
+import sys, threading, time, types
+import engine.__main__ as entry
+module = types.ModuleType("engine.cli.main")
+def main():
+    import duckdb
+    connection = duckdb.connect(":memory:")
+    def work():
+        while True:
+            connection.execute("SELECT count(*) FROM range(50000000)").fetchall()
+    threading.Thread(target=work, daemon=True).start()
+    time.sleep(0.3)
+    return 3
+module.main = main
+sys.modules["engine.cli.main"] = module
+sys.exit(entry.main())
+"""
+
+
+def test_a_thread_that_never_ends_does_not_bring_the_process_down() -> None:
+    done = subprocess.run([sys.executable, "-c", STILL_AT_WORK], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (3, "")
+
+
+def test_warming_stops_between_two_steps() -> None:
+    from engine.runtime.warming import Warming
+
+    begun, go_on, taken = threading.Event(), threading.Event(), []
+
+    def first() -> None:
+        taken.append("first")
+        begun.set()
+        go_on.wait(10)
+
+    warming = Warming([first, lambda: taken.append("second")])
+    warming.start()
+    warming.start()
+    begun.wait(10)
+    threading.Timer(0.1, go_on.set).start()
+    warming.close()
+    assert taken == ["first"]
+    assert not any(thread.name == "warm-up" for thread in threading.enumerate())
