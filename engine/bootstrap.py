@@ -17,7 +17,7 @@ from engine.adapters.system import RandomIds, SystemClock
 from engine.adapters.warm_up import compiled_cache
 from engine.agents.corrections import Corrections
 from engine.agents.executor import Executor
-from engine.agents.planner import Planner
+from engine.planning.planner import Planner
 from engine.agents.remember import Remembering
 from engine.errors import ModelUnavailable, StorageError, UserError
 from engine.knowledge.service import KnowledgeBase
@@ -142,7 +142,7 @@ def _connect(settings: Settings, workspace: Workspace) -> Parts:
     )
     orchestrator = Orchestrator(
         registry=registry,
-        planner=Planner(registry),
+        planner=Planner(registry, embeddings.embedder.embed if embeddings else None),
         executor=executor,
         store=store,
         artifacts=artifacts,

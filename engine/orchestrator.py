@@ -27,7 +27,7 @@ from engine.agents.corrections import Corrections
 from engine.agents.edits import changes_between, settled_by_hand
 from engine.agents.executor import Executor
 from engine.agents.grounder import ground_claims, ground_findings
-from engine.agents.planner import Planner
+from engine.planning.planner import Planner
 from engine.agents.remember import Remembering
 from engine.agents.synthesizer import synthesize
 from engine.agents.thinking import Thought, think

@@ -9,7 +9,7 @@ from engine.domain.knowledge import Claim, ClaimCheck
 from engine.domain.report import Report
 from engine.domain.run_view import RunView
 from engine.ports import ArtifactStore
-from engine.reporting.checked import Reread, of_findings, reread
+from engine.reporting.checked import NOT_CHECKED, Reread, of_findings, reread
 
 Check = Callable[[str, Sequence[Finding]], ClaimCheck]
 _MOST_FINDINGS = 60
@@ -19,7 +19,7 @@ def ground_findings(report: Report, view: RunView, artifacts: ArtifactStore) -> 
     """Return the report with each finding labelled by what was really checked of it, which its evidence names."""
     compared = reread(report.findings, report.tables, artifacts)
     findings = [_labelled(finding, compared.get(finding.id), view) for finding in report.findings]
-    lines = [*report.checked, *of_findings(report.findings, compared)]
+    lines = [*report.checked, *of_findings(report.findings, compared), NOT_CHECKED]
     return report.model_copy(update={"findings": findings, "checked": lines})
 
 

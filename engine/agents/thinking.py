@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from engine.agents.edits import set_params
-from engine.agents.planner import Planner
+from engine.planning.planner import Planner
 from engine.agents.recall import apply_recall
 from engine.domain.events import EngineEvent, MemoryRecalled, ToolsRetrieved, WarningRaised
 from engine.domain.memory import EpisodicContext

@@ -17,6 +17,7 @@ from engine.domain.profile import ColumnProfile
 from engine.domain.toolspec import ParamSpec, ToolSpec
 from engine.planning.contrast import compared, event_level
 from engine.planning.reading import Reading, Restriction
+from engine.planning.samples import sample_sheet
 from engine.planning.settings import settings_said
 from engine.planning.sheets import Data, Sheet
 from engine.planning.slots import slot_of
@@ -50,7 +51,8 @@ class Bound:
     @property
     def sheet(self) -> Sheet | None:
         """The file whose columns the parameters are."""
-        return next(iter(self.sheets.values()), None)
+        of = next((p.of for p in self.spec.params if p.kind in ("column", "columns") and p.of in self.sheets), "")
+        return self.sheets.get(of) or next(iter(self.sheets.values()), None)
 
     def columns(self) -> list[str]:
         """Return the columns that the parameters name."""
@@ -63,7 +65,9 @@ class Bound:
         return [c for value in named for c in (value if isinstance(value, list) else [value]) if c]
 
 
-def bind(spec: ToolSpec, reading: Reading, data: Data, *, given: Mapping[str, Any] | None = None) -> Bound:
+def bind(
+    spec: ToolSpec, reading: Reading, data: Data, *, given: Mapping[str, Any] | None = None, needs: Sequence[str] = ()
+) -> Bound:
     """Return the best assignment of what is named to a tool's parameters.
 
     Args:
@@ -71,14 +75,17 @@ def bind(spec: ToolSpec, reading: Reading, data: Data, *, given: Mapping[str, An
         reading: the question.
         data: the files.
         given: parameters that are settled already.
+        needs: roles that must be bound here though the tool can do without.
     """
     bound = Bound(spec)
     for port in spec.inputs:
         able = data.serving(port.type)
+        if not able and port.type is DataType.SAMPLE_SHEET:
+            able = [sheet for sheet in [sample_sheet(data)] if sheet is not None]
         if able:
             named = reading.columns()
             bound.sheets[port.name] = max(able, key=lambda s: sum(s.column(c) is not None for c in named)) if port.type in TABULAR else able[0]
-    _columns(bound, reading, given or {})
+    _columns(bound, reading, given or {}, needs)
     _levels(bound, reading, given or {})
     _rows(bound, reading)
     bound.params |= settings_said(spec, reading, bound.params)
@@ -95,7 +102,7 @@ def _variants(params: Sequence[ParamSpec]) -> list[list[ParamSpec]]:
     return [[p for p in params if p not in stands], [p for p in params if p.name not in replaced]]
 
 
-def _columns(bound: Bound, reading: Reading, given: Mapping[str, Any]) -> None:
+def _columns(bound: Bound, reading: Reading, given: Mapping[str, Any], needs: Sequence[str]) -> None:
     params = [p for p in bound.spec.params if p.kind in ("column", "columns") and p.name not in given]
     sheet = bound.sheet
     if sheet is None:
@@ -105,6 +112,7 @@ def _columns(bound: Bound, reading: Reading, given: Mapping[str, Any]) -> None:
     best: _Search | None = None
     for variant in _variants(params):
         search = _Search(variant, sheet, reading, taken=set(_flat(given.values())))
+        search.needed |= {p.name for p in variant if p.role in needs}
         search.run()
         if best is None or search.best > best.best:
             best = search

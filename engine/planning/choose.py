@@ -9,6 +9,7 @@ example questions beside the tools; `scripts/train_planner.py` says how.
 from __future__ import annotations
 
 import functools
+import logging
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -17,8 +18,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from engine.errors import ModelUnavailable
 from engine.planning.wording import features, spoken, stems
 
+_LOG = logging.getLogger(__name__)
 FILE = "data/chooser.npz"
 Embed = Callable[[Sequence[str]], np.ndarray]
 
@@ -92,10 +95,18 @@ def probabilities(wordings: Sequence[Wording], embed: Embed | None) -> list[dict
         if len(at):
             scores[row] = values @ m.words[at]
     temperature = m.temperature_words
-    if embed is not None:
-        vectors = embed([*(w.text for w in wordings), *(spoken(w.masked) for w in wordings)])
+    vectors = _vectors([*(w.text for w in wordings), *(spoken(w.masked) for w in wordings)], embed)
+    if vectors is not None:
         scores += np.hstack([vectors[: len(wordings)], vectors[len(wordings) :]]) @ m.vectors
         temperature = m.temperature
     weights = np.exp((scores - scores.max(axis=1, keepdims=True)) / temperature)
     shares = weights / weights.sum(axis=1, keepdims=True)
     return [dict(zip(m.analyses, map(float, row), strict=True)) for row in shares]
+
+
+def _vectors(texts: Sequence[str], embed: Embed | None) -> np.ndarray | None:
+    try:
+        return embed(texts) if embed is not None else None
+    except ModelUnavailable as err:
+        _LOG.info("planning by words alone: %s", err)
+        return None

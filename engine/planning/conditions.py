@@ -6,6 +6,7 @@ the family, these decide within it. Each is a function of one bound step.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from engine.domain.profile import ColumnProfile, Repeated
@@ -121,7 +122,7 @@ def outcome_is_count(bound: Bound, reading: Reading) -> bool:
 
 
 @_named
-def not_censored(bound: Bound, reading: Reading) -> bool:
+def uncensored(bound: Bound, reading: Reading) -> bool:
     """No column that is compared is a time to an event that some have not reached."""
     sheet = bound.sheet
     time = sheet.structure.survival.get("time") if sheet else None
@@ -156,3 +157,33 @@ def several_causes(bound: Bound, reading: Reading) -> bool:
 def grouped(bound: Bound, reading: Reading) -> bool:
     """A grouping is bound."""
     return bool(bound.of_role("group", "split", "condition", "factors", "label"))
+
+
+@_named
+def pairs_exist(bound: Bound, reading: Reading) -> bool:
+    """Subjects have several rows, or several columns hold one measurement: there is something to pair."""
+    if bound.of_role("measure_a", "wide"):
+        return True
+    found = repetition(bound)
+    if found is None:
+        return bool(bound.of_role("pair", "subject")) and reading.paired is True
+    group = _group(bound)
+    return group is None or group.name not in found.between
+
+
+@_named
+def counts_given(bound: Bound, reading: Reading) -> bool:
+    """A file holds raw counts."""
+    return any(port.type == "count_matrix" for port in bound.spec.inputs) and bool(bound.sheets)
+
+
+@_named
+def sets_asked(bound: Bound, reading: Reading) -> bool:
+    """The question also asks for gene sets, which then take the list."""
+    return re.search(r"\b(?:pathways?|gene.?sets?|enrich\w*|over.?represent\w*|ontolog\w*|hallmarks?|GSEA|process(?:es)?)\b", reading.question, re.I) is not None
+
+
+@_named
+def overlap_named(bound: Bound, reading: Reading) -> bool:
+    """The question names a test of overlap."""
+    return re.search(r"over.?represent|\bORA\b|hypergeom|fisher", reading.question, re.I) is not None

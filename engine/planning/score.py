@@ -115,9 +115,10 @@ def _candidate(
         return item
     options = []
     for tool in able:
-        bound = bind(tool, reading, data)
+        bound = bind(tool, reading, data, needs=analysis.needs)
         unmet = tuple(name for name in (*analysis.when, *tool.when) if not holds(name, bound, reading))
-        options.append((len(unmet), -bound.score, bound, unmet))
+        named = sum(word.lower() in reading.question.lower() for word in (tool.title, *tool.keywords))
+        options.append((len(unmet), -bound.score - 0.3 * min(3, named), bound, unmet))
     best = min(options, key=lambda option: option[:2])
     item.bound, item.unmet = best[2], best[3]
     return item

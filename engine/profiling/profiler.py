@@ -161,7 +161,7 @@ def _table(path: Path, source: TableSource) -> dict[str, Any]:
         "format": source.format, "types": facts.types, "rows": facts.shape[0], "columns": facts.shape[1],
         "summary": facts.summary, "warnings": list(dict.fromkeys(facts.warnings)), "column_profiles": facts.columns,
         "sample_ids": facts.sample_ids, "feature_ids": facts.feature_ids, "feature_kind": facts.genes.kind,
-        "organism": facts.genes.organism, "details": facts.details,
+        "organism": facts.genes.organism, "details": facts.details, "structure": facts.structure,
     }  # fmt: skip
 
 
@@ -171,5 +171,5 @@ def _single_cell(path: Path) -> dict[str, Any]:
         "format": "h5ad", "types": found.types, "rows": found.cells, "columns": found.genes, "summary": found.summary,
         "warnings": found.warnings, "column_profiles": found.columns, "sample_ids": found.cell_ids,
         "feature_ids": found.gene_ids, "feature_kind": found.identified.kind, "organism": found.identified.organism,
-        "details": found.details,
+        "details": found.details, "structure": found.structure,
     }  # fmt: skip

@@ -127,7 +127,8 @@ def _repeated(table: View) -> list[Repeated]:
         judged = _judge(col, table, _within(col, table, col.name))
         if judged is not None:
             found.append((judged, col))
-    found.sort(key=lambda pair: (-pair[0].confidence, -pair[0].subjects))
+    # Of two that are as good as certain (broods in sites), the smaller unit comes first.
+    found.sort(key=lambda pair: (-min(pair[0].confidence, 0.9), -pair[0].subjects))
     kept: list[tuple[Repeated, Col]] = []
     for judged, col in found:
         if not any(_rival(judged, col, better, other) for better, other in kept):

@@ -35,6 +35,10 @@ TAGS: dict[Grounding, str] = {
 }
 """What stands behind a finding in a report."""
 
+NOT_CHECKED = (
+    "None of this says whether the analysis is the one that the question asks for: that is to be read in the plan."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Reread:
@@ -76,8 +80,8 @@ def _handed_over(view: RunView) -> Iterator[str]:
             else:
                 other.append(f"{node.name!r} read {name} from other data than {ref or 'the plan names'}")
     if same or other:
-        text = f"Hand-overs: {same} of {_counted(same + len(other), 'input')} are byte for byte the file or the table "
-        yield f"{text}of the earlier step that the plan names (SHA-256){'; ' if other else ''}{'; '.join(other)}."
+        text = "Inputs that are byte for byte the file, or the earlier step's table, that the plan names (SHA-256)"
+        yield f"{text}: {same} of {same + len(other)}{'; ' if other else ''}{'; '.join(other)}."
 
 
 def reread(findings: Sequence[Finding], tables: Sequence[Artifact], artifacts: ArtifactStore) -> dict[str, Reread]:
@@ -129,8 +133,8 @@ def of_findings(findings: Sequence[Finding], compared: dict[str, Reread]) -> lis
     differ = [f"{f.text} ({text})" for f in findings for text in compared.get(f.id, Reread()).differ]
     read = sum(1 for item in compared.values() if item.agree or item.differ)
     text = (
-        f"Numbers read again from the stored tables: {agree} of {_counted(agree + len(differ), 'number')} agree, in "
-        f"{read} of {_counted(len(findings), 'finding')}"
+        f"Numbers read again from the stored tables that agree: {agree} of {agree + len(differ)}, from {read} of "
+        f"{_counted(len(findings), 'finding')}"
     )
     rest = "" if read == len(findings) else "; the others name no number of a table row, so nothing was compared"
     return [f"{text}{rest}.", *(f"DIFFERS FROM ITS TABLE: {text}" for text in differ)]

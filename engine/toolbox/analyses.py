@@ -28,6 +28,8 @@ class Practice(Value):
     why: str
     params: dict[str, Any] = {}
     """Parameter -> value, or `=PARAM` for the value of the answering step's parameter."""
+    habits: dict[str, Any] = {}
+    """Values in place of the tool's defaults that nothing settles."""
     only: list[str] = []
     """Conditions (see `engine.planning.conditions`) that must hold."""
 
@@ -45,7 +47,10 @@ class Analysis(Value):
     """Data types it can be asked of; the first that is there counts."""
     when: list[str] = []
     """Conditions on the data without which another analysis of the family is meant."""
+    needs: list[str] = []
+    """Roles of parameters that must be bound for this analysis, though the tool can do without."""
     guards: list[str] = []
+    """Names of what would spoil it (see `engine.planning.guards`)."""
     practice: list[Practice] = []
     nearest: list[str] = []
     """What to name beside a refusal; by default the analyses of the family that can be done."""

@@ -351,7 +351,7 @@ def broken_orchestrator(tmp_path: Path, breaks: int):
     from engine.adapters.fakes import CountingIds, EchoSandbox, FrozenClock
     from engine.adapters.process_sandbox import ProcessSandbox
     from engine.agents.executor import Executor
-    from engine.agents.planner import Planner
+    from engine.planning.planner import Planner
     from engine.errors import SandboxUnavailable
     from engine.orchestrator import Orchestrator
     from engine.runtime.event_log import EventLog

@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 from engine import errors
-from engine.agents.planner import Planner
+from engine.planning.planner import Planner
 from engine.cli.main import FORMATS, build_parser
 from engine.domain.events import EngineEvent
 from engine.domain.plan import Dataset, OpenQuestion, TaskDag, TaskNode

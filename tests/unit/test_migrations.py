@@ -27,6 +27,12 @@ SCHEMA = {
         ("version", "INTEGER", False),
         ("payload", "JSON", False),
     ],
+    "column_corrections": [
+        ("number", "BIGINT", False),
+        ("file_sha256", "VARCHAR", False),
+        ("column_name", "VARCHAR", False),
+        ("said", "VARCHAR", False),
+    ],
     "episodes": [
         ("number", "BIGINT", False),
         ("episode_id", "VARCHAR", False),

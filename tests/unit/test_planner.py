@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from engine.agents.planner import Planner
+from engine.planning.planner import Planner
 from engine.domain.profile import Profile
 from engine.errors import DataError, PlanError
 from engine.profiling.profiler import profile_files

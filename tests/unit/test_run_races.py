@@ -15,7 +15,7 @@ from growth_data import table_plan
 from engine.adapters.fakes import CountingIds, EchoSandbox, FrozenClock
 from engine.agents.edits import set_params
 from engine.agents.executor import Executor
-from engine.agents.planner import Planner
+from engine.planning.planner import Planner
 from engine.domain.results import RunRecord
 from engine.errors import EngineError, LimitExceeded, PlanError
 from engine.orchestrator import Orchestrator

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.agents.edits import set_params, settled_by_hand
-from engine.agents.planner import Planner
+from engine.planning.planner import Planner
 from engine.agents.planning import words
 from engine.agents.planning.said import with_what_was_said
 from engine.domain.plan import TaskDag, TaskNode

@@ -70,6 +70,7 @@ EDGER = Citation(
     seconds=2,
     example="Are all samples of this RNA-seq experiment sequenced deeply enough?",
     helpers=(name_some, check_counts, match_samples),
+    answers=["count_qc"],
 )
 def count_qc(counts, samples, *, outlier_mads: float = 3.0):
     """Describe each sample of a raw count matrix."""
@@ -172,7 +173,15 @@ def count_qc(counts, samples, *, outlier_mads: float = 3.0):
         "size_factors": "table: by what each sample was scaled",
     },
     params={
-        "method": param("Transformation", choices=("vst", "log_cpm", "size_factors")),
+        "method": param(
+            "Transformation",
+            choices=("vst", "log_cpm", "size_factors"),
+            words=[
+                "vst: vst\\b|variance.?stabili",
+                "log_cpm: (?:log.?)?cpm\\b|counts per million",
+                "size_factors: size.?factors?",
+            ],
+        ),
         "min_count": param("Leave out genes with fewer reads over all samples", unit="reads", minimum=0, maximum=1e6),
     },
     produces_for=("sample_pca", "expression_heatmap", "gene_expression"),
@@ -202,6 +211,7 @@ def count_qc(counts, samples, *, outlier_mads: float = 3.0):
     seconds=15,
     example="Normalise the counts so that I can compare and plot samples.",
     helpers=(name_some, check_counts, match_samples, gene_inference),
+    answers=["normalize_counts"],
 )
 def normalize_counts(counts, samples, *, method: str = "vst", min_count: int = 10):
     """Put raw counts on a log2 scale on which samples compare."""
@@ -332,6 +342,7 @@ def normalize_counts(counts, samples, *, method: str = "vst", min_count: int = 1
     seconds=2,
     example="Do the samples separate by treatment or by donor?",
     helpers=(name_some, match_samples),
+    answers=["sample_pca"],
 )
 def sample_pca(expression, samples, *, color_by: str = "", shape_by: str = "", n_top: int = 500):
     """Show how samples resemble each other."""

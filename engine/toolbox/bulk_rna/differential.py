@@ -219,14 +219,20 @@ def check_design(factors, terms, condition):
     },
     params={
         "condition": param("Column that holds the groups to compare", kind="column", of="samples", role="group"),
-        "treated": param("Level whose effect is asked for (numerator)", kind="level", of="condition"),
-        "control": param("Level it is compared with (denominator)", kind="level", of="condition"),
-        "covariates": param("Columns to adjust for: donor, pair, batch", kind="columns", of="samples", role="batch"),
+        "treated": param("Level whose effect is asked for (numerator)", kind="level", of="condition", role="interest"),
+        "control": param("Level it is compared with (denominator)", kind="level", of="condition", role="reference"),
+        "covariates": param("Columns to adjust for: donor, pair, batch", kind="columns", of="samples", role="held"),
         "alpha": param("False discovery rate at which a gene counts as different", minimum=1e-10, maximum=0.5),
         "min_total_count": param("Reads over all samples a gene needs to be tested", unit="reads", minimum=0),
         "lfc_threshold": param("Absolute log2 fold change to exceed under test", unit="log2", minimum=0, maximum=10),
-        "genes_of_interest": param("Genes (symbol or id) to report whatever their rank", kind="texts"),
-        "shrink": param("Shrink the fold changes (apeGLM); p-values stay the same"),
+        "genes_of_interest": param("Genes (symbol or id) to report whatever their rank", kind="texts", role="genes"),
+        "shrink": param(
+            "Shrink the fold changes (apeGLM); p-values stay the same",
+            words=[
+                "false: (?:without|no|not) (?:\\w+ ){0,3}shr[iu]n|unshrunken",
+                "true: shr[iu]n\\w* (?:of )?(?:the )?(?:log2?.?)?(?:fold.?changes?|lfcs?|estimates?|effects?)|(?:fold.?changes?|lfcs?) shr[iu]n|apeglm",
+            ],
+        ),
     },
     requires_tool=("count_qc",),
     produces_for=("volcano_plot", "ma_plot", "expression_heatmap", "select_genes", "rank_genes", "over_representation"),
@@ -304,6 +310,7 @@ def check_design(factors, terms, condition):
         build_factors,
         check_design,
     ),
+    answers=["differential_expression"],
 )
 def differential_expression(
     counts,

@@ -86,6 +86,7 @@ def ensembl_ids(symbols, organism):
     seconds=1,
     example="Add gene symbols to this table of Ensembl ids.",
     helpers=(name_some, gene_symbols, ensembl_ids),
+    answers=["map_identifiers"],
 )
 def map_gene_ids(table, *, column: str = "", to: str = "symbol", organism: str = "auto"):
     """Add gene symbols or Ensembl ids to a table."""
@@ -177,7 +178,7 @@ def map_gene_ids(table, *, column: str = "", to: str = "symbol", organism: str =
     inputs={"de_table": "de_table: result of a differential expression analysis"},
     outputs={"genes": "gene_list: the selected genes, best first"},
     params={
-        "direction": param("Which genes to keep", choices=("up", "down", "both")),
+        "direction": param("Which genes to keep", choices=("up", "down", "both"), each=["up", "down"]),
         "alpha": param("Adjusted p-value to stay below", minimum=0, maximum=1),
         "min_abs_lfc": param("Smallest absolute log2 fold change", unit="log2", minimum=0, maximum=20),
         "top_n": param("Keep at most so many; 0 keeps all", unit="genes", minimum=0),
@@ -200,6 +201,7 @@ def map_gene_ids(table, *, column: str = "", to: str = "symbol", organism: str =
     seconds=1,
     example="Give me the genes that go up with the treatment.",
     helpers=(name_some, de_columns),
+    answers=["select_genes"],
 )
 def select_genes(de_table, *, direction: str = "both", alpha: float = 0.05, min_abs_lfc: float = 0.0, top_n: int = 0):
     """Take the genes that pass from a differential expression table."""
@@ -254,7 +256,13 @@ def select_genes(de_table, *, direction: str = "both", alpha: float = 0.05, min_
     task_type="preprocessing",
     inputs={"de_table": "de_table: result of a differential expression analysis, all genes"},
     outputs={"ranked": "ranked_genes: gene and score, highest first"},
-    params={"by": param("What to rank by", choices=("stat", "signed_log_p", "log2_fold_change"))},
+    params={
+        "by": param(
+            "What to rank by",
+            choices=("stat", "signed_log_p", "log2_fold_change"),
+            words=["log2_fold_change: rank\\w* (?:\\w+ )?by (?:the )?(?:log2?.?)?fold.?change"],
+        )
+    },
     requires_tool=("differential_expression",),
     produces_for=("gsea_preranked",),
     checks=("tables_not_empty", "ranking_is_ordered"),
@@ -263,6 +271,7 @@ def select_genes(de_table, *, direction: str = "both", alpha: float = 0.05, min_
     seconds=1,
     example="Rank all genes by how strongly they respond.",
     helpers=(name_some, gene_label, de_columns),
+    answers=[],
 )
 def rank_genes(de_table, *, by: str = "stat"):
     """Order all genes from most increased to most decreased."""

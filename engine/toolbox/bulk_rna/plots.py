@@ -22,7 +22,7 @@ from engine.toolbox.registry import param, tool
         "alpha": param("Adjusted p-value to stay below", minimum=0, maximum=1),
         "min_abs_lfc": param("Smallest absolute log2 fold change to colour", unit="log2", minimum=0, maximum=20),
         "label_top": param("How many genes to name", unit="genes", minimum=0, maximum=100),
-        "highlight": param("Genes (symbol or id) to name in any case", kind="texts"),
+        "highlight": param("Genes (symbol or id) to name in any case", kind="texts", role="genes"),
     },
     requires_tool=("differential_expression",),
     checks=(),
@@ -38,6 +38,7 @@ from engine.toolbox.registry import param, tool
     seconds=2,
     example="Show a volcano plot of the result.",
     helpers=(name_some, de_columns, find_genes),
+    answers=["volcano_plot"],
 )
 def volcano_plot(
     de_table,
@@ -138,6 +139,7 @@ def volcano_plot(
     seconds=2,
     example="Do fold changes depend on how strongly a gene is expressed?",
     helpers=(name_some, de_columns),
+    answers=["ma_plot"],
 )
 def ma_plot(de_table, *, alpha: float = 0.05):
     """Plot fold change against mean count."""
@@ -192,7 +194,7 @@ def ma_plot(de_table, *, alpha: float = 0.05):
     optional_inputs=("samples", "de_table"),
     outputs={"heatmap": "figure: z-scores", "heatmap_table": "table: the z-scores in the order drawn"},
     params={
-        "genes": param("Genes (symbol or id) to show; empty: choose them", kind="texts"),
+        "genes": param("Genes (symbol or id) to show; empty: choose them", kind="texts", role="genes"),
         "top_n": param("How many genes to choose", unit="genes", minimum=2, maximum=200),
         "group_by": param("Column that orders the samples", kind="column", of="samples", role="group"),
     },
@@ -203,6 +205,7 @@ def ma_plot(de_table, *, alpha: float = 0.05):
     seconds=3,
     example="Draw a heat map of the 30 most significant genes.",
     helpers=(name_some, match_samples, gene_symbols, find_genes, de_columns),
+    answers=["expression_heatmap"],
 )
 def expression_heatmap(
     expression,
@@ -322,7 +325,7 @@ def expression_heatmap(
         "gene_summary": "table: one row a gene and group",
     },
     params={
-        "genes": param("Genes (symbol or id) to show", kind="texts"),
+        "genes": param("Genes (symbol or id) to show", kind="texts", role="genes"),
         "group_by": param("Column that groups the samples", kind="column", of="samples", role="group"),
     },
     requires_tool=("normalize_counts",),
@@ -332,6 +335,7 @@ def expression_heatmap(
     seconds=2,
     example="How is KLF15 expressed with and without treatment?",
     helpers=(name_some, match_samples, gene_symbols, find_genes),
+    answers=["gene_expression_of"],
 )
 def gene_expression(expression, samples, *, genes: list[str], group_by: str):
     """Show the expression of named genes by group."""

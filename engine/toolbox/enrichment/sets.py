@@ -194,6 +194,7 @@ def gene_keys(genes, library, what):
     seconds=2,
     example="Which pathways are over-represented among the up-regulated genes?",
     helpers=(format_p, name_some, de_columns, gene_symbols, gene_keys, term_title),
+    answers=["over_representation"],
 )
 def over_representation(
     genes, gene_sets, background, *, min_size: int = 10, max_size: int = 500, alpha: float = 0.05, label: str = ""
@@ -354,7 +355,9 @@ def over_representation(
     },
     outputs={"enrichment": "enrichment_table: one row a set, best first", "gsea_plot": "figure: running scores"},
     params={
-        "permutations": param("Permuted sets behind each p-value", minimum=100, maximum=100000),
+        "permutations": param(
+            "Permuted sets behind each p-value", minimum=100, maximum=100000, words=["permutations?"]
+        ),
         "min_size": param("Smallest set tested, within the ranking", unit="genes", minimum=1),
         "max_size": param("Largest set tested, within the ranking", unit="genes", minimum=1),
         "seed": param("Seed of the permutations", minimum=0),
@@ -393,6 +396,7 @@ def over_representation(
     seconds=20,
     example="Which hallmark pathways go up or down along the whole ranking of genes?",
     helpers=(format_p, name_some, gene_symbols, gene_keys, term_title),
+    answers=["gsea_preranked"],
 )
 def gsea_preranked(
     ranked,
@@ -579,6 +583,7 @@ def gsea_preranked(
     seconds=1,
     example="What is in this GMT file?",
     helpers=(term_title,),
+    answers=["describe_table"],
 )
 def summarize_gene_sets(gene_sets):
     """List the sets of a library with their sizes."""

@@ -155,12 +155,12 @@ def name_group(scores, on, broader, min_score, min_margin):
         "annotation_plot": "figure: scores of the leading types",
     },
     params={
-        "group_by": param("column of the clusters", kind="column", of="adata", role="group"),
+        "group_by": param("column of the clusters", kind="column", of="adata", role="", made_by="sc_cluster"),
         "min_score": param("lowest score that names a type (0 to 1)", minimum=0, maximum=1),
         "min_margin": param(
             "how far ahead of the next type the best must be (twice that among subtypes)", minimum=0, maximum=1
         ),
-        "compare_with": param("column of known labels to compare with", kind="column", of="adata", role="group"),
+        "compare_with": param("column of known labels to compare with", kind="column", of="adata", role=""),
     },
     requires_tool=("sc_cluster",),
     produces_for=("sc_composition", "sc_pseudobulk_de"),
@@ -211,6 +211,7 @@ def name_group(scores, on, broader, min_score, min_margin):
         score_types,
         name_group,
     ),
+    answers=["sc_annotate"],
 )
 def sc_annotate(
     adata,

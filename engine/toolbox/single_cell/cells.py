@@ -39,9 +39,21 @@ from engine.toolbox.tables.rows import table_row
         "qc_plot": "figure: distributions with the thresholds",
     },
     params={
-        "min_genes": param("fewest genes a cell must have", unit="genes", minimum=0, maximum=20000),
+        "min_genes": param(
+            "fewest genes a cell must have",
+            unit="genes",
+            minimum=0,
+            maximum=20000,
+            words=["min(?:imum)? genes", "genes per cell"],
+        ),
         "min_cells": param("fewest cells a gene must be found in", unit="cells", minimum=0),
-        "max_mito_percent": param("highest share of mitochondrial counts in a cell", unit="%", minimum=0, maximum=100),
+        "max_mito_percent": param(
+            "highest share of mitochondrial counts in a cell",
+            unit="%",
+            minimum=0,
+            maximum=100,
+            words=["%\\s*mito\\w*", "mito\\w*(?: percent)?"],
+        ),
     },
     produces_for=("sc_normalize",),
     checks=SINGLE_CELL_CHECKS,
@@ -75,6 +87,7 @@ from engine.toolbox.tables.rows import table_row
     seconds=5,
     example="Which cells of my single-cell data are of poor quality?",
     helpers=(matrix_kind, find_counts, gene_symbols_of),
+    answers=["sc_qc"],
 )
 def sc_qc(adata, *, min_genes: int = 200, min_cells: int = 3, max_mito_percent: float = 20.0):
     """Remove poor cells and rare genes, judged on raw counts."""
@@ -370,7 +383,13 @@ def sc_normalize(adata, *, target_sum: float = 10000):
         "hvg_plot": "figure: dispersion against mean",
     },
     params={
-        "n_top_genes": param("number of genes to mark", unit="genes", minimum=10, maximum=20000),
+        "n_top_genes": param(
+            "number of genes to mark",
+            unit="genes",
+            minimum=10,
+            maximum=20000,
+            words=["(?:highly )?variable genes", "hvgs?"],
+        ),
         "batch_key": param(
             "column of batches; genes variable in most batches are preferred", kind="column", of="adata", role="batch"
         ),
@@ -392,6 +411,7 @@ def sc_normalize(adata, *, target_sum: float = 10000):
     seconds=3,
     example="Which genes vary most between my cells?",
     helpers=(matrix_kind, find_counts, log_values, cell_labels, table_row),
+    answers=[],
 )
 def sc_highly_variable(adata, *, n_top_genes: int = 2000, batch_key: str = ""):
     """Rank genes by normalised dispersion and mark the top."""

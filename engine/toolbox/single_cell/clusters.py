@@ -38,9 +38,9 @@ from engine.toolbox.tables.rows import table_row
         "umap_table": "table: coordinates per cell",
     },
     params={
-        "n_pcs": param("number of principal components", minimum=2, maximum=200),
-        "n_neighbors": param("neighbours per cell", unit="cells", minimum=2, maximum=200),
-        "color_by": param("column of the cells to colour by", kind="column", of="adata", role="group"),
+        "n_pcs": param("number of principal components", minimum=2, maximum=200, words=["pcs", "principal components"]),
+        "n_neighbors": param("neighbours per cell", unit="cells", minimum=2, maximum=200, words=["neighbou?rs"]),
+        "color_by": param("column of the cells to colour by", kind="column", of="adata", role="label"),
         "seed": param("random seed"),
     },
     requires_tool=("sc_highly_variable",),
@@ -71,6 +71,7 @@ from engine.toolbox.tables.rows import table_row
     seconds=12,
     example="Show my cells on a UMAP",
     helpers=(matrix_kind, find_counts, log_values, draw_cells),
+    answers=["sc_embed"],
 )
 def sc_embed(adata, *, n_pcs: int = 50, n_neighbors: int = 15, color_by: str = "", seed: int = 0):
     """Embed the cells: PCA, neighbour graph, UMAP."""
@@ -172,7 +173,7 @@ def sc_embed(adata, *, n_pcs: int = 50, n_neighbors: int = 15, color_by: str = "
         "cluster_plot": "figure: the cells coloured by cluster",
     },
     params={
-        "resolution": param("higher gives more clusters", minimum=0.01, maximum=10),
+        "resolution": param("higher gives more clusters", minimum=0.01, maximum=10, words=["resolution"]),
         "seed": param("random seed"),
     },
     requires_tool=("sc_embed",),
@@ -211,6 +212,7 @@ def sc_embed(adata, *, n_pcs: int = 50, n_neighbors: int = 15, color_by: str = "
     seconds=4,
     example="How many groups of cells are in my data?",
     helpers=(matrix_kind, find_counts, log_values, ordered_labels, draw_cells, table_row),
+    answers=["sc_cluster"],
 )
 def sc_cluster(adata, *, resolution: float = 1.0, seed: int = 0):
     """Find communities of cells with the Leiden algorithm."""

@@ -56,8 +56,8 @@ def compare_shares(wide, conditions, paired):
     },
     optional_outputs=("composition_test",),
     params={
-        "group_by": param("column of cell types or clusters", kind="column", of="adata", role="group"),
-        "condition": param("column of conditions to compare", kind="column", of="adata", role="condition"),
+        "group_by": param("column of cell types or clusters", kind="column", of="adata", role="label"),
+        "condition": param("column of conditions to compare", kind="column", of="adata", role="split"),
         "sample_key": param("column of biological samples (donor, mouse)", kind="column", of="adata", role="pair"),
     },
     requires_tool=("sc_annotate",),
@@ -86,6 +86,7 @@ def compare_shares(wide, conditions, paired):
     seconds=3,
     example="Do the proportions of cell types differ between patients and controls?",
     helpers=(p_text, cell_labels, ordered_labels, table_row, compare_shares),
+    answers=["sc_composition"],
 )
 def sc_composition(adata, *, group_by: str, condition: str = "", sample_key: str = ""):
     """Count cells per type and compare the shares between conditions, samples as replicates."""

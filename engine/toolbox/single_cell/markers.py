@@ -62,12 +62,19 @@ def locate_genes(genes, names, symbols):
         "markers_plot": "figure: dot plot of the leading genes",
     },
     params={
-        "group_by": param("column of the groups", kind="column", of="adata", role="group"),
-        "method": param("test", choices=("wilcoxon", "t-test")),
+        "group_by": param("column of the groups", kind="column", of="adata", role="label", made_by="sc_cluster"),
+        "method": param(
+            "test",
+            choices=("wilcoxon", "t-test"),
+            words=["t-test: t.?tests?\\b", "wilcoxon: wilcoxon|rank.?sum|mann.?whitney"],
+        ),
         "top_n": param("genes reported per group", unit="genes", minimum=1, maximum=5000),
-        "groups": param("only these groups (all when empty)", kind="texts"),
+        "groups": param("only these groups (all when empty)", kind="texts", role="levels", of="group_by"),
         "reference": param("the group to compare with, or 'rest' for all other cells"),
-        "tie_correct": param("correct the Wilcoxon variance for ties; off is the common default and conservative"),
+        "tie_correct": param(
+            "correct the Wilcoxon variance for ties; off is the common default and conservative",
+            words=["true: correct\\w* (?:for )?(?:the )?ties|ties? correct"],
+        ),
     },
     requires_tool=("sc_cluster",),
     produces_for=("sc_annotate",),
@@ -117,6 +124,7 @@ def locate_genes(genes, names, symbols):
         table_row,
         draw_dots,
     ),
+    answers=["sc_markers"],
 )
 def sc_markers(
     adata,
@@ -278,8 +286,8 @@ def sc_markers(
     inputs={"adata": "anndata: cells with group labels"},
     outputs={"gene_table": "table: mean and share of cells per gene and group", "gene_plot": "figure: dot plot"},
     params={
-        "genes": param("gene names", kind="texts"),
-        "group_by": param("column of the groups", kind="column", of="adata", role="group"),
+        "genes": param("gene names", kind="texts", role="genes"),
+        "group_by": param("column of the groups", kind="column", of="adata", role="label"),
     },
     checks=SINGLE_CELL_CHECKS,
     keywords=(
@@ -308,6 +316,7 @@ def sc_markers(
         draw_dots,
         locate_genes,
     ),
+    answers=["sc_gene_expression"],
 )
 def sc_gene_expression(adata, *, genes: list[str], group_by: str):
     """Tabulate and draw genes across groups of cells."""

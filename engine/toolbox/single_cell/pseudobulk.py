@@ -135,14 +135,18 @@ def fit_pseudobulk(counts, factors, formula, alpha):
         "pseudobulk_table": "table: the summed units and whether each was used",
     },
     params={
-        "condition": param("column of the conditions", kind="column", of="adata", role="condition"),
-        "treated": param("the condition of interest", kind="level", of="condition"),
-        "control": param("the condition compared with", kind="level", of="condition"),
-        "sample_key": param("column of the biological samples (donor, mouse)", kind="column", of="adata", role="pair"),
-        "cell_type_key": param(
-            "column of cell types; empty sums all cells of a sample", kind="column", of="adata", role="group"
+        "condition": param("column of the conditions", kind="column", of="adata", role="group"),
+        "treated": param("the condition of interest", kind="level", of="condition", role="interest"),
+        "control": param("the condition compared with", kind="level", of="condition", role="reference"),
+        "sample_key": param(
+            "column of the biological samples (donor, mouse)", kind="column", of="adata", role="subject"
         ),
-        "covariates": param("columns to adjust for, one value per sample (batch, sex)", kind="columns", of="adata"),
+        "cell_type_key": param(
+            "column of cell types; empty sums all cells of a sample", kind="column", of="adata", role="label"
+        ),
+        "covariates": param(
+            "columns to adjust for, one value per sample (batch, sex)", kind="columns", of="adata", role="held"
+        ),
         "alpha": param("false discovery rate for the counts reported", minimum=0.0001, maximum=0.5),
         "min_cells": param("fewest cells a summed unit must have", unit="cells", minimum=1),
     },
@@ -212,6 +216,7 @@ def fit_pseudobulk(counts, factors, formula, alpha):
         pseudobulk_design,
         fit_pseudobulk,
     ),
+    answers=["sc_pseudobulk"],
 )
 def sc_pseudobulk_de(
     adata,

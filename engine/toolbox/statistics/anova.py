@@ -275,8 +275,8 @@ def residual_checks(fit, frame, levels):
     optional_outputs=("post_hoc", "assumptions"),
     params={
         "value": param("The measured quantity", kind="column", of="table", role="measure"),
-        "factors": param("The factors (groups, doses, genotypes...)", kind="columns", of="table", role="group"),
-        "interaction": param("Whether to test interactions of the factors"),
+        "factors": param("The factors (groups, doses, genotypes...)", kind="columns", of="table", role='factors', least=2, most=3),
+        "interaction": param("Whether to test interactions of the factors", words=['false: (?:without|no|ignor\\w+) (?:an? |the |any )?interactions?|main effects only|additive', 'true: interact\\w*|depends? on']),
         "ss_type": param("Type of the sums of squares: 1 sequential, 2, or 3", minimum=1, maximum=3),
         "categorical": param("Numeric factors to take as groups whatever their number of values", kind="columns",
                              of="table"),
@@ -310,7 +310,7 @@ def residual_checks(fit, frame, levels):
     example="Do supplement and dose affect tooth growth, and does the effect of one depend on the other?",
     helpers=(plain_table, require_columns, numeric_values, level_labels, order_levels, complete_rows, format_p,
              format_number, finding_values, palette, new_axes, label_groups, range_adjusted, design_frame, estimable,
-             fit_design, adjusted_means, post_hoc_rows, anova_figure, residual_checks),
+             fit_design, adjusted_means, post_hoc_rows, anova_figure, residual_checks), answers=['factorial_anova'],
 )  # fmt: skip
 def anova(
     table,

@@ -320,7 +320,7 @@ def count_findings(rows, factors, chosen, name, what):
     ),
     domain="statistics",
     task_type="analysis",
-    answers=["count_regression"],
+    answers=['count_regression'],
     inputs={"table": "table: one row an observation with its count"},
     outputs={
         "coefficients": "table: a row a term: coefficient, rate ratio, interval, p-value",
@@ -336,7 +336,7 @@ def count_findings(rows, factors, chosen, name, what):
                           of="table", role="exposure"),
         "model": param("Poisson, negative binomial, or decided by the overdispersion",
                        choices=("auto", "poisson", "negative_binomial"),
-                       words=("poisson: poisson", "negative_binomial: negative binomial, overdispersed, negbin")),
+                       words=['negative_binomial: negative binomial|neg\\w*\\.? ?bin|NB2?\\b', 'poisson: poisson']),
         "cluster": param("Column naming the subject or plot whose rows belong together: robust errors", kind="column",
                          of="table", role="subject"),
         "categorical": param("Numeric predictors to take as groups", kind="columns", of="table"),

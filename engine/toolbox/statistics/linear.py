@@ -239,9 +239,9 @@ def linear_diagnostics(fit, design):
     },
     params={
         "outcome": param("The measured outcome", kind="column", of="table", role="measure"),
-        "predictors": param("What may explain it", kind="columns", of="table"),
+        "predictors": param("What may explain it", kind="columns", of="table", role='predictors', least=1),
         "categorical": param("Numeric predictors to take as groups", kind="columns", of="table"),
-        "robust_se": param("Use standard errors that allow for unequal spread (HC3)"),
+        "robust_se": param("Use standard errors that allow for unequal spread (HC3)", words=['true: robust (?:standard )?(?:errors?|regress|model|SEs?)|HC3|heterosce']),
     },
     checks=("tables_not_empty", "p_values_valid", "findings_match_tables", "coefficients_in_their_intervals"),
     keywords=("linear regression", "linear model", "lm", "predict", "slope", "adjusted for", "covariates", "multiple "
@@ -257,7 +257,7 @@ def linear_diagnostics(fit, design):
     example="How does fuel use depend on weight, adjusted for horsepower?",
     helpers=(plain_table, require_columns, numeric_values, level_labels, order_levels, likely_control, complete_rows,
              format_p, format_number, finding_values, palette, new_axes, predictor_matrix, check_rank,
-             variance_inflation, chosen_predictors, coefficient_figure, linear_figure, linear_diagnostics),
+             variance_inflation, chosen_predictors, coefficient_figure, linear_figure, linear_diagnostics), answers=['linear_regression'],
 )  # fmt: skip
 def linear_regression(
     table,

@@ -212,10 +212,10 @@ def logistic_figure(rows, event, probability, outcome, level):
         "regression_plot": "figure: odds ratios and ROC curve",
     },
     params={
-        "outcome": param("The yes/no outcome", kind="column", of="table"),
-        "predictors": param("What may explain it", kind="columns", of="table"),
+        "outcome": param("The yes/no outcome", kind="column", of="table", role='outcome'),
+        "predictors": param("What may explain it", kind="columns", of="table", role='predictors', least=1),
         "event_value": param("The level of the outcome that is the event; empty to recognise it", kind="level",
-                             of="outcome"),
+                             of="outcome", role='event'),
         "categorical": param("Numeric predictors to take as groups", kind="columns", of="table"),
     },
     checks=("tables_not_empty", "p_values_valid", "findings_match_tables", "coefficients_in_their_intervals"),
@@ -244,7 +244,7 @@ def logistic_figure(rows, event, probability, outcome, level):
     helpers=(plain_table, require_columns, numeric_values, level_labels, order_levels, pick_level, likely_control,
              complete_rows, format_p, format_number, finding_values, palette, new_axes, predictor_matrix, check_rank,
              variance_inflation, chosen_predictors, coefficient_figure, separated, firth_fit, firth_rows,
-             maximum_likelihood_rows, event_level, roc_area, logistic_figure),
+             maximum_likelihood_rows, event_level, roc_area, logistic_figure), answers=['logistic_regression'],
 )  # fmt: skip
 def logistic_regression(
     table,

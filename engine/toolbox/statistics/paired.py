@@ -127,7 +127,7 @@ def describe_columns_pair(row, first, second, alpha):
                       choices=["auto", "paired_t", "wilcoxon"]),
         "alpha": param("P-value below which a difference is reported", minimum=1e-10, maximum=0.5),
     },
-    answers=("compare_paired",),
+    answers=['compare_paired'],
     checks=("tables_not_empty", "p_values_valid", "findings_match_tables", "group_differences_match_means"),
     keywords=("paired t-test", "paired", "before and after", "pre and post", "two columns", "change from baseline",
               "same subjects", "same animals", "left and right", "Wilcoxon signed-rank", "matched pairs",

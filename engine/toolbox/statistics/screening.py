@@ -80,9 +80,18 @@ def screen_row(samples, names):
     outputs={"screening": "table: one row a measurement, most significant first", "screening_plot": "figure"},
     params={
         "group": param("Column that says which group a row belongs to", kind="column", of="table", role="group"),
-        "columns": param("Columns to compare; all numeric ones when empty", kind="columns", of="table", role="measure"),
-        "treated": param("With two groups: the one differences are counted for", kind="level", of="group"),
-        "control": param("With two groups: the one that is subtracted", kind="level", of="group"),
+        "columns": param(
+            "Columns to compare; all numeric ones when empty",
+            kind="columns",
+            of="table",
+            role="measures",
+            least=2,
+            needed=True,
+        ),
+        "treated": param(
+            "With two groups: the one differences are counted for", kind="level", of="group", role="interest"
+        ),
+        "control": param("With two groups: the one that is subtracted", kind="level", of="group", role="reference"),
         "alpha": param("False discovery rate at which a difference counts", minimum=0, maximum=1),
     },
     checks=("tables_not_empty", "p_values_valid", "findings_match_tables"),
@@ -112,6 +121,7 @@ def screen_row(samples, names):
     seconds=2.0,
     example="Which features distinguish malignant from benign tumours?",
     helpers=(screened_columns, screen_row, format_p, level_labels, likely_control, order_levels),
+    answers=["compare_groups"],
 )
 def compare_columns(
     table, *, group: str, columns: list[str] | None = None, treated: str = "", control: str = "", alpha: float = 0.05

@@ -93,8 +93,8 @@ def describe_column(column, name):
     inputs={"table": "table: any table"},
     outputs={"summary": "table: one row a column (and group)"},
     params={
-        "columns": param("Columns to describe; empty for all", kind="columns", of="table"),
-        "group_by": param("Describe within each level of this column", kind="column", of="table", role="group"),
+        "columns": param("Columns to describe; empty for all", kind="columns", of="table", role='anything'),
+        "group_by": param("Describe within each level of this column", kind="column", of="table", role='split'),
     },
     checks=("tables_not_empty", "findings_match_tables"),
     keywords=("describe", "summary", "overview", "mean", "median", "standard deviation", "quartiles", "missing values",
@@ -106,7 +106,7 @@ def describe_column(column, name):
     packages=("pandas", "numpy"),
     seconds=1.0,
     example="What are the average bill length and body mass of each penguin species?",
-    helpers=(plain_table, require_columns, format_number, finding_values, describe_column, table_row),
+    helpers=(plain_table, require_columns, format_number, finding_values, describe_column, table_row), answers=['describe_table'],
 )  # fmt: skip
 def summarize_table(
     table,
@@ -269,10 +269,10 @@ def correlation_figure(rows, numbers):
     },
     params={
         "x": param("First measurement; with y empty it is correlated with every other", kind="column", of="table",
-                   role="measure"),
-        "y": param("Second measurement", kind="column", of="table", role="measure"),
-        "columns": param("Several measurements, every pair of them", kind="columns", of="table"),
-        "method": param("Which coefficient", choices=["auto", "pearson", "spearman", "kendall"]),
+                   role='x', needed=True),
+        "y": param("Second measurement", kind="column", of="table", role='y', needed=True),
+        "columns": param("Several measurements, every pair of them", kind="columns", of="table", role='measures', least=3, instead_of=['x', 'y']),
+        "method": param("Which coefficient", choices=["auto", "pearson", "spearman", "kendall"], words=['spearman: spearman|rank correlation', 'pearson: pearson|product.?moment', 'kendall: kendall']),
     },
     checks=("tables_not_empty", "p_values_valid", "findings_match_tables", "correlations_in_range"),
     keywords=("correlation", "correlate", "Pearson", "Spearman", "Kendall", "association", "relationship", "related to",
@@ -295,7 +295,7 @@ def correlation_figure(rows, numbers):
     seconds=2.0,
     example="Is flipper length correlated with body mass?",
     helpers=(plain_table, require_columns, numeric_values, format_p, format_number, finding_values, palette, new_axes,
-             correlate, correlation_pairs, correlation_figure),
+             correlate, correlation_pairs, correlation_figure), answers=['correlation'],
 )  # fmt: skip
 def correlation(
     table,
@@ -390,7 +390,7 @@ def correlation(
     outputs={"adjusted": "table: the table with p_adj and significant, in the same order"},
     params={
         "column": param("The column of raw p-values", kind="column", of="table", role="p_value"),
-        "method": param("Which correction", choices=["benjamini_hochberg", "bonferroni", "holm"]),
+        "method": param("Which correction", choices=["benjamini_hochberg", "bonferroni", "holm"], words=['bonferroni: bonferroni', 'holm: holm', 'benjamini_hochberg: benjamini|hochberg|BH\\b|FDR\\b|false.discovery']),
         "alpha": param("Adjusted p-value below which a row counts as significant", minimum=0, maximum=1),
     },
     checks=("tables_not_empty", "p_values_valid", "findings_match_tables", "adjusted_rows_complete"),
@@ -404,7 +404,7 @@ def correlation(
     packages=("statsmodels", "numpy", "pandas"),
     seconds=1.0,
     example="Which of these p-values stay significant after correction for multiple testing?",
-    helpers=(plain_table, require_columns, numeric_values, finding_values),
+    helpers=(plain_table, require_columns, numeric_values, finding_values), answers=['adjust_p_values'],
 )  # fmt: skip
 def adjust_p_values(table, *, column: str, method: str = "benjamini_hochberg", alpha: float = 0.05):
     """Add adjusted p-values to a table."""

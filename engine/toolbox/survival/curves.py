@@ -23,7 +23,10 @@ _PACKAGES = ("lifelines", "pandas", "numpy", "scipy")
 _TIME = param("column of follow-up times", kind="column", of="survival", role="time")
 _EVENT = param("column that says whether the event happened", kind="column", of="survival", role="event")
 _EVENT_VALUE = param(
-    "the level of the event column that means that it happened (others are censored)", kind="level", of="event"
+    "the level of the event column that means that it happened (others are censored)",
+    kind="level",
+    of="event",
+    role="event",
 )
 _LIFELINES = Citation(
     title="lifelines: survival analysis in Python", authors="Davidson-Pilon C", year=2019, doi="10.21105/joss.01317"
@@ -100,10 +103,10 @@ def draw_survival(curves, unit):
         "time": _TIME,
         "event": _EVENT,
         "event_value": _EVENT_VALUE,
-        "group": param("column of groups to draw separately", kind="column", of="survival", role="group"),
-        "time_unit": param("unit of the times, for labels (days, months)"),
+        "group": param("column of groups to draw separately", kind="column", of="survival", role="group_optional"),
+        "time_unit": param("unit of the times, for labels (days, months)", role="time_unit"),
         "interval": param("scale of the confidence interval", choices=("log-log", "log")),
-        "at_times": param("times at which to report survival, such as 365", kind="texts"),
+        "at_times": param("times at which to report survival, such as 365", kind="texts", role="times"),
     },
     produces_for=("log_rank", "cox_regression"),
     checks=_CHECKS,
@@ -145,6 +148,7 @@ def draw_survival(curves, unit):
     seconds=3,
     example="What is the median survival of men and women?",
     helpers=(*SURVIVAL_HELPERS, format_number, draw_survival),
+    answers=["kaplan_meier"],
 )
 def kaplan_meier(
     survival,
@@ -363,6 +367,7 @@ def expected_events(times, events, labels, groups):
     seconds=2,
     example="Do men and women differ in survival?",
     helpers=(*SURVIVAL_HELPERS, format_number, format_p, expected_events),
+    answers=["log_rank"],
 )
 def log_rank(survival, *, time: str, event: str, group: str, event_value: str = "1"):
     """Compare survival between groups with the log-rank test."""

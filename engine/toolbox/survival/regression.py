@@ -143,13 +143,20 @@ def fit_cox(frame, strata, penalizer):
         "time": param("column of follow-up times", kind="column", of="survival", role="time"),
         "event": param("column that says whether the event happened", kind="column", of="survival", role="event"),
         "event_value": param(
-            "the level of the event column that means that it happened (others are censored)", kind="level", of="event"
+            "the level of the event column that means that it happened (others are censored)",
+            kind="level",
+            of="event",
+            role="event",
         ),
-        "covariates": param("columns whose effect is estimated together", kind="columns", of="survival"),
+        "covariates": param(
+            "columns whose effect is estimated together", kind="columns", of="survival", role="covariates", least=1
+        ),
         "strata": param(
-            "columns whose levels get their own baseline hazard", kind="columns", of="survival", role="group"
+            "columns whose levels get their own baseline hazard", kind="columns", of="survival", role="strata"
         ),
-        "penalizer": param("ridge penalty, 0 for none", minimum=0, maximum=100),
+        "penalizer": param(
+            "ridge penalty, 0 for none", minimum=0, maximum=100, words=["penali[sz]er", "penalty", "ridge penalty"]
+        ),
         "categorical": param(
             "covariates written as numbers that are categories (stage, centre)", kind="columns", of="survival"
         ),
@@ -209,6 +216,7 @@ def fit_cox(frame, strata, penalizer):
     seconds=4,
     example="Does hormone therapy lower the risk of relapse, adjusted for age and nodes?",
     helpers=(*SURVIVAL_HELPERS, likely_control, format_number, format_p, code_covariates, fit_cox),
+    answers=["cox_regression"],
 )
 def cox_regression(
     survival,

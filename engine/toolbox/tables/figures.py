@@ -91,7 +91,7 @@ def split_groups(table, value, group, limit):
     params={
         "value": param("The measured quantity", kind="column", of="table", role="measure"),
         "group": param("The column of groups", kind="column", of="table", role="group"),
-        "kind": param("What to draw", choices=["box", "violin", "points"]),
+        "kind": param("What to draw", choices=["box", "violin", "points"], words=['violin: violin', 'points: strip.?plots?|single points|dot.?plots?|jitter', 'box: box.?(?:plots?|and.whisker)']),
         "unit": param("Unit of the value, for the axis"),
     },
     checks=("tables_not_empty", "findings_match_tables", "quartiles_ordered"),
@@ -102,7 +102,7 @@ def split_groups(table, value, group, limit):
     seconds=2.0,
     example="Show flipper length by species as a box plot.",
     helpers=(plain_table, require_columns, numeric_values, level_labels, order_levels, complete_rows, format_number,
-             finding_values, palette, new_axes, label_groups, split_groups, table_row),
+             finding_values, palette, new_axes, label_groups, split_groups, table_row), answers=['group_plot'],
 )  # fmt: skip
 def box_plot(table, *, value: str, group: str, kind: str = "box", unit: str = ""):
     """Draw a measurement by group."""
@@ -204,10 +204,10 @@ def colour_points(figure, axis, x, y, column, name):
     inputs={"table": "table: two numeric columns"},
     outputs={"scatter": "figure: the points"},
     params={
-        "x": param("Measurement along the axis", kind="column", of="table", role="measure"),
-        "y": param("Measurement up the axis", kind="column", of="table", role="measure"),
-        "color_by": param("Column that colours the points", kind="column", of="table"),
-        "log": param("Which axes are logarithmic", choices=["none", "x", "y", "both"]),
+        "x": param("Measurement along the axis", kind="column", of="table", role='x'),
+        "y": param("Measurement up the axis", kind="column", of="table", role='y'),
+        "color_by": param("Column that colours the points", kind="column", of="table", role='split'),
+        "log": param("Which axes are logarithmic", choices=["none", "x", "y", "both"], words=['both: log.?log|both axes', 'x: log(?:arithmic)? (?:dose|x|conc)', 'y: log(?:arithmic)? y']),
     },
     checks=("findings_match_tables",),
     keywords=("scatter", "plot against", "x versus y", "points", "relationship", "visualise", "xy plot", "dot"),
@@ -215,7 +215,7 @@ def colour_points(figure, axis, x, y, column, name):
     seconds=2.0,
     example="Plot body mass against flipper length, coloured by species.",
     helpers=(plain_table, require_columns, numeric_values, level_labels, order_levels, complete_rows, format_number,
-             finding_values, palette, new_axes, colour_points),
+             finding_values, palette, new_axes, colour_points), answers=['scatter_plot'],
 )  # fmt: skip
 def scatter_plot(table, *, x: str, y: str, color_by: str = "", log: str = "none"):
     """Draw one measurement against another."""
@@ -270,8 +270,8 @@ def scatter_plot(table, *, x: str, y: str, color_by: str = "", log: str = "none"
     outputs={"histogram": "figure: the counts", "histogram_table": "table: bins and counts"},
     params={
         "column": param("The measurement", kind="column", of="table", role="measure"),
-        "group_by": param("One outline for each level of this column", kind="column", of="table", role="group"),
-        "bins": param("Number of bins", minimum=2, maximum=500),
+        "group_by": param("One outline for each level of this column", kind="column", of="table", role='split'),
+        "bins": param("Number of bins", minimum=2, maximum=500, words=['bins?']),
     },
     checks=("tables_not_empty", "findings_match_tables", "histogram_counts_match"),
     keywords=("histogram", "distribution", "frequency", "spread", "skewed", "bell curve", "density", "how are values "
@@ -280,7 +280,7 @@ def scatter_plot(table, *, x: str, y: str, color_by: str = "", log: str = "none"
     seconds=2.0,
     example="What does the distribution of body mass look like?",
     helpers=(plain_table, require_columns, numeric_values, level_labels, order_levels, complete_rows, format_number,
-             finding_values, palette, new_axes, split_groups),
+             finding_values, palette, new_axes, split_groups), answers=['distribution_plot'],
 )  # fmt: skip
 def histogram(table, *, column: str, group_by: str = "", bins: int = 30):
     """Draw the distribution of a measurement."""
@@ -355,9 +355,9 @@ def bar_rows(table, category, value, aggregate):
     inputs={"table": "table: a column of categories"},
     outputs={"bar_plot": "figure: the bars", "bar_table": "table: the height of every bar"},
     params={
-        "category": param("The categories", kind="column", of="table", role="group"),
-        "value": param("The measurement; empty to count rows", kind="column", of="table", role="measure"),
-        "aggregate": param("What the height is", choices=["mean", "sum", "median"]),
+        "category": param("The categories", kind="column", of="table", role='group'),
+        "value": param("The measurement; empty to count rows", kind="column", of="table", role='measure'),
+        "aggregate": param("What the height is", choices=["mean", "sum", "median"], words=['median: medians?\\b', 'sum: sums? (?:of|per|by|for)|summed', 'mean: means?\\b|averages?\\b']),
         "unit": param("Unit of the value, for the axis"),
     },
     checks=("tables_not_empty", "findings_match_tables"),
@@ -367,7 +367,7 @@ def bar_rows(table, category, value, aggregate):
     seconds=2.0,
     example="How many penguins of each species were measured?",
     helpers=(plain_table, require_columns, numeric_values, level_labels, order_levels, complete_rows, format_number,
-             finding_values, palette, new_axes, label_groups, split_groups, bar_rows, table_row),
+             finding_values, palette, new_axes, label_groups, split_groups, bar_rows, table_row), answers=["group_plot"],
 )  # fmt: skip
 def bar_plot(table, *, category: str, value: str = "", aggregate: str = "mean", unit: str = ""):
     """Draw a bar for each category."""

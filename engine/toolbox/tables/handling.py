@@ -264,16 +264,16 @@ _EVALUATOR = (expression_names, apply_function, compare_values, is_member, calcu
     inputs={"left": "table: the first table", "right": "table: the table whose columns are added"},
     outputs={"joined": "table: the combined table"},
     params={
-        "left_on": param("Key column of the first table", kind="column", of="left", role="id"),
-        "right_on": param("Key column of the second table", kind="column", of="right", role="id"),
-        "how": param("Which rows to keep", choices=["inner", "left", "outer"]),
+        "left_on": param("Key column of the first table", kind="column", of="left", role='key'),
+        "right_on": param("Key column of the second table", kind="column", of="right", role='key'),
+        "how": param("Which rows to keep", choices=["inner", "left", "outer"], words=['left: left\\b', 'outer: outer\\b|keep(?:ing)? all rows', 'inner: inner\\b']),
     },
     checks=("tables_not_empty",),
     keywords=("merge", "join", "combine tables", "match", "lookup", "add columns", "link", "annotate rows", "vlookup"),
     packages=("pandas",),
     seconds=1.0,
     example="Add the clinical data to the measurements by patient id.",
-    helpers=(plain_table, require_columns, level_labels, finding_values),
+    helpers=(plain_table, require_columns, level_labels, finding_values), answers=['join_tables'],
 )  # fmt: skip
 def join_tables(left, right, *, left_on: str, right_on: str, how: str = "inner"):
     """Join two tables on a key."""
@@ -353,14 +353,14 @@ def join_tables(left, right, *, left_on: str, right_on: str, how: str = "inner")
     task_type="preprocessing",
     inputs={"table": "table: any table"},
     outputs={"filtered": "table: the rows that meet the condition"},
-    params={"condition": param("The condition; column names with blanks in `back quotes`")},
+    params={"condition": param("The condition; column names with blanks in `back quotes`", role='rows')},
     checks=("tables_not_empty", "filter_condition_holds"),
     keywords=("filter", "subset", "select rows", "only", "where", "threshold", "cut-off", "exclude", "keep",
               "remove rows"),
     packages=("pandas",),
     seconds=1.0,
     example="Keep only the female penguins heavier than 4 kg.",
-    helpers=(plain_table, finding_values, *_EVALUATOR),
+    helpers=(plain_table, finding_values, *_EVALUATOR), answers=['filter_rows'],
 )  # fmt: skip
 def filter_rows(table, *, condition: str):
     """Keep the rows that meet a condition."""
@@ -403,8 +403,8 @@ def filter_rows(table, *, condition: str):
     inputs={"table": "table: any table"},
     outputs={"derived": "table: the table with the new column last"},
     params={
-        "name": param("Name of the new column"),
-        "expression": param("The formula; column names with blanks in `back quotes`"),
+        "name": param("Name of the new column", role='new_name'),
+        "expression": param("The formula; column names with blanks in `back quotes`", role='formula'),
     },
     checks=("tables_not_empty", "findings_match_tables"),
     keywords=("calculate", "compute", "new column", "ratio", "log transform", "log2", "formula", "normalise",
@@ -413,7 +413,7 @@ def filter_rows(table, *, condition: str):
     packages=("pandas", "numpy"),
     seconds=1.0,
     example="Add the ratio of bill length to bill depth.",
-    helpers=(plain_table, format_number, finding_values, *_EVALUATOR),
+    helpers=(plain_table, format_number, finding_values, *_EVALUATOR), answers=['derive_column'],
 )  # fmt: skip
 def derive_column(table, *, name: str, expression: str):
     """Add a calculated column."""
@@ -469,18 +469,18 @@ def derive_column(table, *, name: str, expression: str):
     inputs={"table": "table: a long table"},
     outputs={"pivoted": "table: the wide table"},
     params={
-        "rows": param("Column whose values become rows", kind="column", of="table", role="id"),
-        "columns": param("Column whose values become columns", kind="column", of="table", role="group"),
-        "values": param("Column whose values fill the table", kind="column", of="table", role="measure"),
+        "rows": param("Column whose values become rows", kind="column", of="table", role='split'),
+        "columns": param("Column whose values become columns", kind="column", of="table", role='split'),
+        "values": param("Column whose values fill the table", kind="column", of="table", role='anything'),
         "aggregate": param("How several values of one combination are combined",
-                           choices=["mean", "median", "sum", "count", "min", "max"]),
+                           choices=["mean", "median", "sum", "count", "min", "max"], words=['median: medians?\\b', 'count: how many|counts?\\b|number of|numbers\\b', 'sum: sums?\\b|total|summed', 'mean: means?\\b|averages?\\b', 'max: max\\w*|highest', 'min: min\\w*|lowest']),
     },
     checks=("tables_not_empty",),
     keywords=("pivot", "wide", "reshape", "long to wide", "spread", "aggregate", "group by", "matrix", "cross table"),
     packages=("pandas",),
     seconds=1.0,
     example="Make a table with a row a gene and a column a tissue.",
-    helpers=(plain_table, require_columns, numeric_values, level_labels, order_levels, finding_values),
+    helpers=(plain_table, require_columns, numeric_values, level_labels, order_levels, finding_values), answers=['pivot_table'],
 )  # fmt: skip
 def pivot_table(table, *, rows: str, columns: str, values: str, aggregate: str = "mean"):
     """Spread a long table into a wide one."""

@@ -1,0 +1,246 @@
+"""What would spoil an analysis: each guard looks at one step and repairs, asks, warns or refuses.
+
+A guard is named by the analyses it belongs to (`guards` in `analyses.toml`). It gets the step's parameters as bound and may change
+them; what a person must know before believing the result goes to the warnings.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from engine.domain.plan import OpenQuestion
+from engine.errors import PlanError
+from engine.planning.bind import Bound
+from engine.planning.conditions import repetition
+from engine.planning.contrast import control_level
+from engine.planning.reading import Reading
+from engine.planning.sheets import Data, is_group
+
+
+@dataclass(slots=True)
+class Case:
+    """One step under the guards."""
+
+    bound: Bound
+    reading: Reading
+    data: Data
+    warnings: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    facts: dict[str, str] = field(default_factory=dict)
+    """What guards found out that practice may use (`pair`)."""
+
+
+Guard = Callable[[Case], None]
+GUARDS: dict[str, Guard] = {}
+_MISSING_CODES = (-9.0, -99.0, -999.0, -9999.0, 9999.0)
+_VERSUS = re.compile(r"\b(?P<a>[A-Za-z][\w-]{2,})\s+(?:vs\.?|versus)\s+(?P<b>[A-Za-z][\w-]{2,})", re.IGNORECASE)
+_GENERIC = frozenset("treated treatment untreated case cases expression genes cells samples before after pre post group groups".split())
+MANY = 10
+
+
+def guard(function: Guard) -> Guard:
+    """Put a function among the guards under its own name."""
+    GUARDS[function.__name__] = function
+    return function
+
+
+def run_guards(names: list[str], case: Case) -> None:
+    """Let the guards of an analysis look at a step.
+
+    Raises:
+        PlanError: when one of them refuses.
+    """
+    for name in names:
+        GUARDS[name](case)
+
+
+@guard
+def missing_codes(case: Case) -> None:
+    """Refuse a measurement with -99, -999 or the like in it: a code for a missing value would enter as a number."""
+    for name in case.bound.columns():
+        column = case.bound.sheet.column(name) if case.bound.sheet else None
+        if column is None or column.kind not in ("integer", "number") or column.minimum is None or column.scale in ("code", "binary"):
+            continue
+        for code in (column.minimum, column.maximum):
+            others = column.levels and sum(float(v) < 0 for v in column.levels if _number(v)) > 1
+            if code in _MISSING_CODES and not others and (code < 0 and _alone(case, name, code)):
+                message = f"{name!r} holds {code:g}, which looks like a code for a missing value and would enter the analysis as a number."
+                raise PlanError(message, advice=f"Leave these cells of {name!r} empty, or keep only rows with other values.")
+
+
+def _number(text: str) -> bool:
+    return re.fullmatch(r"-?\d+(?:\.\d+)?", text) is not None
+
+
+def _alone(case: Case, name: str, code: float) -> bool:
+    """Say whether no other value of a column is near the code: -99 among values from 80 on, not among -120 to 50."""
+    values = case.bound.sheet.frame()[name] if case.bound.sheet else None
+    if values is None:
+        return False
+    rest = values[values != code].dropna()
+    return len(rest) > 0 and float(rest.min()) > code / 2
+
+
+@guard
+def unknown_groups(case: Case) -> None:
+    """Refuse `A versus B` when neither is a group, a column or a word of the data."""
+    match = _VERSUS.search(case.reading.question)
+    if match is None:
+        return
+    start, end = match.span()
+    for at, token in enumerate(case.reading.words):
+        if start <= token.start < end and case.reading.used.get(at, ("unused",))[0] in ("column", "level", "gene"):
+            return
+    if all(word.lower() in _GENERIC or control_level([word]) for word in (match["a"], match["b"])):
+        return
+    groups = [f"{c.name}: {', '.join(list(c.levels)[:6])}" for c in case.data.columns() if is_group(c) and c.levels][:5]
+    message = f"Neither {match['a']!r} nor {match['b']!r} is a group in these data."
+    raise PlanError(message, advice=f"The groups are {'; '.join(groups) or 'not recognisable'}.")
+
+
+@guard
+def many_predictors(case: Case) -> None:
+    """Warn when more effects are estimated than the rows can carry."""
+    names = case.bound.of_role("predictors", "covariates")
+    rows = case.bound.sheet.profile.rows if case.bound.sheet else None
+    if len(names) > MANY:
+        case.warnings.append(f"{len(names)} covariates enter one model on {rows} rows: single results need confirmation.")
+
+
+@guard
+def groups_large_enough(case: Case) -> None:
+    """Warn of a group with fewer than three rows."""
+    for name in case.bound.of_role("group"):
+        column = case.bound.sheet.column(name) if case.bound.sheet else None
+        small = [level for level, count in column.levels.items() if count < 3] if column else []
+        if small and not case.bound.rows:
+            case.warnings.append(f"In {name!r} {', '.join(map(repr, small[:4]))} has fewer than 3 rows: too few to say much.")
+
+
+@guard
+def two_levels_compared(case: Case) -> None:
+    """Keep to two levels what compares two, and ask which when the words do not say."""
+    for name in case.bound.of_role("group", "condition"):
+        column = case.bound.sheet.column(name) if case.bound.sheet else None
+        named = [level for level in case.reading.levels(name) if column and level in column.levels]
+        if column is None or len(column.levels) <= 2 or len(named) == 2 or any(item.column == name for item in case.bound.rows):
+            continue
+        param = next(p for p in case.bound.spec.params if case.bound.params.get(p.name) == name)
+        case.bound.questions.append(
+            OpenQuestion(
+                id="levels", text=f"Which two of {name!r} are compared?", param=param.name, choices=list(column.levels)[:12],
+                why=f"{name!r} has {len(column.levels)} and the question does not settle which two.", proposed=name,
+            )
+        )  # fmt: skip
+
+
+@guard
+def clustered_rows(case: Case) -> None:
+    """Let a model whose rows belong to subjects know of them, so that its errors are not too small."""
+    found = repetition(case.bound)
+    param = next((p for p in case.bound.spec.params if p.kind == "column" and p.role == "subject"), None)
+    if found is None or param is None or case.bound.params.get(param.name) or found.subject in case.bound.columns():
+        return
+    case.bound.params[param.name] = found.subject
+    case.bound.reasons.append(f"Rows of one {found.subject!r} belong together, so the errors are clustered by it.")
+
+
+@guard
+def key_shared(case: Case) -> None:
+    """Find the column by which two files are joined: of the same name, and one that names rows."""
+    if len(case.data.sheets) < 2:
+        raise PlanError("Joining needs two files, and one was given.", advice="Add the second file.")
+    left, right = case.data.sheets[:2]
+    shared = [c.name for c in left.columns if right.column(c.name)]
+    named = [name for name in case.reading.columns() if name in shared]
+    keys = sorted(shared, key=lambda n: -(left.column(n).role("id") + (left.column(n).scale in ("identifier", "code"))))  # type: ignore[union-attr]
+    key = (named or keys or [""])[0]
+    params = [p.name for p in case.bound.spec.params if p.role == "key"]
+    if key:
+        case.bound.params |= dict.fromkeys(params, key)
+        return
+    for a in left.columns:
+        for b in right.columns:
+            if a.levels and set(a.levels) == set(b.levels) or _same_values(case, a.name, b.name):
+                case.bound.params |= dict(zip(params, (a.name, b.name), strict=True))
+                case.bound.reasons.append(f"{a.name!r} and {b.name!r} hold the same values.")
+                return
+    message = f"{left.name} and {right.name} have no column of the same name or values to join on."
+    raise PlanError(message, advice="Give the key column the same name in both files.")
+
+
+def _same_values(case: Case, left: str, right: str) -> bool:
+    first, second = case.data.sheets[0].frame(), case.data.sheets[1].frame()
+    if left not in first or right not in second:
+        return False
+    a, b = set(first[left].dropna().astype(str)), set(second[right].dropna().astype(str))
+    return len(a) > 3 and len(a & b) >= 0.8 * min(len(a), len(b))
+
+
+@guard
+def rows_named(case: Case) -> None:
+    """Refuse to choose rows when the words do not say which."""
+    if not case.bound.rows:
+        names = ", ".join(c.name for c in case.data.columns()[:12])
+        raise PlanError("The question does not say which rows to keep.", advice=f"Name a column and a value; the columns are {names}.")
+
+
+@guard
+def formula_named(case: Case) -> None:
+    """Refuse to compute a column when the words do not say how."""
+    if not any(case.bound.params.get(p.name) for p in case.bound.spec.params if p.role == "formula"):
+        message = "The question asks for a new column but does not say how it is computed."
+        raise PlanError(message, advice="Write the formula with the columns' names, for example `weight / height ** 2`.")
+
+
+@guard
+def genes_are_named(case: Case) -> None:
+    """Refuse to show genes when none is named."""
+    if not case.reading.genes:
+        message = "The question names no gene that these data have."
+        raise PlanError(message, advice="Write gene symbols or ids as they stand in the file.")
+
+
+@guard
+def library_given(case: Case) -> None:
+    """Nothing yet: a missing gene set file is said by the planner, which can plan the rest."""
+
+
+@guard
+def cells_given(case: Case) -> None:
+    """Refuse to leave out cells silently: no step cuts single-cell data down."""
+    rows_of_samples(case)
+
+
+@guard
+def rows_of_samples(case: Case) -> None:
+    """Refuse to leave out samples or cells silently: no step cuts these data down to some of them."""
+    if case.bound.rows:
+        words = case.reading.words
+        first, last = case.bound.rows[0].first, case.bound.rows[0].last
+        said = case.reading.question[words[first].start : words[last].end]
+        message = f"The question leaves out part of the data ({said!r}), which this kind of analysis cannot do by itself."
+        advice = "Leave the others out of the file (of both files, where there are two) and ask about what is left."
+        raise PlanError(message, advice=advice)
+    out = re.search(r"\b(?:excluding|exclude|except(?: for)?|without|leav\w+ out|omit\w*|drop\w*)\s+(?:the\s+)?(?:sample|cell|donor|patient)s?\s+\S+", case.reading.question, re.IGNORECASE)  # fmt: skip
+    if out:
+        message = f"The question leaves out part of the data ({out.group(0)!r}), which this kind of analysis cannot do by itself."
+        raise PlanError(message, advice="Leave it out of the file (of both files, where there are two) and ask about what is left.")
+
+
+@guard
+def samples_match(case: Case) -> None:
+    """Find out early when no sample of the matrix is in the sheet."""
+    from engine.planning.samples import sample_sheet
+
+    sample_sheet(case.data)
+
+
+@guard
+def markers_circular(case: Case) -> None:
+    """Say that the same cells made the groups and are compared."""
+    case.warnings.append(
+        "P-values of markers are too small to be taken literally: the same cells defined the groups and are compared here."
+    )

@@ -1,0 +1,406 @@
+"""From a question and the profiles of its data to a checked plan. Read this first.
+
+    read      which columns, levels, numbers and genes the words name, and what grammar makes of them      (`read`)
+    choose    which analyses the wording asks for, weighed by what the data can serve                        (`choose`, `score`)
+    bind      named columns to the parameters of the tools that answer them, all at once                    (`bind`)
+    guard     what would spoil the analysis is repaired, asked, warned of or refused                        (`guards`, `designs`)
+    practice  what belongs around it, declared with a reason                                                (below, `builder`)
+    coverage  what no part of the plan answers to is shown, asked or refused                                (`coverage`)
+
+Nothing here knows a tool or a field by name. What cannot be known becomes an open question; what cannot be planned becomes an
+error that says what is missing, never a neighbour's answer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from engine.domain.datatypes import DataType
+from engine.domain.plan import Alternative, Chosen, OpenQuestion, TaskDag
+from engine.domain.profile import Profile
+from engine.domain.retrieval import ToolSearch
+from engine.domain.toolspec import ToolSpec
+from engine.errors import DataError, PlanError
+from engine.planning import designs  # noqa: F401 - registers its guards
+from engine.planning.bind import Bound, bind, condition, takes_rows
+from engine.planning.builder import Builder, in_words, missing, why_not
+from engine.planning.choose import Embed
+from engine.planning.conditions import holds
+from engine.planning.coverage import doubts, unexplained
+from engine.planning.guards import Case, run_guards
+from engine.planning.read import read
+from engine.planning.reading import Reading
+from engine.planning.score import Candidate, candidates
+from engine.planning.sheets import Data
+from engine.profiling.matching import cross_check
+from engine.toolbox.analyses import Analysis, Practice, load_analyses
+from engine.toolbox.registry import ToolRegistry
+from engine.toolbox.typecheck import check_plan
+
+SURE = 0.5
+"""From this probability on a plan is made without asking whether it is the one that was meant."""
+POSSIBLE = 0.2
+"""Below this nothing is planned."""
+SEVERAL = 0.55
+"""How sure each of several requests must be to be planned for itself."""
+
+
+class NotUnderstood(PlanError):
+    """The words of a question lead to nothing that can be done with these files."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """A plan and the tools that were considered for it, best first."""
+
+    plan: TaskDag
+    retrieved: list[str]
+
+
+@dataclass(slots=True)
+class _Made:
+    """A plan being made."""
+
+    reading: Reading
+    data: Data
+    builder: Builder
+    questions: list[OpenQuestion] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    not_answered: list[str] = field(default_factory=list)
+    bounds: list[Bound] = field(default_factory=list)
+
+
+class Planner:
+    """The rule-based planner."""
+
+    def __init__(self, registry: ToolRegistry, embed: Embed | None = None) -> None:
+        """Take the tools, and what turns texts into vectors (planning works without, a little less well)."""
+        self._registry = registry
+        self._embed = embed
+        self._analyses = load_analyses()
+
+    def plan(
+        self, question: str, profiles: list[Profile], found: ToolSearch | None = None, *, analysis: str = "",
+        previous: TaskDag | None = None,
+    ) -> Proposal:  # fmt: skip
+        """Return a plan that type-checks.
+
+        Args:
+            question: what is asked.
+            profiles: what the files can serve as.
+            found: what the search over all catalogues found; where nothing answers the question, the error names the nearest.
+            analysis: the analysis to plan, where a person has chosen one.
+            previous: the last plan of the conversation, for questions that go on from it.
+
+        Raises:
+            PlanError: when the question cannot be planned on these data; the message says what is missing.
+            DataError: when none of the files can be used.
+        """
+        question = " ".join(question.split())
+        data = Data.of(profiles)
+        _require_data(profiles, data)
+        reading = read(question, data)
+        every = self._candidates(reading, data)
+        if analysis:
+            goals = [self._as_told(analysis, every, reading, data)]
+        else:
+            goals = self._goals(reading, data, every)
+        if not goals:
+            raise _not_understood(data, found, every)
+        made = _Made(reading, data, Builder(self._registry, data))
+        made.builder.make = lambda spec: self._on_the_way(spec, made)
+        self._answer_all(goals, made)
+        return Proposal(plan=self._finished(goals, every, made, profiles), retrieved=_retrieved(every, found))
+
+    def _candidates(self, reading: Reading, data: Data) -> list[Candidate]:
+        return candidates(reading, data, self._analyses, self._registry, self._embed)
+
+    # ==== choose ====
+
+    def _goals(self, reading: Reading, data: Data, every: list[Candidate]) -> list[Candidate]:
+        """Return what to plan: one analysis, or one for each request that is sure of another."""
+        if not every or every[0].probability < POSSIBLE:
+            return []
+        best = every[0]
+        goals = [best]
+        if len(reading.requests) > 1:
+            goals = self._several(reading, data, best)
+        return goals
+
+    def _several(self, reading: Reading, data: Data, best: Candidate) -> list[Candidate]:
+        found: list[Candidate] = []
+        for request in reading.requests:
+            own = candidates(reading, data, self._analyses, self._registry, self._embed, first=request.first, last=request.last)
+            if own and own[0].probability >= SEVERAL and own[0].feasible and (own[0].bound or own[0].wording >= SEVERAL):
+                found.append(own[0])
+        kinds = {item.analysis.id for item in found}
+        if len(kinds) < 2:
+            return [best]
+        told = {item.analysis.id: item for item in found}
+        families = {item.analysis.family for item in found}
+        return list(told.values()) if len(families) > 1 or best.analysis.id in kinds else [best]
+
+    def _as_told(self, analysis: str, every: list[Candidate], reading: Reading, data: Data) -> Candidate:
+        if analysis not in self._analyses:
+            raise PlanError(f"There is no analysis called {analysis!r}.", advice="`biodesk analyses list` names them all.")
+        able = [tool for tool in self._registry if analysis in tool.answers]
+        bounds = sorted((bind(tool, reading, data, needs=self._analyses[analysis].needs) for tool in able), key=lambda b: -b.score)
+        share = next((c.wording for c in every if c.analysis.id == analysis), 0.0)
+        return Candidate(self._analyses[analysis], share, 1.0, bounds[0] if bounds else None)
+
+    # ==== plan ====
+
+    def _answer_all(self, goals: list[Candidate], made: _Made) -> None:
+        """Plan every goal; what cannot be planned is named, and refuses the question when nothing can."""
+        refusals: list[PlanError] = []
+        for goal in goals:
+            try:
+                self._answer(goal, made)
+            except PlanError as err:
+                refusals.append(err)
+                if len(goals) > 1:
+                    made.not_answered.append(f"{goal.analysis.name.capitalize()}: {err.message}")
+        if refusals and not made.bounds:
+            raise refusals[0]
+
+    def _answer(self, goal: Candidate, made: _Made) -> None:
+        analysis, bound = goal.analysis, goal.bound
+        if bound is None:
+            raise self._refusal(goal, made.data)
+        nodes = list(made.builder.nodes)
+        try:
+            self._add_goal(analysis, bound, made, priority=2)
+        except PlanError:
+            made.builder.nodes[:] = nodes
+            raise
+        made.bounds.append(bound)
+
+    def _refusal(self, goal: Candidate, data: Data) -> PlanError:
+        """Return the error for an analysis that no tool or no file serves: by its name, with what is nearest."""
+        analysis = goal.analysis
+        able = [tool for tool in self._registry if analysis.id in tool.answers]
+        if not analysis.data:
+            message = "These data cannot answer that question."
+            advice = "They hold " + "; ".join(f"{s.name}: {', '.join(c.name for c in s.columns[:12])}" for s in data.sheets[:3])
+            return NotUnderstood(message, advice=advice + ".", details={"analysis": analysis.id})
+        if able and not goal.feasible:
+            wanted = DataType(analysis.data[0])
+            return missing([s.profile for s in data.sheets], able[0], wanted)
+        near = [a for a in self._analyses.values() if a.family == analysis.family and a.id != analysis.id and self._can(a)]
+        names = ", ".join(a.name for a in near[:4])
+        message = f"The question asks for {analysis.name} ({analysis.asks}), which no tool of this version carries out."
+        needs = f" It would need {', '.join(analysis.slots)}." if analysis.slots else ""
+        advice = f"Nearest of what can be done, and not the same: {names}.{needs}" if names else needs.strip()
+        return NotUnderstood(message, advice=advice, details={"analysis": analysis.id})
+
+    def _can(self, analysis: Analysis) -> bool:
+        return any(analysis.id in tool.answers for tool in self._registry)
+
+    def _add_goal(self, analysis: Analysis, bound: Bound, made: _Made, *, priority: int) -> str:
+        """Add the step that answers an analysis with what belongs around it, and return its id."""
+        case = Case(bound, made.reading, made.data)
+        run_guards(analysis.guards, case)
+        made.warnings += case.warnings
+        made.notes += case.notes
+        if bound.missing:
+            raise _unbound(analysis, bound, made.data)
+        inputs = self._rows_first(bound, made)
+        for practice in analysis.practice:
+            if practice.when == "before":
+                self._add_practice(practice, case, made, inputs)
+        node = self._add_bound(bound, made, inputs, priority=priority)
+        for practice in analysis.practice:
+            if practice.when == "after":
+                self._add_practice(practice, case, made, inputs)
+        return node
+
+    def _add_bound(self, bound: Bound, made: _Made, inputs: dict[str, str], *, priority: int, name: str = "") -> str:
+        spec = bound.spec
+        split = next((p for p in spec.params if p.each and not bound.params.get(p.name)), None)
+        if split is not None:
+            ids = [
+                made.builder.add(spec, {**bound.params, split.name: value}, inputs=inputs, reasons=bound.reasons, priority=priority,
+                                 name=f"{spec.title}: {value}")
+                for value in split.each
+            ]  # fmt: skip
+            return ids[0]
+        node = made.builder.add(
+            spec, bound.params, inputs=inputs, reasons=list(dict.fromkeys(bound.reasons)), name=name or _title(bound), priority=priority
+        )
+        seen = {q.id for q in made.questions}
+        for asked in bound.questions:
+            key = f"{node}_{asked.id}"
+            twin = next((q for q in made.questions if q.param == asked.param and q.proposed == asked.proposed and q.text == asked.text), None)
+            if twin is not None:
+                made.questions[made.questions.index(twin)] = twin.model_copy(update={"also": [*twin.also, node]})
+            elif key not in seen:
+                made.questions.append(asked.model_copy(update={"id": key, "node": node}))
+        return node
+
+    def _rows_first(self, bound: Bound, made: _Made) -> dict[str, str]:
+        """Add the step that keeps the rows the question is about, and return the input it makes."""
+        own = next((p for p in bound.spec.params if p.role == "rows"), None)
+        text = condition(bound.rows, made.data)
+        if own is not None:
+            bound.params.setdefault(own.name, text)
+            return {}
+        port = next((p for p in bound.spec.inputs if takes_rows(p.type)), None)
+        if not bound.rows or port is None:
+            return {}
+        step = next((t for t in self._registry if any(p.role == "rows" for p in t.params)), None)
+        if step is None:
+            return {}
+        param = next(p.name for p in step.params if p.role == "rows")
+        for item in bound.rows:
+            value = f"{item.column} {item.op} {', '.join(item.values)}"
+            made.reading.used.update(dict.fromkeys(range(item.first, item.last + 1), ("restriction", value, 1.0)))
+        output = step.outputs[0].name
+        for node in made.builder.nodes:
+            if node.tool == step.name and node.params.get(param) == text:
+                return {port.name: f"{node.id}.{output}"}
+        sheet = bound.sheets.get(port.name)
+        inputs = {step.inputs[0].name: made.builder.use(sheet, DataType.TABLE)} if sheet else {}
+        why = ["The question is about these rows only."]
+        kept = made.builder.add(step, {param: text}, inputs=inputs, reasons=why)
+        return {port.name: f"{kept}.{output}"}
+
+    def _add_practice(self, practice: Practice, case: Case, made: _Made, inputs: dict[str, str]) -> None:
+        if practice.tool not in self._registry or any(node.tool == practice.tool for node in made.builder.nodes):
+            return
+        spec = self._registry.get(practice.tool)
+        if not all(port.optional or made.builder.can_make(port.type) for port in spec.inputs):
+            return
+        given = {key: self._value(value, case) for key, value in practice.params.items()}
+        bound = bind(spec, made.reading, made.data, given={k: v for k, v in given.items() if v not in (None, "")})
+        if not all(holds(name, bound, made.reading) for name in practice.only) or bound.missing:
+            return
+        settled = list(bound.params)
+        bound.params = {**{k: v for k, v in practice.habits.items() if k not in bound.params}, **bound.params}
+        bound.reasons = [practice.why]
+        shared = {port.name: ref for port in spec.inputs for name, ref in inputs.items() if port.name == name}
+        before = len(made.builder.nodes)
+        node = self._add_bound(bound, made, shared, priority=1 if practice.when == "after" and spec.task_type == "analysis" else 0)
+        if practice.habits:
+            for at in range(before, len(made.builder.nodes)):
+                item = made.builder.nodes[at]
+                if item.id == node:
+                    kept = {k: v for k, v in item.settled.items() if k in settled}
+                    made.builder.nodes[at] = item.model_copy(update={"settled": kept})
+
+    @staticmethod
+    def _value(value: object, case: Case) -> object:
+        """Return a declared value; `=KEY` is the answering step's parameter or what a guard found out."""
+        if isinstance(value, str) and value.startswith("="):
+            return case.bound.params.get(value[1:]) or case.facts.get(value[1:], "")
+        return value
+
+    def _on_the_way(self, spec: ToolSpec, made: _Made) -> str | None:
+        """Plan a tool with required parameters because its output is needed, with all that belongs to it."""
+        analysis = next((self._analyses[key] for key in spec.answers if key in self._analyses), None)
+        bound = bind(spec, made.reading, made.data)
+        if analysis is None or bound.missing:
+            return None
+        made.bounds.append(bound)
+        return self._add_goal(analysis, bound, made, priority=1)
+
+    # ==== finish ====
+
+    def _finished(self, goals: list[Candidate], every: list[Candidate], made: _Made, profiles: list[Profile]) -> TaskDag:
+        reading = made.reading
+        answered = [goal for goal in goals if goal.bound in made.bounds] or goals
+        left = unexplained(reading, [g.analysis.id for g in answered], made.bounds, [p.name for p in profiles])
+        for bound in made.bounds[-1:]:
+            made.questions += [q.model_copy(update={"node": made.builder.nodes[-1].id}) for q in doubts(reading, bound, left)]
+        alternatives = _alternatives(every, {goal.analysis.id for goal in answered})
+        if len(answered) == 1 and answered[0].probability < SURE and alternatives:
+            made.questions.insert(0, _did_you_mean(answered[0], alternatives))
+        unused = [name for bound in made.bounds[-1:] for name in bound.unused]
+        for name in unused:
+            made.not_answered.append(f"{name!r} is named in the question and has no part in this plan.")
+        fillers = [at for at in range(len(reading.words)) if at not in reading.used and at not in left]
+        plan = TaskDag(
+            question=reading.question, datasets=made.builder.used_datasets(), nodes=made.builder.nodes, open_questions=made.questions,
+            warnings=list(dict.fromkeys([*made.warnings, *self._about_data(made, profiles)])), notes=made.notes,
+            understood=reading.spans(fillers), alternatives=alternatives, not_answered=list(dict.fromkeys(made.not_answered)),
+            analysis=[Chosen(id=g.analysis.id, probability=round(g.probability, 3)) for g in answered],
+        )  # fmt: skip
+        problems = [i for i in check_plan(plan, self._registry) if i.severity == "error" and i.code != "open_question"]
+        wanted = {(q.node, q.param) for q in plan.open_questions if q.blocking}
+        problems = [p for p in problems if not (p.code == "missing_param" and any(p.where == node for node, _ in wanted))]
+        if problems:
+            message = f"The plan does not fit together: {problems[0].message}"
+            raise PlanError(message, details={"issues": [p.model_dump() for p in problems]})
+        return plan
+
+    @staticmethod
+    def _about_data(made: _Made, profiles: list[Profile]) -> list[str]:
+        used = {dataset.path for dataset in made.builder.used_datasets()}
+        own = [warning for profile in profiles if profile.path in used for warning in profile.warnings]
+        unused = [f"{profile.name} was not used: {why_not(profile)}" for profile in profiles if profile.path not in used]
+        return [*cross_check([profile for profile in profiles if profile.path in used]), *own, *unused]
+
+
+def _require_data(profiles: list[Profile], data: Data) -> None:
+    if not profiles:
+        message = "No data file came with the question."
+        raise PlanError(message, advice="Add the file (CSV, TSV, Excel, h5ad, GMT...) that holds the data to analyse.")
+    if not data.sheets:
+        message = " ".join(why_not(profile) for profile in profiles)
+        raise DataError(message, advice="Give a file that holds data, for example a CSV table or an h5ad file.")
+
+
+def _title(bound: Bound) -> str:
+    levels = [bound.params.get(p.name) for role in ("interest", "reference") for p in bound.spec.params if p.role == role]
+    return f"{bound.spec.title}: {levels[0]} against {levels[1]}" if len(levels) == 2 and all(levels) else ""
+
+
+def _unbound(analysis: Analysis, bound: Bound, data: Data) -> PlanError:
+    """Return the error for a step that lacks a column no word names: what is meant by it and what could be named."""
+    param = bound.missing[0]
+    sheet = bound.sheet
+    names = ", ".join(c.name for c in (sheet.columns if sheet else data.columns())[:12])
+    message = f"The question asks for {analysis.name}, but names no column for: {param.description.rstrip('.').lower()}."
+    where = sheet.name if sheet else "the data"
+    return NotUnderstood(message, advice=f"The columns of {where} are {names}. Name one in the question.", details={"analysis": analysis.id})
+
+
+def _alternatives(every: list[Candidate], chosen: set[str]) -> list[Alternative]:
+    others = [c for c in every if c.analysis.id not in chosen and c.feasible and not c.unmet and c.probability >= 0.03 and c.analysis.data]
+    return [Alternative(id=c.analysis.id, probability=round(c.probability, 3), says=_says(c)) for c in others[:3]]
+
+
+def _says(item: Candidate) -> str:
+    """Return in a sentence what an analysis would compare or compute here."""
+    if item.bound is None:
+        return f"{item.analysis.name.capitalize()}: {item.analysis.asks} (no tool carries it out yet)"
+    columns = ", ".join(dict.fromkeys(item.bound.columns()))
+    return f"{item.analysis.name.capitalize()}: {item.analysis.asks}" + (f", of {columns}" if columns else "")
+
+
+def _did_you_mean(goal: Candidate, alternatives: list[Alternative]) -> OpenQuestion:
+    return OpenQuestion(
+        id="analysis", text=f"Is {_says(goal)[0].lower() + _says(goal)[1:]} what is meant?",
+        why="The wording fits this best, but others come near: " + "; ".join(a.says for a in alternatives) + ".",
+        choices=[goal.analysis.id, *(a.id for a in alternatives)], proposed=goal.analysis.id,
+    )  # fmt: skip
+
+
+def _not_understood(data: Data, found: ToolSearch | None, every: list[Candidate]) -> NotUnderstood:
+    files = ", ".join(sheet.name for sheet in data.sheets)
+    message = "The question names nothing that can be analysed in these files."
+    could = "; ".join(_says(c) for c in every[:3] if c.feasible and c.analysis.data)
+    advice = f"Did you mean: {could}?" if could else f"{files} can be asked about {', '.join(c.name for c in data.columns()[:12])}."
+    near = found.tools[:3] if found else []
+    if near:
+        names = "; ".join(f"{t.name} ({'built in' if t.runnable else f'{t.catalogue}, not runnable here'})" for t in near)
+        advice += f" Nearest in the catalogues: {names}."
+    return NotUnderstood(message, advice=advice)
+
+
+def _retrieved(every: list[Candidate], found: ToolSearch | None) -> list[str]:
+    own = [c.bound.spec.name for c in every if c.bound is not None]
+    return list(dict.fromkeys([*own, *(t.name for t in (found.tools if found else []) if t.runnable)]))[:15]
+
+
+__all__ = ["NotUnderstood", "Planner", "Proposal", "in_words"]

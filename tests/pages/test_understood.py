@@ -1,0 +1,258 @@
+"""How a question was read is shown, can be changed by a click, and what a column is can be corrected."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from streamlit.testing.v1 import AppTest
+
+from engine.domain.plan import Span
+from engine.domain.profile import Repeated, Structure, WideMeasure
+from pages._structure import sentences
+from pages._understood import legend, marked
+from pages._words import IS, TAKEN, plain, said_as, sure
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+
+from growth_data import write_growth  # noqa: E402 - lies beside the folders of tests
+from read_question import ALTERNATIVES, QUESTION, SPANS, known_planner  # noqa: E402 - the same
+
+# ==== the question, marked ====
+
+
+def test_words_stand_on_the_colour_of_what_they_were_taken_for():
+    text = marked(QUESTION, SPANS)
+    assert text.startswith("Is :blue-background[growth] :green-background[higher] in :blue-background[treated] than")
+    assert ":red-background[~~at dawn~~], and why?" in text
+
+
+def test_the_legend_names_only_what_occurs():
+    assert legend(SPANS).split("background") == legend(SPANS[::-1]).split("background")
+    assert "your data" in legend(SPANS)
+    assert "~~not used~~" in legend(SPANS)
+    assert "numbers" not in legend(SPANS)
+    assert legend([]) == ""
+
+
+def test_every_meaning_of_words_has_a_colour_but_filler():
+    from typing import get_args
+
+    from engine.domain.plan import Taken
+
+    assert set(get_args(Taken)) - set(TAKEN) == {"filler"}
+
+
+KINDS = st.sampled_from([*TAKEN, "filler"])
+PLACES = st.tuples(st.integers(-3, 40), st.integers(-3, 40), KINDS)
+
+
+@given(question=st.text(max_size=30), places=st.lists(PLACES, max_size=6))
+def test_marking_never_loses_or_doubles_a_word(question, places):
+    spans = [Span(text="", start=start, end=end, taken_as=kind) for start, end, kind in places]
+    text = marked(question, spans)
+    bare = re.sub(r"(?<!\\):[a-z]+-background\[((?:\\.|[^\]\\])*)\]", r"\1", text, flags=re.DOTALL)
+    assert re.sub(r"(?<!\\)~~", "", bare) == " ".join(plain(question).splitlines())
+
+
+def test_words_for_how_sure():
+    assert [sure(p) for p in (1.0, 0.85, 0.84, 0.6, 0.59, 0.0)] == [
+        "sure", "sure", "fairly sure", "fairly sure", "unsure", "unsure",
+    ]  # fmt: skip
+
+
+# ==== what was found in a file, in sentences ====
+
+
+def test_structure_is_told_in_sentences():
+    structure = Structure(
+        unit="one visit of a patient",
+        repeated=[Repeated(subject="patient", subjects=118, within=["week"], between=["sex"])],
+        wide=[WideMeasure(name="bdi", columns=["bdi.pre", "bdi.2m"], labels=["pre", "2m"], ordered=True)],
+        times=["week"],
+        doses=["mg"],
+        nested=[("leaf", "plant")],
+        survival={"time": "months", "event": "status", "event_value": "1"},
+        same_quantity=[("told", "measured")],
+        part_of={"dead": "exposed"},
+        compositions=[[f"part{n}" for n in range(9)]],
+    )
+    assert list(sentences(structure)) == [
+        "One row is one visit of a patient.",
+        "118 subjects in patient with several rows, told apart by week: these rows are not independent.",
+        "The same in all rows of a subject: sex.",
+        "bdi stands in 2 columns: pre, 2m.",
+        "Time to an event: time in months, event in status (1 means that it happened).",
+        "Times: week.",
+        "Doses: mg.",
+        "Nested: leaf within plant.",
+        "told and measured hold the same quantity.",
+        "dead counts a part of exposed.",
+        "Parts of one whole: part0, part1, part2, part3, part4, part5 and 3 more.",
+    ]
+
+
+def test_nothing_found_is_nothing_said():
+    assert list(sentences(Structure())) == []
+
+
+def test_every_scale_and_role_has_a_word_and_can_be_said():
+    from typing import get_args
+
+    from engine.domain.profile import Role, Scale
+
+    assert {*get_args(Scale), *get_args(Role), "ignore"} - set(IS) == {"id"}
+    assert said_as("batch, unit:mg") == "a technical batch, in mg"
+
+
+# ==== on the pages ====
+
+
+@pytest.fixture
+def workspace(tmp_path, monkeypatch):
+    """Return a workspace of this test alone."""
+    from pages._engine import _opened
+
+    monkeypatch.setenv("BIODESK_WORKSPACE", str(tmp_path / "workspace"))
+    monkeypatch.setenv("BIODESK_WARM_WORKERS", "false")
+    monkeypatch.setenv("BIODESK_EMBEDDING_MODEL", "none")
+    yield tmp_path / "workspace"
+    _opened.clear(str(tmp_path / "workspace"))
+
+
+@pytest.fixture
+def waiting(workspace, tmp_path, monkeypatch):
+    """Return the engine of the pages and a run whose plan waits, read by a planner with a known answer."""
+    from pages._engine import _opened
+
+    known_planner(monkeypatch)
+    engine = _opened(str(workspace))
+    run_id = engine.ask(QUESTION, [write_growth(tmp_path / "growth.csv")])
+    assert engine.wait(run_id, 60).status == "awaiting_approval"
+    return engine, run_id
+
+
+def opened(run_id: str, page: str) -> AppTest:
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    at.query_params["run"] = run_id
+    at.run()
+    at = at.switch_page(page).run()
+    assert not at.exception
+    return at
+
+
+def shown(at: AppTest) -> str:
+    return "\n".join(str(element.value) for group in (at.markdown, at.caption, at.warning) for element in group)
+
+
+PAGES = ("pages/ask.py", "pages/plan_run.py")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_before_approval_the_page_says_how_the_question_was_read(waiting, page):
+    at = opened(waiting[1], page)
+    text = shown(at)
+    assert text.count(marked(QUESTION, SPANS)) == 1
+    assert "compare groups** (fairly sure)" in text
+    assert "0.72" not in text
+    assert "Why it is higher\\: the data hold no cause." in text
+    (table,) = [frame.value for frame in at.dataframe if "Taken for" in frame.value]
+    assert table.iloc[0].tolist() == ["the question", "an analysis", "compare groups", 0.72]
+    assert table["Words"].tolist()[1:] == [span.text for span in SPANS]
+    unused = table[table["Taken for"] == "not used"].iloc[0]
+    assert unused["Words"] == "at dawn"
+    assert unused.isna()["How sure (0-1)"]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_an_alternative_is_one_click_away(waiting, page):
+    engine, run_id = waiting
+    at = opened(run_id, page)
+    offered = [button for button in at.button if button.key and button.key.startswith("mean_")]
+    assert [button.label for button in offered] == [plain(other.says) for other in ALTERNATIVES[:3]]
+    offered[1].click().run()
+    assert not at.exception
+    plan = engine.view(run_id).plan
+    assert (plan.version, plan.analysis[0].id) == (2, ALTERNATIVES[1].id)
+    assert "compare paired** (fairly sure)" in shown(at)
+
+
+def test_changes_that_are_not_kept_are_not_lost_to_an_alternative(waiting):
+    engine, run_id = waiting
+    at = opened(run_id, "pages/plan_run.py")
+    at.selectbox(key=f"edit_{run_id}_0_n1_test").set_value("welch_t").run()
+    key = f"mean_{run_id}_1_{ALTERNATIVES[0].id}"
+    assert at.run().button(key=key).disabled
+    at.button(key="editor_drop").click().run()
+    assert not at.run().button(key=key).disabled
+    assert engine.view(run_id).plan.version == 1
+
+
+def test_a_finished_run_offers_no_other_reading(waiting):
+    engine, run_id = waiting
+    engine.approve(run_id)
+    assert engine.wait(run_id, 90).status == "succeeded"
+    for page in PAGES:
+        at = opened(run_id, page)
+        assert not [button for button in at.button if button.key and button.key.startswith("mean_")]
+
+
+# ==== columns ====
+
+
+def columns(at: AppTest):
+    (table,) = [frame.value for frame in at.dataframe if "It is" in frame.value]
+    return table.set_index("Column")
+
+
+def say(at: AppTest, column: str, what: str, unit: str = "") -> None:
+    key = next(box.key for box in at.selectbox if box.key and box.key.startswith("correct_column_"))
+    key = key.removeprefix("correct_column_")
+    at.selectbox(key=f"correct_column_{key}").set_value(column)
+    at.selectbox(key=f"correct_is_{key}").set_value(what)
+    at.text_input(key=f"correct_unit_{key}").set_value(unit)
+    at.run()
+    at.button(key=f"correct_now_{key}").click().run()
+    assert not at.exception
+
+
+def test_a_column_is_corrected_on_its_card_and_taken_back(workspace, tmp_path):
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
+    data = write_growth(tmp_path / "growth.csv")
+    at.file_uploader(key="uploader_0").upload("growth.csv", data.read_bytes(), "text/csv").run()
+    assert columns(at).loc["height", "It is"] == IS["number"]
+    assert "Unit" not in columns(at)
+    say(at, "height", "code", "mm")
+    assert columns(at).loc["height", "It is"] == "numbers that only name something, in mm"
+    assert columns(at).loc["height", "Unit"] == "mm"
+    assert "**height** is numbers that only name something, in mm" in shown(at)
+    again = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()  # another session, another name
+    again.file_uploader(key="uploader_0").upload("other name.csv", data.read_bytes(), "text/csv").run()
+    assert columns(again).loc["height", "It is"].startswith("numbers that only name")
+    next(button for button in at.button if button.label == "Undo").click().run()
+    assert columns(at).loc["height", "It is"] == IS["number"]
+    assert "you said" not in shown(at)
+
+
+def test_a_correction_before_approval_plans_the_question_again(waiting):
+    engine, run_id = waiting
+    at = opened(run_id, "pages/ask.py")
+    say(at, "height", "code")
+    assert engine.view(run_id).plan.version == 2
+    assert engine.view(run_id).profiles[0].column("height").corrected == "code"
+    assert columns(at).loc["height", "It is"] == IS["code"]
+
+
+def test_a_correction_that_cannot_be_is_a_sentence(waiting):
+    engine, run_id = waiting
+    Path(engine.view(run_id).profiles[0].path).unlink()
+    at = opened(run_id, "pages/ask.py")
+    say(at, "height", "code")
+    assert len(at.warning) == 1
+    assert "There is no file" in at.warning[0].value
+    assert engine.view(run_id).plan.version == 1
