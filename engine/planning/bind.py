@@ -142,7 +142,11 @@ class _Search:
         sure = {r.column for r in reading.restrictions if r.sure}
         contrasted = {c.column for c in reading.contrasts}
         named = [c for c in reading.columns() if sheet.column(c) and c not in taken]
-        self.free = [c for c in named if c not in sure or c in contrasted or c in reading.named()][:_MOST]
+        maybe = {r.column for r in reading.restrictions if r.op == "in" and len(r.values) == 1}
+        numeric = {r.column for r in reading.restrictions if r.op not in ("in", "not in")}
+        once = {c for c in numeric if sum(m.column == c for m in reading.mentions) <= 1}
+        loose = ((sure | maybe) - set(reading.named()) | once) - contrasted
+        self.free = [c for c in named if c not in loose][:_MOST]
         self.singles = sorted((p for p in params if p.kind == "column"), key=lambda p: (p.name not in self.needed,))
         self.many = [p for p in params if p.kind == "columns"]
         self.best = float("-inf")
@@ -170,12 +174,19 @@ class _Search:
         strength = reading.strength(name)
         grammar = 0.45 * reading.is_a(name, *slot.wants) - 0.45 * reading.is_a(name, *slot.shuns)
         contrasted = any(c.column == name for c in reading.contrasts)
+        natural = slot.natural(self.sheet) if slot.natural else []
+        if natural and name not in natural and fits < 0.8:
+            return -1.0  # what the structure of the data offers is surer than a word
         if contrasted and param.role in ("group", "condition", "ordered", "covariates", "predictors", "factors"):
             grammar += 0.5
         if not contrasted and name in reading.restricted() and name not in reading.named():
             grammar -= 0.8
-        if name not in reading.named() and not contrasted and param.role in ("group", "factors", "split", "category"):
-            grammar -= 0.2  # one level named restricts the rows more often than it compares
+        if name not in reading.named() and not contrasted and param.role in ("split", "group_optional", "label", "factors"):
+            return -1.0  # one level named restricts the rows, it does not compare
+        if not contrasted and len(reading.levels(name)) == 1 and param.role in ("outcome", "response", "event", "category"):
+            grammar += 0.3  # the state whose share or odds are asked for
+        if name not in reading.named() and not contrasted and param.role in ("group", "predictors", "covariates"):
+            grammar -= 0.25
         earlier = next((m.first for m in reading.mentions if m.column == name), 0)
         return fits * (strength + grammar) - 0.002 * earlier
 
@@ -235,11 +246,15 @@ class _Search:
                 total += sum(0.8 * max(0.12, gains.get(name, 0.15)) for name in picked[:4])
             elif param.name in self.needed:
                 total -= MISSING
-        total -= sum(UNUSED * self.reading.strength(n) for n in self.free if n not in used and self._counts(n))
+        total -= sum(UNUSED * self._weight(n) for n in self.free if n not in used and self._counts(n))
         if total > self.best:
             self.best = total
             self.chosen = {key.rstrip("*"): value for key, value in chosen.items()}
             self.guessed = {key.rstrip("*") for key in chosen if key.endswith("*")}
+
+    def _weight(self, name: str) -> float:
+        """Return how much a named column counts that nothing takes: a vague match hardly."""
+        return max(0.0, self.reading.strength(name) - 0.45) / 0.55
 
     def _counts(self, name: str) -> bool:
         """Say whether a named column that nothing takes speaks against the assignment."""
@@ -299,7 +314,7 @@ def _rows(bound: Bound, reading: Reading) -> None:
             continue
         mentions = [m for m in reading.mentions if m.column == name and m.level]
         levels = tuple(dict.fromkeys(m.level for m in mentions))
-        partial = 1 < len(levels) < len(column.levels) and name in bound.of_role("group", "condition", "factors", "ordered", "split", "category", "covariates")
+        partial = 1 < len(levels) < len(column.levels) and name in bound.of_role("group", "condition", "factors", "ordered", "split", "category", "group_optional")
         kept_by_tool = any(p.kind == "level" and bound.params.get(p.name) in levels for p in bound.spec.params)
         kept_by_tool = kept_by_tool or any(p.role == "levels" for p in bound.spec.params)
         if (name not in taken and max(m.strength for m in mentions) >= 0.75) or (partial and not kept_by_tool):

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from engine.domain.datatypes import TABULAR, DataType, accepts
+from engine.domain.datatypes import TABULAR, DataType
 from engine.domain.plan import DATA_PREFIX, Dataset, TaskNode
 from engine.domain.profile import Profile, TypeGuess
 from engine.domain.toolspec import ToolSpec
 from engine.errors import PlanError
 from engine.planning.samples import sample_sheet
-from engine.planning.sheets import Data, Sheet, usable
+from engine.planning.sheets import Data, Sheet
 from engine.toolbox.registry import ToolRegistry
 
 _DEEPEST = 6
@@ -126,7 +126,9 @@ class Builder:
 
     def can_make(self, wanted: DataType, path: tuple[str, ...] = ()) -> bool:
         """Say whether data of a type can be had from the files, directly or through runnable tools."""
-        if any(accepts(wanted, guess.type) for sheet in self.data.sheets for guess in usable(sheet.profile)):
+        if any(sheet.serves(wanted) for sheet in self.data.sheets):
+            return True
+        if wanted is DataType.SAMPLE_SHEET and sample_sheet(self.data) is not None:
             return True
         if any(port.type == wanted for node in self.nodes for port in self.registry.get(node.tool).outputs):
             return True

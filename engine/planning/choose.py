@@ -22,6 +22,8 @@ from engine.errors import ModelUnavailable
 from engine.planning.wording import features, spoken, stems
 
 _LOG = logging.getLogger(__name__)
+SHIFT = 1.5
+"""How much less sure than on the writers of the examples: people at work word their questions less clearly."""
 FILE = "data/chooser.npz"
 Embed = Callable[[Sequence[str]], np.ndarray]
 
@@ -91,15 +93,16 @@ def probabilities(wordings: Sequence[Wording], embed: Embed | None) -> list[dict
     m = model()
     scores = np.zeros((len(wordings), len(m.analyses)), dtype=np.float32)
     for row, wording in enumerate(wordings):
-        at, values = weigh(wording.masked, m.vocabulary, m.idf)
-        if len(at):
-            scores[row] = values @ m.words[at]
+        for text in (wording.masked, wording.text):  # a name the reader took wrongly still speaks for itself
+            at, values = weigh(text, m.vocabulary, m.idf)
+            if len(at):
+                scores[row] += 0.5 * (values @ m.words[at])
     temperature = m.temperature_words
     vectors = _vectors([*(w.text for w in wordings), *(spoken(w.masked) for w in wordings)], embed)
     if vectors is not None:
         scores += np.hstack([vectors[: len(wordings)], vectors[len(wordings) :]]) @ m.vectors
         temperature = m.temperature
-    weights = np.exp((scores - scores.max(axis=1, keepdims=True)) / temperature)
+    weights = np.exp((scores - scores.max(axis=1, keepdims=True)) / (temperature * SHIFT))
     shares = weights / weights.sum(axis=1, keepdims=True)
     return [dict(zip(m.analyses, map(float, row), strict=True)) for row in shares]
 

@@ -91,4 +91,5 @@ def doubts(reading: Reading, bound: Bound, left: list[int]) -> list[OpenQuestion
 
 def _related(nouns: list[str], column: str) -> bool:
     parts = {stem(part) for part in name_parts(column)}
-    return any(stem(noun) in parts or parts & synonyms().get(stem(noun), frozenset()) for noun in nouns)
+    words = set(name_parts(column))
+    return any(stem(noun) in parts or words & synonyms().get(noun, frozenset()) for noun in nouns)

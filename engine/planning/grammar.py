@@ -39,7 +39,7 @@ _RELATIONS: tuple[tuple[str, dict[str, Part]], ...] = (
     (rf"{_Y}\s*~\s*{_X}", {"x": "cause", "y": "outcome"}),
     (rf"{_Y}{_GAP}\bdepend(?:s|ent|ing)? on{_GAP}{_X}", {"x": "cause", "y": "outcome"}),
     (rf"{_X}{_GAP}\b{_VERBS}\b{_GAP}{_Y}", {"x": "cause", "y": "outcome"}),
-    (rf"\b(?:odds|risk|chances?|probability|likelihood|rate|share|proportion|percentage|fraction) (?:of|for|to|that){_GAP}{_Y}", {"y": "outcome"}),
+    (rf"\b(?:odds|risk|hazard|chances?|probability|likelihood|rate|share|proportion|percentage|fraction)(?: ratio)?s? (?:of|for|to|that){_GAP}{_Y}", {"y": "outcome"}),
     (rf"{_Y}{_GAP}\b{_VARIES}\b{_GAP}\b(?:with|by|between|among|across|over|according to|for|in|per|from){_GAP}{_X}", {"x": "cause", "y": "outcome"}),
     (rf"\b(?:plot|draw|show|graph|chart|curves? of|histogram of|distribution of){_GAP}{_Y}{_GAP}\b(?:against|vs\.?|versus|over|by){_GAP}{_X}", {"x": "over", "y": "outcome"}),
     (rf"{_Y}{_GAP}\b(?:over|against|vs\.?|versus|as a function of|along){_GAP}{_X}", {"x": "over", "y": "outcome"}),

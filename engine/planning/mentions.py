@@ -61,11 +61,11 @@ class Mention(NamedTuple):
 
 @functools.cache
 def synonyms() -> dict[str, frozenset[str]]:
-    """Return stem -> the stems of words that mean about the same."""
+    """Return word -> words that mean about the same."""
     text = resources.files("engine.planning").joinpath("data/synonyms.tsv").read_text("utf-8")
     groups: dict[str, set[str]] = {}
     for line in text.splitlines():
-        words = {stem(word) for word in line.split("\t") if word}
+        words = {word for word in line.split("\t") if word}
         for word in words:
             groups.setdefault(word, set()).update(words)
     return {word: frozenset(others) for word, others in groups.items()}
@@ -77,7 +77,7 @@ def alike(word: str, part: str) -> float:
         return 1.0
     if word[0].isdigit() or part[0].isdigit():
         return 1.0 if as_number(word) is not None and as_number(word) == as_number(part) else 0.0
-    if stem(part) in synonyms().get(stem(word), ()):
+    if _same_meaning(word, part):
         return 0.85
     if word in _STOP or len(word) < 3 or len(part) < 2:
         return 0.0
@@ -90,6 +90,11 @@ def alike(word: str, part: str) -> float:
     if 2 <= len(part) <= 5 and len(word) >= 2 * len(part) - 1 and _skeleton(word, part):
         return 0.6
     return 0.0
+
+
+def _same_meaning(word: str, part: str) -> bool:
+    others = synonyms().get(word) or (synonyms().get(word[:-1]) if word.endswith("s") else None) or ()
+    return part in others or (part.endswith("s") and part[:-1] in others)
 
 
 def _same_root(word: str, part: str) -> bool:
@@ -167,7 +172,7 @@ class _Name:
             return 0.0
         share = found / total
         # One distinctive word of a longer name is a fair hint; one that many names share is not.
-        return share * 0.95 if share > 0.75 else 0.75 * share**0.5 if share > 0.25 else 0.0
+        return share * 0.95 if share > 0.75 else 0.8 * share**0.4 if share > 0.22 else 0.0
 
 
 def _abbreviates(words: Sequence[str], whole: str) -> bool:
@@ -243,7 +248,7 @@ def _level(
                 continue
             if strength < SURE and any(alike(word, part) >= 0.8 for part in distinctive):
                 strength = 0.8
-            if len(level) <= 3 and strength < 0.97 and stem(word) not in synonyms().get(stem(level.lower()), ()):
+            if len(level) <= 3 and strength < 0.97 and not _same_meaning(word, level.lower()):
                 continue
             if len(level) <= 2 and text[window[0].start : window[0].end] != level and strength >= 0.97:
                 continue  # `no`, `an`, `OJ`: short names count as written only

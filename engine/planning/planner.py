@@ -39,6 +39,8 @@ from engine.toolbox.typecheck import check_plan
 
 SURE = 0.5
 """From this probability on a plan is made without asking whether it is the one that was meant."""
+HEARD = 0.06
+"""An analysis that the data put in place of another must at least be this likely by the words."""
 POSSIBLE = 0.2
 """Below this nothing is planned."""
 SEVERAL = 0.55
@@ -111,7 +113,8 @@ class Planner:
         made = _Made(reading, data, Builder(self._registry, data))
         made.builder.make = lambda spec: self._on_the_way(spec, made)
         self._answer_all(goals, made)
-        return Proposal(plan=self._finished(goals, every, made, profiles), retrieved=_retrieved(every, found))
+        plan = self._finished(goals, every, made, profiles, told=bool(analysis))
+        return Proposal(plan=plan, retrieved=_retrieved(every, found))
 
     def _candidates(self, reading: Reading, data: Data) -> list[Candidate]:
         return candidates(reading, data, self._analyses, self._registry, self._embed)
@@ -306,14 +309,17 @@ class Planner:
 
     # ==== finish ====
 
-    def _finished(self, goals: list[Candidate], every: list[Candidate], made: _Made, profiles: list[Profile]) -> TaskDag:
+    def _finished(
+        self, goals: list[Candidate], every: list[Candidate], made: _Made, profiles: list[Profile], *, told: bool
+    ) -> TaskDag:
         reading = made.reading
         answered = [goal for goal in goals if goal.bound in made.bounds] or goals
         left = unexplained(reading, [g.analysis.id for g in answered], made.bounds, [p.name for p in profiles])
         for bound in made.bounds[-1:]:
             made.questions += [q.model_copy(update={"node": made.builder.nodes[-1].id}) for q in doubts(reading, bound, left)]
         alternatives = _alternatives(every, {goal.analysis.id for goal in answered})
-        if len(answered) == 1 and answered[0].probability < SURE and alternatives:
+        unsure = answered[0].probability < SURE or answered[0].wording < HEARD or answered[0].unmet
+        if len(answered) == 1 and unsure and not told:
             made.questions.insert(0, _did_you_mean(answered[0], alternatives))
         unused = [name for bound in made.bounds[-1:] for name in bound.unused]
         for name in unused:
@@ -381,7 +387,8 @@ def _says(item: Candidate) -> str:
 def _did_you_mean(goal: Candidate, alternatives: list[Alternative]) -> OpenQuestion:
     return OpenQuestion(
         id="analysis", text=f"Is {_says(goal)[0].lower() + _says(goal)[1:]} what is meant?",
-        why="The wording fits this best, but others come near: " + "; ".join(a.says for a in alternatives) + ".",
+        why=("The wording fits this best, but others come near: " + "; ".join(a.says for a in alternatives) + ".") if alternatives
+        else "The wording says little; nothing else comes near.",
         choices=[goal.analysis.id, *(a.id for a in alternatives)], proposed=goal.analysis.id,
     )  # fmt: skip
 

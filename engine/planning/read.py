@@ -107,7 +107,8 @@ def _requests(question: str, words: list[Token]) -> list[Request]:
     found = []
     for start, end in pieces:
         inside = [n for n, token in enumerate(words) if start <= token.start < end]
-        if len(inside) >= 2 and (_ASKS.search(question[start:end]) or question[start:end].rstrip().endswith("?")):
+        listed = re.match(r"\W*\(?(?:[a-c]|i{1,3}|[1-4])\)\s", question[start:end]) is not None or "(a)" in question[start:end]
+        if len(inside) >= 2 and (listed or _ASKS.search(question[start:end]) or question[start:end].rstrip().endswith("?")):
             found.append(Request(inside[0], inside[-1]))
     return found or [Request(0, max(0, len(words) - 1))]
 
@@ -135,6 +136,8 @@ def masked(reading: Reading, columns: dict[str, ColumnProfile], first: int = 0, 
         if mention.first < first or mention.last > last:
             continue
         column = columns.get(mention.column)
+        if mention.strength < 0.85 and not mention.level and mention.width == 1:
+            continue  # a vague match: the word itself says more than the kind
         kind = "LEV" if mention.level else kind_of(column) if column else "NUM"
         if mention.level and column is not None and column.role("time") >= 0.5:
             kind = "TIME"

@@ -78,7 +78,8 @@ class Reading:
 
     def named(self) -> list[str]:
         """Return the columns named themselves, in order."""
-        return list(dict.fromkeys(mention.column for mention in self.mentions if not mention.level))
+        own = {(m.column, m.first - 1) for m in self.mentions if m.level}  # `month 4` names a level, not the column
+        return list(dict.fromkeys(m.column for m in self.mentions if not m.level and (m.column, m.last) not in own))
 
     def strength(self, column: str) -> float:
         """Return how surely a column is named, 0 when it is not."""

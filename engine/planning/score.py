@@ -20,14 +20,14 @@ from engine.planning.reading import Reading
 from engine.planning.sheets import Data
 from engine.toolbox.analyses import Analysis
 
-FIT = 1.1
+FIT = 2.2
 """How much the fit of the columns weighs against the wording."""
-ABSENT = 0.25
+ABSENT = 0.6
 """The fit given to analyses that cannot be bound because no tool carries them out."""
 WRONG_DATA = 0.12
 UNMET = 0.06
-HANDED = 0.8
-"""The share of an unfit analysis' weight that its family gets."""
+HANDED = 0.9
+"""The share of an unfit analysis' weight that those get which are meant `instead`."""
 LEAST = 0.003
 
 
@@ -84,6 +84,9 @@ def weighed(
         for key, share in words.items()
         if key in analyses and (share >= LEAST or families[analyses[key].family] >= 0.1)
     ]
+    meant = {heir for item in found if item.unmet and item.wording > 0.05 for heir in item.analysis.instead}
+    known = {item.analysis.id for item in found}
+    found += [_candidate(analyses[key], words.get(key, 0.0), reading, data, tools, types) for key in meant - known if key in analyses]
     weights = {}
     for item in found:
         fit = item.bound.score / (1.0 + len(reading.columns())) if item.bound else ABSENT
@@ -92,17 +95,21 @@ def weighed(
     for item in found:
         share = item.wording
         if item.feasible and not item.unmet:
-            lost = sum(c.wording for c in found if c.unmet and c.analysis.family == item.analysis.family)
-            able = sum(
-                weights[c.analysis.id] * (c.wording + 0.01) for c in found
-                if c.analysis.family == item.analysis.family and c.feasible and not c.unmet
-            )  # fmt: skip
-            share += HANDED * lost * weights[item.analysis.id] * (item.wording + 0.01) / max(able, 1e-9)
+            share += HANDED * sum(_handed(c, item, found, weights) for c in found if c.unmet)
         scores[item.analysis.id] = share * weights[item.analysis.id] * (1.0 if item.feasible else WRONG_DATA) * UNMET ** len(item.unmet)
     total = sum(scores.values()) or 1.0
     for item in found:
         item.probability = scores[item.analysis.id] / total
     return sorted(found, key=lambda item: -item.probability)
+
+
+def _handed(unfit: Candidate, item: Candidate, found: list[Candidate], weights: dict[str, float]) -> float:
+    """Return what of an unfit analysis' weight goes to another: by their fit and wording among those meant instead."""
+    heirs = [c for c in found if c.analysis.id in unfit.analysis.instead and c.feasible and not c.unmet and c.bound and not c.bound.missing]
+    if item not in heirs:
+        return 0.0
+    shares = {c.analysis.id: weights[c.analysis.id] * (c.wording + 0.05) for c in heirs}
+    return unfit.wording * shares[item.analysis.id] / sum(shares.values())
 
 
 def _candidate(

@@ -71,7 +71,7 @@ class Sheet:
     def serves(self, wanted: DataType) -> TypeGuess | None:
         """Return how the file serves as a type; as a table anything tabular does."""
         able = [guess for guess in usable(self.profile) if guess.type == wanted]
-        if not able:
+        if not able and wanted is DataType.TABLE:
             able = [guess for guess in usable(self.profile) if accepts(wanted, guess.type)]
         return able[0] if able else None
 

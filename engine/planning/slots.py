@@ -33,7 +33,9 @@ def _measure(column: ColumnProfile, sheet: Sheet) -> float:
         return 0.0
     if column.scale == "binary":
         return 0.0
-    if column.name in sheet.structure.times or column.name in sheet.structure.doses:
+    if column.name in sheet.structure.times:
+        return 0.0 if sheet.structure.repeated else 0.4
+    if column.name in sheet.structure.doses:
         return 0.45
     return 0.7 if column.scale == "ordered" else 1.0
 
@@ -162,7 +164,8 @@ SLOTS: dict[str, Slot] = {
     "time": Slot(_time, frozenset(["over"]), natural=_survival("time")),
     "event": Slot(_event, _OUTCOME, _CAUSE, natural=_survival("event")),
     "exposure": Slot(_any_number, frozenset(["exposure"]), _OUTCOME),
-    "total": Slot(_count, frozenset(["exposure"])),
+    "part": Slot(lambda c, s: 1.0 if c.name in s.structure.part_of else 0.0, _OUTCOME),
+    "total": Slot(lambda c, s: 1.0 if c.name in s.structure.part_of.values() else 0.0, frozenset(["exposure"])),
     "batch": Slot(_role("batch"), _HELD, _OUTCOME),
     "gene": Slot(_role("gene")),
     "p_value": Slot(_role("p_value")),

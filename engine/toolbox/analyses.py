@@ -47,6 +47,8 @@ class Analysis(Value):
     """Data types it can be asked of; the first that is there counts."""
     when: list[str] = []
     """Conditions on the data without which another analysis of the family is meant."""
+    instead: list[str] = []
+    """Which analyses are meant where the data do not meet `when`."""
     needs: list[str] = []
     """Roles of parameters that must be bound for this analysis, though the tool can do without."""
     guards: list[str] = []

@@ -173,6 +173,8 @@ def test_question_is_planned_approved_and_answered(workspace, tmp_path):
     at.run()
     assert not at.exception
     assert "Nothing has been computed yet" in shown(at)
+    assert "Plan of steps" in shown(at)
+    assert "% sure" not in shown(at)  # the route's confidence would be read as the plan's
     at.button(key="run_plan").click().run()
     engine.wait(run_id, timeout=90)
     at.run()
@@ -185,6 +187,8 @@ def test_question_is_planned_approved_and_answered(workspace, tmp_path):
     assert report.findings
     for finding in report.findings[:3]:
         assert plain(finding.text) in text
+    assert "Postconditions of the" in text
+    assert "Score" not in text
     assert "What limits this result" in text or not report.limitations
     downloads = {element.label for element in at.get("download_button")}
     assert {"Report (HTML)", "Report (PDF)", "Notebook", "Everything (ZIP)"} <= downloads

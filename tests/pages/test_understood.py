@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 
 import pytest
+from growth_data import write_growth
 from hypothesis import given
 from hypothesis import strategies as st
+from read_question import ALTERNATIVES, QUESTION, SPANS, known_planner
 from streamlit.testing.v1 import AppTest
 
 from engine.domain.plan import Span
@@ -18,10 +19,6 @@ from pages._understood import legend, marked
 from pages._words import IS, TAKEN, plain, said_as, sure
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests"))
-
-from growth_data import write_growth  # noqa: E402 - lies beside the folders of tests
-from read_question import ALTERNATIVES, QUESTION, SPANS, known_planner  # noqa: E402 - the same
 
 # ==== the question, marked ====
 

@@ -302,7 +302,7 @@ def share_test_finding(row, what, alpha):
         "event": param("Yes/no column, a row a subject", kind="column", of="table", role="outcome", needed=True),
         "event_value": param("The level that is the event; empty to recognise it", kind="level", of="event", role='event'),
         "events": param("Column of counted events, when the table is tallied", kind="column", of="table",
-                        role='count', instead_of=['event', 'event_value']),
+                        role="part", instead_of=['event', 'event_value']),
         "total": param("Column of totals that the events are part of", kind="column", of="table", role="total"),
         "group": param("Column of groups to compare; empty for one share", kind="column", of="table", role='group_optional'),
         "treated": param("The group to compare", kind="level", of="group", role='interest'),

@@ -433,7 +433,7 @@ def is_yes_no(column):
         "value": param("The measurement, or a yes/no column", kind="column", of="table", role='response'),
         "event_value": param("The level of a yes/no value that is the event", kind="level", of="value", role='event_if_binary'),
         "events": param("Column of counted events, when the table is tallied", kind="column", of="table",
-                        role="count"),
+                        role="part"),
         "total": param("Column of totals that the events are part of", kind="column", of="table", role="total"),
         "group": param("The ordered groups", kind="column", of="table", role="ordered"),
         "order": param("The levels from lowest to highest; empty to read it from their names", kind="texts", role=''),
