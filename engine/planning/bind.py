@@ -15,7 +15,7 @@ from engine.domain.datatypes import TABULAR, DataType
 from engine.domain.plan import OpenQuestion
 from engine.domain.profile import ColumnProfile
 from engine.domain.toolspec import ParamSpec, ToolSpec
-from engine.planning.contrast import compared, event_level
+from engine.planning.contrast import compared, control_level, event_level
 from engine.planning.reading import Reading, Restriction
 from engine.planning.samples import sample_sheet
 from engine.planning.settings import settings_said
@@ -129,6 +129,11 @@ def _columns(bound: Bound, reading: Reading, given: Mapping[str, Any], needs: Se
     bound.unused += [c for c in best.free if c not in set(_flat(best.chosen.values()))]
 
 
+def _two_states(sheet: Sheet, name: str) -> bool:
+    column = sheet.column(name)
+    return column is not None and column.scale == "binary"
+
+
 def _flat(values: Any) -> list[str]:
     return [item for value in values for item in (value if isinstance(value, list) else [value]) if isinstance(item, str)]
 
@@ -142,13 +147,13 @@ class _Search:
         sure = {r.column for r in reading.restrictions if r.sure}
         contrasted = {c.column for c in reading.contrasts}
         named = [c for c in reading.columns() if sheet.column(c) and c not in taken]
-        maybe = {r.column for r in reading.restrictions if r.op == "in" and len(r.values) == 1}
+        maybe = {r.column for r in reading.restrictions if r.op == "in" and len(r.values) == 1 and not _two_states(sheet, r.column)}
         numeric = {r.column for r in reading.restrictions if r.op not in ("in", "not in")}
         once = {c for c in numeric if sum(m.column == c for m in reading.mentions) <= 1}
         loose = ((sure | maybe) - set(reading.named()) | once) - contrasted
         self.free = [c for c in named if c not in loose][:_MOST]
-        self.singles = sorted((p for p in params if p.kind == "column"), key=lambda p: (p.name not in self.needed,))
-        self.many = [p for p in params if p.kind == "columns"]
+        self.singles = sorted((p for p in params if p.kind == "column" and p.role), key=lambda p: (p.name not in self.needed,))
+        self.many = [p for p in params if p.kind == "columns" and p.role and p.role != "strata"]
         self.best = float("-inf")
         self.chosen: dict[str, Any] = {}
         self.guessed: set[str] = set()
@@ -183,7 +188,10 @@ class _Search:
             grammar -= 0.8
         if name not in reading.named() and not contrasted and param.role in ("split", "group_optional", "label", "factors"):
             return -1.0  # one level named restricts the rows, it does not compare
-        if not contrasted and len(reading.levels(name)) == 1 and param.role in ("outcome", "response", "event", "category"):
+        if param.role == "pair" and param.name not in self.needed and not (reading.paired or reading.is_a(name, "subject")):
+            return -1.0  # rows are paired where somebody says so
+        one = reading.levels(name)
+        if not contrasted and len(one) == 1 and not control_level(one) and param.role in ("outcome", "response", "event", "category"):
             grammar += 0.3  # the state whose share or odds are asked for
         if name not in reading.named() and not contrasted and param.role in ("group", "predictors", "covariates"):
             grammar -= 0.25

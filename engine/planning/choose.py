@@ -22,7 +22,7 @@ from engine.errors import ModelUnavailable
 from engine.planning.wording import features, spoken, stems
 
 _LOG = logging.getLogger(__name__)
-SHIFT = 1.5
+SHIFT = 1.15
 """How much less sure than on the writers of the examples: people at work word their questions less clearly."""
 FILE = "data/chooser.npz"
 Embed = Callable[[Sequence[str]], np.ndarray]

@@ -39,7 +39,7 @@ _RELATIONS: tuple[tuple[str, dict[str, Part]], ...] = (
     (rf"{_Y}\s*~\s*{_X}", {"x": "cause", "y": "outcome"}),
     (rf"{_Y}{_GAP}\bdepend(?:s|ent|ing)? on{_GAP}{_X}", {"x": "cause", "y": "outcome"}),
     (rf"{_X}{_GAP}\b{_VERBS}\b{_GAP}{_Y}", {"x": "cause", "y": "outcome"}),
-    (rf"\b(?:odds|risk|hazard|chances?|probability|likelihood|rate|share|proportion|percentage|fraction)(?: ratio)?s? (?:of|for|to|that){_GAP}{_Y}", {"y": "outcome"}),
+    (rf"\b(?:odds|OR|risk|hazard|chances?|probability|likelihood|rate|share|proportion|percentage|fraction)(?: ratio)?s? (?:of|for|to|that){_GAP}{_Y}", {"y": "outcome"}),
     (rf"{_Y}{_GAP}\b{_VARIES}\b{_GAP}\b(?:with|by|between|among|across|over|according to|for|in|per|from){_GAP}{_X}", {"x": "cause", "y": "outcome"}),
     (rf"\b(?:plot|draw|show|graph|chart|curves? of|histogram of|distribution of){_GAP}{_Y}{_GAP}\b(?:against|vs\.?|versus|over|by){_GAP}{_X}", {"x": "over", "y": "outcome"}),
     (rf"{_Y}{_GAP}\b(?:over|against|vs\.?|versus|as a function of|along){_GAP}{_X}", {"x": "over", "y": "outcome"}),
@@ -161,7 +161,7 @@ def restrictions(coded: Coded, columns: dict[str, ColumnProfile]) -> list[Restri
         add(re.match(rf"(?P<l>{levels})", code), "not in", True)  # type: ignore[arg-type]
     for match in re.finditer(rf"\b{_ONLY}\b(?:\s+(?:in|for|with|the|those|among|of|from|at|on|use|using|\w+))?{short}(?P<l>{levels})", text, re.IGNORECASE):  # fmt: skip
         add(match, "in", True)
-    for match in re.finditer(rf"(?P<l>{levels})(?:\s+(?!<)[\w'-]+){{0,1}}\s+(?:only|alone)\b", text, re.IGNORECASE):
+    for match in re.finditer(rf"(?P<l>{levels})(?:\s+(?:<c\d+>|(?!<)[\w'-]+)){{0,1}}\s+(?:only|alone)\b", text, re.IGNORECASE):
         add(match, "in", True)
     found += _onwards(coded, found) + _compared(coded, columns)
     for match in re.finditer(rf"\b(?:in|among|within|for|at|on|during|of|with|by)\s+(?:(?:the|all|our)\s+)?(?:<c\d+>\s*)?(?P<l>{levels})", text, re.IGNORECASE):  # fmt: skip

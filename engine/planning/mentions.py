@@ -99,7 +99,7 @@ def _same_meaning(word: str, part: str) -> bool:
 
 def _same_root(word: str, part: str) -> bool:
     shared = next((at for at, (a, b) in enumerate(zip(word, part, strict=False)) if a != b), min(len(word), len(part)))
-    return shared >= 5 and shared >= 0.65 * max(len(word), len(part))
+    return shared >= 5 and shared >= 0.6 * max(len(word), len(part))
 
 
 @functools.lru_cache(maxsize=20_000)
@@ -139,6 +139,8 @@ class _Name:
         joined = "".join(words)
         if joined == self.whole or words == self.all or words == self.parts:
             return 1.0
+        if len(words) == len(self.parts) > 1 and sorted(words) == sorted(self.parts):
+            return 0.96
         if len(window) == 2 and self.time and timed(words) == self.time:
             return 0.97
         if len(window) == 1 and len(self.whole) >= 3 and stem(joined) == stem(self.whole):
@@ -275,6 +277,17 @@ def numbered_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile], 
             for column in columns:
                 if unit in (time_unit(part) for part in name_parts(column.name + " " + column.unit)):
                     after.setdefault(at + 1, []).append((column.name, 0.75))
+    for mention in named:  # `fourth period`, `second drug`
+        before = words[mention.first - 1] if mention.first else None
+        if before is None or mention.level:
+            continue
+        number = 2.0 if before.text == "second" else before.number
+        for name in (mention.column, *mention.rivals):
+            column = by_name.get(name)
+            level = next((v for v in column.levels if as_number(v) == number), None) if column and number is not None else None
+            if level is not None and not text[before.start : before.end].isdigit():
+                found.append(Mention(name, level, mention.first - 1, mention.first - 1, 0.85))
+    found += _runs(words, columns)
     for start, able in after.items():
         for name, strength in able:
             column = by_name.get(name)
@@ -307,6 +320,25 @@ def _numbers_from(words: Sequence[Token], start: int, column: ColumnProfile, str
                 break
             return []
         at += 1
+    return found
+
+
+def _runs(words: Sequence[Token], columns: Sequence[ColumnProfile]) -> list[Mention]:
+    """Return numbers in a row (`95, 96 and 97`, `1 vs 2`) that are levels of one column and of no other."""
+    found: list[Mention] = []
+    run: list[int] = []
+    for at in range(len(words) + 1):
+        token = words[at] if at < len(words) else None
+        if token is not None and token.number is not None:
+            run.append(at)
+        elif run and (token is None or token.text not in ("and", "or", "vs", "versus", "to", "against")):
+            if len(run) > 1 and run[-1] - run[0] <= 2 * len(run):
+                values = [words[n].number for n in run]
+                able = [c for c in columns if c.levels and all(any(as_number(v) == x for v in c.levels) for x in values)]
+                if len(able) == 1 and len(set(values)) > 1:
+                    level = {as_number(v): v for v in able[0].levels}
+                    found += [Mention(able[0].name, level[words[n].number], n, n, 0.8) for n in run]
+            run = []
     return found
 
 

@@ -41,7 +41,9 @@ SURE = 0.5
 """From this probability on a plan is made without asking whether it is the one that was meant."""
 HEARD = 0.06
 """An analysis that the data put in place of another must at least be this likely by the words."""
-POSSIBLE = 0.2
+NEAR = 0.4
+"""A step that can be done is proposed instead of an analysis that cannot when it is at least this much as likely."""
+POSSIBLE = 0.06
 """Below this nothing is planned."""
 SEVERAL = 0.55
 """How sure each of several requests must be to be planned for itself."""
@@ -123,13 +125,27 @@ class Planner:
 
     def _goals(self, reading: Reading, data: Data, every: list[Candidate]) -> list[Candidate]:
         """Return what to plan: one analysis, or one for each request that is sure of another."""
-        if not every or every[0].probability < POSSIBLE:
+        if not every:
             return []
-        best = every[0]
+        best = self._best(every)
+        if best.probability < POSSIBLE:
+            return []
         goals = [best]
         if len(reading.requests) > 1:
             goals = self._several(reading, data, best)
         return goals
+
+    def _best(self, every: list[Candidate]) -> Candidate:
+        """Return what to plan: the likeliest, unless a near one can be done where it cannot, or brings it along."""
+        best = every[0]
+        able = next((c for c in every if c.bound is not None and not c.bound.missing and not c.unmet), None)
+        if best.analysis.data and best.probability < SURE and able is not None and able.probability >= NEAR * best.probability:
+            best = able
+        for other in every[1:3]:
+            around = {practice.tool for practice in other.analysis.practice}
+            if best.bound is not None and other.bound is not None and best.bound.spec.name in around and other.probability >= SURE * best.probability:
+                return other
+        return best
 
     def _several(self, reading: Reading, data: Data, best: Candidate) -> list[Candidate]:
         found: list[Candidate] = []

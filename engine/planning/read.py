@@ -7,6 +7,7 @@ import re
 from engine.domain.profile import ColumnProfile
 from engine.planning import numbers
 from engine.planning.grammar import Coded, contrasts, parts_of, restrictions
+from engine.planning.hints import generic_mentions, wide_mentions
 from engine.planning.mentions import Mention, column_mentions, cover, level_mentions, numbered_mentions
 from engine.planning.reading import Reading, Request
 from engine.planning.sheets import Data
@@ -72,6 +73,7 @@ def _mentions(question: str, words: list[Token], data: Data) -> list[Mention]:
     found: list[Mention] = []
     for sheet in data.sheets:
         named = column_mentions(words, sheet.columns)
+        named += [*wide_mentions(words, sheet.structure), *generic_mentions(words, sheet)]
         every = [*named, *level_mentions(words, sheet.columns, question)]
         every += numbered_mentions(words, sheet.columns, named, question)
         found += [mention._replace(file=sheet.name) for mention in every]
@@ -136,7 +138,7 @@ def masked(reading: Reading, columns: dict[str, ColumnProfile], first: int = 0, 
         if mention.first < first or mention.last > last:
             continue
         column = columns.get(mention.column)
-        if mention.strength < 0.85 and not mention.level and mention.width == 1:
+        if mention.strength < 0.85 and not mention.level:
             continue  # a vague match: the word itself says more than the kind
         kind = "LEV" if mention.level else kind_of(column) if column else "NUM"
         if mention.level and column is not None and column.role("time") >= 0.5:

@@ -25,6 +25,8 @@ FIT = 2.2
 ABSENT = 0.6
 """The fit given to analyses that cannot be bound because no tool carries them out."""
 WRONG_DATA = 0.12
+GENERAL = 0.35
+"""A field's own question about a plain table: genotypes, spectra and screens are mostly files of their own."""
 UNMET = 0.06
 HANDED = 0.9
 """The share of an unfit analysis' weight that those get which are meant `instead`."""
@@ -42,6 +44,8 @@ class Candidate:
     bound: Bound | None = None
     feasible: bool = True
     """False when no file holds the kind of data it needs."""
+    own_data: bool = True
+    """False when it can only be asked of a more general kind of data than its own."""
     unmet: tuple[str, ...] = ()
 
 
@@ -96,7 +100,7 @@ def weighed(
         share = item.wording
         if item.feasible and not item.unmet:
             share += HANDED * sum(_handed(c, item, found, weights) for c in found if c.unmet)
-        scores[item.analysis.id] = share * weights[item.analysis.id] * (1.0 if item.feasible else WRONG_DATA) * UNMET ** len(item.unmet)
+        scores[item.analysis.id] = share * weights[item.analysis.id] * (1.0 if item.feasible else WRONG_DATA) * (1.0 if item.own_data else GENERAL) * UNMET ** len(item.unmet)
     total = sum(scores.values()) or 1.0
     for item in found:
         item.probability = scores[item.analysis.id] / total
@@ -115,8 +119,9 @@ def _handed(unfit: Candidate, item: Candidate, found: list[Candidate], weights: 
 def _candidate(
     analysis: Analysis, share: float, reading: Reading, data: Data, tools: list[ToolSpec], types: set[DataType]
 ) -> Candidate:
-    feasible = not analysis.data or any(kind in types or (kind == "table" and _tabular(types)) for kind in analysis.data)
-    item = Candidate(analysis, share, feasible=feasible)
+    served = [kind in types or (kind == "table" and _tabular(types)) for kind in analysis.data]
+    item = Candidate(analysis, share, feasible=not analysis.data or any(served), own_data=not served or served[0])
+    feasible = item.feasible
     able = [tool for tool in tools if analysis.id in tool.answers and tool.runnable]
     if not able or not feasible:
         return item

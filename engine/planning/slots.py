@@ -60,7 +60,8 @@ FEW_LEVELS = 12
 def _ordered(column: ColumnProfile, sheet: Sheet) -> float:
     if column.name in sheet.structure.doses:
         return 1.0
-    return {"ordered": 1.0, "count": 0.4, "number": 0.4}.get(column.scale, 0.4 if column.order else 0.0) if is_group(column) else 0.0
+    other = 0.45 if column.distinct > 2 else 0.0
+    return {"ordered": 1.0, "count": 0.4, "number": 0.4, "category": other}.get(column.scale, 0.0) if is_group(column) else 0.0
 
 
 def _binary(column: ColumnProfile, sheet: Sheet) -> float:

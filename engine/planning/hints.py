@@ -1,0 +1,70 @@
+"""What words mean by the structure of the data alone: `dose`, `over time`, `the patients`, `the third brood`, `at 2 h`.
+
+A word of general language names the one column that plays its part; a label names the column of a wide measure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from engine.domain.profile import Structure
+from engine.planning.mentions import Mention
+from engine.planning.sheets import Sheet, is_group
+from engine.planning.text import Token, as_number, name_parts, stem, timed
+
+_MEANT: tuple[tuple[frozenset[str], Callable[[Sheet], list[str]]], ...] = (
+    (frozenset({"dose", "doses", "dosage", "concentration", "concentrations"}), lambda s: s.structure.doses),
+    (frozenset({"time", "times", "timepoint", "timepoints", "visits", "occasions", "longitudinal"}), lambda s: s.structure.times),
+    (frozenset({"days", "daily", "day"}), lambda s: _with(s.structure.times, "day")),
+    (frozenset({"weeks", "weekly", "week"}), lambda s: _with(s.structure.times, "week")),
+    (frozenset({"months", "monthly", "month"}), lambda s: _with(s.structure.times, "month")),
+    (frozenset({"patients", "patient", "subjects", "subject", "animals", "animal", "persons", "person", "people", "individuals",
+                "individual", "participants", "volunteers", "volunteer"}),
+     lambda s: [item.subject for item in s.structure.repeated[:1]]),
+    (frozenset({"groups", "treatments", "arms", "drugs", "conditions"}),
+     lambda s: [c.name for c in s.columns if is_group(c) and c.scale in ("category", "binary", "code", "ordered")
+                and c.name not in s.structure.times and c.name not in {r.subject for r in s.structure.repeated}]),
+)  # fmt: skip
+
+
+def _with(names: list[str], unit: str) -> list[str]:
+    return [name for name in names if any(stem(part) == unit for part in name_parts(name))] or names
+
+
+def generic_mentions(words: Sequence[Token], sheet: Sheet) -> list[Mention]:
+    """Return words such as `dose` or `patients` as mentions of the only column of that part, weaker than a name."""
+    found = []
+    for meant, columns in _MEANT:
+        here = [at for at, token in enumerate(words) if token.text in meant]
+        if here and len(names := columns(sheet)) == 1:
+            found += [Mention(names[0], "", at, at, 0.62) for at in here]
+    return found
+
+
+def wide_mentions(words: Sequence[Token], structure: Structure) -> list[Mention]:
+    """Return labels of wide measures (`at 2 h`, `week 4`, `pre`, `the third brood`, `broods 1, 2 and 3`) as their columns."""
+    found = []
+    for wide in structure.wide:
+        common = {stem(part) for part in name_parts(wide.name) if len(part) > 1}
+        for column, label in zip(wide.columns, wide.labels, strict=True):
+            parts = name_parts(label)
+            number = next((as_number(part) for part in parts if as_number(part) is not None), None)
+            for at, token in enumerate(words):
+                pair = [token.text, words[at + 1].text] if at + 1 < len(words) else []
+                if len(pair) == 2 and (timed(pair) and timed(pair) == timed(parts) or pair == parts):
+                    found.append(Mention(column, "", at, at + 1, 0.9))
+                elif len(parts) == 1 and token.text == parts[0] and len(token.text) > 2 and token.number is None:
+                    found.append(Mention(column, "", at, at, 0.85))
+                elif number is not None and token.number == number and _near(words, at, common):
+                    found.append(Mention(column, "", at, at, 0.9))
+    return found
+
+
+def _near(words: Sequence[Token], at: int, common: set[str]) -> bool:
+    """Say whether the name of the measure stands just after a number, or before it with only numbers between."""
+    if at + 1 < len(words) and words[at + 1].stem in common:
+        return True
+    back = at - 1
+    while back >= 0 and (words[back].number is not None or words[back].text in ("and", "or", "to", "vs", "versus")):
+        back -= 1
+    return back >= 0 and words[back].stem in common
