@@ -49,8 +49,12 @@ def _shown(question: str, spans: Sequence[Any]) -> list[Any]:
 def legend(spans: Sequence[Any]) -> str:
     """Return what the colours in a marked question stand for, only those that occur."""
     used = {TAKEN[span.taken_as][1] for span in spans if span.taken_as in TAKEN}
-    names = {color: f"~~{name}~~" if color == "red" else name for color, name in MARKS.items()}
-    return " ".join(f":{color}-background[{name}]" for color, name in names.items() if color in used)
+    return " ".join(_on(color, name) for color, name in MARKS.items() if color in used)
+
+
+def _on(color: str, words: str) -> str:
+    # Coloured as well as on colour: a background alone is hardly seen in the light theme.
+    return f":{color}-background[:{color}[{f'~~{words}~~' if color == 'red' else words}]]"
 
 
 def draw_understood(engine: Engine, plan: TaskDag, *, key: str, question: bool = True) -> None:
@@ -64,19 +68,16 @@ def draw_understood(engine: Engine, plan: TaskDag, *, key: str, question: bool =
     """
     if question and plan.understood:
         st.markdown(marked(plan.question, plan.understood))
-    titles = _titles(engine)
+    titles = titles_of(engine)
     named = [f"**{plain(titles.get(c.id, c.id))}** ({sure(c.probability)})" for c in plan.analysis]
-    told = [f"Understood as {' and '.join(named)}."] if named else []
-    if any(span.taken_as in TAKEN for span in plan.understood):
-        told.append(legend(plan.understood))
-    if told:
-        st.caption(" ".join(told))
-    if plan.not_answered:
-        st.markdown(":orange[:material/warning:] **Not answered by this plan**")
-        st.markdown("\n".join(f"- {plain(text)}" for text in plan.not_answered))
     if plan.understood or plan.analysis:
-        with st.expander("Word by word", icon=":material/table:", type="compact", key=f"understood_{key}"):
+        label = f"Understood as {' and '.join(named)}" if named else "Word by word"
+        with st.expander(label, icon=":material/table:", type="compact", key=f"understood_{key}"):
+            if colors := legend(plan.understood):
+                st.caption(f"Colours: {colors}")
             _table(plan, titles, key)
+    for text in plan.not_answered:
+        st.markdown(f":orange[:material/warning:] **Not answered by this plan:** {plain(text)}")
 
 
 def _table(plan: TaskDag, titles: dict[str, str], key: str) -> None:
@@ -116,23 +117,29 @@ def draw_alternatives(engine: Engine, run_id: str, plan: TaskDag, *, unsaved: bo
     others = plan.alternatives[:ALTERNATIVES_SHOWN]
     if not others:
         return False
-    titles = _titles(engine)
-    st.markdown("**Did you mean**")
-    for other in others:
-        title = titles.get(other.id, other.id)
-        clicked = st.button(
-            plain(shortened(other.says or title, 150)),
-            key=f"mean_{run_id}_{plan.version}_{other.id}",
-            icon=":material/alt_route:",
-            type="tertiary",
-            disabled=unsaved,
-            help="Keep or drop your changes first." if unsaved else plain(f"Plans the question again as: {title}."),
-        )
-        if clicked:
-            with st.spinner("Planning again..."):
-                return attempt(lambda other=other: engine.replan(run_id, analysis=other.id))
-    return False
+    titles = titles_of(engine)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"alternatives_{run_id}"):
+        st.markdown("**Did you mean**", width="content")
+        clicked = [
+            other for other in others if _alternative(other, titles, f"{run_id}_{plan.version}", unsaved=unsaved)
+        ]
+    if not clicked:
+        return False
+    with st.spinner("Planning again..."):
+        return attempt(lambda: engine.replan(run_id, analysis=clicked[0].id))
 
 
-def _titles(engine: Engine) -> dict[str, str]:
+def _alternative(other: Any, titles: dict[str, str], key: str, *, unsaved: bool) -> bool:
+    title = titles.get(other.id, other.id)
+    return st.button(
+        plain(shortened(other.says or title, 150)),
+        key=f"mean_{key}_{other.id}",
+        icon=":material/alt_route:",
+        disabled=unsaved,
+        help="Keep or drop your changes first." if unsaved else plain(f"Plans the question again as: {title}."),
+    )
+
+
+def titles_of(engine: Engine) -> dict[str, str]:
+    """Return what each analysis is called."""
     return {analysis.id: analysis.name for analysis in engine.analyses()}

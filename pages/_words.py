@@ -166,7 +166,7 @@ IS = {
     "number": "a measurement",
     "count": "a count",
     "share": "a share or percentage",
-    "binary": "two states (yes or no)",
+    "binary": "two states or groups",
     "category": "names without an order",
     "ordered": "levels with an order",
     "code": "numbers that only name something",

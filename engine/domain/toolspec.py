@@ -27,6 +27,10 @@ class InputSpec(Value):
     type: DataType
     description: str = ""
     optional: bool = False
+    words: list[str] = []
+    """Patterns of what people say of the file that belongs here, where another input takes the same type."""
+    holds: str = ""
+    """The input whose values this one contains: all that were tested hold those of interest."""
 
 
 class OutputSpec(Value):
@@ -67,6 +71,8 @@ class ParamSpec(Value):
     """For a `column` whose default names a column that a step makes: the tool that makes it."""
     each: list[str] = []
     """For a `choice`: where the question settles none, one step for each of these."""
+    says: list[str] = []
+    """With `each`: what sets the values apart, `value: text`, where `{PARAM}` is of the step whose output is taken."""
     words: list[str] = []
     """For `choice` values, flags and numbers: words a person uses for it, `value: word, word` for a choice's value."""
 

@@ -86,6 +86,10 @@ def bind(
             named = reading.columns()
             bound.sheets[port.name] = max(able, key=lambda s: sum(s.column(c) is not None for c in named)) if port.type in TABULAR else able[0]
     _columns(bound, reading, given or {}, needs)
+    if any(p.role in ("rows", "formula") for p in spec.params):  # what is named goes into its condition or formula
+        bound.score = 0.8 * len({r.column for r in reading.restrictions} | set(reading.columns()) & set(reading.levels_named()))
+        bound.score += 0.4 * len(set(reading.named()) - {r.column for r in reading.restrictions})
+        bound.unused.clear()
     _levels(bound, reading, given or {})
     _rows(bound, reading)
     bound.params |= settings_said(spec, reading, bound.params)
@@ -322,7 +326,8 @@ def _rows(bound: Bound, reading: Reading) -> None:
             continue
         mentions = [m for m in reading.mentions if m.column == name and m.level]
         levels = tuple(dict.fromkeys(m.level for m in mentions))
-        partial = 1 < len(levels) < len(column.levels) and name in bound.of_role("group", "condition", "factors", "ordered", "split", "category", "group_optional")
+        numeric = column.kind in ("integer", "number") and name in bound.of_role("predictors")
+        partial = 1 < len(levels) < len(column.levels) and (numeric or name in bound.of_role("group", "condition", "factors", "ordered", "split", "category", "group_optional"))
         kept_by_tool = any(p.kind == "level" and bound.params.get(p.name) in levels for p in bound.spec.params)
         kept_by_tool = kept_by_tool or any(p.role == "levels" for p in bound.spec.params)
         if (name not in taken and max(m.strength for m in mentions) >= 0.75) or (partial and not kept_by_tool):

@@ -94,6 +94,12 @@ def two_occasions(bound: Bound, reading: Reading) -> bool:
 
 
 @_named
+def nothing_left(bound: Bound, reading: Reading) -> bool:
+    """Every column that is surely named has a part in the step."""
+    return not any(reading.strength(name) >= 0.75 for name in bound.unused)
+
+
+@_named
 def wide(bound: Bound, reading: Reading) -> bool:
     """One measurement stands in several columns, one a time."""
     return bool(bound.sheet and (bound.sheet.structure.wide or bound.sheet.structure.same_quantity))

@@ -155,6 +155,8 @@ def restrictions(coded: Coded, columns: dict[str, ColumnProfile]) -> list[Restri
 
     for match in re.finditer(rf"\b{_OUT}\b{short}(?P<l>{levels})", text, re.IGNORECASE):
         add(match, "not in", True)
+    for match in re.finditer(rf"\b(?:leave|take|throw|keep|kick)\s+(?P<l>{levels})\s+out\b", text, re.IGNORECASE):
+        add(match, "not in", True)
     for match in re.finditer(rf"(?P<l>{levels})[^<>]{{0,60}}?\b(?:{_OUT})\s+(?:him|her|it|them|this|that|these|those|out)\b|"
                              rf"(?P<m>{levels})[^<>]{{0,90}}?\bleave\s+(?:him|her|it|them)\s+out\b", text, re.IGNORECASE):  # fmt: skip
         code = match["l"] or match["m"]

@@ -285,7 +285,9 @@ def numbered_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile], 
         for name in (mention.column, *mention.rivals):
             column = by_name.get(name)
             level = next((v for v in column.levels if as_number(v) == number), None) if column and number is not None else None
-            if level is not None and not text[before.start : before.end].isdigit():
+            # `after 4 weeks of exposure`, but not `at four monthly visits`
+            unit = time_unit(words[mention.first].text) and mention.first > 1 and words[mention.first - 2].text in _AT
+            if level is not None and (unit or not text[before.start : before.end].isdigit()):
                 found.append(Mention(name, level, mention.first - 1, mention.first - 1, 0.85))
     found += _runs(words, columns)
     for start, able in after.items():
@@ -296,6 +298,7 @@ def numbered_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile], 
     return found
 
 
+_AT = frozenset("after at in on until by".split())
 _BETWEEN = frozenset("and or vs versus to against than with the from until nr no number".split())
 
 

@@ -89,6 +89,10 @@ class Reading:
         """Return the levels of a column that are named, in order."""
         return list(dict.fromkeys(m.level for m in self.mentions if m.column == column and m.level))
 
+    def levels_named(self) -> list[str]:
+        """Return the columns of which a level is named."""
+        return list(dict.fromkeys(m.column for m in self.mentions if m.level))
+
     def is_a(self, column: str, *parts: Part) -> bool:
         """Say whether grammar makes one of these of a column."""
         return bool(self.parts.get(column, set()).intersection(parts))

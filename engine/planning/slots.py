@@ -67,7 +67,7 @@ def _ordered(column: ColumnProfile, sheet: Sheet) -> float:
 def _binary(column: ColumnProfile, sheet: Sheet) -> float:
     if column.scale == "binary":
         return 1.0
-    return 0.35 if column.scale in ("category", "ordered") and 2 < column.distinct <= 6 else 0.0
+    return 0.25 if column.scale == "category" and 2 < column.distinct <= 6 else 0.0
 
 
 def _count(column: ColumnProfile, sheet: Sheet) -> float:
@@ -148,7 +148,7 @@ SLOTS: dict[str, Slot] = {
     "count": Slot(_count, _OUTCOME, _CAUSE, only=True),
     "group": Slot(_group, _CAUSE, _OUTCOME | _HELD | {"subject"}, only=True),
     "group_optional": Slot(_group, _CAUSE, _OUTCOME | _HELD | {"subject"}),
-    "response": Slot(lambda c, s: max(_measure(c, s), _binary(c, s), _count(c, s)), _OUTCOME, _CAUSE | _HELD | {"subject"}, only=True),
+    "response": Slot(lambda c, s: max(_measure(c, s), 0.75 * _binary(c, s), _count(c, s)), _OUTCOME, _CAUSE | _HELD | {"subject"}, only=True),
     "tally": Slot(lambda c, s: 0.0),
     "key": Slot(_key),
     "category": Slot(_group, _OUTCOME | _CAUSE, _HELD | {"subject"}),

@@ -22,7 +22,7 @@ def stems(masked: str) -> list[str]:
     found: list[str] = []
     for piece in _PIECE.findall(masked):
         if piece in KINDS:
-            found.append(piece)
+            found.append("NUM" if piece == "CNT" else piece)  # what is counted is decided by the data, not by the words
         else:
             found += ["VAL" if token.number is not None else token.stem for token in tokens(piece)]
     # Runs of one kind (`NUM, NUM and NUM`) say the same as two of it.

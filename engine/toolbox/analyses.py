@@ -30,6 +30,8 @@ class Practice(Value):
     """Parameter -> value, or `=PARAM` for the value of the answering step's parameter."""
     habits: dict[str, Any] = {}
     """Values in place of the tool's defaults that nothing settles."""
+    asked: bool = False
+    """True for a step that the words ask for (by `only`): what it lacks is then said."""
     only: list[str] = []
     """Conditions (see `engine.planning.conditions`) that must hold."""
 
@@ -49,6 +51,8 @@ class Analysis(Value):
     """Conditions on the data without which another analysis of the family is meant."""
     instead: list[str] = []
     """Which analyses are meant where the data do not meet `when`."""
+    stands_for: list[str] = []
+    """Analyses of other fields in whose place this one is meant where the data cannot serve them."""
     needs: list[str] = []
     """Roles of parameters that must be bound for this analysis, though the tool can do without."""
     guards: list[str] = []

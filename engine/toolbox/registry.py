@@ -56,6 +56,7 @@ def param(
     least: int = 0,
     made_by: str = "",
     each: Sequence[str] = (),
+    says: Sequence[str] = (),
     words: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Describe a parameter; its name, default and plain type come from the function's signature."""
@@ -75,6 +76,7 @@ def param(
         "least": least,
         "made_by": made_by,
         "each": list(each),
+        "says": list(says),
         "words": list(words),
     }
 
@@ -90,6 +92,8 @@ def tool(
     outputs: dict[str, str],
     params: dict[str, dict[str, Any]] | None = None,
     optional_inputs: Sequence[str] = (),
+    input_words: Mapping[str, Sequence[str]] | None = None,
+    holds: Mapping[str, str] | None = None,
     optional_outputs: Sequence[str] = (),
     answers: Sequence[str] = (),
     when: Sequence[str] = (),
@@ -111,6 +115,8 @@ def tool(
         inputs: function argument -> DataType value, optionally followed by `: what it is`.
         outputs: key of the returned dict -> DataType value, optionally followed by `: what it is`.
         params: keyword-only argument -> `param(...)`; every keyword-only argument must be described.
+        input_words: input -> patterns of what people say of its file, where two inputs take one type.
+        holds: input -> the input whose values it contains.
         helpers: functions this one calls; their source is shipped with it.
 
     Raises:
@@ -125,7 +131,11 @@ def tool(
             domain=domain,
             task_type=task_type,
             inputs=[
-                InputSpec(name=key, optional=key in optional_inputs, **_port(text)) for key, text in inputs.items()
+                InputSpec(
+                    name=key, optional=key in optional_inputs, words=list((input_words or {}).get(key, ())),
+                    holds=(holds or {}).get(key, ""), **_port(text),
+                )
+                for key, text in inputs.items()
             ],
             params=_params(function, set(inputs), params or {}),
             outputs=[

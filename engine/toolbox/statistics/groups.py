@@ -57,6 +57,17 @@ def group_differences_match_means(step: StepOutputs) -> Iterator[Issue]:
             yield Issue(code="interval_without_estimate", severity="error", message=message, where="comparison")
 
 
+def only_levels(table, group, levels):
+    """Return the rows of some levels of a group (and those without one), these levels as written, and warnings."""
+    labels = level_labels(table[group])
+    found = order_levels(labels.dropna())
+    chosen = list(dict.fromkeys(pick_level(level, found, group) for level in levels))
+    left = [level for level in found if level not in chosen]
+    shown = ", ".join(left[:10]) + (", ..." if len(left) > 10 else "")
+    warnings = [f"Rows of other levels of {group} were left out: {shown}."] if left else []
+    return table[labels.isin(chosen) | labels.isna()], chosen, warnings
+
+
 def group_samples(table, value, group, pair):
     """Return label -> values of every usable group (rows aligned by pair when there is one), and warnings."""
     import pandas as pd
@@ -320,6 +331,7 @@ def second_opinion(samples, contrast, family, chosen):
         "treated": param("The group compared (group_1); empty for all", kind="level", of="group", role='interest'),
         "control": param("The group compared against (group_2); empty to recognise or take the first",
                          kind="level", of="group", role='reference'),
+        "levels": param("Only these groups, in this order; empty for all", kind="texts", role='levels', of='group'),
         "unit": param("Unit of the value, for the figure"),
     },
     checks=("tables_not_empty", "p_values_valid", "findings_match_tables", "group_differences_match_means"),
@@ -354,7 +366,7 @@ def second_opinion(samples, contrast, family, chosen):
     example="Does tooth length differ between guinea pigs given orange juice and ascorbic acid?",
     helpers=(plain_table, require_columns, numeric_values, level_labels, order_levels, pick_level, likely_control,
              complete_rows, format_p, format_number, finding_values, palette, new_axes, label_groups, shift_estimate,
-             independent_test, paired_test, range_adjusted, pooled_contrasts, holm_adjust, overall_test, group_samples,
+             independent_test, paired_test, range_adjusted, pooled_contrasts, holm_adjust, overall_test, only_levels, group_samples,
              group_contrasts, check_assumptions, choose_test, comparison_figure, describe_pair, compare_rows,
              comparison_warnings, second_opinion), answers=['compare_groups', 'compare_paired'],
 )  # fmt: skip
@@ -367,6 +379,7 @@ def compare_groups(
     test: str = "auto",
     treated: str = "",
     control: str = "",
+    levels: list[str] = [],  # noqa: B006 - a plain default, never changed
     unit: str = "",
 ):
     """Compare a measurement between groups."""
@@ -380,7 +393,11 @@ def compare_groups(
     if pair and test not in ("auto", "paired_t", "wilcoxon", "friedman"):
         warnings.append(f"The pairing by {pair} is not used: the test {test} takes all rows as independent.")
         pair = ""
+    if levels:
+        table, levels, notes = only_levels(table, group, levels)
+        warnings += notes
     samples, notes, pairs = group_samples(table, value, group, pair)
+    samples = {level: samples[level] for level in levels or samples if level in samples}
     warnings += notes
     if len(samples) < 2:
         raise ValueError(

@@ -41,6 +41,23 @@ def filter_condition_holds(step: StepOutputs) -> Iterator[Issue]:
         yield Issue(code="condition_broken", severity="error", message=message, where="filtered")
 
 
+@check("filtered_rows_in_order")
+def filtered_rows_in_order(step: StepOutputs) -> Iterator[Issue]:
+    """The stored rows stand in the order that was asked for, and are not more than were asked for."""
+    sort_by, top = str(step.params.get("sort_by") or ""), int(step.params.get("top_n") or 0)
+    if not sort_by or "filtered" not in step.files:
+        return
+    table = step.table("filtered")
+    key = sort_key(table, sort_by).dropna()
+    rising = step.params.get("order") == "ascending"
+    if not (key.is_monotonic_increasing if rising else key.is_monotonic_decreasing):
+        message = f"The stored rows are not in {'ascending' if rising else 'descending'} order of {sort_by!r}."
+        yield Issue(code="order_broken", severity="error", message=message, where="filtered")
+    if top and len(table) > top:
+        message = f"{len(table)} rows are stored, but {top} were asked for."
+        yield Issue(code="too_many_rows", severity="error", message=message, where="filtered")
+
+
 def expression_names(text, columns):
     """Return the expression with every `back-quoted column` as a plain name, and what each name stands for."""
     import re
@@ -340,53 +357,172 @@ def join_tables(left, right, *, left_on: str, right_on: str, how: str = "inner")
     return {"joined": joined, "findings": findings, "warnings": warnings}
 
 
+def sort_key(table, name):
+    """Return what the rows are ordered by: numbers, dates with the year first, or text in alphabetical order."""
+    import pandas as pd
+
+    column = table[name]
+    if pd.api.types.is_numeric_dtype(column) or pd.api.types.is_datetime64_any_dtype(column):
+        return column
+    text = level_labels(column)
+    known = text.dropna().astype(str)
+    if len(known) and pd.to_numeric(known, errors="coerce").notna().mean() > 0.5:
+        return numeric_values(table, name)
+    if len(known) and known.str.fullmatch(r"\d{1,2}[./-]\d{1,2}[./-]\d{2,4}").all():
+        raise ValueError(
+            f"Column {name!r} holds dates such as {known.iloc[0]!r}, whose order cannot be told; write them year first "
+            "(2024-03-31) or choose another column."
+        )
+    return text.str.casefold()
+
+
+def summarise_rows(table, by, aggregate):
+    """Return one row for each level of `by`: how many rows it has and the summary of every other column, and warnings."""
+    import pandas as pd
+
+    if aggregate not in ("mean", "median", "sum", "max", "min", "count"):
+        raise ValueError(f"Rows summarised by {by!r} need to know how; expected mean, median, sum, max, min or count.")
+    others = [name for name in table.columns if name != by]
+    if aggregate != "count":
+        others = [n for n in others if pd.api.types.is_numeric_dtype(table[n]) and table[n].dtype != bool]
+    labels = level_labels(table[by])
+    groups = table.assign(**{by: labels}).groupby(by, sort=False)
+    summary = groups[others].agg(aggregate).reset_index()
+    summary.insert(1, "rows" if "rows" not in others else "rows in group", groups.size().to_numpy())
+    missing = int(labels.isna().sum())
+    return summary, [f"{missing} of {len(table)} rows have no {by} and were left out."] if missing else []
+
+
+def rows_in_order(table, sort_by, order, top_n):
+    """Return the rows in order, the first `top_n` of them unless it is 0, and warnings."""
+    if order not in ("descending", "ascending"):
+        raise ValueError(f"There is no order {order!r}; expected descending or ascending.")
+    key = sort_key(table, sort_by)
+    ordered = table.loc[key.sort_values(ascending=order == "ascending", kind="stable", na_position="last").index]
+    key, warnings = key.loc[ordered.index], []
+    missing = int(key.isna().sum())
+    if missing == len(table):
+        raise ValueError(f"Column {sort_by!r} has no values here to order the rows by; choose another column.")
+    if missing:
+        fate = "were left out" if top_n else "stand last"
+        warnings.append(f"{missing} of {len(table)} rows have no {sort_by} and {fate}.")
+    if not top_n:
+        return ordered, warnings
+    known = int(key.notna().sum())
+    if known < top_n:
+        warnings.append(f"Only {known} rows have a {sort_by}; {top_n} were asked for.")
+    elif known > top_n and (ties := int((key == key.iloc[top_n - 1]).iloc[top_n:].sum())):
+        last = ordered[sort_by].iloc[top_n - 1]
+        warnings.append(f"{ties} further rows have the same {sort_by} as the last one shown ({last}).")
+    return ordered.iloc[: min(top_n, known)], warnings
+
+
+def describe_order(table, total, sort_by, order, top_n):
+    """Return the finding on rows in order: their number, range and the first few by name where a column names them."""
+    import pandas as pd
+
+    numeric = pd.api.types.is_numeric_dtype(table[sort_by])
+    low, high = ("lowest", "highest") if numeric else ("first", "last")
+    end = high if order == "descending" else low
+    first, last = table[sort_by].iloc[0], table[sort_by].dropna().iloc[-1]
+    shown = (format_number(first, 6), format_number(last, 6)) if numeric else (str(first), str(last))
+    names = next((name for name in table.columns if name != sort_by and not pd.api.types.is_float_dtype(table[name])
+                  and table[name].notna().all() and table[name].is_unique), "")  # fmt: skip
+    head = ", ".join(str(value) for value in table[names].iloc[:5]) if names else ""
+    what = f"The {len(table)} of {total} rows with the {end} {sort_by}" if top_n else f"{len(table)} rows by {sort_by}"
+    text = f"{what}, in {order} order from {shown[0]} to {shown[1]}" + (f"; first by {names}: {head}." if head else ".")
+    values = finding_values(n_kept=len(table), n_rows=total, **({"first": float(first), "last": float(last)} if numeric else {}))
+    return {"text": text, "values": values, "output": "filtered"}
+
+
 @tool(
     name="filter_rows",
     title="Keep the rows that meet a condition",
     description=(
-        "Keep the rows of a table for which a condition is true, for example `p_adj < 0.05 and symbol == 'TP53'`. "
-        "Columns, numbers, texts in quotes, comparisons, and/or/not, `in [...]`, arithmetic and abs, log2, contains, "
-        "startswith, is_missing. A condition on a missing value is neither true nor false: such rows are left out and "
-        "counted, also for `!=` and `not`."
+        "Keep the rows of a table for which a condition is true, for example `p_adj < 0.05 and symbol == 'TP53'`, put "
+        "them in order of a column, or both; `top_n` keeps the first of them (the ten heaviest). With `by`, each level "
+        "of that column becomes one row of summaries (mean, sum, count...) first, and condition and order are about "
+        "these. Columns, numbers, texts in quotes, comparisons, and/or/not, `in [...]`, arithmetic and abs, log2, "
+        "contains, startswith, is_missing. A condition on a missing value is neither true nor false: such rows are "
+        "left out and counted, also for `!=` and `not`."
     ),
     domain="data handling",
     task_type="preprocessing",
     inputs={"table": "table: any table"},
-    outputs={"filtered": "table: the rows that meet the condition"},
-    params={"condition": param("The condition; column names with blanks in `back quotes`", role='rows')},
-    checks=("tables_not_empty", "filter_condition_holds"),
+    outputs={"filtered": "table: the rows that meet the condition, in order"},
+    params={
+        "condition": param("The condition; column names with blanks in `back quotes`; empty for all rows", role='rows'),
+        "sort_by": param("Column that the rows are put in order of; empty to leave their order", kind="column", of="table", role='sort'),
+        "order": param("Highest or lowest first", choices=["descending", "ascending"],
+                       words=['ascending: ascend\\w*|lowest|smallest|least|fewest|lightest|shortest|youngest|thinnest|coldest|slowest|'
+                              'weakest|narrowest|shallowest|earliest|bottom|minimum|(?:low|small|short|light|young)\\w* first',
+                              'descending: descend\\w*|highest|largest|biggest|greatest|most|heaviest|longest|tallest|oldest|thickest|'
+                              'hottest|warmest|fastest|strongest|widest|deepest|latest|top|maximum']),
+        "top_n": param("How many rows to keep of those in order; 0 for all", minimum=0),
+        "by": param("Column whose levels are summarised to one row each before all this; empty for the rows as they are",
+                    kind="column", of="table", role='by'),
+        "aggregate": param("How the rows of a level are summarised", choices=["none", "mean", "median", "sum", "max", "min", "count"],
+                           words=['mean: on average|averag\\w*|means?\\b', 'median: medians?\\b', 'sum: in total|totals?\\b|altogether|summed']),
+    },
+    checks=("tables_not_empty", "filter_condition_holds", "filtered_rows_in_order"),
     keywords=("filter", "subset", "select rows", "only", "where", "threshold", "cut-off", "exclude", "keep",
-              "remove rows"),
+              "remove rows", "sort", "order", "rank", "top", "list the highest"),
     packages=("pandas",),
     seconds=1.0,
     example="Keep only the female penguins heavier than 4 kg.",
-    helpers=(plain_table, finding_values, *_EVALUATOR), answers=['filter_rows'],
+    helpers=(plain_table, require_columns, numeric_values, level_labels, format_number, finding_values, sort_key, summarise_rows,
+             rows_in_order, describe_order, *_EVALUATOR), answers=['filter_rows'],
 )  # fmt: skip
-def filter_rows(table, *, condition: str):
-    """Keep the rows that meet a condition."""
+def filter_rows(
+    table,
+    *,
+    condition: str = "",
+    sort_by: str = "",
+    order: str = "descending",
+    top_n: int = 0,
+    by: str = "",
+    aggregate: str = "none",
+):
+    """Keep the rows that meet a condition, put them in order, or both."""
     import pandas as pd
 
-    table = plain_table(table)
-    kept = evaluate_expression(condition, table)
-    if not isinstance(kept, pd.Series) or not (kept.dtype == "boolean" or pd.api.types.is_bool_dtype(kept)):
-        raise ValueError(f"{condition!r} is not a condition; expected a comparison such as body_mass_g > 4000.")
-    unknown = int(kept.isna().sum())
-    chosen = kept.fillna(False).astype(bool)
-    if not chosen.any():
-        raise ValueError(
-            f"No row of {len(table)} meets the condition {condition!r}"
-            + (f" ({unknown} have a missing value in it)" if unknown else "")
-            + "; loosen it or check the spelling of its values."
-        )
-    warnings = []
-    if unknown:
-        warnings.append(f"{unknown} of {len(table)} rows were left out because a value in the condition is missing.")
-    filtered = table[chosen].reset_index(drop=True)
-    findings = [
-        {"text": f"{len(filtered)} of {len(table)} rows meet the condition {condition}.",
-         "values": finding_values(n_kept=len(filtered), n_rows=len(table), n_unknown=unknown), "output": "filtered"}
-    ]  # fmt: skip
-    return {"filtered": filtered, "findings": findings, "warnings": warnings}
+    table, warnings, findings = plain_table(table), [], []
+    if not condition.strip() and not sort_by:
+        raise ValueError("Neither a condition nor a column to order by is given; expected at least one of them.")
+    if top_n and not sort_by:
+        raise ValueError(f"The first {top_n} rows are wanted, but not in the order of which column; give sort_by.")
+    if aggregate != "none" and not by:
+        raise ValueError(f"The {aggregate} needs a column whose levels are summarised; give `by`.")
+    if by:
+        require_columns(table, [by])
+        table, warnings = summarise_rows(table, by, aggregate)
+    require_columns(table, [sort_by] if sort_by else [])
+    total, filtered = len(table), table
+    if condition.strip():
+        kept = evaluate_expression(condition, table)
+        if not isinstance(kept, pd.Series) or not (kept.dtype == "boolean" or pd.api.types.is_bool_dtype(kept)):
+            raise ValueError(f"{condition!r} is not a condition; expected a comparison such as body_mass_g > 4000.")
+        unknown = int(kept.isna().sum())
+        filtered = table[kept.fillna(False).astype(bool)]
+        if filtered.empty:
+            raise ValueError(
+                f"No row of {total} meets the condition {condition!r}"
+                + (f" ({unknown} have a missing value in it)" if unknown else "")
+                + "; loosen it or check the spelling of its values."
+            )
+        if unknown:
+            warnings.append(f"{unknown} of {total} rows were left out because a value in the condition is missing.")
+        what = f"levels of {by}, by their {aggregate}," if by else "rows"
+        findings = [
+            {"text": f"{len(filtered)} of {total} {what} meet the condition {condition}.",
+             "values": finding_values(n_kept=len(filtered), n_rows=total, n_unknown=unknown), "output": "filtered"}
+        ]  # fmt: skip
+    if sort_by:
+        of = len(filtered)
+        filtered, notes = rows_in_order(filtered, sort_by, order, top_n)
+        warnings += notes
+        findings.append(describe_order(filtered, of, sort_by, order, top_n))
+    return {"filtered": filtered.reset_index(drop=True), "findings": findings, "warnings": warnings}
 
 
 @tool(
