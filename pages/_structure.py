@@ -38,8 +38,9 @@ def sentences(structure: Any) -> Iterator[str]:
     for label, names in (("Times", structure.times), ("Doses", structure.doses)):
         if names:
             yield f"{label}: {_names(names)}."
-    if structure.nested:
-        yield f"Nested: {_names([f'{inner} within {outer}' for inner, outer in structure.nested])}."
+    subjects = {repeated.subject for repeated in structure.repeated}  # what they lie within was said of them above
+    if nested := [f"{inner} within {outer}" for inner, outer in structure.nested if inner not in subjects]:
+        yield f"Nested: {_names(nested)}."
     for first, second in structure.same_quantity:
         yield f"{first} and {second} hold the same quantity."
     for part, total in structure.part_of.items():

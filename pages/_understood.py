@@ -24,11 +24,7 @@ def marked(question: str, spans: Sequence[Any]) -> str:
     parts, at = [], 0
     for span in _shown(question, spans):
         words = plain(question[span.start : span.end])
-        color = TAKEN[span.taken_as][1]
-        parts += [
-            plain(question[at : span.start]),
-            f":{color}-background[{f'~~{words}~~' if color == 'red' else words}]",
-        ]
+        parts += [plain(question[at : span.start]), _on(TAKEN[span.taken_as][1], words)]
         at = span.end
     return " ".join("".join([*parts, plain(question[at:])]).splitlines())
 
@@ -52,6 +48,12 @@ def legend(spans: Sequence[Any]) -> str:
     return " ".join(_on(color, name) for color, name in MARKS.items() if color in used)
 
 
+def with_legend(plan: TaskDag) -> str:
+    """Return the marked question of a plan with its legend below, as Markdown."""
+    colors = legend(plan.understood)
+    return marked(plan.question, plan.understood) + (f"  \n:small[Marked: {colors}]" if colors else "")
+
+
 def _on(color: str, words: str) -> str:
     # Coloured as well as on colour: a background alone is hardly seen in the light theme.
     return f":{color}-background[:{color}[{f'~~{words}~~' if color == 'red' else words}]]"
@@ -67,14 +69,12 @@ def draw_understood(engine: Engine, plan: TaskDag, *, key: str, question: bool =
         question: False when the marked question stands elsewhere already.
     """
     if question and plan.understood:
-        st.markdown(marked(plan.question, plan.understood))
+        st.markdown(with_legend(plan))
     titles = titles_of(engine)
     named = [f"**{plain(titles.get(c.id, c.id))}** ({sure(c.probability)})" for c in plan.analysis]
     if plan.understood or plan.analysis:
         label = f"Understood as {' and '.join(named)}" if named else "Word by word"
         with st.expander(label, icon=":material/table:", type="compact", key=f"understood_{key}"):
-            if colors := legend(plan.understood):
-                st.caption(f"Colours: {colors}")
             _table(plan, titles, key)
     for text in plan.not_answered:
         st.markdown(f":orange[:material/warning:] **Not answered by this plan:** {plain(text)}")
@@ -84,19 +84,25 @@ def _table(plan: TaskDag, titles: dict[str, str], key: str) -> None:
     import pandas as pd
 
     rows = [
-        {"Words": "the question", "Taken for": "an analysis", "Which": titles.get(c.id, c.id), _SURE: c.probability}
+        {
+            "Words": "the question",
+            "Taken for": "an analysis",
+            "Which": titles.get(c.id, c.id),
+            _SURE: f"{c.probability:.2f}",
+        }
         for c in plan.analysis
     ]
     for span in plan.understood:
         if span.taken_as in TAKEN:
-            unused = span.taken_as == "unused"
-            taken, strength = TAKEN[span.taken_as][0], None if unused else span.strength
-            rows.append({"Words": span.text, "Taken for": taken, "Which": span.value, _SURE: strength})
+            strength = "" if span.taken_as == "unused" else f"{span.strength:.2f}"
+            rows.append(
+                {"Words": span.text, "Taken for": TAKEN[span.taken_as][0], "Which": span.value, _SURE: strength}
+            )
     st.dataframe(
-        pd.DataFrame(rows).astype({_SURE: "float64"}),
+        pd.DataFrame(rows),
         hide_index=True,
         height="content" if len(rows) <= 12 else 440,
-        column_config={_SURE: st.column_config.NumberColumn(format="%.2f")},
+        column_config={_SURE: st.column_config.TextColumn(alignment="right")},
         key=f"understood_rows_{key}",
         alt="Words of the question and what each was taken for",
     )

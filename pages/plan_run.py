@@ -17,7 +17,7 @@ from pages._plan import ordered, read_from, step_name
 from pages._runs import draw_list, draw_question, draw_state
 from pages._session import focus, run_in_focus, unfocus
 from pages._step import draw_step
-from pages._understood import draw_alternatives, draw_understood, marked
+from pages._understood import draw_alternatives, draw_understood, with_legend
 from pages._words import duration, plain, setting, state
 
 if TYPE_CHECKING:
@@ -55,8 +55,8 @@ def _one(engine: Engine, run_id: str) -> None:
         working = is_working(engine, run_id)
         view = engine.view(run_id)
         draw_state(engine, view.record, working=working, key="plan_run")
-    waiting = view.record.status == "awaiting_approval" and view.plan is not None and view.plan.understood
-    draw_question(view.record, marked(view.plan.question, view.plan.understood) if waiting and view.plan else "")
+    plan = view.plan if view.record.status == "awaiting_approval" else None
+    draw_question(view.record, with_legend(plan) if plan and plan.understood else "")
     if view.record.error:
         show_message(view.record.error, activity_of(engine, run_id).advice)
     if view.plan is None:

@@ -29,6 +29,8 @@ class InputSpec(Value):
     optional: bool = False
     words: list[str] = []
     """Patterns of what people say of the file that belongs here, where another input takes the same type."""
+    each_file: bool = False
+    """True when several files of its type make as many steps."""
     holds: str = ""
     """The input whose values this one contains: all that were tested hold those of interest."""
 

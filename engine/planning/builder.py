@@ -85,7 +85,12 @@ class Builder:
             here = [column for tool, column in makers if any(node.tool == tool for node in self.nodes)]
             if not here:
                 tool, column = makers[-1]
-                self.add(self.registry.get(tool), {}, reasons=[f"Makes {column!r}, by which the next step groups."], path=path)
+                self.add(
+                    self.registry.get(tool),
+                    {},
+                    reasons=[f"Makes {column!r}, by which the next step groups."],
+                    path=path,
+                )
                 here = [column]
             found[param.name] = here[0]
         return found
@@ -106,7 +111,11 @@ class Builder:
         taken = taken or set()
         for node in reversed(self.nodes):
             for port in self.registry.get(node.tool).outputs:
-                if port.type == wanted and f"{node.id}.{port.name}" not in taken and wanted not in (DataType.TABLE, DataType.FIGURE):
+                if (
+                    port.type == wanted
+                    and f"{node.id}.{port.name}" not in taken
+                    and wanted not in (DataType.TABLE, DataType.FIGURE)
+                ):
                     return f"{node.id}.{port.name}"
         ref = self.file(wanted, taken=taken)
         if ref is not None or not build or len(path) > _DEEPEST:
@@ -213,7 +222,9 @@ _HUMAN = {
 
 def in_words(kind: DataType | str) -> str:
     """Return a data type as a person calls it."""
-    return _HUMAN.get(DataType(kind), f"{'an' if str(kind)[0] in 'aeiou' else 'a'} {str(DataType(kind).value).replace('_', ' ')}")
+    return _HUMAN.get(
+        DataType(kind), f"{'an' if str(kind)[0] in 'aeiou' else 'a'} {str(DataType(kind).value).replace('_', ' ')}"
+    )
 
 
 def missing(profiles: Sequence[Profile], spec: ToolSpec, wanted: DataType) -> PlanError:

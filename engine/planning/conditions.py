@@ -124,7 +124,12 @@ def outcome_is_number(bound: Bound, reading: Reading) -> bool:
 def outcome_is_count(bound: Bound, reading: Reading) -> bool:
     """The outcome is a count."""
     sheet = bound.sheet
-    return any(c is not None and c.scale == "count" for name in bound.of_role("measure", "count") if sheet for c in [sheet.column(name)])
+    return any(
+        c is not None and c.scale == "count"
+        for name in bound.of_role("measure", "count")
+        if sheet
+        for c in [sheet.column(name)]
+    )
 
 
 @_named
@@ -186,10 +191,36 @@ def counts_given(bound: Bound, reading: Reading) -> bool:
 @_named
 def sets_asked(bound: Bound, reading: Reading) -> bool:
     """The question also asks for gene sets, which then take the list."""
-    return re.search(r"\b(?:pathways?|gene.?sets?|enrich\w*|over.?represent\w*|ontolog\w*|hallmarks?|GSEA|process(?:es)?)\b", reading.question, re.I) is not None
+    return (
+        re.search(
+            r"\b(?:pathways?|gene.?sets?|enrich\w*|over.?represent\w*|ontolog\w*|hallmarks?|GSEA|process(?:es)?)\b",
+            reading.question,
+            re.I,
+        )
+        is not None
+    )
+
+
+_OVERLAP = re.compile(r"over.?represent|\bORA\b|hypergeom|fisher", re.IGNORECASE)
+_RANKING = re.compile(
+    r"\bGSEA\b|\bf?gsea\b|\bpre.?rank\w*|\brank(?:ing|ed)\b|without (?:a |any )?(?:threshold|cut.?off)", re.IGNORECASE
+)
 
 
 @_named
-def overlap_named(bound: Bound, reading: Reading) -> bool:
-    """The question names a test of overlap."""
-    return re.search(r"over.?represent|\bORA\b|hypergeom|fisher", reading.question, re.I) is not None
+def overlap_meant(bound: Bound, reading: Reading) -> bool:
+    """The words name a test of overlap, or leave open how gene sets are tested."""
+    return bool(_OVERLAP.search(reading.question)) or not _RANKING.search(reading.question)
+
+
+@_named
+def ranking_meant(bound: Bound, reading: Reading) -> bool:
+    """The words name a ranking, or leave open how gene sets are tested."""
+    return bool(_RANKING.search(reading.question)) or not _OVERLAP.search(reading.question)
+
+
+@_named
+def tool_named(bound: Bound, reading: Reading) -> bool:
+    """The question calls the step by its name."""
+    names = (bound.spec.title, bound.spec.name.replace("_", " "))
+    return any(re.search(rf"\b{re.escape(name)}s?\b", reading.question, re.IGNORECASE) for name in names)

@@ -10,11 +10,65 @@ from engine.domain.plan import OpenQuestion
 from engine.domain.profile import ColumnProfile
 from engine.planning.reading import Reading
 
-_CONTROLS = (
-    "control controls ctrl ctl con untreated vehicle veh dmso wt wildtype placebo normal healthy mock baseline none no sham naive unt "
-    "unstimulated unstim standard pbs scramble scrambled nontargeting nt sicontrol before pre negative neg resting 0 false n adjacent "
-    "reference benign nontumor parental day0 0h d0 t0 uninfected nc kontrolle unbehandelt temoin controle absent never nein non"
-).split()
+_CONTROLS = [
+    "control",
+    "controls",
+    "ctrl",
+    "ctl",
+    "con",
+    "untreated",
+    "vehicle",
+    "veh",
+    "dmso",
+    "wt",
+    "wildtype",
+    "placebo",
+    "normal",
+    "healthy",
+    "mock",
+    "baseline",
+    "none",
+    "no",
+    "sham",
+    "naive",
+    "unt",
+    "unstimulated",
+    "unstim",
+    "standard",
+    "pbs",
+    "scramble",
+    "scrambled",
+    "nontargeting",
+    "nt",
+    "sicontrol",
+    "before",
+    "pre",
+    "negative",
+    "neg",
+    "resting",
+    "0",
+    "false",
+    "n",
+    "adjacent",
+    "reference",
+    "benign",
+    "nontumor",
+    "parental",
+    "day0",
+    "0h",
+    "d0",
+    "t0",
+    "uninfected",
+    "nc",
+    "kontrolle",
+    "unbehandelt",
+    "temoin",
+    "controle",
+    "absent",
+    "never",
+    "nein",
+    "non",
+]
 _STARTS = re.compile(r"(?:control|ctrl|untreated|vehicle|wild.?type|healthy|placebo|baseline)", re.IGNORECASE)
 
 
@@ -54,12 +108,16 @@ def compared(reading: Reading, column: ColumnProfile, levels: Sequence[str]) -> 
     if len(named) == 1 and named[0] != usual:
         control = usual or next(level for level in levels if level != named[0])
         why = f"The question names {named[0]!r}; it is compared with {control!r}."
-        return Comparison(named[0], control, why, [] if usual or len(levels) == 2 else _ask(column, levels, named[0], control))
+        return Comparison(
+            named[0], control, why, [] if usual or len(levels) == 2 else _ask(column, levels, named[0], control)
+        )
     control = usual or (column.order or sorted(levels))[0]
     treated = next(level for level in levels if level != control)
     reason = "is named like a control" if usual else "comes first"
     why = f"{treated!r} is compared with {control!r}, which {reason}."
-    return Comparison(treated, control, why, [] if usual and len(levels) == 2 else _ask(column, levels, treated, control))
+    return Comparison(
+        treated, control, why, [] if usual and len(levels) == 2 else _ask(column, levels, treated, control)
+    )
 
 
 def _ask(column: ColumnProfile, levels: Sequence[str], treated: str, control: str) -> list[OpenQuestion]:
@@ -122,7 +180,9 @@ def event_level(reading: Reading, column: ColumnProfile, known: str = "") -> tup
 
 
 def _doubtful(column: ColumnProfile, level: str) -> bool:
-    return level in ("1", "2") and (column.name.lower().startswith("cens") or {*column.levels} == {"1", "2"} or len(column.levels) > 2)
+    return level in ("1", "2") and (
+        column.name.lower().startswith("cens") or {*column.levels} == {"1", "2"} or len(column.levels) > 2
+    )
 
 
 def _happened(column: ColumnProfile, proposed: str) -> OpenQuestion:

@@ -12,14 +12,43 @@ import re
 
 from engine.domain.plan import OpenQuestion
 from engine.planning.bind import Bound
-from engine.planning.mentions import synonyms
+from engine.planning.names import synonyms
 from engine.planning.reading import Reading
 from engine.planning.text import name_parts, stem, tokens
 from engine.toolbox.analyses import MARK, all_examples
 
 _ASKING = 3
 """So many analyses use a word before it counts as a word of questions in general."""
-_SMALL = frozenset("a an the of in on at to is it as by or and be do if so we i me my no not up for".split())
+_SMALL = frozenset(
+    [
+        "a",
+        "an",
+        "the",
+        "of",
+        "in",
+        "on",
+        "at",
+        "to",
+        "is",
+        "it",
+        "as",
+        "by",
+        "or",
+        "and",
+        "be",
+        "do",
+        "if",
+        "so",
+        "we",
+        "i",
+        "me",
+        "my",
+        "no",
+        "not",
+        "up",
+        "for",
+    ]
+)
 
 
 @functools.cache
@@ -52,9 +81,15 @@ def unexplained(reading: Reading, analyses: list[str], bounds: list[Bound], file
         known |= {token.stem for text in (spec.title, spec.description, *spec.keywords) for token in tokens(text)}
     left = []
     for at, token in enumerate(reading.words):
-        if at in reading.used or token.number is not None and not _loose(reading, at):
+        if at in reading.used or (token.number is not None and not _loose(reading, at)):
             continue
-        if token.text in _SMALL or len(token.text) < 3 or token.stem in general or token.stem in asked or token.stem in known:
+        if (
+            token.text in _SMALL
+            or len(token.text) < 3
+            or token.stem in general
+            or token.stem in asked
+            or token.stem in known
+        ):
             if token.stem in asked and token.stem not in _SMALL:
                 reading.mark(at, at, "asked")
             continue

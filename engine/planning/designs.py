@@ -61,7 +61,7 @@ def samples_of_cells(case: Case) -> None:
     if key is None or sheet is None:
         return
     if not case.bound.params.get(key.name):
-        able = [c for c in sheet.columns if c.role("pair") >= 0.5 or c.role("id") >= 0.5 and c.distinct > 1]
+        able = [c for c in sheet.columns if c.role("pair") >= 0.5 or (c.role("id") >= 0.5 and c.distinct > 1)]
         if able:
             case.bound.params[key.name] = able[0].name
     if case.bound.params.get(key.name):
@@ -91,7 +91,11 @@ def pairs_and_batches(case: Case) -> None:
     used = frame[frame[name].astype("string").isin(levels)]
     groups = used[name].astype("string")
     asked = [c for c in case.bound.params.get(held, []) if c != name]
-    others = [c for c in sheet.columns if c.name != name and c.name in used and c.name not in case.facts.get("units", "").split("\t")]
+    others = [
+        c
+        for c in sheet.columns
+        if c.name != name and c.name in used and c.name not in case.facts.get("units", "").split("\t")
+    ]
     covariates: list[str] = list(case.facts["paired_units"].split("\t")) if case.facts.get("paired_units") else []
     pair = "" if case.reading.paired is False or covariates else _pair(case, others, used, groups)
     if pair:
@@ -115,7 +119,9 @@ def pairs_and_batches(case: Case) -> None:
         technical = column.role("batch") >= 0.5 or column.role("covariate") >= 0.5
         values = used[column.name].astype("string")
         if technical and is_group(column) and 2 <= values.nunique() < len(values) and confounded(values, groups) and repr(column.name) not in said:  # fmt: skip
-            case.warnings.append(f"Every {name} group has its own value of {column.name!r}: their effects cannot be told apart.")
+            case.warnings.append(
+                f"Every {name} group has its own value of {column.name!r}: their effects cannot be told apart."
+            )
 
 
 def _is_batch(case: Case, column: ColumnProfile) -> bool:
@@ -124,7 +130,14 @@ def _is_batch(case: Case, column: ColumnProfile) -> bool:
 
 
 def _adjust(
-    case: Case, column: ColumnProfile, used: pd.DataFrame, groups: pd.Series, covariates: list[str], *, wanted: bool, pair: str
+    case: Case,
+    column: ColumnProfile,
+    used: pd.DataFrame,
+    groups: pd.Series,
+    covariates: list[str],
+    *,
+    wanted: bool,
+    pair: str,
 ) -> None:
     name, levels = column.name, used[column.name].nunique()
     if levels < 2:

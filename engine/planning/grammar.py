@@ -48,7 +48,7 @@ _RELATIONS: tuple[tuple[str, dict[str, Part]], ...] = (
     (rf"\b(?:exposure|offset|per unit of|out of|of a total of|among the total){_GAP}{_E}", {"e": "exposure"}),
     (rf"{_Y} as (?:the )?(?:outcome|response|dependent)", {"y": "outcome"}),
     (rf"{_X} as (?:the )?(?:predictors?|explanatory|independent)", {"x": "cause"}),
-    (rf"\b(?:same|repeated\w*|several times|each|within)\s+(?:\w+\s+){{0,2}}(?P<s><c\d+>)", {"s": "subject"}),
+    (r"\b(?:same|repeated\w*|several times|each|within)\s+(?:\w+\s+){0,2}(?P<s><c\d+>)", {"s": "subject"}),
     (rf"\brandom (?:effects?|intercepts?)?(?: of| for| by)?{_GAP}(?P<s>{_ITEM})", {"s": "subject"}),
     (rf"(?P<s>{_ITEM})\s+(?:as|is)\s+(?:a\s+|the\s+)?random", {"s": "subject"}),
 )  # fmt: skip
@@ -163,7 +163,9 @@ def restrictions(coded: Coded, columns: dict[str, ColumnProfile]) -> list[Restri
         add(re.match(rf"(?P<l>{levels})", code), "not in", True)  # type: ignore[arg-type]
     for match in re.finditer(rf"\b{_ONLY}\b(?:\s+(?:in|for|with|the|those|among|of|from|at|on|use|using|\w+))?{short}(?P<l>{levels})", text, re.IGNORECASE):  # fmt: skip
         add(match, "in", True)
-    for match in re.finditer(rf"(?P<l>{levels})(?:\s+(?:<c\d+>|(?!<)[\w'-]+)){{0,1}}\s+(?:only|alone)\b", text, re.IGNORECASE):
+    for match in re.finditer(
+        rf"(?P<l>{levels})(?:\s+(?:<c\d+>|(?!<)[\w'-]+)){{0,1}}\s+(?:only|alone)\b", text, re.IGNORECASE
+    ):
         add(match, "in", True)
     found += _onwards(coded, found) + _compared(coded, columns)
     for match in re.finditer(rf"\b(?:in|among|within|for|at|on|during|of|with|by)\s+(?:(?:the|all|our)\s+)?(?:<c\d+>\s*)?(?P<l>{levels})", text, re.IGNORECASE):  # fmt: skip
@@ -206,6 +208,8 @@ def _merged(found: Sequence[Restriction]) -> list[Restriction]:
     """Return each restriction once, sure ones before those that only may be meant."""
     kept: list[Restriction] = []
     for item in sorted(found, key=lambda r: not r.sure):
-        if not any(r.column == item.column and (r.values == item.values or set(item.values) <= set(r.values)) for r in kept):
+        if not any(
+            r.column == item.column and (r.values == item.values or set(item.values) <= set(r.values)) for r in kept
+        ):
             kept.append(item)
     return sorted(kept, key=lambda r: r.first)

@@ -36,7 +36,25 @@ Guard = Callable[[Case], None]
 GUARDS: dict[str, Guard] = {}
 _MISSING_CODES = (-9.0, -99.0, -999.0, -9999.0, 9999.0)
 _VERSUS = re.compile(r"\b(?P<a>[A-Za-z][\w-]{2,})\s+(?:vs\.?|versus)\s+(?P<b>[A-Za-z][\w-]{2,})", re.IGNORECASE)
-_GENERIC = frozenset("treated treatment untreated case cases expression genes cells samples before after pre post group groups".split())
+_GENERIC = frozenset(
+    [
+        "treated",
+        "treatment",
+        "untreated",
+        "case",
+        "cases",
+        "expression",
+        "genes",
+        "cells",
+        "samples",
+        "before",
+        "after",
+        "pre",
+        "post",
+        "group",
+        "groups",
+    ]
+)
 MANY = 10
 
 
@@ -61,13 +79,20 @@ def missing_codes(case: Case) -> None:
     """Refuse a measurement with -99, -999 or the like in it: a code for a missing value would enter as a number."""
     for name in case.bound.columns():
         column = case.bound.sheet.column(name) if case.bound.sheet else None
-        if column is None or column.kind not in ("integer", "number") or column.minimum is None or column.scale in ("code", "binary"):
+        if (
+            column is None
+            or column.kind not in ("integer", "number")
+            or column.minimum is None
+            or column.scale in ("code", "binary")
+        ):
             continue
         for code in (column.minimum, column.maximum):
             others = column.levels and sum(float(v) < 0 for v in column.levels if _number(v)) > 1
             if code in _MISSING_CODES and not others and (code < 0 and _alone(case, name, code)):
                 message = f"{name!r} holds {code:g}, which looks like a code for a missing value and would enter the analysis as a number."
-                raise PlanError(message, advice=f"Leave these cells of {name!r} empty, or keep only rows with other values.")
+                raise PlanError(
+                    message, advice=f"Leave these cells of {name!r} empty, or keep only rows with other values."
+                )
 
 
 def _number(text: str) -> bool:
@@ -106,7 +131,9 @@ def many_predictors(case: Case) -> None:
     names = case.bound.of_role("predictors", "covariates")
     rows = case.bound.sheet.profile.rows if case.bound.sheet else None
     if len(names) > MANY:
-        case.warnings.append(f"{len(names)} covariates enter one model on {rows} rows: single results need confirmation.")
+        case.warnings.append(
+            f"{len(names)} covariates enter one model on {rows} rows: single results need confirmation."
+        )
 
 
 @guard
@@ -116,7 +143,9 @@ def groups_large_enough(case: Case) -> None:
         column = case.bound.sheet.column(name) if case.bound.sheet else None
         small = [level for level, count in column.levels.items() if count < 3] if column else []
         if small and not case.bound.rows:
-            case.warnings.append(f"In {name!r} {', '.join(map(repr, small[:4]))} has fewer than 3 rows: too few to say much.")
+            case.warnings.append(
+                f"In {name!r} {', '.join(map(repr, small[:4]))} has fewer than 3 rows: too few to say much."
+            )
 
 
 @guard
@@ -125,7 +154,12 @@ def two_levels_compared(case: Case) -> None:
     for name in case.bound.of_role("group", "condition"):
         column = case.bound.sheet.column(name) if case.bound.sheet else None
         named = [level for level in case.reading.levels(name) if column and level in column.levels]
-        if column is None or len(column.levels) <= 2 or len(named) == 2 or any(item.column == name for item in case.bound.rows):
+        if (
+            column is None
+            or len(column.levels) <= 2
+            or len(named) == 2
+            or any(item.column == name for item in case.bound.rows)
+        ):
             continue
         param = next(p for p in case.bound.spec.params if case.bound.params.get(p.name) == name)
         case.bound.questions.append(
@@ -163,7 +197,7 @@ def key_shared(case: Case) -> None:
         return
     for a in left.columns:
         for b in right.columns:
-            if a.levels and set(a.levels) == set(b.levels) or _same_values(case, a.name, b.name):
+            if (a.levels and set(a.levels) == set(b.levels)) or _same_values(case, a.name, b.name):
                 case.bound.params |= dict(zip(params, (a.name, b.name), strict=True))
                 case.bound.reasons.append(f"{a.name!r} and {b.name!r} hold the same values.")
                 return
@@ -184,7 +218,10 @@ def rows_named(case: Case) -> None:
     """Refuse to choose rows when the words do not say which."""
     if not case.bound.rows:
         names = ", ".join(c.name for c in case.data.columns()[:12])
-        raise PlanError("The question does not say which rows to keep.", advice=f"Name a column and a value; the columns are {names}.")
+        raise PlanError(
+            "The question does not say which rows to keep.",
+            advice=f"Name a column and a value; the columns are {names}.",
+        )
 
 
 @guard
@@ -192,7 +229,9 @@ def formula_named(case: Case) -> None:
     """Refuse to compute a column when the words do not say how."""
     if not any(case.bound.params.get(p.name) for p in case.bound.spec.params if p.role == "formula"):
         message = "The question asks for a new column but does not say how it is computed."
-        raise PlanError(message, advice="Write the formula with the columns' names, for example `weight / height ** 2`.")
+        raise PlanError(
+            message, advice="Write the formula with the columns' names, for example `weight / height ** 2`."
+        )
 
 
 @guard
@@ -221,13 +260,17 @@ def rows_of_samples(case: Case) -> None:
         words = case.reading.words
         first, last = case.bound.rows[0].first, case.bound.rows[0].last
         said = case.reading.question[words[first].start : words[last].end]
-        message = f"The question leaves out part of the data ({said!r}), which this kind of analysis cannot do by itself."
+        message = (
+            f"The question leaves out part of the data ({said!r}), which this kind of analysis cannot do by itself."
+        )
         advice = "Leave the others out of the file (of both files, where there are two) and ask about what is left."
         raise PlanError(message, advice=advice)
     out = re.search(r"\b(?:excluding|exclude|except(?: for)?|without|leav\w+ out|omit\w*|drop\w*)\s+(?:the\s+)?(?:sample|cell|donor|patient)s?\s+\S+", case.reading.question, re.IGNORECASE)  # fmt: skip
     if out:
         message = f"The question leaves out part of the data ({out.group(0)!r}), which this kind of analysis cannot do by itself."
-        raise PlanError(message, advice="Leave it out of the file (of both files, where there are two) and ask about what is left.")
+        raise PlanError(
+            message, advice="Leave it out of the file (of both files, where there are two) and ask about what is left."
+        )
 
 
 @guard

@@ -51,7 +51,7 @@ def wide_mentions(words: Sequence[Token], structure: Structure) -> list[Mention]
             number = next((as_number(part) for part in parts if as_number(part) is not None), None)
             for at, token in enumerate(words):
                 pair = [token.text, words[at + 1].text] if at + 1 < len(words) else []
-                if len(pair) == 2 and (timed(pair) and timed(pair) == timed(parts) or pair == parts):
+                if len(pair) == 2 and ((timed(pair) and timed(pair) == timed(parts)) or pair == parts):
                     found.append(Mention(column, "", at, at + 1, 0.9))
                 elif len(parts) == 1 and token.text == parts[0] and len(token.text) > 2 and token.number is None:
                     found.append(Mention(column, "", at, at, 0.85))

@@ -1,41 +1,24 @@
-"""Which columns and levels the words of a question name, however loosely: each with its words and a strength.
+"""Which columns and levels the words of a question name: each with its words and a strength.
 
-A name is compared by its parts: whole, in part, abbreviated (`dex` for dexamethasone, `horTh` for hormone therapy, `BMI` for
-body mass index), by everyday synonyms (`data/synonyms.tsv`) and with typing errors. A part that several columns share says
-less than one that only one has. Levels are compared within their column, so that of `Gentoo penguin` and `Adelie penguin`
-the second word tells nothing. A bare number or a single letter is a level only beside its column's name or unit.
+Levels are compared within their column, so that of `Gentoo penguin` and `Adelie penguin` the second word tells nothing. A bare
+number or a single letter is a level only beside its column's name or unit, or in a row that only one column has.
 """
 
 from __future__ import annotations
 
-import functools
-import math
-import re
 from collections import Counter
 from collections.abc import Sequence
-from importlib import resources
 from typing import NamedTuple
 
 from engine.domain.profile import ColumnProfile
-from engine.planning.text import Token, as_number, name_parts, stem, time_unit, timed, tokens
+from engine.planning.names import STOP, Name, alike, same_meaning
+from engine.planning.text import Token, as_number, name_parts, time_unit, tokens
 
 SURE = 0.8
 """From this strength on a mention needs no confirmation."""
 LIKELY = 0.5
 """Below this a mention is not considered."""
 _LONGEST = 6
-_STOP = frozenset(
-    "the a an of in on by with for and or to is are was were be been does do did what which how from at as it its this that "
-    "these those between among across per each all any there has have had my our your their his her we i you they he she not "
-    "data table file than then but so if when where who whom whose can could should would will may might much many more most "
-    "less least very too also only just same other others another one ones out up down over under about into such no nor us me "
-    "please show tell give let get want need know see make use using used find say said really still even ever per".split()
-)
-_UNITS = frozenset(
-    "mm cm m km um nm mg g kg ug ng ml l dl ul mmol mol umol nmol pg iu u h hr hrs min s sec ms days day d weeks week months month "
-    "years year yr yrs pct percent bpm mmhg hg kpa c k ha od au per lb lbs oz in inch o oo "
-    "hours hour wk wks mo seconds minutes".split()
-)
 
 
 class Mention(NamedTuple):
@@ -59,143 +42,17 @@ class Mention(NamedTuple):
         return self.last - self.first + 1
 
 
-@functools.cache
-def synonyms() -> dict[str, frozenset[str]]:
-    """Return word -> words that mean about the same."""
-    text = resources.files("engine.planning").joinpath("data/synonyms.tsv").read_text("utf-8")
-    groups: dict[str, set[str]] = {}
-    for line in text.splitlines():
-        words = {word for word in line.split("\t") if word}
-        for word in words:
-            groups.setdefault(word, set()).update(words)
-    return {word: frozenset(others) for word, others in groups.items()}
-
-
-def alike(word: str, part: str) -> float:
-    """Return how surely a word of the question means a part of a name, 0 to 1. Both in lower case."""
-    if word == part or stem(word) == stem(part):
-        return 1.0
-    if word[0].isdigit() or part[0].isdigit():
-        return 1.0 if as_number(word) is not None and as_number(word) == as_number(part) else 0.0
-    if _same_meaning(word, part):
-        return 0.85
-    if word in _STOP or len(word) < 3 or len(part) < 2:
-        return 0.0
-    if len(part) >= 3 and len(word) >= 4 and (word.startswith(part) or part.startswith(word)):
-        return 0.85 if min(len(word), len(part)) >= 4 or word.startswith(part) else 0.6
-    if len(part) >= 4 and _same_root(word, part):
-        return 0.75
-    if len(word) >= 5 and len(part) >= 5 and _misspelt(word, part):
-        return 0.8
-    if 2 <= len(part) <= 5 and len(word) >= 2 * len(part) - 1 and _skeleton(word, part):
-        return 0.6
-    return 0.0
-
-
-def _same_meaning(word: str, part: str) -> bool:
-    others = synonyms().get(word) or (synonyms().get(word[:-1]) if word.endswith("s") else None) or ()
-    return part in others or (part.endswith("s") and part[:-1] in others)
-
-
-def _same_root(word: str, part: str) -> bool:
-    shared = next((at for at, (a, b) in enumerate(zip(word, part, strict=False)) if a != b), min(len(word), len(part)))
-    return shared >= 5 and shared >= 0.6 * max(len(word), len(part))
-
-
-@functools.lru_cache(maxsize=20_000)
-def _misspelt(word: str, part: str) -> bool:
-    from rapidfuzz.distance import DamerauLevenshtein
-
-    if word[0] != part[0]:
-        return False
-    allowed = 1 if min(len(word), len(part)) < 8 else 2
-    return DamerauLevenshtein.distance(word, part, score_cutoff=allowed) <= allowed
-
-
-def _skeleton(word: str, part: str) -> bool:
-    """Say whether a short part has the consonants of a word in order: trt for treatment, wght for weight."""
-    if word[0] != part[0] or any(letter in "aeiou" for letter in part[1:]):
-        return False
-    letters = iter(word)
-    return all(letter in letters for letter in part)
-
-
-class _Name:
-    """A name to be found: its parts with their weights."""
-
-    def __init__(self, name: str, weights: Counter[str], *, units: bool) -> None:
-        self.text = name
-        parts = name_parts(re.sub(r"[(\[].*?[)\]]", " ", name)) or name_parts(name)
-        kept = [part for part in parts if part not in _UNITS] if units else parts
-        self.parts = kept or parts
-        self.all = name_parts(name)
-        self.whole = "".join(self.parts)
-        self.weights = [1.0 / (1.0 + math.log(max(1, weights[part]))) * (0.4 if len(part) == 1 else 1.0) for part in self.parts]
-        self.time = timed(self.parts)
-
-    def strength(self, window: Sequence[Token]) -> float:
-        """Return how surely the words of a window name this, 0 to 1."""
-        words = [token.text for token in window]
-        joined = "".join(words)
-        if joined == self.whole or words == self.all or words == self.parts:
-            return 1.0
-        if len(words) == len(self.parts) > 1 and sorted(words) == sorted(self.parts):
-            return 0.96
-        if len(window) == 2 and self.time and timed(words) == self.time:
-            return 0.97
-        if len(window) == 1 and len(self.whole) >= 3 and stem(joined) == stem(self.whole):
-            return 0.97
-        if len(self.whole) >= 5 and len(window) <= 2 and joined.isalpha() and _misspelt(joined, self.whole):
-            return 0.85
-        if len(window) > 1 and (short := self._initials(words)):
-            return short
-        return self._by_parts(words)
-
-    def _initials(self, words: list[str]) -> float:
-        content = [word for word in words if word not in _STOP]
-        if len(content) != len(words) or not self.parts or len(self.whole) < 2:
-            return 0.0
-        if len(words) == len(self.whole) and all(w[0] == c for w, c in zip(words, self.whole, strict=True)):
-            return 0.85
-        return 0.85 if len(self.whole) >= 4 and _abbreviates(words, self.whole) else 0.0
-
-    def _by_parts(self, words: list[str]) -> float:
-        total = sum(self.weights)
-        found, used = 0.0, set()
-        for part, weight in zip(self.parts, self.weights, strict=True):
-            best, at = max(((alike(word, part), at) for at, word in enumerate(words)), default=(0.0, 0))
-            if best:
-                found += weight * best
-                used.add(at)
-        if len(self.parts) == 1 and len(words) == 1:
-            return 0.97 * found / total if found / total > 0.99 else 0.93 * found / total
-        unused = [word for at, word in enumerate(words) if at not in used]
-        if 0 not in used or len(words) - 1 not in used or any(word not in _STOP for word in unused):
-            return 0.0
-        share = found / total
-        # One distinctive word of a longer name is a fair hint; one that many names share is not.
-        return share * 0.95 if share > 0.75 else 0.8 * share**0.4 if share > 0.22 else 0.0
-
-
-def _abbreviates(words: Sequence[str], whole: str) -> bool:
-    """Say whether a name is the beginnings of the words: horth of hormone therapy."""
-    if not words:
-        return whole == ""
-    longest = min(len(words[0]), len(whole))
-    return any(
-        whole.startswith(words[0][:n]) and _abbreviates(words[1:], whole[n:]) for n in range(1, longest + 1)
-    )
-
-
 def column_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile]) -> list[Mention]:
     """Return every window of words that names a column, all candidates; overlaps are settled by the reader."""
     weights = Counter(part for column in columns for part in set(name_parts(column.name)))
-    names = [(_Name(column.name, weights, units=True), column) for column in columns]
+    names = [(Name(column.name, weights, units=True), column) for column in columns]
     found: dict[tuple[int, int], list[tuple[float, str]]] = {}
     for name, column in names:
         for first, last in _windows(words, max(2, min(_LONGEST, len(name.parts) + 2, max(len(name.whole), 2)))):
             window = words[first : last + 1]
-            if len(window) == 1 and (window[0].text in _STOP or window[0].number is not None and name.text != window[0].text):
+            if len(window) == 1 and (
+                window[0].text in STOP or (window[0].number is not None and name.text != window[0].text)
+            ):
                 continue
             strength = name.strength(window)
             if strength >= LIKELY and not (len(window) == 1 and len(window[0].text) == 1 and strength < 1):
@@ -208,7 +65,7 @@ def _windows(words: Sequence[Token], longest: int) -> list[tuple[int, int]]:
         (first, last)
         for first in range(len(words))
         for last in range(first, min(first + longest, len(words)))
-        if words[last].text not in _STOP or last == first
+        if words[last].text not in STOP or last == first
     ]
 
 
@@ -230,12 +87,12 @@ def level_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile], tex
         for level in levels:
             if as_number(level) is not None or not level.strip():
                 continue
-            found += _level(words, column, level, _Name(level, weights, units=False), weights, text)
+            found += _level(words, column, level, Name(level, weights, units=False), weights, text)
     return found
 
 
 def _level(
-    words: Sequence[Token], column: ColumnProfile, level: str, name: _Name, weights: Counter[str], text: str
+    words: Sequence[Token], column: ColumnProfile, level: str, name: Name, weights: Counter[str], text: str
 ) -> list[Mention]:
     if len(level.strip()) == 1 or not name.parts:
         return []
@@ -246,11 +103,11 @@ def _level(
         strength = name.strength(window)
         if len(window) == 1:
             word = window[0].text
-            if word in _STOP and word != level.lower():
+            if word in STOP and word != level.lower():
                 continue
             if strength < SURE and any(alike(word, part) >= 0.8 for part in distinctive):
                 strength = 0.8
-            if len(level) <= 3 and strength < 0.97 and not _same_meaning(word, level.lower()):
+            if len(level) <= 3 and strength < 0.97 and not same_meaning(word, level.lower()):
                 continue
             if len(level) <= 2 and text[window[0].start : window[0].end] != level and strength >= 0.97:
                 continue  # `no`, `an`, `OJ`: short names count as written only
@@ -259,7 +116,9 @@ def _level(
     return found
 
 
-def numbered_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile], named: Sequence[Mention], text: str) -> list[Mention]:
+def numbered_mentions(
+    words: Sequence[Token], columns: Sequence[ColumnProfile], named: Sequence[Mention], text: str
+) -> list[Mention]:
     """Return numbers and letters that are levels because their column's name, unit or kind stands beside them.
 
     `month 4`, `group 1 vs group 2`, `stages I and IV`, `day 664 and day 1004`, `patient 9`.
@@ -284,7 +143,11 @@ def numbered_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile], 
         number = 2.0 if before.text == "second" else before.number
         for name in (mention.column, *mention.rivals):
             column = by_name.get(name)
-            level = next((v for v in column.levels if as_number(v) == number), None) if column and number is not None else None
+            level = (
+                next((v for v in column.levels if as_number(v) == number), None)
+                if column and number is not None
+                else None
+            )
             # `after 4 weeks of exposure`, but not `at four monthly visits`
             unit = time_unit(words[mention.first].text) and mention.first > 1 and words[mention.first - 2].text in _AT
             if level is not None and (unit or not text[before.start : before.end].isdigit()):
@@ -298,11 +161,15 @@ def numbered_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile], 
     return found
 
 
-_AT = frozenset("after at in on until by".split())
-_BETWEEN = frozenset("and or vs versus to against than with the from until nr no number".split())
+_AT = frozenset(["after", "at", "in", "on", "until", "by"])
+_BETWEEN = frozenset(
+    ["and", "or", "vs", "versus", "to", "against", "than", "with", "the", "from", "until", "nr", "no", "number"]
+)
 
 
-def _numbers_from(words: Sequence[Token], start: int, column: ColumnProfile, strength: float, text: str) -> list[Mention]:
+def _numbers_from(
+    words: Sequence[Token], start: int, column: ColumnProfile, strength: float, text: str
+) -> list[Mention]:
     found: list[Mention] = []
     levels = {level.strip().lower(): level for level in column.levels}
     numeric = {as_number(level): level for level in column.levels if as_number(level) is not None}
@@ -314,7 +181,12 @@ def _numbers_from(words: Sequence[Token], start: int, column: ColumnProfile, str
         if level is None and (len(token.text) <= 4 and token.text in levels):
             written = text[token.start : token.end]
             level = levels[token.text] if written == levels[token.text] or len(token.text) > 1 else None
-        if level is None and number is not None and not column.levels and column.scale in ("code", "identifier", "number", "count"):
+        if (
+            level is None
+            and number is not None
+            and not column.levels
+            and column.scale in ("code", "identifier", "number", "count")
+        ):
             level = token.text
         if level is not None:
             found.append(Mention(column.name, level, at, at, min(0.95, max(0.8, strength))))
@@ -337,7 +209,9 @@ def _runs(words: Sequence[Token], columns: Sequence[ColumnProfile]) -> list[Ment
         elif run and (token is None or token.text not in ("and", "or", "vs", "versus", "to", "against")):
             if len(run) > 1 and run[-1] - run[0] <= 2 * len(run):
                 values = [words[n].number for n in run]
-                able = [c for c in columns if c.levels and all(any(as_number(v) == x for v in c.levels) for x in values)]
+                able = [
+                    c for c in columns if c.levels and all(any(as_number(v) == x for v in c.levels) for x in values)
+                ]
                 if len(able) == 1 and len(set(values)) > 1:
                     level = {as_number(v): v for v in able[0].levels}
                     found += [Mention(able[0].name, level[words[n].number], n, n, 0.8) for n in run]

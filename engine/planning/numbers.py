@@ -19,12 +19,83 @@ _NUMBER = r"(?P<n>\d*[.,]?\d+(?:e-?\d+)?)"
 _BELOW = r"(?:\s*(?:<=?|=|≤|\bof|\bat|\bbelow|\bunder|\bless than|\bsmaller than|threshold|cut-?off|\bis|\bto|:))*\s*"
 _ABOVE = r"(?:\s*(?:>=?|≥|=|of|at least|above|over|greater than|more than|larger than|threshold|cut-?off|is|\|))*\s*"
 _NOT_GENES = frozenset(
-    (
-        "DNA RNA MRNA PCA UMAP TSNE FDR GSEA ORA DE DEG DEGS QC KM HR CI OR AND THE VS GO KEGG CSV TSV ANOVA "
-        "BH MA VST CPM TPM FPKM RPKM WT KO CTRL NA ID US UK AI ML LFC FC PADJ HVG HVGS PC PCS PBMC PBMCS "
-        "SCRNA NGS COX GLM OLS AUC ROC SD SE SEM IQR BMI ASAP PLEASE GMT SNP CNV IC50 ED50 OS PFS DFS II III "
-        "IV "
-    ).split()
+    [
+        "DNA",
+        "RNA",
+        "MRNA",
+        "PCA",
+        "UMAP",
+        "TSNE",
+        "FDR",
+        "GSEA",
+        "ORA",
+        "DE",
+        "DEG",
+        "DEGS",
+        "QC",
+        "KM",
+        "HR",
+        "CI",
+        "OR",
+        "AND",
+        "THE",
+        "VS",
+        "GO",
+        "KEGG",
+        "CSV",
+        "TSV",
+        "ANOVA",
+        "BH",
+        "MA",
+        "VST",
+        "CPM",
+        "TPM",
+        "FPKM",
+        "RPKM",
+        "WT",
+        "KO",
+        "CTRL",
+        "NA",
+        "ID",
+        "US",
+        "UK",
+        "AI",
+        "ML",
+        "LFC",
+        "FC",
+        "PADJ",
+        "HVG",
+        "HVGS",
+        "PC",
+        "PCS",
+        "PBMC",
+        "PBMCS",
+        "SCRNA",
+        "NGS",
+        "COX",
+        "GLM",
+        "OLS",
+        "AUC",
+        "ROC",
+        "SD",
+        "SE",
+        "SEM",
+        "IQR",
+        "BMI",
+        "ASAP",
+        "PLEASE",
+        "GMT",
+        "SNP",
+        "CNV",
+        "IC50",
+        "ED50",
+        "OS",
+        "PFS",
+        "DFS",
+        "II",
+        "III",
+        "IV",
+    ]
 )
 _BEST = "most|best|strongest|top|highest|largest|lowest|smallest|heaviest|lightest|longest|shortest|oldest|youngest|biggest|worst|fastest|slowest|tallest"
 
@@ -98,9 +169,13 @@ def _number(text: str) -> float:
 
 def direction(question: str) -> str:
     """Return `up` or `down` where the question asks for changes of one direction only, else ""."""
-    up = bool(re.search(r"\bup.?regulat\w*|\bgo(?:es)? up\b|\binduced\b|\bactivated\b|\bincreased genes\b", question, re.I))
+    up = bool(
+        re.search(r"\bup.?regulat\w*|\bgo(?:es)? up\b|\binduced\b|\bactivated\b|\bincreased genes\b", question, re.I)
+    )
     down = bool(
-        re.search(r"\bdown.?regulat\w*|\bgo(?:es)? down\b|\brepressed\b|\bsuppressed\b|\bdecreased genes\b", question, re.I)
+        re.search(
+            r"\bdown.?regulat\w*|\bgo(?:es)? down\b|\brepressed\b|\bsuppressed\b|\bdecreased genes\b", question, re.I
+        )
     )
     return "up" if up and not down else "down" if down and not up else ""
 

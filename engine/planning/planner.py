@@ -13,6 +13,7 @@ error that says what is missing, never a neighbour's answer.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from engine.domain.datatypes import DataType
@@ -104,6 +105,9 @@ class Planner:
         question = " ".join(question.split())
         data = Data.of(profiles)
         _require_data(profiles, data)
+        if previous is not None and not analysis and goes_on(question):
+            analysis = previous.analysis[0].id if len(previous.analysis) == 1 else ""
+            question = f"{previous.question.rstrip(' .?!')}; {question}"
         reading = read(question, data)
         every = self._candidates(reading, data)
         if analysis:
@@ -139,19 +143,36 @@ class Planner:
         """Return what to plan: the likeliest, unless a near one can be done where it cannot, or brings it along."""
         best = every[0]
         able = next((c for c in every if c.bound is not None and not c.bound.missing and not c.unmet), None)
-        if best.analysis.data and best.probability < SURE and able is not None and able.probability >= NEAR * best.probability:
+        if (
+            best.analysis.data
+            and best.probability < SURE
+            and able is not None
+            and able.probability >= NEAR * best.probability
+        ):
             best = able
         for other in every[1:3]:
             around = {practice.tool for practice in other.analysis.practice}
-            if best.bound is not None and other.bound is not None and best.bound.spec.name in around and other.probability >= SURE * best.probability:
+            if (
+                best.bound is not None
+                and other.bound is not None
+                and best.bound.spec.name in around
+                and other.probability >= SURE * best.probability
+            ):
                 return other
         return best
 
     def _several(self, reading: Reading, data: Data, best: Candidate) -> list[Candidate]:
         found: list[Candidate] = []
         for request in reading.requests:
-            own = candidates(reading, data, self._analyses, self._registry, self._embed, first=request.first, last=request.last)
-            if own and own[0].probability >= SEVERAL and own[0].feasible and (own[0].bound or own[0].wording >= SEVERAL):
+            own = candidates(
+                reading, data, self._analyses, self._registry, self._embed, first=request.first, last=request.last
+            )
+            if (
+                own
+                and own[0].probability >= SEVERAL
+                and own[0].feasible
+                and (own[0].bound or own[0].wording >= SEVERAL)
+            ):
                 found.append(own[0])
         kinds = {item.analysis.id for item in found}
         if len(kinds) < 2:
@@ -162,9 +183,13 @@ class Planner:
 
     def _as_told(self, analysis: str, every: list[Candidate], reading: Reading, data: Data) -> Candidate:
         if analysis not in self._analyses:
-            raise PlanError(f"There is no analysis called {analysis!r}.", advice="`biodesk analyses list` names them all.")
+            raise PlanError(
+                f"There is no analysis called {analysis!r}.", advice="`biodesk analyses list` names them all."
+            )
         able = [tool for tool in self._registry if analysis in tool.answers]
-        bounds = sorted((bind(tool, reading, data, needs=self._analyses[analysis].needs) for tool in able), key=lambda b: -b.score)
+        bounds = sorted(
+            (bind(tool, reading, data, needs=self._analyses[analysis].needs) for tool in able), key=lambda b: -b.score
+        )
         share = next((c.wording for c in every if c.analysis.id == analysis), 0.0)
         return Candidate(self._analyses[analysis], share, 1.0, bounds[0] if bounds else None)
 
@@ -201,12 +226,16 @@ class Planner:
         able = [tool for tool in self._registry if analysis.id in tool.answers]
         if not analysis.data:
             message = "These data cannot answer that question."
-            advice = "They hold " + "; ".join(f"{s.name}: {', '.join(c.name for c in s.columns[:12])}" for s in data.sheets[:3])
+            advice = "They hold " + "; ".join(
+                f"{s.name}: {', '.join(c.name for c in s.columns[:12])}" for s in data.sheets[:3]
+            )
             return NotUnderstood(message, advice=advice + ".", details={"analysis": analysis.id})
         if able and not goal.feasible:
             wanted = DataType(analysis.data[0])
             return missing([s.profile for s in data.sheets], able[0], wanted)
-        near = [a for a in self._analyses.values() if a.family == analysis.family and a.id != analysis.id and self._can(a)]
+        near = [
+            a for a in self._analyses.values() if a.family == analysis.family and a.id != analysis.id and self._can(a)
+        ]
         names = ", ".join(a.name for a in near[:4])
         message = f"The question asks for {analysis.name} ({analysis.asks}), which no tool of this version carries out."
         needs = f" It would need {', '.join(analysis.slots)}." if analysis.slots else ""
@@ -245,12 +274,24 @@ class Planner:
             ]  # fmt: skip
             return ids[0]
         node = made.builder.add(
-            spec, bound.params, inputs=inputs, reasons=list(dict.fromkeys(bound.reasons)), name=name or _title(bound), priority=priority
+            spec,
+            bound.params,
+            inputs=inputs,
+            reasons=list(dict.fromkeys(bound.reasons)),
+            name=name or _title(bound),
+            priority=priority,
         )
         seen = {q.id for q in made.questions}
         for asked in bound.questions:
             key = f"{node}_{asked.id}"
-            twin = next((q for q in made.questions if q.param == asked.param and q.proposed == asked.proposed and q.text == asked.text), None)
+            twin = next(
+                (
+                    q
+                    for q in made.questions
+                    if q.param == asked.param and q.proposed == asked.proposed and q.text == asked.text
+                ),
+                None,
+            )
             if twin is not None:
                 made.questions[made.questions.index(twin)] = twin.model_copy(update={"also": [*twin.also, node]})
             elif key not in seen:
@@ -299,7 +340,9 @@ class Planner:
         bound.reasons = [practice.why]
         shared = {port.name: ref for port in spec.inputs for name, ref in inputs.items() if port.name == name}
         before = len(made.builder.nodes)
-        node = self._add_bound(bound, made, shared, priority=1 if practice.when == "after" and spec.task_type == "analysis" else 0)
+        node = self._add_bound(
+            bound, made, shared, priority=1 if practice.when == "after" and spec.task_type == "analysis" else 0
+        )
         if practice.habits:
             for at in range(before, len(made.builder.nodes)):
                 item = made.builder.nodes[at]
@@ -332,7 +375,9 @@ class Planner:
         answered = [goal for goal in goals if goal.bound in made.bounds] or goals
         left = unexplained(reading, [g.analysis.id for g in answered], made.bounds, [p.name for p in profiles])
         for bound in made.bounds[-1:]:
-            made.questions += [q.model_copy(update={"node": made.builder.nodes[-1].id}) for q in doubts(reading, bound, left)]
+            made.questions += [
+                q.model_copy(update={"node": made.builder.nodes[-1].id}) for q in doubts(reading, bound, left)
+            ]
         alternatives = _alternatives(every, {goal.analysis.id for goal in answered})
         unsure = answered[0].probability < SURE or answered[0].wording < HEARD or answered[0].unmet
         if len(answered) == 1 and unsure and not told:
@@ -349,7 +394,9 @@ class Planner:
         )  # fmt: skip
         problems = [i for i in check_plan(plan, self._registry) if i.severity == "error" and i.code != "open_question"]
         wanted = {(q.node, q.param) for q in plan.open_questions if q.blocking}
-        problems = [p for p in problems if not (p.code == "missing_param" and any(p.where == node for node, _ in wanted))]
+        problems = [
+            p for p in problems if not (p.code == "missing_param" and any(p.where == node for node, _ in wanted))
+        ]
         if problems:
             message = f"The plan does not fit together: {problems[0].message}"
             raise PlanError(message, details={"issues": [p.model_dump() for p in problems]})
@@ -359,8 +406,21 @@ class Planner:
     def _about_data(made: _Made, profiles: list[Profile]) -> list[str]:
         used = {dataset.path for dataset in made.builder.used_datasets()}
         own = [warning for profile in profiles if profile.path in used for warning in profile.warnings]
-        unused = [f"{profile.name} was not used: {why_not(profile)}" for profile in profiles if profile.path not in used]
+        unused = [
+            f"{profile.name} was not used: {why_not(profile)}" for profile in profiles if profile.path not in used
+        ]
         return [*cross_check([profile for profile in profiles if profile.path in used]), *own, *unused]
+
+
+_FOLLOWS = re.compile(
+    r"^\W*(?:and|but|now|also|then|what about|how about|same|instead|only|the same|without|excluding|just)\b|\binstead\W*$",
+    re.IGNORECASE,
+)
+
+
+def goes_on(question: str) -> bool:
+    """Say whether a question is a few words that go on from the one before: `and for the women only?`."""
+    return len(question.split()) <= 9 and _FOLLOWS.search(question) is not None
 
 
 def _require_data(profiles: list[Profile], data: Data) -> None:
@@ -373,7 +433,9 @@ def _require_data(profiles: list[Profile], data: Data) -> None:
 
 
 def _title(bound: Bound) -> str:
-    levels = [bound.params.get(p.name) for role in ("interest", "reference") for p in bound.spec.params if p.role == role]
+    levels = [
+        bound.params.get(p.name) for role in ("interest", "reference") for p in bound.spec.params if p.role == role
+    ]
     return f"{bound.spec.title}: {levels[0]} against {levels[1]}" if len(levels) == 2 and all(levels) else ""
 
 
@@ -382,13 +444,23 @@ def _unbound(analysis: Analysis, bound: Bound, data: Data) -> PlanError:
     param = bound.missing[0]
     sheet = bound.sheet
     names = ", ".join(c.name for c in (sheet.columns if sheet else data.columns())[:12])
-    message = f"The question asks for {analysis.name}, but names no column for: {param.description.rstrip('.').lower()}."
+    message = (
+        f"The question asks for {analysis.name}, but names no column for: {param.description.rstrip('.').lower()}."
+    )
     where = sheet.name if sheet else "the data"
-    return NotUnderstood(message, advice=f"The columns of {where} are {names}. Name one in the question.", details={"analysis": analysis.id})
+    return NotUnderstood(
+        message,
+        advice=f"The columns of {where} are {names}. Name one in the question.",
+        details={"analysis": analysis.id},
+    )
 
 
 def _alternatives(every: list[Candidate], chosen: set[str]) -> list[Alternative]:
-    others = [c for c in every if c.analysis.id not in chosen and c.feasible and not c.unmet and c.probability >= 0.03 and c.analysis.data]
+    others = [
+        c
+        for c in every
+        if c.analysis.id not in chosen and c.feasible and not c.unmet and c.probability >= 0.03 and c.analysis.data
+    ]
     return [Alternative(id=c.analysis.id, probability=round(c.probability, 3), says=_says(c)) for c in others[:3]]
 
 
@@ -413,10 +485,16 @@ def _not_understood(data: Data, found: ToolSearch | None, every: list[Candidate]
     files = ", ".join(sheet.name for sheet in data.sheets)
     message = "The question names nothing that can be analysed in these files."
     could = "; ".join(_says(c) for c in every[:3] if c.feasible and c.analysis.data)
-    advice = f"Did you mean: {could}?" if could else f"{files} can be asked about {', '.join(c.name for c in data.columns()[:12])}."
+    advice = (
+        f"Did you mean: {could}?"
+        if could
+        else f"{files} can be asked about {', '.join(c.name for c in data.columns()[:12])}."
+    )
     near = found.tools[:3] if found else []
     if near:
-        names = "; ".join(f"{t.name} ({'built in' if t.runnable else f'{t.catalogue}, not runnable here'})" for t in near)
+        names = "; ".join(
+            f"{t.name} ({'built in' if t.runnable else f'{t.catalogue}, not runnable here'})" for t in near
+        )
         advice += f" Nearest in the catalogues: {names}."
     return NotUnderstood(message, advice=advice)
 

@@ -109,8 +109,13 @@ def _requests(question: str, words: list[Token]) -> list[Request]:
     found = []
     for start, end in pieces:
         inside = [n for n, token in enumerate(words) if start <= token.start < end]
-        listed = re.match(r"\W*\(?(?:[a-c]|i{1,3}|[1-4])\)\s", question[start:end]) is not None or "(a)" in question[start:end]
-        if len(inside) >= 2 and (listed or _ASKS.search(question[start:end]) or question[start:end].rstrip().endswith("?")):
+        listed = (
+            re.match(r"\W*\(?(?:[a-c]|i{1,3}|[1-4])\)\s", question[start:end]) is not None
+            or "(a)" in question[start:end]
+        )
+        if len(inside) >= 2 and (
+            listed or _ASKS.search(question[start:end]) or question[start:end].rstrip().endswith("?")
+        ):
             found.append(Request(inside[0], inside[-1]))
     return found or [Request(0, max(0, len(words) - 1))]
 
@@ -121,7 +126,15 @@ def kind_of(column: ColumnProfile) -> str:
         return "DOSE"
     if column.role("time") >= 0.5 or column.scale == "date":
         return "TIME"
-    kinds = {"number": "NUM", "count": "CNT", "share": "NUM", "binary": "BIN", "category": "CAT", "ordered": "CAT", "code": "UNIT"}
+    kinds = {
+        "number": "NUM",
+        "count": "CNT",
+        "share": "NUM",
+        "binary": "BIN",
+        "category": "CAT",
+        "ordered": "CAT",
+        "code": "UNIT",
+    }
     return kinds.get(column.scale, "UNIT")
 
 

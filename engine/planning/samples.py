@@ -31,7 +31,11 @@ def sample_sheet(data: Data) -> Sheet | None:
     matrix = matrix_of(data)
     if matrix is None:
         return None
-    able = [s for s in data.sheets if s.profile is not matrix and {g.type for g in usable(s.profile)} & _SHEETS and s.columns]
+    able = [
+        s
+        for s in data.sheets
+        if s.profile is not matrix and {g.type for g in usable(s.profile)} & _SHEETS and s.columns
+    ]
     if not able:
         return None
     best = max(able, key=lambda sheet: match_samples(matrix, sheet.profile).fraction)

@@ -15,6 +15,7 @@ from engine.domain.toolspec import ToolSpec
 from engine.planning.bind import Bound, bind
 from engine.planning.choose import Embed, Wording, probabilities
 from engine.planning.conditions import holds
+from engine.planning.files import on_the_way, suits
 from engine.planning.read import masked
 from engine.planning.reading import Reading
 from engine.planning.sheets import Data
@@ -88,28 +89,61 @@ def weighed(
         for key, share in words.items()
         if key in analyses and (share >= LEAST or families[analyses[key].family] >= 0.1)
     ]
-    meant = {heir for item in found if item.unmet and item.wording > 0.05 for heir in item.analysis.instead}
+    meant = {heir for item in found if item.wording > 0.05 for heir in _heirs(item, analyses)}
     known = {item.analysis.id for item in found}
-    found += [_candidate(analyses[key], words.get(key, 0.0), reading, data, tools, types) for key in meant - known if key in analyses]
-    weights = {}
-    for item in found:
-        fit = item.bound.score / (1.0 + len(reading.columns())) if item.bound else ABSENT
-        weights[item.analysis.id] = math.exp(FIT * max(-1.5, min(1.5, fit)))
+    found += [
+        _candidate(analyses[key], words.get(key, 0.0), reading, data, tools, types)
+        for key in meant - known
+        if key in analyses
+    ]
+    weights = {
+        item.analysis.id: math.exp(FIT * max(-1.5, min(1.5, _fit(item, reading, data, tools)))) for item in found
+    }
+    given = {item.analysis.id: _heirs(item, analyses) for item in found}
     scores: dict[str, float] = {}
     for item in found:
         share = item.wording
         if item.feasible and not item.unmet:
-            share += HANDED * sum(_handed(c, item, found, weights) for c in found if c.unmet)
-        scores[item.analysis.id] = share * weights[item.analysis.id] * (1.0 if item.feasible else WRONG_DATA) * (1.0 if item.own_data else GENERAL) * UNMET ** len(item.unmet)
+            share += HANDED * sum(
+                _handed(c, item, found, weights, given) for c in found if item.analysis.id in given[c.analysis.id]
+            )
+        share *= suits(item.analysis, item.bound, reading, data)
+        scores[item.analysis.id] = (
+            share * weights[item.analysis.id] * (1.0 if item.feasible else WRONG_DATA) * UNMET ** len(item.unmet)
+        )
     total = sum(scores.values()) or 1.0
     for item in found:
         item.probability = scores[item.analysis.id] / total
     return sorted(found, key=lambda item: -item.probability)
 
 
-def _handed(unfit: Candidate, item: Candidate, found: list[Candidate], weights: dict[str, float]) -> float:
+def _fit(item: Candidate, reading: Reading, data: Data, tools: list[ToolSpec]) -> float:
+    """Return how well the columns named fit: those of the step itself, or of the one that makes its input."""
+    bound = item.bound
+    if bound is None:
+        return ABSENT
+    best = bound.score
+    if not bound.columns() and (way := on_the_way(bound.spec, reading, data, tools)) is not None:
+        best = max(best, way.score)
+    fit = best / (1.0 + len(reading.columns()))
+    return max(fit, ABSENT) if not reading.columns() and not bound.missing else fit
+
+
+def _heirs(unfit: Candidate, analyses: dict[str, Analysis]) -> set[str]:
+    """Return the analyses that are meant where the data do not serve one: those it names, and those that stand for it."""
+    own = set(unfit.analysis.instead) if unfit.unmet else set()
+    unable = not unfit.feasible or unfit.bound is None or bool(unfit.unmet or unfit.bound.missing)
+    return own | {key for key, other in analyses.items() if unable and unfit.analysis.id in other.stands_for}
+
+
+def _handed(
+    unfit: Candidate, item: Candidate, found: list[Candidate], weights: dict[str, float], given: dict[str, set[str]]
+) -> float:
     """Return what of an unfit analysis' weight goes to another: by their fit and wording among those meant instead."""
-    heirs = [c for c in found if c.analysis.id in unfit.analysis.instead and c.feasible and not c.unmet and c.bound and not c.bound.missing]
+    meant = given[unfit.analysis.id]
+    heirs = [
+        c for c in found if c.analysis.id in meant and c.feasible and not c.unmet and c.bound and not c.bound.missing
+    ]
     if item not in heirs:
         return 0.0
     shares = {c.analysis.id: weights[c.analysis.id] * (c.wording + 0.05) for c in heirs}

@@ -67,7 +67,11 @@ def _value(param: ParamSpec, reading: Reading, text: str) -> Any:
 def _choice(param: ParamSpec, reading: Reading, text: str) -> Any:
     said = [line.partition(":")[::2] for line in param.words]
     if param.kind == "choice" and not said:
-        said = [(choice, re.escape(choice).replace("_", r"[\s_-]")) for choice in param.choices if len(choice) > 3 and choice != param.default]
+        said = [
+            (choice, re.escape(choice).replace("_", r"[\s_-]"))
+            for choice in param.choices
+            if len(choice) > 3 and choice != param.default
+        ]
     hits: dict[str, tuple[int, int]] = {}
     for value, pattern in said:
         match = re.search(rf"\b(?:{pattern.strip()})", text, re.IGNORECASE)

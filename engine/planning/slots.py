@@ -29,7 +29,7 @@ class Slot(NamedTuple):
 
 
 def _measure(column: ColumnProfile, sheet: Sheet) -> float:
-    if not is_number(column) or column.name in sheet.structure.survival.values() and column.scale == "binary":
+    if not is_number(column) or (column.name in sheet.structure.survival.values() and column.scale == "binary"):
         return 0.0
     if column.scale == "binary":
         return 0.0
@@ -61,7 +61,11 @@ def _ordered(column: ColumnProfile, sheet: Sheet) -> float:
     if column.name in sheet.structure.doses:
         return 1.0
     other = 0.45 if column.distinct > 2 else 0.0
-    return {"ordered": 1.0, "count": 0.4, "number": 0.4, "category": other}.get(column.scale, 0.0) if is_group(column) else 0.0
+    return (
+        {"ordered": 1.0, "count": 0.4, "number": 0.4, "category": other}.get(column.scale, 0.0)
+        if is_group(column)
+        else 0.0
+    )
 
 
 def _binary(column: ColumnProfile, sheet: Sheet) -> float:
@@ -85,7 +89,13 @@ def _predictor(column: ColumnProfile, sheet: Sheet) -> float:
 def _subject(column: ColumnProfile, sheet: Sheet) -> float:
     if sheet.repeated(by=column.name) is not None:
         return 1.0
-    return 0.5 if column.scale in ("code", "identifier") else 0.3 if column.scale in ("category", "ordered") and column.distinct > 3 else 0.0
+    return (
+        0.5
+        if column.scale in ("code", "identifier")
+        else 0.3
+        if column.scale in ("category", "ordered") and column.distinct > 3
+        else 0.0
+    )
 
 
 def _time(column: ColumnProfile, sheet: Sheet) -> float:
@@ -143,12 +153,19 @@ SLOTS: dict[str, Slot] = {
     "measure": Slot(_measure, _OUTCOME, _CAUSE | _HELD | {"subject"}, only=True),
     "y": Slot(_any_number, _OUTCOME, frozenset(["cause", "over", "by"])),
     "x": Slot(_any_number, frozenset(["cause", "over"]), _OUTCOME),
-    "over": Slot(_over, frozenset(["over", "cause"]), _OUTCOME, natural=lambda s: [*s.structure.times, *s.structure.doses]),
+    "over": Slot(
+        _over, frozenset(["over", "cause"]), _OUTCOME, natural=lambda s: [*s.structure.times, *s.structure.doses]
+    ),
     "outcome": Slot(_binary, _OUTCOME, _CAUSE | _HELD),
     "count": Slot(_count, _OUTCOME, _CAUSE, only=True),
     "group": Slot(_group, _CAUSE, _OUTCOME | _HELD | {"subject"}, only=True),
     "group_optional": Slot(_group, _CAUSE, _OUTCOME | _HELD | {"subject"}),
-    "response": Slot(lambda c, s: max(_measure(c, s), 0.75 * _binary(c, s), _count(c, s)), _OUTCOME, _CAUSE | _HELD | {"subject"}, only=True),
+    "response": Slot(
+        lambda c, s: max(_measure(c, s), 0.75 * _binary(c, s), _count(c, s)),
+        _OUTCOME,
+        _CAUSE | _HELD | {"subject"},
+        only=True,
+    ),
     "tally": Slot(lambda c, s: 0.0),
     "key": Slot(_key),
     "category": Slot(_group, _OUTCOME | _CAUSE, _HELD | {"subject"}),

@@ -29,12 +29,12 @@ class Token(NamedTuple):
 
 _GREEK = {"α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "epsilon", "κ": "kappa", "λ": "lambda", "σ": "sigma",
           "τ": "tau", "ω": "omega", "µ": "u", "μ": "u", "π": "pi", "χ": "chi", "ρ": "rho"}  # fmt: skip
-_ONES = ("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-         "eighteen nineteen").split()  # fmt: skip
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
-_ORDINALS = ("zeroth first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth "
-             "fifteenth sixteenth seventeenth eighteenth nineteenth twentieth").split()  # fmt: skip
-_NUMBERS = {word: str(value) for value, word in enumerate(_ONES)} | {word: str(20 + 10 * at) for at, word in enumerate(_TENS)}
+_ONES = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"]  # fmt: skip
+_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+_ORDINALS = ["zeroth", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth", "seventeenth", "eighteenth", "nineteenth", "twentieth"]  # fmt: skip
+_NUMBERS = {word: str(value) for value, word in enumerate(_ONES)} | {
+    word: str(20 + 10 * at) for at, word in enumerate(_TENS)
+}
 _NUMBERS |= {"hundred": "100", "thousand": "1000"}
 _ORDINAL_NUMBERS = {word: str(value) for value, word in enumerate(_ORDINALS)} | {"thirtieth": "30"}
 _TIME_UNITS = {"w": "week", "wk": "week", "wks": "week", "week": "week", "weeks": "week", "wo": "week", "woche": "week",

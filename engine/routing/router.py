@@ -6,27 +6,43 @@ sentence instead of being forced into it.
 
 from __future__ import annotations
 
+import functools
 import re
 
 from engine.domain.datatypes import DataType
 from engine.domain.profile import Profile
 from engine.domain.results import Route
 from engine.errors import UserError
+from engine.planning.choose import Wording, probabilities
+from engine.toolbox.analyses import load_analyses
+from engine.toolbox.registry import builtin_tools
 
 _STEP_WORDS = re.compile(r"\b(then|and then|after that|next|finally|also)\b|[;,?.]\s", re.IGNORECASE)
-_DOMAIN_WORDS = {
-    "transcriptomics": r"rna.?seq|transcript|express|deseq|differential|volcano",
-    "functional genomics": r"pathway|enrich|gsea|gene set|hallmark|ontology",
-    "single-cell": r"single.?cell|scrna|cell type|cluster|umap|leiden|pbmc",
-    "clinical": r"surviv|hazard|kaplan|cox|patient|trial|mortality",
-    "statistics": r"regress|correlat|anova|t.?test|compare|association|chi",
-}
+_CLEAR = 0.2
+"""The share of the wording's probability from which on a field of biology is a hint."""
 _DOMAIN_TYPES = {
     DataType.COUNT_MATRIX: "transcriptomics",
     DataType.GENE_SET_LIBRARY: "functional genomics",
     DataType.ANNDATA: "single-cell",
     DataType.SURVIVAL_TABLE: "clinical",
 }
+
+
+@functools.cache
+def _domain_of() -> dict[str, str]:
+    """Return analysis -> the domain of the tools that carry it out, else the name of its field."""
+    named = {key: tool.domain for tool in reversed(list(builtin_tools())) for key in tool.answers}
+    fields = {item.field: named[key] for key, item in load_analyses().items() if key in named}
+    return {key: named.get(key) or fields.get(item.field) or item.field for key, item in load_analyses().items() if item.data}
+
+
+def _domains(question: str) -> list[str]:
+    """Return the domains that the wording alone speaks for, by the chooser that also plans, the likeliest first."""
+    shares: dict[str, float] = {}
+    for key, share in probabilities([Wording(question, question)], None)[0].items():
+        if domain := _domain_of().get(key):
+            shares[domain] = shares.get(domain, 0.0) + share
+    return sorted((name for name, share in shares.items() if share >= _CLEAR), key=lambda name: -shares[name])
 
 
 def route(question: str, profiles: list[Profile], *, forced: str = "auto") -> Route:
@@ -39,7 +55,7 @@ def route(question: str, profiles: list[Profile], *, forced: str = "auto") -> Ro
         message = f"The strategy {forced!r} is not available in this version."
         raise UserError(message, advice="Use --strategy auto or --strategy dag.")
     types = [profile.best.type for profile in profiles if profile.best]
-    domains = [name for name, words in _DOMAIN_WORDS.items() if re.search(words, question, re.IGNORECASE)]
+    domains = _domains(question)
     domains += [_DOMAIN_TYPES[kind] for kind in types if kind in _DOMAIN_TYPES and _DOMAIN_TYPES[kind] not in domains]
     parts = 1 + len(_STEP_WORDS.findall(question.strip()))
     reasons = ["The question asks for an analysis of data, which a checked plan of steps answers."]

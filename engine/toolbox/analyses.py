@@ -58,8 +58,8 @@ class Analysis(Value):
     guards: list[str] = []
     """Names of what would spoil it (see `engine.planning.guards`)."""
     practice: list[Practice] = []
-    nearest: list[str] = []
-    """What to name beside a refusal; by default the analyses of the family that can be done."""
+    alone: str = ""
+    """Why nothing belongs around it, for an analysis without practice."""
     examples: list[str] = []
     near_misses: list[str] = []
 

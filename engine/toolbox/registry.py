@@ -16,7 +16,7 @@ import importlib
 import inspect
 import linecache
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -94,6 +94,7 @@ def tool(
     optional_inputs: Sequence[str] = (),
     input_words: Mapping[str, Sequence[str]] | None = None,
     holds: Mapping[str, str] | None = None,
+    each_file: Sequence[str] = (),
     optional_outputs: Sequence[str] = (),
     answers: Sequence[str] = (),
     when: Sequence[str] = (),
@@ -117,6 +118,7 @@ def tool(
         params: keyword-only argument -> `param(...)`; every keyword-only argument must be described.
         input_words: input -> patterns of what people say of its file, where two inputs take one type.
         holds: input -> the input whose values it contains.
+        each_file: inputs of which several files make as many steps.
         helpers: functions this one calls; their source is shipped with it.
 
     Raises:
@@ -133,7 +135,7 @@ def tool(
             inputs=[
                 InputSpec(
                     name=key, optional=key in optional_inputs, words=list((input_words or {}).get(key, ())),
-                    holds=(holds or {}).get(key, ""), **_port(text),
+                    holds=(holds or {}).get(key, ""), each_file=key in each_file, **_port(text),
                 )
                 for key, text in inputs.items()
             ],

@@ -14,11 +14,13 @@ from streamlit.testing.v1 import AppTest
 
 from engine.domain.plan import Span
 from engine.domain.profile import Repeated, Structure, WideMeasure
+from engine.toolbox.analyses import load_analyses
 from pages._structure import sentences
 from pages._understood import legend, marked
 from pages._words import IS, TAKEN, plain, said_as, sure
 
 ROOT = Path(__file__).resolve().parents[2]
+TITLES = {analysis.id: analysis.name for analysis in load_analyses().values()}
 
 # ==== the question, marked ====
 
@@ -73,7 +75,7 @@ def test_structure_is_told_in_sentences():
         wide=[WideMeasure(name="bdi", columns=["bdi.pre", "bdi.2m"], labels=["pre", "2m"], ordered=True)],
         times=["week"],
         doses=["mg"],
-        nested=[("leaf", "plant")],
+        nested=[("leaf", "plant"), ("patient", "sex")],
         survival={"time": "months", "event": "status", "event_value": "1"},
         same_quantity=[("told", "measured")],
         part_of={"dead": "exposed"},
@@ -156,15 +158,15 @@ def test_before_approval_the_page_says_how_the_question_was_read(waiting, page):
     text = shown(at)
     assert text.count(marked(QUESTION, SPANS)) == 1
     (reading,) = [box.label for box in at.expander if "Understood" in box.label]
-    assert reading == "Understood as **compare groups** (fairly sure)"
+    assert reading == f"Understood as **{TITLES['compare_groups']}** (fairly sure)"
     assert "0.72" not in text + reading
     assert "Why it is higher\\: the data hold no cause." in text
     (table,) = [frame.value for frame in at.dataframe if "Taken for" in frame.value]
-    assert table.iloc[0].tolist() == ["the question", "an analysis", "compare groups", 0.72]
+    assert table.iloc[0].tolist() == ["the question", "an analysis", TITLES["compare_groups"], "0.72"]
     assert table["Words"].tolist()[1:] == [span.text for span in SPANS]
     unused = table[table["Taken for"] == "not used"].iloc[0]
     assert unused["Words"] == "at dawn"
-    assert unused.isna()["How sure (0-1)"]
+    assert unused["How sure (0-1)"] == ""
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -177,7 +179,7 @@ def test_an_alternative_is_one_click_away(waiting, page):
     assert not at.exception
     plan = engine.view(run_id).plan
     assert (plan.version, plan.analysis[0].id) == (2, ALTERNATIVES[1].id)
-    assert "Understood as **compare paired** (fairly sure)" in [box.label for box in at.expander]
+    assert f"Understood as **{TITLES['compare_paired']}** (fairly sure)" in [box.label for box in at.expander]
 
 
 def test_changes_that_are_not_kept_are_not_lost_to_an_alternative(waiting):

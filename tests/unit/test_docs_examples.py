@@ -16,10 +16,11 @@ import pandas as pd
 import pytest
 
 from engine import errors
-from engine.planning.planner import Planner
 from engine.cli.main import FORMATS, build_parser
 from engine.domain.events import EngineEvent
-from engine.domain.plan import Dataset, OpenQuestion, TaskDag, TaskNode
+from engine.domain.plan import Alternative, Chosen, Dataset, OpenQuestion, Span, Taken, TaskDag, TaskNode
+from engine.domain.profile import Structure
+from engine.planning.planner import Planner
 from engine.profiling.profiler import profile_files
 from engine.settings import Settings
 from engine.toolbox.checks import CHECKS
@@ -187,11 +188,17 @@ def test_reference_lists_every_error_with_its_code_and_exit_code():
         assert f"| `{cls.__name__}` | `{cls.code}` | {cls.exit_code} |" in text
 
 
-@pytest.mark.parametrize("value", [TaskDag, Dataset, TaskNode, OpenQuestion])
+@pytest.mark.parametrize("value", [TaskDag, Dataset, TaskNode, OpenQuestion, Span, Chosen, Alternative, Structure])
 def test_reference_names_every_field_of_a_plan(value):
     text = (DOCS / "reference.md").read_text(encoding="utf-8")
     section = text[text.index("## Plan files") :]
-    assert not [name for name in value.model_fields if f"`{name}`" not in section]
+    names = [field.serialization_alias or name for name, field in value.model_fields.items()]
+    assert not [name for name in names if f"`{name}`" not in section]
+
+
+def test_reference_names_everything_that_words_can_be_taken_for():
+    (row,) = re.findall(r"^\| `as` \| (.*) \|$", (DOCS / "reference.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert set(re.findall(r"`(\w+)`", row)) == set(get_args(Taken))
 
 
 def test_reference_names_every_export_format():

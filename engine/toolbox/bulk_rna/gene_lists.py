@@ -178,7 +178,14 @@ def map_gene_ids(table, *, column: str = "", to: str = "symbol", organism: str =
     inputs={"de_table": "de_table: result of a differential expression analysis"},
     outputs={"genes": "gene_list: the selected genes, best first"},
     params={
-        "direction": param("Which genes to keep", choices=("up", "down", "both"), each=["up", "down"]),
+        "direction": param(
+            "Which genes to keep", choices=("up", "down", "both"), each=["up", "down"],
+            says=[
+                "up: higher in {treated} than in {control}|higher",
+                "down: lower in {treated} than in {control}|lower",
+                "both: that differ between {treated} and {control}|that differ",
+            ],
+        ),
         "alpha": param("Adjusted p-value to stay below", minimum=0, maximum=1),
         "min_abs_lfc": param("Smallest absolute log2 fold change", unit="log2", minimum=0, maximum=20),
         "top_n": param("Keep at most so many; 0 keeps all", unit="genes", minimum=0),

@@ -131,8 +131,8 @@ def gene_keys(genes, library, what):
     description=(
         "Test which gene sets (pathways, GO terms, hallmarks) hold more genes of a list than chance gives: one-sided "
         "hypergeometric test (Fisher's exact), Benjamini-Hochberg over the sets tested. The background is the genes "
-        "that were tested (p-value present) in the differential expression table; without one it is all genes of the "
-        "library, which is less exact. Set sizes are counted after intersecting with the background; sets outside "
+        "that were tested (p-value present) in the differential expression table, or a list of all genes that could have "
+        "been found; without either it is all genes of the library, which is less exact. Set sizes are counted after intersecting with the background; sets outside "
         "`min_size` to `max_size` are not tested. Ensembl ids are translated to symbols when the sets hold symbols."
     ),
     domain="functional genomics",
@@ -141,14 +141,24 @@ def gene_keys(genes, library, what):
         "genes": "gene_list: the genes of interest, e.g. the significant ones",
         "gene_sets": "gene_set_library: named sets (GMT)",
         "background": "de_table: all genes tested, the background",
+        "background_list": "gene_list: all genes that could have been found, the background",
     },
-    optional_inputs=("background",),
+    optional_inputs=("background", "background_list"),
+    input_words={
+        "background_list": [
+            "back.?ground", "universe", r"(?:all|every)\b(?:\W+\w+){0,3}\W+(?:genes|measured|tested|detected|expressed)",
+            "tested", "assayed", "detected", "measured", "expressed", r"(?:on|of) the (?:array|chip|panel)", "reference",
+        ],
+        "genes": ["hits?", "of interest", "signific", "candidates?", "up", "down", "changed", "degs?", "query", "selected", "targets?"],
+    },
+    holds={"background_list": "genes"},
+    each_file=("genes", "gene_sets"),
     outputs={"enrichment": "enrichment_table: one row a set, best first", "enrichment_plot": "figure: the best sets"},
     params={
         "min_size": param("Smallest set tested, within the background", unit="genes", minimum=1),
         "max_size": param("Largest set tested, within the background", unit="genes", minimum=1),
         "alpha": param("False discovery rate at which a set counts as enriched", minimum=0, maximum=1),
-        "label": param("What the genes of the list have in common, for the report, e.g. higher in treated"),
+        "label": param("What the genes of the list have in common, for the report, e.g. higher in treated", role="told"),
     },
     requires_tool=("select_genes",),
     checks=("tables_not_empty", "p_values_valid", "findings_match_tables", "overlaps_possible"),
@@ -197,8 +207,9 @@ def gene_keys(genes, library, what):
     answers=["over_representation"],
 )
 def over_representation(
-    genes, gene_sets, background, *, min_size: int = 10, max_size: int = 500, alpha: float = 0.05, label: str = ""
-):
+    genes, gene_sets, background=None, background_list=None, *, min_size: int = 10, max_size: int = 500,
+    alpha: float = 0.05, label: str = "",
+):  # fmt: skip
     """Test which gene sets hold more genes of a list than chance gives."""
     import numpy as np
     import pandas as pd
@@ -212,10 +223,14 @@ def over_representation(
     warnings += notes
     what = f"genes {label}" if label else "genes"
     query = dict.fromkeys(gene for gene in query if gene)
-    if background is None:
+    if background_list is not None:
+        names, notes = gene_keys(background_list, gene_sets, "genes of the background")
+        warnings += notes
+        universe = {str(name).strip() for name in names if isinstance(name, str) and name}
+    elif background is None:
         universe = {gene for members in gene_sets.values() for gene in members}
         warnings.append(
-            f"No table of tested genes was given, so the background is all {len(universe):,} genes of the library: "
+            f"No table or list of tested genes was given, so the background is all {len(universe):,} genes of the library: "
             "p-values are too small where the experiment could not have found some of them."
         )
     else:
@@ -247,7 +262,7 @@ def over_representation(
     if outside and not query:
         raise ValueError(
             f"None of the {len(outside)} genes of the list is in the background of {len(universe):,} genes: give the "
-            "differential expression table the list was taken from."
+            "table or list of tested genes that the list was taken from."
         )
     chosen, rows = set(query), []
     n_query, n_all, skipped = len(query), len(universe), 0
@@ -364,6 +379,7 @@ def over_representation(
         "alpha": param("FDR q-value at which a set counts as enriched", minimum=0, maximum=1),
     },
     requires_tool=("rank_genes",),
+    each_file=("gene_sets",),
     checks=("tables_not_empty", "findings_match_tables", "gsea_values_valid"),
     keywords=[
         "GSEA",

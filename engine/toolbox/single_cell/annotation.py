@@ -155,7 +155,7 @@ def name_group(scores, on, broader, min_score, min_margin):
         "annotation_plot": "figure: scores of the leading types",
     },
     params={
-        "group_by": param("column of the clusters", kind="column", of="adata", role="", made_by="sc_cluster"),
+        "group_by": param("column of the clusters", kind="column", of="adata", role="", made_by="sc_cluster:cluster"),
         "min_score": param("lowest score that names a type (0 to 1)", minimum=0, maximum=1),
         "min_margin": param(
             "how far ahead of the next type the best must be (twice that among subtypes)", minimum=0, maximum=1

@@ -62,7 +62,9 @@ def locate_genes(genes, names, symbols):
         "markers_plot": "figure: dot plot of the leading genes",
     },
     params={
-        "group_by": param("column of the groups", kind="column", of="adata", role="label", made_by="sc_cluster"),
+        "group_by": param(
+            "column of the groups", kind="column", of="adata", role="label", made_by="sc_annotate:cell_type,sc_cluster:cluster"
+        ),
         "method": param(
             "test",
             choices=("wilcoxon", "t-test"),
@@ -70,13 +72,13 @@ def locate_genes(genes, names, symbols):
         ),
         "top_n": param("genes reported per group", unit="genes", minimum=1, maximum=5000),
         "groups": param("only these groups (all when empty)", kind="texts", role="levels", of="group_by"),
-        "reference": param("the group to compare with, or 'rest' for all other cells"),
+        "reference": param("the group to compare with, or 'rest' for all other cells", role="against", of="group_by"),
         "tie_correct": param(
             "correct the Wilcoxon variance for ties; off is the common default and conservative",
             words=["true: correct\\w* (?:for )?(?:the )?ties|ties? correct"],
         ),
     },
-    requires_tool=("sc_cluster",),
+    requires_tool=("sc_normalize",),
     produces_for=("sc_annotate",),
     checks=SINGLE_CELL_CHECKS,
     keywords=(
@@ -287,8 +289,9 @@ def sc_markers(
     outputs={"gene_table": "table: mean and share of cells per gene and group", "gene_plot": "figure: dot plot"},
     params={
         "genes": param("gene names", kind="texts", role="genes"),
-        "group_by": param("column of the groups", kind="column", of="adata", role="label"),
+        "group_by": param("column of the groups", kind="column", of="adata", role="label", made_by="sc_annotate:cell_type"),
     },
+    requires_tool=("sc_normalize",),
     checks=SINGLE_CELL_CHECKS,
     keywords=(
         "gene expression",

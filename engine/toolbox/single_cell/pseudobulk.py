@@ -142,7 +142,8 @@ def fit_pseudobulk(counts, factors, formula, alpha):
             "column of the biological samples (donor, mouse)", kind="column", of="adata", role="subject"
         ),
         "cell_type_key": param(
-            "column of cell types; empty sums all cells of a sample", kind="column", of="adata", role="label"
+            "column of cell types; empty sums all cells of a sample", kind="column", of="adata", role="label",
+            made_by="sc_annotate:cell_type",
         ),
         "covariates": param(
             "columns to adjust for, one value per sample (batch, sex)", kind="columns", of="adata", role="held"
@@ -150,7 +151,7 @@ def fit_pseudobulk(counts, factors, formula, alpha):
         "alpha": param("false discovery rate for the counts reported", minimum=0.0001, maximum=0.5),
         "min_cells": param("fewest cells a summed unit must have", unit="cells", minimum=1),
     },
-    requires_tool=("sc_annotate",),
+    requires_tool=("sc_qc",),
     produces_for=("volcano_plot", "select_genes", "rank_genes"),
     checks=SINGLE_CELL_CHECKS,
     keywords=(

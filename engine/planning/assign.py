@@ -1,0 +1,188 @@
+"""Gives named columns to the parameters of a tool: depth first over all assignments, the best score wins.
+
+A column adds what it fits the part, times how surely it is named, more or less what grammar says; a required part without a column
+and a surely named column without a part cost. What no word names is taken from the structure of the data where it offers one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from engine.domain.toolspec import ParamSpec
+from engine.planning.contrast import control_level
+from engine.planning.reading import Reading
+from engine.planning.sheets import Sheet
+from engine.planning.slots import slot_of
+
+MISSING = 2.0
+"""What a required column costs that is not there."""
+UNUSED = 0.9
+"""What a named column costs that nothing takes, times its strength."""
+_MOST = 7
+"""At most so many named columns are weighed one by one."""
+
+
+def two_states(sheet: Sheet, name: str) -> bool:
+    column = sheet.column(name)
+    return column is not None and column.scale == "binary"
+
+
+class Assignment:
+    """Depth first over the assignments of named columns to parameters."""
+
+    def __init__(self, params: Sequence[ParamSpec], sheet: Sheet, reading: Reading, *, taken: set[str]) -> None:
+        self.params, self.sheet, self.reading = list(params), sheet, reading
+        self.needed = {p.name for p in params if (p.required or p.needed) and not p.made_by}
+        sure = {r.column for r in reading.restrictions if r.sure}
+        contrasted = {c.column for c in reading.contrasts}
+        named = [c for c in reading.columns() if sheet.column(c) and c not in taken]
+        maybe = {
+            r.column
+            for r in reading.restrictions
+            if r.op == "in" and len(r.values) == 1 and not two_states(sheet, r.column)
+        }
+        numeric = {r.column for r in reading.restrictions if r.op not in ("in", "not in")}
+        once = {c for c in numeric if sum(m.column == c for m in reading.mentions) <= 1}
+        loose = ((sure | maybe) - set(reading.named()) | once) - contrasted
+        self.free = [c for c in named if c not in loose][:_MOST]
+        self.singles = sorted(
+            (p for p in params if p.kind == "column" and p.role), key=lambda p: (p.name not in self.needed,)
+        )
+        self.many = [p for p in params if p.kind == "columns" and p.role and p.role != "strata"]
+        self.best = float("-inf")
+        self.chosen: dict[str, Any] = {}
+        self.guessed: set[str] = set()
+        self._gains: dict[tuple[str, str], float] = {}
+
+    def run(self) -> None:
+        """Find the best assignment."""
+        self._next(0, {}, set(), 0.0)
+
+    def _gain(self, param: ParamSpec, name: str) -> float:
+        """Return what a named column adds in a parameter; below zero when it does not fit."""
+        key = (param.name, name)
+        if key not in self._gains:
+            self._gains[key] = self._weigh(param, name)
+        return self._gains[key]
+
+    def _weigh(self, param: ParamSpec, name: str) -> float:
+        slot, column = slot_of(param.role), self.sheet.column(name)
+        fits = slot.fits(column, self.sheet) if column else 0.0
+        if fits <= 0:
+            return -1.0
+        reading = self.reading
+        strength = reading.strength(name)
+        grammar = 0.45 * reading.is_a(name, *slot.wants) - 0.45 * reading.is_a(name, *slot.shuns)
+        contrasted = any(c.column == name for c in reading.contrasts)
+        natural = slot.natural(self.sheet) if slot.natural else []
+        if natural and name not in natural and fits < 0.8:
+            return -1.0  # what the structure of the data offers is surer than a word
+        if contrasted and param.role in ("group", "condition", "ordered", "covariates", "predictors", "factors"):
+            grammar += 0.5
+        if not contrasted and name in reading.restricted() and name not in reading.named():
+            grammar -= 0.8
+        if (
+            name not in reading.named()
+            and not contrasted
+            and param.role in ("split", "group_optional", "label", "factors")
+        ):
+            return -1.0  # one level named restricts the rows, it does not compare
+        if (
+            param.role == "pair"
+            and param.name not in self.needed
+            and not (reading.paired or reading.is_a(name, "subject"))
+        ):
+            return -1.0  # rows are paired where somebody says so
+        one = reading.levels(name)
+        if (
+            not contrasted
+            and len(one) == 1
+            and not control_level(one)
+            and param.role in ("outcome", "response", "event", "category")
+        ):
+            grammar += 0.3  # the state whose share or odds are asked for
+        if name not in reading.named() and not contrasted and param.role in ("group", "predictors", "covariates"):
+            grammar -= 0.25
+        earlier = next((m.first for m in reading.mentions if m.column == name), 0)
+        return fits * (strength + grammar) - 0.002 * earlier
+
+    def _next(self, at: int, chosen: dict[str, Any], used: set[str], total: float) -> None:
+        if at == len(self.singles):
+            self._finish(dict(chosen), set(used), total)
+            return
+        param = self.singles[at]
+        needed = param.name in self.needed
+        for name in self.free:
+            if name in used:
+                continue
+            gain = self._gain(param, name)
+            if gain > 0:
+                chosen[param.name] = name
+                used.add(name)
+                self._next(at + 1, chosen, used, total + gain * (1.0 if needed else 0.75))
+                used.discard(name)
+                del chosen[param.name]
+        natural = self._natural(param, used) if needed else ""
+        if natural:
+            chosen[f"{param.name}*"] = natural
+            used.add(natural)
+            self._next(at + 1, chosen, used, total + 0.35)
+            used.discard(natural)
+            del chosen[f"{param.name}*"]
+        else:
+            self._next(at + 1, chosen, used, total - (MISSING if needed else 0.0))
+
+    def _natural(self, param: ParamSpec, used: set[str]) -> str:
+        """Return the column that the data offer for a parameter that no word fills, or ""."""
+        slot = slot_of(param.role)
+        offered = [
+            n for n in (slot.natural(self.sheet) if slot.natural else []) if n not in used and self.sheet.column(n)
+        ]
+        if offered:
+            return offered[0]
+        if not slot.only:
+            return ""
+        able = [c.name for c in self.sheet.columns if slot.fits(c, self.sheet) >= 0.65 and c.name not in used]
+        return able[0] if len(able) == 1 else ""
+
+    def _finish(self, chosen: dict[str, Any], used: set[str], total: float) -> None:
+        for param in self.many:
+            slot = slot_of(param.role)
+            gains = {name: self._gain(param, name) for name in self.free if name not in used}
+            picked = [name for name, gain in gains.items() if gain > 0.12]
+            if param.most:
+                picked = sorted(picked, key=lambda n: -gains[n])[: param.most]
+                picked = [name for name in gains if name in picked]
+            guessed = False
+            if (
+                slot.natural is not None
+                and (family := slot.natural(self.sheet))
+                and (set(picked) & set(family) or param.name in self.needed)
+            ):
+                picked, guessed = list(family), not set(picked) & set(family)
+            if self.reading.every and not picked and param.role in ("predictors", "covariates", "measures", "anything"):
+                picked, guessed = self._all(slot, used), True
+            if len(picked) >= max(1, param.least):
+                chosen[param.name + ("*" if guessed else "")] = picked
+                used |= set(picked)
+                total += sum(0.8 * max(0.12, gains.get(name, 0.15)) for name in picked[:4])
+            elif param.name in self.needed:
+                total -= MISSING
+        total -= sum(UNUSED * self._weight(n) for n in self.free if n not in used and self._counts(n))
+        if total > self.best:
+            self.best = total
+            self.chosen = {key.rstrip("*"): value for key, value in chosen.items()}
+            self.guessed = {key.rstrip("*") for key in chosen if key.endswith("*")}
+
+    def _weight(self, name: str) -> float:
+        """Return how much a named column counts that nothing takes: a vague match hardly."""
+        return max(0.0, self.reading.strength(name) - 0.45) / 0.55
+
+    def _counts(self, name: str) -> bool:
+        """Say whether a named column that nothing takes speaks against the assignment."""
+        return name in self.reading.named() or any(c.column == name for c in self.reading.contrasts)
+
+    def _all(self, slot: Any, used: set[str]) -> list[str]:
+        able = [c.name for c in self.sheet.columns if c.name not in used and c.distinct > 1]
+        return [name for name in able if slot.fits(self.sheet.column(name), self.sheet) >= 0.6][:30]

@@ -1,0 +1,171 @@
+"""Which file is which input, and how well the files suit an analysis.
+
+Two lists of genes are told apart by what is said of them: words of their names, words beside their names in the question, and
+that all that were tested contain those of interest. What stays open is proposed and asked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from engine.domain.datatypes import TABULAR, DataType
+from engine.domain.plan import OpenQuestion
+from engine.domain.toolspec import InputSpec, ToolSpec
+from engine.planning.bind import Bound, bind
+from engine.planning.reading import Reading
+from engine.planning.sheets import Data, Sheet, usable
+from engine.planning.slots import SLOTS
+from engine.planning.text import name_parts
+from engine.toolbox.analyses import Analysis
+
+UNUSED_FILES = 0.1
+"""What is left of an analysis' weight that uses none of the files that can only serve for something of their own."""
+NO_COLUMN = 0.3
+"""The same for each part, such as a time, that no column of the data can play."""
+NOT_ALL = 0.3
+"""The same where the words ask of all columns and its step takes a few."""
+_NEAR = 45
+"""So many characters beside a file's name say something of the file."""
+_HELD = 0.98
+"""The share of a list's values that another must have to contain it."""
+
+
+def suits(analysis: Analysis, bound: Bound | None, reading: Reading, data: Data) -> float:
+    """Return how well files and columns suit an analysis, whatever the words: 1 is fully.
+
+    People give the files that their question needs: an analysis that leaves a gene set file or a matrix aside is less likely
+    meant than one that takes it. A plain table says nothing of the kind.
+    """
+    takes = (
+        {DataType(kind) for kind in analysis.data} | {port.type for port in bound.spec.inputs}
+        if bound
+        else set(map(DataType, analysis.data))
+    )
+    own = [sheet for sheet in data.sheets if sheet.profile.best and sheet.profile.best.type not in TABULAR]
+    left = [sheet for sheet in own if not takes & {guess.type for guess in usable(sheet.profile)}]
+    share = UNUSED_FILES ** ((len(left) / len(own)) ** 2) if own and analysis.data else 1.0
+    if bound is None:
+        share *= NO_COLUMN ** sum(not _played(slot, data) for slot in analysis.slots if slot in SLOTS)
+    elif reading.every and not any(p.kind == "columns" for p in bound.spec.params):
+        share *= NOT_ALL
+    return share
+
+
+def _played(role: str, data: Data) -> bool:
+    return any(SLOTS[role].fits(column, sheet) >= 0.3 for sheet in data.sheets for column in sheet.columns)
+
+
+def on_the_way(spec: ToolSpec, reading: Reading, data: Data, tools: Iterable[ToolSpec], depth: int = 3) -> Bound | None:
+    """Return the bound step before a tool that takes the columns a question names, where its own parameters take none."""
+    tools = list(tools)
+    for port in spec.inputs:
+        if port.optional or not depth or any(sheet.serves(port.type) for sheet in data.sheets):
+            continue
+        for maker in tools:
+            if (
+                maker.runnable
+                and any(out.type == port.type for out in maker.outputs)
+                and all(p.type != port.type for p in maker.inputs)
+            ):
+                if any(p.kind == "column" and p.required for p in maker.params):
+                    if all(p.optional or p.type is DataType.SAMPLE_SHEET or data.serving(p.type) for p in maker.inputs):
+                        return bind(maker, reading, data)
+                elif (found := on_the_way(maker, reading, data, tools, depth - 1)) is not None:
+                    return found
+    return None
+
+
+@dataclass(slots=True)
+class Assigned:
+    """Files for inputs; several where a step is made for each."""
+
+    files: dict[str, list[Sheet]] = field(default_factory=dict)
+    questions: list[OpenQuestion] = field(default_factory=list)
+    reasons: list[str] = field(default_factory=list)
+
+
+def files_for(spec: ToolSpec, reading: Reading, data: Data) -> Assigned:
+    """Return the files of the inputs that take each of several, or one of several that are told apart by words."""
+    found = Assigned()
+    for port in spec.inputs:
+        if not port.each_file:
+            continue
+        able = [s for s in data.sheets if s.profile.best and s.profile.best.type == port.type]
+        for other in spec.inputs:
+            if other.holds == port.name and other.type == port.type and len(able) > 1:
+                holder = _holder(other, port, able, reading, found)
+                if holder is not None:
+                    found.files[other.name] = [holder]
+                    able = [sheet for sheet in able if sheet is not holder]
+        named = [sheet for sheet in able if _places(sheet, reading.question)]
+        if named or able:
+            found.files[port.name] = named or able
+    return found
+
+
+def _places(sheet: Sheet, question: str) -> list[tuple[int, int]]:
+    """Return where a question names a file, with or without its ending."""
+    stem = Path(sheet.name).stem
+    spoken = r"[\s_.-]?".join(re.escape(part) for part in name_parts(stem))
+    return [
+        match.span()
+        for match in re.finditer(rf"(?<!\w)(?:{re.escape(sheet.name)}|{spoken})(?!\w)", question, re.IGNORECASE)
+    ]
+
+
+def _said(port: InputSpec, sheet: Sheet, reading: Reading) -> int:
+    """Return how much words say that a file is an input's: its name, and what stands beside its name in the question."""
+    if not port.words:
+        return 0
+    pattern = re.compile("|".join(rf"\b(?:{word})" for word in port.words), re.IGNORECASE)
+    score = 2 * bool(pattern.search(" ".join(name_parts(Path(sheet.name).stem))))
+    spans = _places(sheet, reading.question)
+    beside = " ".join(reading.question[max(0, a - _NEAR) : a] + " " + reading.question[b : b + _NEAR] for a, b in spans)
+    return score + bool(pattern.search(beside))
+
+
+def _holder(
+    port: InputSpec, inner: InputSpec, able: Sequence[Sheet], reading: Reading, found: Assigned
+) -> Sheet | None:
+    """Return the file that holds the values of the others: by words first, then by its values."""
+    spoken = {id(s): _said(port, s, reading) - _said(inner, s, reading) for s in able}
+    larger = [s for s in able if all(s is o or _contains(s, o) for o in able)]
+    asked = (
+        bool(re.search("|".join(rf"\b(?:{word})" for word in port.words), reading.question, re.IGNORECASE))
+        if port.words
+        else False
+    )
+    best = max(able, key=lambda s: (spoken[id(s)], s in larger, len(_values(s))))
+    rest = [s for s in able if s is not best]
+    told = spoken[id(best)] > 0 and all(spoken[id(s)] < spoken[id(best)] for s in rest)
+    if not told and len(larger) == 1:
+        best, rest = larger[0], [s for s in able if s is not larger[0]]
+    sure = told or (asked and len(larger) == 1)
+    if not (sure or asked or len(larger) == 1):
+        return None
+    what = f"{best.name} is taken as {port.description}, {' and '.join(s.name for s in rest)} as {inner.description}"
+    found.reasons.append(f"{what}.")
+    if not sure or (told and best not in larger and larger):
+        found.questions.append(
+            OpenQuestion(
+                id=port.name, text=f"Is {best.name} {port.description.split(';')[0]}?", choices=[s.name for s in able], proposed=best.name,
+                why=f"{what}: the words do not settle it" + (f", and {best.name} contains the other." if best in larger else "."),
+            )
+        )  # fmt: skip
+    return best
+
+
+def _contains(larger: Sheet, smaller: Sheet) -> bool:
+    a, b = _values(larger), _values(smaller)
+    return len(a) > len(b) > 0 and len(a & b) >= _HELD * len(b)
+
+
+def _values(sheet: Sheet) -> set[str]:
+    from engine.toolbox.io import read_data
+
+    guess = sheet.profile.best
+    assert guess is not None
+    return {str(value) for value in read_data(sheet.profile.path, guess.type.value, **guess.read)}

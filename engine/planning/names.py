@@ -1,0 +1,162 @@
+"""How surely words mean a name: whole, in part, abbreviated, by a synonym or with a typing error.
+
+`dex` for dexamethasone, `horTh` for hormone therapy, `BMI` for body mass index, `trt` for treatment. A part that several names
+share says less than one that only one has.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from importlib import resources
+
+from engine.planning.text import Token, as_number, name_parts, stem, timed
+
+STOP = frozenset(
+    (
+        "the a an of in on by with for and or to is are was were be been does do did what which how from at "
+        "as it its this that these those between among across per each all any there has have had my our your "
+        "their his her we i you they he she not data table file than then but so if when where who whom whose "
+        "can could should would will may might much many more most less least very too also only just same "
+        "other others another one ones out up down over under about into such no nor us me please show tell "
+        "give let get want need know see make use using used find say said really still even ever per"
+    ).split()
+)
+_UNITS = frozenset(
+    (
+        "mm cm m km um nm mg g kg ug ng ml l dl ul mmol mol umol nmol pg iu u h hr hrs min s sec ms days day "
+        "d weeks week months month years year yr yrs pct percent bpm mmhg hg kpa c k ha od au per lb lbs oz "
+        "in inch o oo hours hour wk wks mo seconds minutes"
+    ).split()
+)
+
+
+@functools.cache
+def synonyms() -> dict[str, frozenset[str]]:
+    """Return word -> words that mean about the same."""
+    text = resources.files("engine.planning").joinpath("data/synonyms.tsv").read_text("utf-8")
+    groups: dict[str, set[str]] = {}
+    for line in text.splitlines():
+        words = {word for word in line.split("\t") if word}
+        for word in words:
+            groups.setdefault(word, set()).update(words)
+    return {word: frozenset(others) for word, others in groups.items()}
+
+
+def alike(word: str, part: str) -> float:
+    """Return how surely a word of the question means a part of a name, 0 to 1. Both in lower case."""
+    if word == part or stem(word) == stem(part):
+        return 1.0
+    if word[0].isdigit() or part[0].isdigit():
+        return 1.0 if as_number(word) is not None and as_number(word) == as_number(part) else 0.0
+    if same_meaning(word, part):
+        return 0.85
+    if word in STOP or len(word) < 3 or len(part) < 2:
+        return 0.0
+    if len(part) >= 3 and len(word) >= 4 and (word.startswith(part) or part.startswith(word)):
+        return 0.85 if min(len(word), len(part)) >= 4 or word.startswith(part) else 0.6
+    if len(part) >= 4 and _same_root(word, part):
+        return 0.75
+    if len(word) >= 5 and len(part) >= 5 and _misspelt(word, part):
+        return 0.8
+    if 2 <= len(part) <= 5 and len(word) >= 2 * len(part) - 1 and _skeleton(word, part):
+        return 0.6
+    return 0.0
+
+
+def same_meaning(word: str, part: str) -> bool:
+    others = synonyms().get(word) or (synonyms().get(word[:-1]) if word.endswith("s") else None) or ()
+    return part in others or (part.endswith("s") and part[:-1] in others)
+
+
+def _same_root(word: str, part: str) -> bool:
+    shared = next((at for at, (a, b) in enumerate(zip(word, part, strict=False)) if a != b), min(len(word), len(part)))
+    return shared >= 5 and shared >= 0.6 * max(len(word), len(part))
+
+
+@functools.lru_cache(maxsize=20_000)
+def _misspelt(word: str, part: str) -> bool:
+    from rapidfuzz.distance import DamerauLevenshtein
+
+    if word[0] != part[0]:
+        return False
+    allowed = 1 if min(len(word), len(part)) < 8 else 2
+    return DamerauLevenshtein.distance(word, part, score_cutoff=allowed) <= allowed
+
+
+def _skeleton(word: str, part: str) -> bool:
+    """Say whether a short part has the consonants of a word in order: trt for treatment, wght for weight."""
+    if word[0] != part[0] or any(letter in "aeiou" for letter in part[1:]):
+        return False
+    letters = iter(word)
+    return all(letter in letters for letter in part)
+
+
+class Name:
+    """A name to be found: its parts with their weights."""
+
+    def __init__(self, name: str, weights: Counter[str], *, units: bool) -> None:
+        self.text = name
+        parts = name_parts(re.sub(r"[(\[].*?[)\]]", " ", name)) or name_parts(name)
+        kept = [part for part in parts if part not in _UNITS] if units else parts
+        self.parts = kept or parts
+        self.all = name_parts(name)
+        self.whole = "".join(self.parts)
+        self.weights = [
+            1.0 / (1.0 + math.log(max(1, weights[part]))) * (0.4 if len(part) == 1 else 1.0) for part in self.parts
+        ]
+        self.time = timed(self.parts)
+
+    def strength(self, window: Sequence[Token]) -> float:
+        """Return how surely the words of a window name this, 0 to 1."""
+        words = [token.text for token in window]
+        joined = "".join(words)
+        if joined == self.whole or words == self.all or words == self.parts:
+            return 1.0
+        if len(words) == len(self.parts) > 1 and sorted(words) == sorted(self.parts):
+            return 0.96
+        if len(window) == 2 and self.time and timed(words) == self.time:
+            return 0.97
+        if len(window) == 1 and len(self.whole) >= 3 and stem(joined) == stem(self.whole):
+            return 0.97
+        if len(self.whole) >= 5 and len(window) <= 2 and joined.isalpha() and _misspelt(joined, self.whole):
+            return 0.85
+        if len(window) > 1 and (short := self._initials(words)):
+            return short
+        return self._by_parts(words)
+
+    def _initials(self, words: list[str]) -> float:
+        content = [word for word in words if word not in STOP]
+        if len(content) != len(words) or not self.parts or len(self.whole) < 2:
+            return 0.0
+        if len(words) == len(self.whole) and all(w[0] == c for w, c in zip(words, self.whole, strict=True)):
+            return 0.85
+        return 0.85 if len(self.whole) >= 4 and _abbreviates(words, self.whole) else 0.0
+
+    def _by_parts(self, words: list[str]) -> float:
+        total = sum(self.weights)
+        found, used = 0.0, set()
+        for part, weight in zip(self.parts, self.weights, strict=True):
+            best, at = max(((alike(word, part), at) for at, word in enumerate(words)), default=(0.0, 0))
+            if best:
+                found += weight * best
+                used.add(at)
+        if len(self.parts) == 1 and len(words) == 1:
+            return 0.97 * found / total if found / total > 0.99 else 0.93 * found / total
+        unused = [word for at, word in enumerate(words) if at not in used]
+        if 0 not in used or len(words) - 1 not in used or any(word not in STOP for word in unused):
+            return 0.0
+        share = found / total
+        # One distinctive word of a longer name is a fair hint; one that many names share is not.
+        return share * 0.95 if share > 0.75 else 0.8 * share**0.4 if share > 0.22 else 0.0
+
+
+def _abbreviates(words: Sequence[str], whole: str) -> bool:
+    """Say whether a name is the beginnings of the words: horth of hormone therapy."""
+    if not words:
+        return whole == ""
+    longest = min(len(words[0]), len(whole))
+    return any(whole.startswith(words[0][:n]) and _abbreviates(words[1:], whole[n:]) for n in range(1, longest + 1))
