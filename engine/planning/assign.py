@@ -24,6 +24,7 @@ _MOST = 7
 
 
 def two_states(sheet: Sheet, name: str) -> bool:
+    """Say whether a column has two states."""
     column = sheet.column(name)
     return column is not None and column.scale == "binary"
 
@@ -33,7 +34,7 @@ class Assignment:
 
     def __init__(self, params: Sequence[ParamSpec], sheet: Sheet, reading: Reading, *, taken: set[str]) -> None:
         self.params, self.sheet, self.reading = list(params), sheet, reading
-        self.needed = {p.name for p in params if (p.required or p.needed) and not p.made_by}
+        self.needed = {p.name for p in params if (p.required or p.needed or p.instead_of) and not p.made_by}
         sure = {r.column for r in reading.restrictions if r.sure}
         contrasted = {c.column for c in reading.contrasts}
         named = [c for c in reading.columns() if sheet.column(c) and c not in taken]
@@ -85,7 +86,7 @@ class Assignment:
         if (
             name not in reading.named()
             and not contrasted
-            and param.role in ("split", "group_optional", "label", "factors")
+            and param.role in ("split", "group_optional", "factors")
         ):
             return -1.0  # one level named restricts the rows, it does not compare
         if (

@@ -14,11 +14,15 @@ from engine.domain.plan import DATA_PREFIX, Dataset, TaskNode
 from engine.domain.profile import Profile, TypeGuess
 from engine.domain.toolspec import ToolSpec
 from engine.errors import PlanError
+from engine.planning.mentions import column_mentions
 from engine.planning.samples import sample_sheet
-from engine.planning.sheets import Data, Sheet
+from engine.planning.sheets import Data, Sheet, is_group
+from engine.planning.text import name_parts, stem, tokens
 from engine.toolbox.registry import ToolRegistry
 
 _DEEPEST = 6
+ALIKE = 0.9
+"""From this strength on the name of a column is the name of what a step would make."""
 Maker = Callable[[ToolSpec], str | None]
 """Plans a tool that needs parameters, with all that belongs to it, and returns its step; None when they cannot be settled."""
 
@@ -32,6 +36,10 @@ class Builder:
         self.nodes: list[TaskNode] = []
         self.datasets: dict[str, Dataset] = {}
         self.make: Maker = lambda spec: None
+        self.said: Callable[[ToolSpec], dict[str, Any]] = lambda spec: {}
+        """The settings that the question names for a step made on the way."""
+        self.words: frozenset[str] = frozenset()
+        """The stems of the question."""
 
     def add(
         self, spec: ToolSpec, params: Mapping[str, Any], *, inputs: Mapping[str, str] | None = None, settled: Sequence[str] = (),
@@ -58,7 +66,8 @@ class Builder:
             self._before(spec, tool, path)
         wired = dict(inputs or {})
         for port in spec.inputs:
-            if port.name in wired:
+            twin = port.optional and any(other.type == port.type for other in spec.inputs if other is not port)
+            if port.name in wired or twin:  # of two lists the second is never simply the next one
                 continue
             ref = self.source(port.type, taken=set(wired.values()), build=not port.optional, path=(*path, spec.name))
             if ref is not None:
@@ -66,6 +75,9 @@ class Builder:
             elif not port.optional:
                 raise missing([s.profile for s in self.data.sheets], spec, port.type)
         defaults = {p.name: p.default for p in spec.params if p.default not in (None, "", [])}
+        same = next((n for n in self.nodes if n.tool == spec.name and n.inputs == wired and n.params == {**defaults, **given}), None)
+        if same is not None:
+            return self.raise_priority(same.id, priority)
         node = TaskNode(
             id=f"n{len(self.nodes) + 1}", name=name or spec.title, tool=spec.name, task_type=spec.task_type, domain=spec.domain,
             description=spec.description.split(". ")[0].rstrip(".") + ".", tools_needed=[spec.name], inputs=wired,
@@ -75,25 +87,46 @@ class Builder:
         self.nodes.append(node)
         return node.id
 
+    def raise_priority(self, node: str, priority: int) -> str:
+        """Let a step that is planned already count as one that answers; returns its id."""
+        at = next(at for at, item in enumerate(self.nodes) if item.id == node)
+        self.nodes[at] = self.nodes[at].model_copy(update={"priority": max(priority, self.nodes[at].priority)})
+        return node
+
     def _made_columns(self, spec: ToolSpec, given: Mapping[str, Any], path: tuple[str, ...]) -> dict[str, str]:
-        """Return the columns that steps make for parameters nothing else fills, and plan the step that does."""
+        """Return the columns that steps make for parameters nothing else fills, and plan the step where there is none.
+
+        A column of the file that is called like the one a step would make is taken; an optional one is made only when the
+        words name it.
+        """
         found = {}
         for param in spec.params:
             makers = [part.split(":") for part in param.made_by.split(",") if part]
             if not makers or given.get(param.name):
                 continue
             here = [column for tool, column in makers if any(node.tool == tool for node in self.nodes)]
-            if not here:
-                tool, column = makers[-1]
+            here = here or [column for _, made in makers if (column := self._existing(made))]
+            tool, column = makers[-1]
+            if not here and (param.required or param.default or self.words >= {stem(part) for part in name_parts(column)}):
                 self.add(
                     self.registry.get(tool),
-                    {},
+                    self.said(self.registry.get(tool)),
                     reasons=[f"Makes {column!r}, by which the next step groups."],
                     path=path,
                 )
                 here = [column]
-            found[param.name] = here[0]
+            if here:
+                found[param.name] = here[0]
         return found
+
+    def _existing(self, made: str) -> str:
+        """Return the column of a file that is called like one that a step would make, or ""."""
+        text = made.replace("_", " ")
+        for sheet in self.data.sheets:
+            found = [m for m in column_mentions(tokens(text), [c for c in sheet.columns if is_group(c)]) if m.strength >= ALIKE]
+            if found:
+                return max(found, key=lambda m: m.strength).column
+        return ""
 
     def _before(self, spec: ToolSpec, name: str, path: tuple[str, ...]) -> None:
         """Plan a step that this tool needs to have been done to its data: one that takes and gives the same type."""
@@ -102,7 +135,7 @@ class Builder:
         other = self.registry.get(name)
         changed = {port.type for port in other.inputs} & {port.type for port in other.outputs}
         if changed & {port.type for port in spec.inputs} and not any(p.required for p in other.params):
-            self.add(other, {}, path=(*path, spec.name), reasons=["Prepares the data for the steps after it."])
+            self.add(other, self.said(other), path=(*path, spec.name), reasons=["Prepares the data for the steps after it."])
 
     def source(
         self, wanted: DataType, *, taken: set[str] | None = None, build: bool = True, path: tuple[str, ...] = ()
@@ -127,7 +160,7 @@ class Builder:
                 continue
             why = [f"Makes the {wanted.value.replace('_', ' ')} a later step needs."]
             needs = any(p.required for p in spec.params)
-            made = self.make(spec) if needs else self.add(spec, {}, reasons=why, path=path)
+            made = self.make(spec) if needs else self.add(spec, self.said(spec), reasons=why, path=path)
             if made:
                 output = next(port.name for port in spec.outputs if port.type == wanted)
                 return f"{made}.{output}"

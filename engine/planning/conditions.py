@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from engine.domain.profile import ColumnProfile, Repeated
 from engine.planning.bind import Bound
+from engine.planning.contrast import control_level
 from engine.planning.reading import Reading
 
 Condition = Callable[[Bound, Reading], bool]
@@ -100,6 +101,21 @@ def nothing_left(bound: Bound, reading: Reading) -> bool:
 
 
 @_named
+def groups_are_names(bound: Bound, reading: Reading) -> bool:
+    """The groups are names and not three or more times or doses, which have an order."""
+    group = _group(bound)
+    structure = bound.sheet.structure if bound.sheet else None
+    return group is None or structure is None or group.distinct < 3 or group.name not in (*structure.times, *structure.doses)
+
+
+@_named
+def causes_constant_within(bound: Bound, reading: Reading) -> bool:
+    """No cause changes within the subjects."""
+    found = repetition(bound)
+    return found is None or not set(found.within) & set(bound.of_role("predictors", "factors", "group"))
+
+
+@_named
 def wide(bound: Bound, reading: Reading) -> bool:
     """One measurement stands in several columns, one a time."""
     return bool(bound.sheet and (bound.sheet.structure.wide or bound.sheet.structure.same_quantity))
@@ -115,8 +131,10 @@ def paired_wording(bound: Bound, reading: Reading) -> bool:
 def outcome_is_number(bound: Bound, reading: Reading) -> bool:
     """The outcome is a measurement."""
     sheet = bound.sheet
-    names = bound.of_role("measure", "y")
+    names = bound.of_role("measure", "y", "measures")
     columns = [sheet.column(name) for name in names] if sheet else []
+    if sheet and any(name in sheet.structure.part_of for name in names):
+        return False  # so many of so many is a share
     return all(c is not None and c.scale in ("number", "count", "share", "ordered") for c in columns)
 
 
@@ -180,6 +198,13 @@ def pairs_exist(bound: Bound, reading: Reading) -> bool:
         return bool(bound.of_role("pair", "subject")) and reading.paired is True
     group = _group(bound)
     return group is None or group.name not in found.between
+
+
+@_named
+def no_control(bound: Bound, reading: Reading) -> bool:
+    """The groups are kinds, not what was done to them: none is called like a control."""
+    columns = [bound.sheet.column(name) for name in bound.of_role("label") if bound.sheet]
+    return not any(column is not None and control_level(list(column.levels)) for column in columns)
 
 
 @_named

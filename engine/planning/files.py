@@ -18,15 +18,18 @@ from engine.planning.bind import Bound, bind
 from engine.planning.reading import Reading
 from engine.planning.sheets import Data, Sheet, usable
 from engine.planning.slots import SLOTS
-from engine.planning.text import name_parts
+from engine.planning.text import name_parts, stem
 from engine.toolbox.analyses import Analysis
 
 UNUSED_FILES = 0.1
 """What is left of an analysis' weight that uses none of the files that can only serve for something of their own."""
 NO_COLUMN = 0.3
 """The same for each part, such as a time, that no column of the data can play."""
+BY_NAME = 3.0
+"""How much likelier a step is whose method the question names."""
 NOT_ALL = 0.3
 """The same where the words ask of all columns and its step takes a few."""
+_MANY = {"predictors", "covariates", "measures", "features", "columns", "factors"}
 _NEAR = 45
 """So many characters beside a file's name say something of the file."""
 _HELD = 0.98
@@ -39,19 +42,32 @@ def suits(analysis: Analysis, bound: Bound | None, reading: Reading, data: Data)
     People give the files that their question needs: an analysis that leaves a gene set file or a matrix aside is less likely
     meant than one that takes it. A plain table says nothing of the kind.
     """
-    takes = (
-        {DataType(kind) for kind in analysis.data} | {port.type for port in bound.spec.inputs}
-        if bound
-        else set(map(DataType, analysis.data))
-    )
+    takes = {DataType(kind) for kind in analysis.data} | {port.type for port in (bound.spec.inputs if bound else [])}
     own = [sheet for sheet in data.sheets if sheet.profile.best and sheet.profile.best.type not in TABULAR]
     left = [sheet for sheet in own if not takes & {guess.type for guess in usable(sheet.profile)}]
-    share = UNUSED_FILES ** ((len(left) / len(own)) ** 2) if own and analysis.data else 1.0
+    unused = 1.0 if any(_called(sheet, reading) for sheet in left) else (len(left) / len(own)) ** 2 if own else 0.0
+    share = UNUSED_FILES**unused if analysis.data else 1.0
     if bound is None:
         share *= NO_COLUMN ** sum(not _played(slot, data) for slot in analysis.slots if slot in SLOTS)
-    elif reading.every and not any(p.kind == "columns" for p in bound.spec.params):
+    many = any(p.kind == "columns" for p in bound.spec.params) if bound else bool(_MANY & set(analysis.slots))
+    if reading.every and analysis.data and not many:
         share *= NOT_ALL
+    if bound is not None and _method_named(bound.spec, reading.question):
+        share *= BY_NAME
     return share
+
+
+def _called(sheet: Sheet, reading: Reading) -> bool:
+    """Say whether the question calls a file by what it is: gene sets, a ranked list."""
+    assert sheet.profile.best is not None
+    parts = {stem(part) for part in sheet.profile.best.type.value.split("_")}
+    return len(parts & {token.stem for token in reading.words}) >= 2
+
+
+def _method_named(spec: ToolSpec, question: str) -> bool:
+    """Say whether the question calls a step by the name of its method: a term of several parts or an abbreviation."""
+    names = [word for word in (spec.title, *spec.keywords) if re.search(r"[-\s]|[A-Z]{2}", word)]
+    return any(re.search(rf"(?<!\w){re.escape(name)}s?(?!\w)", question, re.IGNORECASE) for name in names)
 
 
 def _played(role: str, data: Data) -> bool:

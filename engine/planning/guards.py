@@ -15,6 +15,8 @@ from engine.errors import PlanError
 from engine.planning.bind import Bound
 from engine.planning.conditions import repetition
 from engine.planning.contrast import control_level
+from engine.planning.formula import propose
+from engine.planning.ordering import fill_order
 from engine.planning.reading import Reading
 from engine.planning.sheets import Data, is_group
 
@@ -215,8 +217,10 @@ def _same_values(case: Case, left: str, right: str) -> bool:
 
 @guard
 def rows_named(case: Case) -> None:
-    """Refuse to choose rows when the words do not say which."""
-    if not case.bound.rows:
+    """Settle the order of rows, and refuse to choose rows when the words do not say which."""
+    fill_order(case.bound, case.reading, case.data)
+    ordered = case.bound.of_role("sort")
+    if not case.bound.rows and not ordered:
         names = ", ".join(c.name for c in case.data.columns()[:12])
         raise PlanError(
             "The question does not say which rows to keep.",
@@ -226,12 +230,16 @@ def rows_named(case: Case) -> None:
 
 @guard
 def formula_named(case: Case) -> None:
-    """Refuse to compute a column when the words do not say how."""
-    if not any(case.bound.params.get(p.name) for p in case.bound.spec.params if p.role == "formula"):
+    """Settle the formula of a new column, and refuse to compute one when the words do not say how."""
+    params = {p.role: p.name for p in case.bound.spec.params if p.role in ("formula", "new_name")}
+    if case.bound.params.get(params["formula"]):
+        return
+    found, problem = propose(case.reading, case.data)
+    if found is None:
         message = "The question asks for a new column but does not say how it is computed."
-        raise PlanError(
-            message, advice="Write the formula with the columns' names, for example `weight / height ** 2`."
-        )
+        advice = problem or "Write the formula with the columns' names, for example `weight / height ** 2`."
+        raise PlanError(message, advice=advice)
+    case.bound.params |= {params["new_name"]: found[0], params["formula"]: found[1]}
 
 
 @guard

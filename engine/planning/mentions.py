@@ -65,8 +65,16 @@ def _windows(words: Sequence[Token], longest: int) -> list[tuple[int, int]]:
         (first, last)
         for first in range(len(words))
         for last in range(first, min(first + longest, len(words)))
-        if words[last].text not in STOP or last == first
+        if (words[last].text not in STOP or last == first) and not _splits(words, first, last)
     ]
+
+
+def _splits(words: Sequence[Token], first: int, last: int) -> bool:
+    """Say whether a window cuts a word such as `EXON12` in two; `Wk12` is a time and may be cut."""
+    before = first > 0 and words[first - 1].end == words[first].start
+    after = last + 1 < len(words) and words[last + 1].start == words[last].end
+    near = [words[first - 1].text if before else "", words[last + 1].text if after else "", words[first].text, words[last].text]
+    return (before or after) and not any(time_unit(word) for word in near if word)
 
 
 def _best(first: int, last: int, able: list[tuple[float, str]]) -> Mention:

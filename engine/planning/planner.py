@@ -13,25 +13,30 @@ error that says what is missing, never a neighbour's answer.
 
 from __future__ import annotations
 
+import dataclasses
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from engine.domain.datatypes import DataType
 from engine.domain.plan import Alternative, Chosen, OpenQuestion, TaskDag
 from engine.domain.profile import Profile
 from engine.domain.retrieval import ToolSearch
-from engine.domain.toolspec import ToolSpec
+from engine.domain.toolspec import InputSpec, ParamSpec, ToolSpec
 from engine.errors import DataError, PlanError
 from engine.planning import designs  # noqa: F401 - registers its guards
 from engine.planning.bind import Bound, bind, condition, takes_rows
 from engine.planning.builder import Builder, in_words, missing, why_not
 from engine.planning.choose import Embed
 from engine.planning.conditions import holds
+from engine.planning.files import files_for
 from engine.planning.coverage import doubts, unexplained
 from engine.planning.guards import Case, run_guards
 from engine.planning.read import read
 from engine.planning.reading import Reading
 from engine.planning.score import Candidate, candidates
+from engine.planning.settings import settings_said
 from engine.planning.sheets import Data
 from engine.profiling.matching import cross_check
 from engine.toolbox.analyses import Analysis, Practice, load_analyses
@@ -74,6 +79,8 @@ class _Made:
     notes: list[str] = field(default_factory=list)
     not_answered: list[str] = field(default_factory=list)
     bounds: list[Bound] = field(default_factory=list)
+    open: list[str] = field(default_factory=list)
+    """The tools whose steps are being planned, outermost first."""
 
 
 class Planner:
@@ -118,6 +125,8 @@ class Planner:
             raise _not_understood(data, found, every)
         made = _Made(reading, data, Builder(self._registry, data))
         made.builder.make = lambda spec: self._on_the_way(spec, made)
+        made.builder.said = lambda spec: _said_on_the_way(spec, reading)
+        made.builder.words = frozenset(token.stem for token in reading.words)
         self._answer_all(goals, made)
         plan = self._finished(goals, every, made, profiles, told=bool(analysis))
         return Proposal(plan=plan, retrieved=_retrieved(every, found))
@@ -215,10 +224,27 @@ class Planner:
         nodes = list(made.builder.nodes)
         try:
             self._add_goal(analysis, bound, made, priority=2)
-        except PlanError:
+        except PlanError as err:
             made.builder.nodes[:] = nodes
-            raise
+            if not self._rest_of(bound, made):
+                raise
+            made.not_answered.append(f"{analysis.name.capitalize()} is not part of this plan: {err.message} Add it and ask again.")
         made.bounds.append(bound)
+
+    def _rest_of(self, bound: Bound, made: _Made) -> bool:
+        """Plan what leads to a step that lacks a file, so that the rest of the question is answered; False when nothing does."""
+        before = len(made.builder.nodes)
+        lacking = [p for p in bound.spec.inputs if not p.optional and not made.builder.can_make(p.type)]
+        if not lacking or bound.missing:
+            return False
+        made.open.append(bound.spec.name)
+        for port in bound.spec.inputs:
+            if not port.optional and port not in lacking:
+                for ref in self._makers_of(port, bound, made) or [made.builder.source(port.type) or ""]:
+                    if "." in ref:
+                        made.builder.raise_priority(ref.split(".")[0], 1)
+        made.open.pop()
+        return len(made.builder.nodes) > before
 
     def _refusal(self, goal: Candidate, data: Data) -> PlanError:
         """Return the error for an analysis that no tool or no file serves: by its name, with what is nearest."""
@@ -253,6 +279,9 @@ class Planner:
         made.notes += case.notes
         if bound.missing:
             raise _unbound(analysis, bound, made.data)
+        if self._planned(bound, made, priority):
+            return made.builder.nodes[-1].id
+        made.open.append(bound.spec.name)
         inputs = self._rows_first(bound, made)
         for practice in analysis.practice:
             if practice.when == "before":
@@ -261,7 +290,16 @@ class Planner:
         for practice in analysis.practice:
             if practice.when == "after":
                 self._add_practice(practice, case, made, inputs)
+        made.open.pop()
         return node
+
+    @staticmethod
+    def _planned(bound: Bound, made: _Made, priority: int) -> bool:
+        """Say whether the steps of a goal are in the plan already, and let them count as its answer."""
+        same = [n for n in made.builder.nodes if n.tool == bound.spec.name and all(n.params.get(k) == v for k, v in bound.params.items())]
+        for node in same:
+            made.builder.raise_priority(node.id, priority)
+        return bool(same)
 
     def _add_bound(self, bound: Bound, made: _Made, inputs: dict[str, str], *, priority: int, name: str = "") -> str:
         spec = bound.spec
@@ -273,14 +311,14 @@ class Planner:
                 for value in split.each
             ]  # fmt: skip
             return ids[0]
-        node = made.builder.add(
-            spec,
-            bound.params,
-            inputs=inputs,
-            reasons=list(dict.fromkeys(bound.reasons)),
-            name=name or _title(bound),
-            priority=priority,
-        )
+        node, branches = "", self._branches(bound, made, inputs)
+        reasons = list(dict.fromkeys(bound.reasons))
+        for wired, told in branches:
+            label = {p.name: told for p in spec.params if p.role == "told" and told}
+            title = name or _title(bound) or (f"{spec.title}: {told}" if told else "")
+            node = made.builder.add(
+                spec, {**label, **bound.params}, inputs=wired, reasons=reasons, name=title, priority=priority
+            )
         seen = {q.id for q in made.questions}
         for asked in bound.questions:
             key = f"{node}_{asked.id}"
@@ -297,6 +335,50 @@ class Planner:
             elif key not in seen:
                 made.questions.append(asked.model_copy(update={"id": key, "node": node}))
         return node
+
+    def _branches(self, bound: Bound, made: _Made, inputs: dict[str, str]) -> list[tuple[dict[str, str], str]]:
+        """Return the inputs of each of the steps that a tool takes, with what is said of it.
+
+        One step is made for each file of a kind, and for each value that a step before it is made for (up, down).
+        """
+        given = files_for(bound.spec, made.reading, made.data)
+        bound.questions += given.questions
+        bound.reasons += given.reasons
+        found: list[tuple[dict[str, str], str]] = [(dict(inputs), "")]
+        for port in bound.spec.inputs:
+            if port.name in inputs:
+                continue
+            files = given.files.get(port.name, [])
+            own = [made.builder.use(sheet, port.type) for sheet in files]
+            if files:
+                more = [({port.name: ref}, Path(sheet.name).stem if len(files) > 1 else "") for ref, sheet in zip(own, files, strict=True)]
+            elif not port.optional and (nodes := self._makers_of(port, bound, made)):
+                more = [({port.name: ref}, text) for ref, text in nodes.items()]
+            else:
+                continue
+            found = [({**wired, **extra}, ", ".join(filter(None, (told, text)))) for wired, told in found for extra, text in more]
+        return found
+
+    def _makers_of(self, port: InputSpec, bound: Bound, made: _Made) -> dict[str, str]:
+        """Plan the steps that make an input for each value of a choice that the words leave open; returns reference -> what it is."""
+        maker = next((t for t in made.builder.producers(port.type) if made.builder.can_make(port.type)), None)
+        split = next((p for p in maker.params if p.each), None) if maker else None
+        if maker is None or split is None or made.data.serving(port.type):
+            return {}
+        said = _said_on_the_way(maker, made.reading)
+        output = next(out.name for out in maker.outputs if out.type == port.type)
+        source = maker.inputs[0]
+        ref = made.builder.source(source.type, path=(bound.spec.name, maker.name))
+        if ref is None:
+            raise missing([s.profile for s in made.data.sheets], bound.spec, source.type)
+        before = next((n.params for n in made.builder.nodes if ref.startswith(f"{n.id}.")), {})
+        found = {}
+        for value in [said[split.name]] if split.name in said else split.each:
+            text = _in_other_words(split, value, before)
+            params = {**said, split.name: value}
+            node = made.builder.add(maker, params, inputs={source.name: ref}, name=f"{maker.title}: {text}", reasons=[f"Makes the {port.type.value.replace('_', ' ')} a later step needs."])  # fmt: skip
+            found[f"{node}.{output}"] = text
+        return found
 
     def _rows_first(self, bound: Bound, made: _Made) -> dict[str, str]:
         """Add the step that keeps the rows the question is about, and return the input it makes."""
@@ -326,10 +408,14 @@ class Planner:
         return {port.name: f"{kept}.{output}"}
 
     def _add_practice(self, practice: Practice, case: Case, made: _Made, inputs: dict[str, str]) -> None:
-        if practice.tool not in self._registry or any(node.tool == practice.tool for node in made.builder.nodes):
+        planned = {node.tool for node in made.builder.nodes} | set(made.open)
+        if practice.tool not in self._registry or practice.tool in planned:
             return
         spec = self._registry.get(practice.tool)
-        if not all(port.optional or made.builder.can_make(port.type) for port in spec.inputs):
+        lacking = next((port for port in spec.inputs if not port.optional and not made.builder.can_make(port.type)), None)
+        if lacking is not None:
+            if practice.asked and all(holds(name, Bound(spec), made.reading) for name in practice.only):
+                made.not_answered.append(f"{missing([], spec, lacking.type).message} That part is left out; add it and ask again.")
             return
         given = {key: self._value(value, case) for key, value in practice.params.items()}
         bound = bind(spec, made.reading, made.data, given={k: v for k, v in given.items() if v not in (None, "")})
@@ -430,6 +516,21 @@ def _require_data(profiles: list[Profile], data: Data) -> None:
     if not data.sheets:
         message = " ".join(why_not(profile) for profile in profiles)
         raise DataError(message, advice="Give a file that holds data, for example a CSV table or an h5ad file.")
+
+
+def _said_on_the_way(spec: ToolSpec, reading: Reading) -> dict[str, object]:
+    """Return the settings that the question names for a step on the way; how many are wanted is said of the answer."""
+    return settings_said(spec, dataclasses.replace(reading, top=None), {})
+
+
+def _in_other_words(split: ParamSpec, value: str, params: Mapping[str, object]) -> str:
+    """Return what a value of a choice stands for: with the parameters of the step before, or without where there is none."""
+    texts = next((line.partition(":")[2].strip() for line in split.says if line.startswith(f"{value}:")), value)
+    full, _, short = texts.partition("|")
+    try:
+        return full.format_map(params)
+    except KeyError:
+        return short or value
 
 
 def _title(bound: Bound) -> str:

@@ -167,6 +167,8 @@ SLOTS: dict[str, Slot] = {
         only=True,
     ),
     "tally": Slot(lambda c, s: 0.0),
+    "sort": Slot(lambda c, s: 0.0),  # filled by the words of order, see `engine.planning.ordering`
+    "by": Slot(lambda c, s: 0.0),
     "key": Slot(_key),
     "category": Slot(_group, _OUTCOME | _CAUSE, _HELD | {"subject"}),
     "split": Slot(_group, _CAUSE, _OUTCOME | {"subject"}),
@@ -183,7 +185,8 @@ SLOTS: dict[str, Slot] = {
     "event": Slot(_event, _OUTCOME, _CAUSE, natural=_survival("event")),
     "exposure": Slot(_any_number, frozenset(["exposure"]), _OUTCOME),
     "part": Slot(lambda c, s: 1.0 if c.name in s.structure.part_of else 0.0, _OUTCOME),
-    "total": Slot(lambda c, s: 1.0 if c.name in s.structure.part_of.values() else 0.0, frozenset(["exposure"])),
+    "total": Slot(lambda c, s: 1.0 if c.name in s.structure.part_of.values() else 0.0, frozenset(["exposure"]),
+        natural=lambda s: list(dict.fromkeys(s.structure.part_of.values())),),
     "batch": Slot(_role("batch"), _HELD, _OUTCOME),
     "gene": Slot(_role("gene")),
     "p_value": Slot(_role("p_value")),

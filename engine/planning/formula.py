@@ -1,0 +1,107 @@
+"""Says how a new column is computed: by arithmetic with columns' names or words, or as a named quantity (body mass index).
+
+What can be read in two ways (`a minus b divided by c`) or stands beside something that is no column is not read at all: a wrong
+formula is worse than none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from engine.planning.arithmetic import TwoWays, expressions
+from engine.planning.derived import quantity
+from engine.planning.reading import Reading
+from engine.planning.sheets import Data, is_number
+from engine.planning.terms import Piece, pieces
+from engine.planning.text import plain
+
+_GENERIC = frozenset("it this that column variable new col var field value please which with from for of as to a the an named called in is".split())
+_CALLED = re.compile(
+    r"\b(?:call|name|label|calling|naming|called|named|labelled)\s+(?:(?:it|this|that|the (?:new )?(?:column|variable|result))\s+)?"
+    r"(?:[\"'`“]([^\"'`”]+)[\"'`”]|([A-Za-z]\w*))|"
+    r"\bnew (?:column|variable|col|var|field)s?\b\s*[:,]?\s*(?:[\"'`“]([^\"'`”]+)[\"'`”]|([A-Za-z]\w*)(?=\s*(?:$|[.,;?!:=]|as\b|from\b|with\b|that is|which is|equal)))|"
+    r"([A-Za-z]\w*)\s*(?:=(?!=)|<-|:=)(?=\s*[(`\w])",
+    re.IGNORECASE,
+)  # fmt: skip
+
+
+def said_name(reading: Reading, data: Data) -> str:
+    """Return what the question calls the new column (`call it x`, `new column x`, `x = ...`), or ""."""
+    for match in _CALLED.finditer(reading.question):
+        name = next(part for part in match.groups() if part).strip(" .,;")
+        if plain(name) not in _GENERIC and data.column(name) is None:
+            return name
+    return ""
+
+
+def propose(reading: Reading, data: Data) -> tuple[tuple[str, str] | None, str]:
+    """Return (name, expression) of the new column asked for, or None and why there is none."""
+    from engine.planning.derived import quantity  # it uses the nodes of this file
+
+    names = [column.name for column in data.columns()]
+    if re.search(r"\b(?:revers\w+|turned round|other way round)\b", reading.question, re.IGNORECASE):
+        return None, "Items that are reversed need their largest value; write the formula, for example `(6 - item3) + item4`."
+    known, problem = quantity(reading, data)
+    try:
+        found = expressions(pieces(reading, names), names)
+    except TwoWays as two:
+        return (known, "") if known else (None, str(two))
+    usable = [f.node for f in found if all((c := data.column(name)) and is_number(c) for name in f.node.columns)]
+    best = usable[0] if usable else None
+    if known and (best is None or len(best.columns) < 2):
+        return (_free(said_name(reading, data) or known[0], names), known[1]), ""
+    if best is None:
+        return None, problem
+    return (_free(said_name(reading, data) or best.name[:60], names), best.text), ""
+
+
+def formula(reading: Reading, data: Data) -> tuple[str, str] | None:
+    """Return (name, expression) of the new column that a question asks for, or None when it does not say how."""
+    return propose(reading, data)[0]
+
+
+def derived_measure(reading: Reading, data: Data) -> tuple[str, str] | None:
+    """Return (name, expression) when what a question compares is an expression of columns: `told minus measured by sex`.
+
+    Two columns that are themselves compared (`the difference between pre and post`) are no expression: something else must be
+    named that the expression is compared by.
+    """
+    from engine.planning.derived import quantity
+
+    names = [column.name for column in data.columns()]
+    found = pieces(reading, names)
+    known, _ = quantity(reading, data)
+    if known is not None:
+        return (_free(known[0], names), known[1]) if _others(reading, re.findall(r"`([^`]+)`", known[1])) else None
+    try:
+        able = expressions([p for p in found if p.kind not in ("per",) and (p.kind != "over" or p.text.lower() != "over")], names)
+    except TwoWays:
+        return None
+    for item in able:
+        distinct = set(item.node.columns)
+        numeric = all((c := data.column(name)) and is_number(c) for name in distinct)
+        if len(distinct) >= 2 and numeric and _others(reading, distinct) and not _tight(reading, found, distinct):
+            return _free(item.node.name[:60], names), item.node.text
+    return None
+
+
+def _others(reading: Reading, used: Iterable[str]) -> bool:
+    """Say whether the question names a column or a level outside an expression."""
+    return bool(set(reading.columns()) - set(used))
+
+
+def _tight(reading: Reading, found: list[Piece], used: set[str]) -> bool:
+    """Say whether the columns are joined by a mere dash or stroke inside a word (`pre-post`), which need not be arithmetic."""
+    own = [p for p in found if p.kind == "column" and p.text in used]
+    gaps = [reading.question[a.end : b.start] for a, b in zip(own, own[1:], strict=False)]
+    return bool(gaps) and all(gap in ("-", "–", "/") for gap in gaps) and not re.search(r"ratio|difference", reading.question, re.IGNORECASE)
+
+
+def _free(name: str, names: list[str]) -> str:
+    """Return the name, with a number behind it when a column has it already."""
+    number = 2
+    free = name
+    while free in names:
+        free, number = f"{name}_{number}", number + 1
+    return free
