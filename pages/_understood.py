@@ -138,7 +138,7 @@ def draw_alternatives(engine: Engine, run_id: str, plan: TaskDag, *, unsaved: bo
 def _alternative(other: Any, titles: dict[str, str], key: str, *, unsaved: bool) -> bool:
     title = titles.get(other.id, other.id)
     return st.button(
-        plain(shortened(other.says or title, 150)),
+        plain(shortened(str(other.says or title), 150)),
         key=f"mean_{key}_{other.id}",
         icon=":material/alt_route:",
         disabled=unsaved,

@@ -326,7 +326,7 @@ def expressions(found: list[Piece], columns: list[str]) -> list[Found]:
     able: list[Found] = []
     doubts: list[tuple[int, int]] = []
     for start in range(len(found)):
-        if start and (found[start - 1].kind in _FUNCTIONS or (found[start].kind == "minus" and found[start - 1].kind == "word")):
+        if start and (found[start - 1].kind in _FUNCTIONS or _is_dash(found, start)):
             continue
         parser = _Parser(found, start, columns)
         try:
@@ -344,14 +344,29 @@ def expressions(found: list[Piece], columns: list[str]) -> list[Found]:
     return able
 
 
+_BEFORE_DASH = frozenset("column columns variable variables col formula please new compute calculate derive add".split())
+
+
+def _is_dash(found: list[Piece], at: int) -> bool:
+    """Say whether a minus sign is a dash of the sentence: `new column - weight / height`."""
+    if found[at].kind != "minus" or found[at].spoken or at == 0 or at + 1 >= len(found):
+        return False
+    loose = found[at].end < found[at + 1].start and found[at - 1].end < found[at].start
+    return loose and found[at - 1].text.lower() in _BEFORE_DASH
+
+
 def _cut_off(found: list[Piece], item: Found) -> str:
     """Return the sign that binds an expression to something that was not understood, or ""."""
     before = found[item.first - 1] if item.first else None
     after = found[item.last] if item.last < len(found) else None
-    if before is not None and before.kind in ("pow", "plus", "times", "over"):
+    if before is not None and before.kind in BINDING and not (before.kind == "minus" and _is_dash(found, item.first - 1)):
         return before.text
     dash = after is not None and after.kind == "minus" and not after.spoken
     time = after is not None and after.kind == "over" and after.spoken
+    if after is not None and after.kind in ("word", "vague", "level") and item.last + 1 < len(found):
+        beyond = found[item.last + 1]  # `length squared` behind the column `wing`
+        if beyond.kind in ("pow", "square", "cube", "times", "plus") or (beyond.kind == "over" and beyond.text != "over"):
+            return f"{after.text} {beyond.text}"
     return after.text if after is not None and after.kind in (*BINDING, "square", "cube") and not dash and not time else ""
 
 

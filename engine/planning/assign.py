@@ -12,7 +12,7 @@ from typing import Any
 from engine.domain.toolspec import ParamSpec
 from engine.planning.contrast import control_level
 from engine.planning.reading import Reading
-from engine.planning.sheets import Sheet
+from engine.planning.sheets import Sheet, is_id
 from engine.planning.slots import slot_of
 
 MISSING = 2.0
@@ -182,6 +182,9 @@ class Assignment:
 
     def _counts(self, name: str) -> bool:
         """Say whether a named column that nothing takes speaks against the assignment."""
+        column = self.sheet.column(name)
+        if column is not None and is_id(column):
+            return False  # `the patients` are whom the rows are about
         return name in self.reading.named() or any(c.column == name for c in self.reading.contrasts)
 
     def _all(self, slot: Any, used: set[str]) -> list[str]:

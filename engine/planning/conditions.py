@@ -13,6 +13,7 @@ from engine.domain.profile import ColumnProfile, Repeated
 from engine.planning.bind import Bound
 from engine.planning.contrast import control_level
 from engine.planning.reading import Reading
+from engine.planning.sheets import is_id
 
 Condition = Callable[[Bound, Reading], bool]
 CONDITIONS: dict[str, Condition] = {}
@@ -97,7 +98,10 @@ def two_occasions(bound: Bound, reading: Reading) -> bool:
 @_named
 def nothing_left(bound: Bound, reading: Reading) -> bool:
     """Every column that is surely named has a part in the step."""
-    return not any(reading.strength(name) >= 0.75 for name in bound.unused)
+    sheet = bound.sheet
+    subjects = {item.subject for item in sheet.structure.repeated} if sheet else set()
+    left = [n for n in bound.unused if reading.strength(n) >= 0.75 and n not in subjects and not (sheet and (c := sheet.column(n)) and is_id(c))]
+    return not left
 
 
 @_named

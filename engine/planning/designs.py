@@ -14,12 +14,16 @@ from typing import TYPE_CHECKING
 
 from engine.domain.profile import ColumnProfile
 from engine.errors import PlanError
+from engine.planning.bind import bind
 from engine.planning.guards import Case, guard
 from engine.planning.samples import index_of, matrix_of, sample_sheet
 from engine.planning.sheets import is_group
 
 if TYPE_CHECKING:
     import pandas as pd
+
+CLEARLY = 0.15
+"""A column is clearly the condition when no other comes so near to it."""
 
 
 def _roles(case: Case) -> tuple[str, str, str]:
@@ -28,6 +32,48 @@ def _roles(case: Case) -> tuple[str, str, str]:
     condition = next(p.name for p in spec.params if p.role == "group")
     interest = next(p.name for p in spec.params if p.role == "interest")
     return condition, interest, next(p.name for p in spec.params if p.role == "reference")
+
+
+def _conditions(case: Case) -> list[ColumnProfile]:
+    """Return the columns that could be what samples are compared by, the likeliest first; several where it is not clear."""
+    columns = case.bound.sheet.columns if case.bound.sheet else []
+    able = [c for c in columns if is_group(c) and c.role("group") >= 0.3 and c.role("pair") < 0.6]
+    able = [c for c in able if c.role("batch") < 0.6] or able
+    able.sort(key=lambda c: -c.role("group"))
+    return [c for c in able if c.role("group") > able[0].role("group") - CLEARLY]
+
+
+@guard
+def groups_to_compare(case: Case) -> None:
+    """Take the only column that can be the condition where no word names one, and refuse to choose among several."""
+    condition = next((p for p in case.bound.missing if p.role == "group"), None)
+    able = _conditions(case)
+    if condition is None or not able:
+        return
+    if len(able) > 1:
+        names = " or ".join(f"{c.name} ({', '.join(list(c.levels)[:4])})" for c in able)
+        message = f"The question does not say which groups to compare: {names}?"
+        advice = f"Name one in the question, for example `by {able[0].name}`."
+        raise PlanError(message, advice=advice, details={"choices": [c.name for c in able]})
+    _take(case, condition.name, able[0].name)
+    case.bound.reasons.append(f"{able[0].name!r} is the only column that can be the condition.")
+
+
+@guard
+def groups_shown(case: Case) -> None:
+    """Show by the groups of the samples what no word says how to show."""
+    param = next((p for p in case.bound.spec.params if p.kind == "column" and p.role == "group"), None)
+    able = _conditions(case)
+    if param is not None and not case.bound.params.get(param.name) and len(able) == 1:
+        _take(case, param.name, able[0].name)
+
+
+def _take(case: Case, param: str, column: str) -> None:
+    given = {param: column, **{k: v for k, v in case.bound.params.items() if case.bound.spec.param(k).kind == "column"}}
+    other = bind(case.bound.spec, case.reading, case.data, given=given)
+    case.bound.params |= other.params
+    case.bound.missing[:] = other.missing
+    case.bound.questions += [q for q in other.questions if q not in case.bound.questions]
 
 
 def samples_frame(case: Case) -> pd.DataFrame:
@@ -90,7 +136,7 @@ def pairs_and_batches(case: Case) -> None:
     levels = [case.bound.params[interest], case.bound.params[reference]]
     used = frame[frame[name].astype("string").isin(levels)]
     groups = used[name].astype("string")
-    asked = [c for c in case.bound.params.get(held, []) if c != name]
+    asked = [c for c in case.bound.params.get(held, []) if c != name and not _ignored(case, c)]
     others = [
         c
         for c in sheet.columns
@@ -124,9 +170,13 @@ def pairs_and_batches(case: Case) -> None:
             )
 
 
+def _ignored(case: Case, column: str) -> bool:
+    """Say whether the question tells to leave a column out of account: `ignore the donors`."""
+    return case.reading.paired is False and case.reading.strength(column) > 0 and not case.reading.is_a(column, "adjust")
+
+
 def _is_batch(case: Case, column: ColumnProfile) -> bool:
-    ignored = case.reading.paired is False and case.reading.strength(column.name) > 0
-    return column.role("batch") >= 0.7 and is_group(column) and not ignored
+    return column.role("batch") >= 0.7 and is_group(column) and not _ignored(case, column.name)
 
 
 def _adjust(

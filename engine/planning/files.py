@@ -25,7 +25,7 @@ UNUSED_FILES = 0.1
 """What is left of an analysis' weight that uses none of the files that can only serve for something of their own."""
 NO_COLUMN = 0.3
 """The same for each part, such as a time, that no column of the data can play."""
-BY_NAME = 3.0
+BY_NAME = 6.0
 """How much likelier a step is whose method the question names."""
 NOT_ALL = 0.3
 """The same where the words ask of all columns and its step takes a few."""
@@ -36,7 +36,7 @@ _HELD = 0.98
 """The share of a list's values that another must have to contain it."""
 
 
-def suits(analysis: Analysis, bound: Bound | None, reading: Reading, data: Data) -> float:
+def suits(analysis: Analysis, bound: Bound | None, reading: Reading, data: Data, named: set[str]) -> float:
     """Return how well files and columns suit an analysis, whatever the words: 1 is fully.
 
     People give the files that their question needs: an analysis that leaves a gene set file or a matrix aside is less likely
@@ -52,7 +52,7 @@ def suits(analysis: Analysis, bound: Bound | None, reading: Reading, data: Data)
     many = any(p.kind == "columns" for p in bound.spec.params) if bound else bool(_MANY & set(analysis.slots))
     if reading.every and analysis.data and not many:
         share *= NOT_ALL
-    if bound is not None and _method_named(bound.spec, reading.question):
+    if bound is not None and bound.spec.name in named:
         share *= BY_NAME
     return share
 
@@ -64,14 +64,34 @@ def _called(sheet: Sheet, reading: Reading) -> bool:
     return len(parts & {token.stem for token in reading.words}) >= 2
 
 
-def _method_named(spec: ToolSpec, question: str) -> bool:
-    """Say whether the question calls a step by the name of its method: a term of several parts or an abbreviation."""
-    names = [word for word in (spec.title, *spec.keywords) if re.search(r"[-\s]|[A-Z]{2}", word)]
-    return any(re.search(rf"(?<!\w){re.escape(name)}s?(?!\w)", question, re.IGNORECASE) for name in names)
+def methods_named(tools: Iterable[ToolSpec], question: str) -> set[str]:
+    """Return the tools whose method the question names, by a term of several parts or an abbreviation that is no other's."""
+    owners: dict[str, set[str]] = {}
+    lower = question.lower()
+    for tool in tools:
+        for name in (tool.title, *tool.keywords):
+            if name.lower() in lower and re.search(r"[-\s]|[A-Z]{2}", name) and re.search(rf"(?<!\w){re.escape(name)}s?(?!\w)", question, re.IGNORECASE):  # fmt: skip
+                owners.setdefault(name.lower(), set()).add(tool.name)
+    return {next(iter(found)) for found in owners.values() if len(found) == 1}
 
 
 def _played(role: str, data: Data) -> bool:
     return any(SLOTS[role].fits(column, sheet) >= 0.3 for sheet in data.sheets for column in sheet.columns)
+
+
+def reachable(data: Data, tools: Iterable[ToolSpec]) -> set[DataType]:
+    """Return the types of data that the files are, or that steps can make of them."""
+    found = data.types() | ({DataType.TABLE} if data.types() & TABULAR else set())
+    if any(sheet.columns for sheet in data.sheets) and len(data.sheets) > 1:
+        found.add(DataType.SAMPLE_SHEET)
+    able = [tool for tool in tools if tool.runnable]
+    while True:
+        more = {
+            out.type for tool in able if all(port.optional or port.type in found for port in tool.inputs) for out in tool.outputs
+        } - {DataType.TABLE, DataType.FIGURE} - found  # fmt: skip
+        if not more:
+            return found
+        found |= more
 
 
 def on_the_way(spec: ToolSpec, reading: Reading, data: Data, tools: Iterable[ToolSpec], depth: int = 3) -> Bound | None:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import pairwise
 
-from engine.planning.arithmetic import TwoWays, expressions
+from engine.planning.arithmetic import TwoWays, expressions, slug
+from engine.planning.bind import condition
 from engine.planning.derived import quantity
 from engine.planning.reading import Reading
-from engine.planning.sheets import Data, is_number
+from engine.planning.sheets import Data
 from engine.planning.terms import Piece, pieces
 from engine.planning.text import plain
 
@@ -37,23 +39,34 @@ def said_name(reading: Reading, data: Data) -> str:
 
 def propose(reading: Reading, data: Data) -> tuple[tuple[str, str] | None, str]:
     """Return (name, expression) of the new column asked for, or None and why there is none."""
-    from engine.planning.derived import quantity  # it uses the nodes of this file
-
     names = [column.name for column in data.columns()]
     if re.search(r"\b(?:revers\w+|turned round|other way round)\b", reading.question, re.IGNORECASE):
         return None, "Items that are reversed need their largest value; write the formula, for example `(6 - item3) + item4`."
     known, problem = quantity(reading, data)
     try:
-        found = expressions(pieces(reading, names), names)
+        found = expressions(pieces(reading, data), names)
     except TwoWays as two:
         return (known, "") if known else (None, str(two))
-    usable = [f.node for f in found if all((c := data.column(name)) and is_number(c) for name in f.node.columns)]
-    best = usable[0] if usable else None
-    if known and (best is None or len(best.columns) < 2):
-        return (_free(said_name(reading, data) or known[0], names), known[1]), ""
+    best = found[0].node if found else None
+    if (known or problem) and (best is None or len(best.columns) < 2):
+        return ((_free(said_name(reading, data) or known[0], names), known[1]), "") if known else (None, problem)
     if best is None:
-        return None, problem
+        flag = _flag(reading, data)
+        return ((_free(said_name(reading, data) or flag[0], names), flag[1]), "") if flag else (None, "")
     return (_free(said_name(reading, data) or best.name[:60], names), best.text), ""
+
+
+_FLAGS = re.compile(r"\b(?:flag|mark|indicator|binary|yes|no|true|false|dummy|says?|whether|high|low)\b|\b[01] (?:if|when|for|otherwise)\b", re.IGNORECASE)
+
+
+def _flag(reading: Reading, data: Data) -> tuple[str, str] | None:
+    """Return a column that says whether a condition holds: `yes if age is over 65`."""
+    rows = [item for item in reading.restrictions if item.op not in ("in", "not in")]
+    if not rows or len(rows) < len(reading.restrictions) or not _FLAGS.search(reading.question):
+        return None
+    words = {">": "above", ">=": "at_least", "<": "below", "<=": "at_most", "between": "between"}
+    name = "_and_".join(slug("_".join([item.column, words[item.op], *item.values])) for item in rows)
+    return name, condition(rows, data)
 
 
 def formula(reading: Reading, data: Data) -> tuple[str, str] | None:
@@ -67,10 +80,8 @@ def derived_measure(reading: Reading, data: Data) -> tuple[str, str] | None:
     Two columns that are themselves compared (`the difference between pre and post`) are no expression: something else must be
     named that the expression is compared by.
     """
-    from engine.planning.derived import quantity
-
     names = [column.name for column in data.columns()]
-    found = pieces(reading, names)
+    found = pieces(reading, data)
     known, _ = quantity(reading, data)
     if known is not None:
         return (_free(known[0], names), known[1]) if _others(reading, re.findall(r"`([^`]+)`", known[1])) else None
@@ -80,21 +91,20 @@ def derived_measure(reading: Reading, data: Data) -> tuple[str, str] | None:
         return None
     for item in able:
         distinct = set(item.node.columns)
-        numeric = all((c := data.column(name)) and is_number(c) for name in distinct)
-        if len(distinct) >= 2 and numeric and _others(reading, distinct) and not _tight(reading, found, distinct):
+        if len(distinct) >= 2 and _others(reading, distinct) and not _tight(reading, found, distinct):
             return _free(item.node.name[:60], names), item.node.text
     return None
 
 
 def _others(reading: Reading, used: Iterable[str]) -> bool:
-    """Say whether the question names a column or a level outside an expression."""
-    return bool(set(reading.columns()) - set(used))
+    """Say whether the question names a column or a level outside an expression, or compares it (`larger in F than M`)."""
+    return bool(set(reading.columns()) - set(used)) or re.search(r"\bthan (?:in\b|for\b)?", reading.question, re.IGNORECASE) is not None
 
 
 def _tight(reading: Reading, found: list[Piece], used: set[str]) -> bool:
     """Say whether the columns are joined by a mere dash or stroke inside a word (`pre-post`), which need not be arithmetic."""
     own = [p for p in found if p.kind == "column" and p.text in used]
-    gaps = [reading.question[a.end : b.start] for a, b in zip(own, own[1:], strict=False)]
+    gaps = [reading.question[a.end : b.start] for a, b in pairwise(own)]
     return bool(gaps) and all(gap in ("-", "–", "/") for gap in gaps) and not re.search(r"ratio|difference", reading.question, re.IGNORECASE)
 
 

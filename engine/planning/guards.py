@@ -240,6 +240,8 @@ def formula_named(case: Case) -> None:
         advice = problem or "Write the formula with the columns' names, for example `weight / height ** 2`."
         raise PlanError(message, advice=advice)
     case.bound.params |= {params["new_name"]: found[0], params["formula"]: found[1]}
+    if re.search(r"[<>]", found[1]):  # a mark for each row, which is about all rows
+        case.bound.rows = [item for item in case.bound.rows if f"`{item.column}`" not in found[1]]
 
 
 @guard
@@ -257,7 +259,13 @@ def library_given(case: Case) -> None:
 
 @guard
 def cells_given(case: Case) -> None:
-    """Refuse to leave out cells silently: no step cuts single-cell data down."""
+    """Refuse to leave out cells silently: no step cuts single-cell data down; a kind of cells is shown among all kinds."""
+    param = next((p for p in case.bound.spec.params if p.role == "label" and p.made_by), None)
+    for item in list(case.bound.rows):
+        if param is not None and item.op == "in" and case.bound.params.get(param.name, item.column) == item.column:
+            case.bound.params[param.name] = item.column
+            case.bound.rows.remove(item)
+            case.notes.append(f"{', '.join(item.values)} is one of the groups of {item.column!r}; all of them are shown.")
     rows_of_samples(case)
 
 

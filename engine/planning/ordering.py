@@ -26,6 +26,7 @@ _SORTED = re.compile(
 )  # fmt: skip
 _RISING = re.compile(r"\b(?:ascending|increasing|(?:lowest|smallest|lightest|shortest|youngest|earliest)\s+first|(?:low|small|short|light)\w* to|from (?:the )?(?:low|small|short|light|young)\w*)\b", re.IGNORECASE)  # fmt: skip
 _MANY = re.compile(r"\b(?:which|what|the|list|show|give me|name|find|who are)\s+(?:me\s+|the\s+)?(?P<n>\w+)\s+(?!%|percent|years?\b|kg\b|cm\b)[a-z]+", re.IGNORECASE)
+_NUMBERED = re.compile(rf"\b(?:{_HIGH}|{_LOW}|first)\s+(?P<n>\w+)\s+[a-z]", re.IGNORECASE)
 _ONE = re.compile(rf"\b(?:which|what|who)\s+(?:(?!are\b)\w+\s+){{0,3}}?(?:is|was|has|had)\s+(?:the\s+)?(?:\w+\s+){{0,1}}?(?:{_HIGH}|{_LOW})\b", re.IGNORECASE)
 _AGGREGATE = (("mean", r"\bon average\b|\baverages?\b|\bmean\b"), ("median", r"\bmedian\b"), ("sum", r"\bin total\b|\btotal\b|\baltogether\b"))
 _MORE = re.compile(r"\b(?P<w>more than|over|above|at least|less than|fewer than|under|below|at most)\s+(?P<n>\d+(?:\.\d+)?)", re.IGNORECASE)
@@ -80,7 +81,7 @@ def how_many(reading: Reading) -> int:
     said = reading.top or top_n(reading.question)
     if said is not None:
         return int(said.value)
-    for match in _MANY.finditer(reading.question):
+    for match in (*_NUMBERED.finditer(reading.question), *_MANY.finditer(reading.question)):
         spelt = tokens(match["n"])
         value = as_number(spelt[0].text) if len(spelt) == 1 else None
         if value and float(value).is_integer():

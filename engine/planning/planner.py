@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from engine.domain.datatypes import DataType
-from engine.domain.plan import Alternative, Chosen, OpenQuestion, TaskDag
+from engine.domain.plan import DATA_PREFIX, Alternative, Chosen, OpenQuestion, TaskDag
 from engine.domain.profile import Profile
 from engine.domain.retrieval import ToolSearch
 from engine.domain.toolspec import InputSpec, ParamSpec, ToolSpec
@@ -228,7 +228,7 @@ class Planner:
             made.builder.nodes[:] = nodes
             if not self._rest_of(bound, made):
                 raise
-            made.not_answered.append(f"{analysis.name.capitalize()} is not part of this plan: {err.message} Add it and ask again.")
+            made.not_answered += _left_out(err, made)
         made.bounds.append(bound)
 
     def _rest_of(self, bound: Bound, made: _Made) -> bool:
@@ -241,7 +241,7 @@ class Planner:
         for port in bound.spec.inputs:
             if not port.optional and port not in lacking:
                 for ref in self._makers_of(port, bound, made) or [made.builder.source(port.type) or ""]:
-                    if "." in ref:
+                    if ref and not ref.startswith(DATA_PREFIX):
                         made.builder.raise_priority(ref.split(".")[0], 1)
         made.open.pop()
         return len(made.builder.nodes) > before
@@ -279,8 +279,8 @@ class Planner:
         made.notes += case.notes
         if bound.missing:
             raise _unbound(analysis, bound, made.data)
-        if self._planned(bound, made, priority):
-            return made.builder.nodes[-1].id
+        if same := self._planned(bound, made, priority):
+            return same
         made.open.append(bound.spec.name)
         inputs = self._rows_first(bound, made)
         for practice in analysis.practice:
@@ -294,12 +294,12 @@ class Planner:
         return node
 
     @staticmethod
-    def _planned(bound: Bound, made: _Made, priority: int) -> bool:
-        """Say whether the steps of a goal are in the plan already, and let them count as its answer."""
+    def _planned(bound: Bound, made: _Made, priority: int) -> str:
+        """Return the first step of a goal that is in the plan already, or ""; all of them then count as its answer."""
         same = [n for n in made.builder.nodes if n.tool == bound.spec.name and all(n.params.get(k) == v for k, v in bound.params.items())]
         for node in same:
             made.builder.raise_priority(node.id, priority)
-        return bool(same)
+        return same[0].id if same else ""
 
     def _add_bound(self, bound: Bound, made: _Made, inputs: dict[str, str], *, priority: int, name: str = "") -> str:
         spec = bound.spec
@@ -415,7 +415,7 @@ class Planner:
         lacking = next((port for port in spec.inputs if not port.optional and not made.builder.can_make(port.type)), None)
         if lacking is not None:
             if practice.asked and all(holds(name, Bound(spec), made.reading) for name in practice.only):
-                made.not_answered.append(f"{missing([], spec, lacking.type).message} That part is left out; add it and ask again.")
+                made.not_answered += _left_out(missing([], spec, lacking.type), made)
             return
         given = {key: self._value(value, case) for key, value in practice.params.items()}
         bound = bind(spec, made.reading, made.data, given={k: v for k, v in given.items() if v not in (None, "")})
@@ -447,7 +447,7 @@ class Planner:
         """Plan a tool with required parameters because its output is needed, with all that belongs to it."""
         analysis = next((self._analyses[key] for key in spec.answers if key in self._analyses), None)
         bound = bind(spec, made.reading, made.data)
-        if analysis is None or bound.missing:
+        if analysis is None:
             return None
         made.bounds.append(bound)
         return self._add_goal(analysis, bound, made, priority=1)
@@ -516,6 +516,13 @@ def _require_data(profiles: list[Profile], data: Data) -> None:
     if not data.sheets:
         message = " ".join(why_not(profile) for profile in profiles)
         raise DataError(message, advice="Give a file that holds data, for example a CSV table or an h5ad file.")
+
+
+def _left_out(err: PlanError, made: _Made) -> list[str]:
+    """Return what is said of a part of the question that lacks a file, once for each kind of file."""
+    lacking = in_words(str(err.details.get("missing", DataType.TABLE)))
+    known = any(lacking in text for text in made.not_answered)
+    return [] if known else [f"{err.message} That part of the question is left out; add the file and ask again."]
 
 
 def _said_on_the_way(spec: ToolSpec, reading: Reading) -> dict[str, object]:

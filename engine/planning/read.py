@@ -13,6 +13,8 @@ from engine.planning.reading import Reading, Request
 from engine.planning.sheets import Data
 from engine.planning.text import Token, tokens
 
+SURE_NAME = 0.97
+"""From this strength on a name is a column's or level's even where it is also a gene's."""
 _PAIRED = re.compile(
     r"\b(paired|pairs?|matched|crossover|cross-over|before and after|pre.? ?(?:and|vs\.?|versus) ?post|repeated measures?|"
     r"(?:the )?same (?:\w+ )?(?:donor|patient|subject|individual|animal|mouse|mice|person|people|cell line|tree|plot|driver|bird)s?|"
@@ -49,7 +51,7 @@ def read(question: str, data: Data) -> Reading:
     """Return the reading of a question; see `Reading` for what is in it."""
     words = tokens(question)
     columns = data.columns()
-    mentions = _mentions(question, words, data)
+    mentions = _not_genes(_mentions(question, words, data), question, words, data)
     by_name = {column.name: column for column in columns}
     coded = Coded(question, words, mentions)
     reading = Reading(question=question, words=words, mentions=mentions)
@@ -82,6 +84,22 @@ def _mentions(question: str, words: list[Token], data: Data) -> list[Mention]:
     for mention in strongest:
         unique.setdefault((mention.first, mention.last, mention.column, mention.level), mention)
     return cover(list(unique.values()))
+
+
+def _not_genes(mentions: list[Mention], question: str, words: list[Token], data: Data) -> list[Mention]:
+    """Leave out matches of what names the rows of the data: the word gene, and weak ones of genes as written there."""
+    known = frozenset(name for sheet in data.sheets for name in sheet.profile.feature_ids)
+    spans = [match.span() for match in re.finditer(r"[\w.-]*\w", question) if match.group(0) in known]
+
+    def is_gene(m: Mention) -> bool:
+        start, end = words[m.first].start, words[m.last].end
+        column = data.column(m.column)
+        rows = m.first == m.last and words[m.first].stem == "gene"
+        if rows and not m.level and column is not None and column.role("gene") >= 0.5:
+            return True
+        return m.strength < SURE_NAME and (rows and bool(known) or any(a < end and start < b for a, b in spans))
+
+    return [m for m in mentions if not is_gene(m)]
 
 
 def _genes(question: str, data: Data, mentions: list[Mention], words: list[Token]) -> list[tuple[str, int, int]]:

@@ -15,7 +15,7 @@ from engine.domain.toolspec import ToolSpec
 from engine.planning.bind import Bound, bind
 from engine.planning.choose import Embed, Wording, probabilities
 from engine.planning.conditions import holds
-from engine.planning.files import on_the_way, suits
+from engine.planning.files import methods_named, on_the_way, reachable, suits
 from engine.planning.read import masked
 from engine.planning.reading import Reading
 from engine.planning.sheets import Data
@@ -26,6 +26,8 @@ FIT = 2.2
 ABSENT = 0.6
 """The fit given to analyses that cannot be bound because no tool carries them out."""
 WRONG_DATA = 0.12
+LACKING = 0.3
+"""What each input takes from an analysis that neither is there nor can be made."""
 GENERAL = 0.35
 """A field's own question about a plain table: genotypes, spectra and screens are mostly files of their own."""
 UNMET = 0.06
@@ -89,7 +91,8 @@ def weighed(
         for key, share in words.items()
         if key in analyses and (share >= LEAST or families[analyses[key].family] >= 0.1)
     ]
-    meant = {heir for item in found if item.wording > 0.05 for heir in _heirs(item, analyses)}
+    within = reachable(data, tools)
+    meant = {heir for item in found if item.wording > 0.05 for heir in _heirs(item, analyses, within)}
     known = {item.analysis.id for item in found}
     found += [
         _candidate(analyses[key], words.get(key, 0.0), reading, data, tools, types)
@@ -99,7 +102,8 @@ def weighed(
     weights = {
         item.analysis.id: math.exp(FIT * max(-1.5, min(1.5, _fit(item, reading, data, tools)))) for item in found
     }
-    given = {item.analysis.id: _heirs(item, analyses) for item in found}
+    given = {item.analysis.id: _heirs(item, analyses, within) for item in found}
+    named = methods_named(tools, reading.question)
     scores: dict[str, float] = {}
     for item in found:
         share = item.wording
@@ -107,7 +111,7 @@ def weighed(
             share += HANDED * sum(
                 _handed(c, item, found, weights, given) for c in found if item.analysis.id in given[c.analysis.id]
             )
-        share *= suits(item.analysis, item.bound, reading, data)
+        share *= suits(item.analysis, item.bound, reading, data, named) * LACKING ** _lacking(item, within)
         scores[item.analysis.id] = (
             share * weights[item.analysis.id] * (1.0 if item.feasible else WRONG_DATA) * UNMET ** len(item.unmet)
         )
@@ -129,10 +133,15 @@ def _fit(item: Candidate, reading: Reading, data: Data, tools: list[ToolSpec]) -
     return max(fit, ABSENT) if not reading.columns() and not bound.missing else fit
 
 
-def _heirs(unfit: Candidate, analyses: dict[str, Analysis]) -> set[str]:
+def _lacking(item: Candidate, within: set[DataType]) -> int:
+    """Return how many inputs of a step neither are there nor can be made."""
+    return sum(not port.optional and port.type not in within for port in item.bound.spec.inputs) if item.bound else 0
+
+
+def _heirs(unfit: Candidate, analyses: dict[str, Analysis], within: set[DataType]) -> set[str]:
     """Return the analyses that are meant where the data do not serve one: those it names, and those that stand for it."""
     own = set(unfit.analysis.instead) if unfit.unmet else set()
-    unable = not unfit.feasible or unfit.bound is None or bool(unfit.unmet or unfit.bound.missing)
+    unable = not unfit.feasible or unfit.bound is None or bool(unfit.unmet or unfit.bound.missing or _lacking(unfit, within))
     return own | {key for key, other in analyses.items() if unable and unfit.analysis.id in other.stands_for}
 
 

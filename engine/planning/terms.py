@@ -38,6 +38,9 @@ _LEXICON: tuple[tuple[str, str], ...] = (
     ("versus", r"(?:vs\.?|versus)(?!\w)"), ("through", r"through\b"),
 )  # fmt: skip
 BINDING = ("pow", "plus", "minus", "times", "over")
+_JOINER = re.compile(r"\s(?:to|and|from|minus|plus|times|over|divided by|between|versus|vs\.?)\s|\s[-−–+*/]\s|[,;:]\s", re.IGNORECASE)
+_NOUN_AFTER = re.compile(r"\s+(?:length|width|height|depth|weight|mass|size|area|volume|counts?|number|pressure|concentration|levels?|scores?|values?|"
+                         r"rate|dose|temperature|measurements?|readings?|column)\b", re.IGNORECASE)  # fmt: skip
 _UNIT_AFTER = re.compile(r"\s*\(\s*[\w/%µ.^-]{1,8}\s*\)|\s+in\s+(?:kg|g|mg|lb|lbs|cm|mm|m|in|inches|pounds|grams|kilograms|met(?:er|re)s|"
                          r"centimet(?:er|re)s|mmol/l|mg/dl|mmhg|ml|l)\b", re.IGNORECASE)  # fmt: skip
 _PER_UNIT = re.compile(r"\s*(?:one |a |unit(?: of)? |(?:kg|g|mg|cm|m|mm|ml|l|kilo|gram|unit|hour|day)\b(?: of)? ?){0,2}", re.IGNORECASE)
@@ -57,12 +60,12 @@ class Piece(NamedTuple):
         return self.text[:1].isalpha()
 
 
-def pieces(reading: Reading, names: Iterable[str]) -> list[Piece]:
+def pieces(reading: Reading, data: Data) -> list[Piece]:
     """Cut a question into pieces; the columns are its mentions, and names in back-quotes or written beside a sign."""
-    text, found, at = reading.question, [], 0
-    coded = Coded(text, reading.words, reading.mentions)
-    spans = {reading.words[m.first].start: (m, reading.words[m.last].end) for m in coded.mentions}
-    exact = sorted((n for n in names if n and "`" not in n), key=len, reverse=True)
+    text, at = reading.question, 0
+    found: list[Piece] = []
+    spans = _spans(reading, data)
+    exact = sorted((c.name for c in data.columns() if c.name and "`" not in c.name), key=len, reverse=True)
     while at < len(text):
         if text[at].isspace():
             at += 1
@@ -71,14 +74,33 @@ def pieces(reading: Reading, names: Iterable[str]) -> list[Piece]:
         after_sign = bool(found) and found[-1].kind in BINDING
         if piece is None or (piece.kind == "level" and after_sign and text[at].isdigit()):
             piece = _lexed(text, at)  # the 2 of `height ** 2` is a number, whatever levels a column has
+        column = data.column(piece.text) if piece.kind == "column" else None
+        if column is not None and not is_number(column):
+            piece = piece._replace(kind="group")
         if piece.kind != "skip":
             found.append(piece)
         at = piece.end
-        if piece.kind == "column" and (unit := _UNIT_AFTER.match(text, at)):
-            at = unit.end()
+        if piece.kind == "column":
+            for tail in (_NOUN_AFTER, _UNIT_AFTER):
+                at = match.end() if (match := tail.match(text, at)) and match.end() not in spans else at
         if piece.kind == "per":
             at = _PER_UNIT.match(text, at).end()  # type: ignore[union-attr]
     return found
+
+
+def _spans(reading: Reading, data: Data) -> dict[int, tuple[Mention, int]]:
+    """Return start -> (mention, end); where a mention reaches over a word of arithmetic, each side is read by itself."""
+    text, words = reading.question, reading.words
+    spans = {words[m.first].start: (m, words[m.last].end) for m in reading.mentions}
+    if not any(_JOINER.search(text, start, end) for start, (_, end) in spans.items()):
+        return spans
+    spans, start = {}, 0
+    for stop, following in [*((m.start(), m.end()) for m in _JOINER.finditer(text)), (len(text), len(text))]:
+        part = tokens(text[start:stop])
+        for mention in find(text[start:stop], data.columns()):
+            spans[start + part[mention.first].start] = (mention, start + part[mention.last].end)
+        start = following
+    return spans
 
 
 def _written(text: str, at: int, names: list[str]) -> Piece | None:
@@ -95,9 +117,9 @@ def _written(text: str, at: int, names: list[str]) -> Piece | None:
             numbered = re.compile(r"[\s_.-]?".join(map(re.escape, parts)) + r"(?![\w.])", re.IGNORECASE).match(text, at)
             if numbered:
                 return Piece("column", name, at, numbered.end())
-        if text.startswith(name, at) and not re.match(r"\w", text[end : end + 1]):
-            if re.match(r"\s*(?:[+*/^]|-\s)", text[end:]) or re.search(r"(?:[+*/^(]|\s-)\s*$", text[:at]):
-                return Piece("column", name, at, end)
+        beside = re.match(r"\s*(?:[+*/^]|-\s)", text[end:]) or re.search(r"(?:[+*/^(]|\s-)\s*$", text[:at])
+        if beside and text.startswith(name, at) and not re.match(r"\w", text[end : end + 1]):
+            return Piece("column", name, at, end)
     return None
 
 

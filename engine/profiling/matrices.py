@@ -94,8 +94,13 @@ def _ids(frame: Frame, id_column: str | None, first_column: list[str] | None) ->
     return frame[id_column].astype(str).str.strip().tolist()
 
 
-def sample_like(names: list[str]) -> bool:
-    """Say whether column names look like samples: accessions, words of an experiment, or one pattern with numbers."""
+def sample_like(names: list[str], *, most: float = 0.6) -> bool:
+    """Say whether column names look like samples: accessions, words of an experiment, or one pattern with numbers.
+
+    Args:
+        names: names of columns.
+        most: the share of them that must be of one pattern.
+    """
     if not names:
         return False
     worded = sum(_SAMPLE_WORDS.search(name) is not None for name in names)
@@ -105,7 +110,7 @@ def sample_like(names: list[str]) -> bool:
         if "#" in pattern:
             patterns[pattern] = patterns.get(pattern, 0) + 1
     replicated = sum(count for count in patterns.values() if count >= 2)
-    return worded >= 0.5 * len(names) or replicated >= 0.6 * len(names)
+    return worded >= 0.5 * len(names) or replicated >= most * len(names)
 
 
 def _trust(
@@ -123,6 +128,8 @@ def _trust(
         if samples or (len(values) >= 4 and _alike(frame, values)):
             return base if rows >= 20 else min(base, 0.8)
         return 0.6 if _alike(frame, values) else 0.0
+    # Rows that are no known genes are a matrix only where (nearly) every column is a sample: a record has others beside.
+    samples = sample_like([str(c) for c in values], most=0.9)
     if unique < 0.98 or not (samples or (rows >= 500 and len(values) >= 4)) or not _alike(frame, values):
         return 0.0
     if genes.feature_like and rows >= 10:

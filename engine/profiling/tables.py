@@ -206,7 +206,8 @@ def _use_matrix(facts: TableFacts, matrix: Matrix, frame: Frame, mixed: list[str
         )
     facts.details |= matrix.details
     facts.shape = (facts.source.rows, len(frame.columns))
-    other = frame[matrix.annotation[:MAX_COLUMNS]]
+    doubtful = matrix.guesses[0].confidence < 0.7 and frame.shape[1] <= 30  # may as well be a table of records
+    other = frame if doubtful else frame[matrix.annotation[:MAX_COLUMNS]]
     facts.columns, facts.structure = look(other)
     if matrix.guesses[0].read.get("transpose"):
         sheet = _sample_sheet(
