@@ -9,7 +9,7 @@ import streamlit as st
 
 from pages._engine import attempt, show_message
 from pages._params import field, known_columns, known_levels, with_value
-from pages._plan import draw_problems, ordered, read_from, step_name
+from pages._plan import draw_problems, ordered, read_from, step_name, to_answer
 from pages._words import counted, plain, setting
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def _run(engine: Engine, run_id: str, draft: Draft) -> None:
 
 
 def _open_questions(plan: TaskDag) -> None:
-    for question in plan.open_questions:
+    for question in to_answer(plan):
         node = plan.node(question.node)
         value = node.params.get(question.param, question.proposed) if node else question.proposed
         place = f" In step {node.name}, {question.param.replace('_', ' ')} = {setting(value)}." if node else ""

@@ -72,12 +72,19 @@ def read_from(plan: TaskDag, ref: str) -> str:
     return f"{output.replace('_', ' ')} of {node.name if node else node_id}"
 
 
+def to_answer(plan: TaskDag) -> list[Any]:
+    """Return the open questions but the one that the buttons below "Did you mean" answer."""
+    others = {other.id for other in plan.alternatives}
+    return [question for question in plan.open_questions if question.param or not others & set(question.choices)]
+
+
 def draw_questions(engine: Engine, plan: TaskDag, *, key: str) -> TaskDag:
     """Draw what the planner could not know, with what it proposes and why; return the plan with the answers."""
-    if not plan.open_questions:
+    open_questions = to_answer(plan)
+    if not open_questions:
         return plan
     st.markdown("**Please check before it runs**")
-    for question in plan.open_questions:
+    for question in open_questions:
         node = plan.node(question.node)
         param = engine.tool(node.tool).param(question.param) if node and question.param else None
         if node is None or param is None:

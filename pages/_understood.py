@@ -76,8 +76,10 @@ def draw_understood(engine: Engine, plan: TaskDag, *, key: str, question: bool =
         label = f"Understood as {' and '.join(named)}" if named else "Word by word"
         with st.expander(label, icon=":material/table:", type="compact", key=f"understood_{key}"):
             _table(plan, titles, key)
-    for text in plan.not_answered:
-        st.markdown(f":orange[:material/warning:] **Not answered by this plan:** {plain(text)}")
+    if plan.not_answered:
+        left = [plain(text) for text in plan.not_answered]
+        listed = f" {left[0]}" if len(left) == 1 else "".join(f"\n- {text}" for text in left)
+        st.markdown(f":orange[:material/warning:] **Not answered by this plan:**{listed}")
 
 
 def _table(plan: TaskDag, titles: dict[str, str], key: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from engine.agents.thinking import Planner
-from engine.domain.plan import Alternative, Chosen, Dataset, Span, TaskDag, TaskNode
+from engine.domain.plan import Alternative, Chosen, Dataset, OpenQuestion, Span, TaskDag, TaskNode
 
 QUESTION = "Is growth higher in treated than in control at dawn, and why?"
 
@@ -59,6 +59,17 @@ class KnownPlanner:
             analysis=[Chosen(id=analysis or "compare_groups", probability=0.72)],
             alternatives=ALTERNATIVES,
             not_answered=["Why it is higher: the data hold no cause."],
+            open_questions=[
+                OpenQuestion(id="analysis", text="Is that meant?", why="Others come near.", choices=["trend_test"]),
+                OpenQuestion(
+                    id="design",
+                    text="One plant a row?",
+                    why="It decides the test.",
+                    choices=["trend_test"],
+                    node="n1",
+                    param="test",
+                ),
+            ],
         )
         return SimpleNamespace(plan=plan, retrieved=["compare_groups"])
 

@@ -326,7 +326,7 @@ def expressions(found: list[Piece], columns: list[str]) -> list[Found]:
     able: list[Found] = []
     doubts: list[tuple[int, int]] = []
     for start in range(len(found)):
-        if start and (found[start - 1].kind in _FUNCTIONS or _is_dash(found, start)):
+        if start and (found[start - 1].kind in _FUNCTIONS or found[start].kind == "minus" and not _is_sign(found, start)):
             continue
         parser = _Parser(found, start, columns)
         try:
@@ -347,6 +347,13 @@ def expressions(found: list[Piece], columns: list[str]) -> list[Found]:
 _BEFORE_DASH = frozenset("column columns variable variables col formula please new compute calculate derive add".split())
 
 
+def _is_sign(found: list[Piece], at: int) -> bool:
+    """Say whether a minus at the beginning makes what follows negative: `x = -girth`, not `leaf - girth`."""
+    before, after = found[at - 1], found[at + 1] if at + 1 < len(found) else found[at]
+    opens = before.kind in ("open", "comma") or before.text in "=:" or before.text.lower() in _BEFORE_DASH
+    return opens and found[at].end == after.start
+
+
 def _is_dash(found: list[Piece], at: int) -> bool:
     """Say whether a minus sign is a dash of the sentence: `new column - weight / height`."""
     if found[at].kind != "minus" or found[at].spoken or at == 0 or at + 1 >= len(found):
@@ -361,6 +368,10 @@ def _cut_off(found: list[Piece], item: Found) -> str:
     after = found[item.last] if item.last < len(found) else None
     if before is not None and before.kind in BINDING and not (before.kind == "minus" and _is_dash(found, item.first - 1)):
         return before.text
+    if item.first > 1 and before is not None and before.kind == "open":  # `gcd(a + b)`: no function that is known
+        name = found[item.first - 2]
+        if name.kind not in ("comma", "open") and name.end == before.start and name.text[:1].isalnum() and name.text.lower() != "mutate":
+            return name.text
     dash = after is not None and after.kind == "minus" and not after.spoken
     time = after is not None and after.kind == "over" and after.spoken
     if after is not None and after.kind in ("word", "vague", "level") and item.last + 1 < len(found):

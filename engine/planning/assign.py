@@ -80,7 +80,10 @@ class Assignment:
         if natural and name not in natural and fits < 0.8:
             return -1.0  # what the structure of the data offers is surer than a word
         if contrasted and param.role in ("group", "condition", "ordered", "covariates", "predictors", "factors"):
-            grammar += 0.5
+            set_apart = any(c.column == name and c.explicit for c in reading.contrasts) or not two_states(self.sheet, name)
+            grammar += 0.5 if set_apart else 0.2
+        if contrasted and name in reading.named() and param.role in ("outcome", "response"):
+            grammar += 0.3  # `status was judged good or poor`
         if not contrasted and name in reading.restricted() and name not in reading.named():
             grammar -= 0.8
         if (

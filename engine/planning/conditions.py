@@ -100,7 +100,7 @@ def nothing_left(bound: Bound, reading: Reading) -> bool:
     """Every column that is surely named has a part in the step."""
     sheet = bound.sheet
     subjects = {item.subject for item in sheet.structure.repeated} if sheet else set()
-    left = [n for n in bound.unused if reading.strength(n) >= 0.75 and n not in subjects and not (sheet and (c := sheet.column(n)) and is_id(c))]
+    left = [n for n in bound.unused if n in reading.named() and reading.strength(n) >= 0.75 and n not in subjects and not (sheet and (c := sheet.column(n)) and is_id(c))]
     return not left
 
 

@@ -16,7 +16,7 @@ from engine.planning.text import Token, tokens
 SURE_NAME = 0.97
 """From this strength on a name is a column's or level's even where it is also a gene's."""
 _PAIRED = re.compile(
-    r"\b(paired|pairs?|matched|crossover|cross-over|before and after|pre.? ?(?:and|vs\.?|versus) ?post|repeated measures?|"
+    r"\b(paired|pairs of|matched|crossover|cross-over|before and after|pre.? ?(?:and|vs\.?|versus) ?post|repeated measures?|"
     r"(?:the )?same (?:\w+ )?(?:donor|patient|subject|individual|animal|mouse|mice|person|people|cell line|tree|plot|driver|bird)s?|"
     r"within (?:each |the same )?(?:donor|patient|subject|individual|animal|person)|(?:each|every) (?:\w+ ){0,2}(?:took|got|had|received) both)\b",
     re.IGNORECASE,

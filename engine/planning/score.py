@@ -16,6 +16,7 @@ from engine.planning.bind import Bound, bind
 from engine.planning.choose import Embed, Wording, probabilities
 from engine.planning.conditions import holds
 from engine.planning.files import methods_named, on_the_way, reachable, suits
+from engine.planning.mentions import SURE
 from engine.planning.read import masked
 from engine.planning.reading import Reading
 from engine.planning.sheets import Data
@@ -25,6 +26,8 @@ FIT = 2.2
 """How much the fit of the columns weighs against the wording."""
 ABSENT = 0.6
 """The fit given to analyses that cannot be bound because no tool carries them out."""
+BEYOND = 0.3
+"""What each surely named column speaks against a question that no data can answer."""
 WRONG_DATA = 0.12
 LACKING = 0.3
 """What each input takes from an analysis that neither is there nor can be made."""
@@ -125,7 +128,8 @@ def _fit(item: Candidate, reading: Reading, data: Data, tools: list[ToolSpec]) -
     """Return how well the columns named fit: those of the step itself, or of the one that makes its input."""
     bound = item.bound
     if bound is None:
-        return ABSENT
+        known = sum(reading.strength(name) >= SURE for name in reading.named())
+        return ABSENT if item.analysis.data else ABSENT - BEYOND * known
     best = bound.score
     if not bound.columns() and (way := on_the_way(bound.spec, reading, data, tools)) is not None:
         best = max(best, way.score)

@@ -92,7 +92,7 @@ def _subject(column: ColumnProfile, sheet: Sheet) -> float:
     return (
         0.5
         if column.scale in ("code", "identifier")
-        else 0.3
+        else 0.15
         if column.scale in ("category", "ordered") and column.distinct > 3
         else 0.0
     )

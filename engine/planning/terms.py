@@ -71,7 +71,7 @@ def pieces(reading: Reading, data: Data) -> list[Piece]:
             at += 1
             continue
         piece = _written(text, at, exact) or _mentioned(text, at, spans)
-        after_sign = bool(found) and found[-1].kind in BINDING
+        after_sign = bool(found) and found[-1].kind in (*BINDING, "open")
         if piece is None or (piece.kind == "level" and after_sign and text[at].isdigit()):
             piece = _lexed(text, at)  # the 2 of `height ** 2` is a number, whatever levels a column has
         column = data.column(piece.text) if piece.kind == "column" else None

@@ -161,6 +161,8 @@ def test_before_approval_the_page_says_how_the_question_was_read(waiting, page):
     assert reading == f"Understood as **{TITLES['compare_groups']}** (fairly sure)"
     assert "0.72" not in text + reading
     assert "Why it is higher\\: the data hold no cause." in text
+    assert "Is that meant?" not in text  # the buttons ask it
+    assert "It decides the test." in text
     (table,) = [frame.value for frame in at.dataframe if "Taken for" in frame.value]
     assert table.iloc[0].tolist() == ["the question", "an analysis", TITLES["compare_groups"], "0.72"]
     assert table["Words"].tolist()[1:] == [span.text for span in SPANS]

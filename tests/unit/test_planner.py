@@ -18,7 +18,9 @@ GENES = ["DUSP1", "KLF15", "PER1", "FKBP5", "TP53", "MYC", "VCAM1", "ACTB", "GAP
 
 @pytest.fixture(scope="module")
 def planner():
-    return Planner(builtin_tools())
+    from engine.adapters.embedding import load_embedder
+
+    return Planner(builtin_tools(), load_embedder("all-MiniLM-L6-v2").embed)
 
 
 @pytest.fixture(scope="module")
