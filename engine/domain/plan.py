@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import AliasChoices, Field
+from pydantic import AliasChoices, ConfigDict, Field
 
 from engine.domain.base import Value
 from engine.domain.datatypes import DataType
@@ -39,6 +39,8 @@ those that say nothing of it, `unused` those that nothing in the plan answers to
 
 class Span(Value):
     """Some words of the question and what they were taken for; `start` and `end` are character positions."""
+
+    model_config = ConfigDict(serialize_by_alias=True)
 
     text: str
     start: int

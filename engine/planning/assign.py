@@ -80,7 +80,9 @@ class Assignment:
         if natural and name not in natural and fits < 0.8:
             return -1.0  # what the structure of the data offers is surer than a word
         if contrasted and param.role in ("group", "condition", "ordered", "covariates", "predictors", "factors"):
-            set_apart = any(c.column == name and c.explicit for c in reading.contrasts) or not two_states(self.sheet, name)
+            set_apart = any(c.column == name and c.explicit for c in reading.contrasts) or not two_states(
+                self.sheet, name
+            )
             grammar += 0.5 if set_apart else 0.2
         if contrasted and name in reading.named() and param.role in ("outcome", "response"):
             grammar += 0.3  # `status was judged good or poor`
@@ -90,6 +92,7 @@ class Assignment:
             name not in reading.named()
             and not contrasted
             and param.role in ("split", "group_optional", "factors")
+            and not two_states(self.sheet, name)  # one of two states names the comparison with the other
         ):
             return -1.0  # one level named restricts the rows, it does not compare
         if (

@@ -221,7 +221,7 @@ def _is_outcome(bound: Bound, column: str) -> bool:
 def condition(rows: Sequence[Restriction], data: Data) -> str:
     """Return rows to keep as the condition that a step for it takes: "`sex` in ['F'] and `age` > 60"."""
     parts = []
-    for item in rows:
+    for item in sorted(rows, key=lambda row: row.first):
         column = data.column(item.column)
         numeric = column is not None and column.kind in ("integer", "number")
         values = [value if numeric else repr(value) for value in item.values]

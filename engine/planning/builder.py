@@ -75,7 +75,10 @@ class Builder:
             elif not port.optional:
                 raise missing([s.profile for s in self.data.sheets], spec, port.type)
         defaults = {p.name: p.default for p in spec.params if p.default not in (None, "", [])}
-        same = next((n for n in self.nodes if n.tool == spec.name and n.inputs == wired and n.params == {**defaults, **given}), None)
+        same = next(
+            (n for n in self.nodes if n.tool == spec.name and n.inputs == wired and n.params == {**defaults, **given}),
+            None,
+        )
         if same is not None:
             return self.raise_priority(same.id, priority)
         node = TaskNode(
@@ -107,7 +110,9 @@ class Builder:
             here = [column for tool, column in makers if any(node.tool == tool for node in self.nodes)]
             here = here or [column for _, made in makers if (column := self._existing(made))]
             tool, column = makers[-1]
-            if not here and (param.required or param.default or self.words >= {stem(part) for part in name_parts(column)}):
+            if not here and (
+                param.required or param.default or self.words >= {stem(part) for part in name_parts(column)}
+            ):
                 self.add(
                     self.registry.get(tool),
                     self.said(self.registry.get(tool)),
@@ -123,7 +128,11 @@ class Builder:
         """Return the column of a file that is called like one that a step would make, or ""."""
         text = made.replace("_", " ")
         for sheet in self.data.sheets:
-            found = [m for m in column_mentions(tokens(text), [c for c in sheet.columns if is_group(c)]) if m.strength >= ALIKE]
+            found = [
+                m
+                for m in column_mentions(tokens(text), [c for c in sheet.columns if is_group(c)])
+                if m.strength >= ALIKE
+            ]
             if found:
                 return max(found, key=lambda m: m.strength).column
         return ""
@@ -135,7 +144,9 @@ class Builder:
         other = self.registry.get(name)
         changed = {port.type for port in other.inputs} & {port.type for port in other.outputs}
         if changed & {port.type for port in spec.inputs} and not any(p.required for p in other.params):
-            self.add(other, self.said(other), path=(*path, spec.name), reasons=["Prepares the data for the steps after it."])
+            self.add(
+                other, self.said(other), path=(*path, spec.name), reasons=["Prepares the data for the steps after it."]
+            )
 
     def source(
         self, wanted: DataType, *, taken: set[str] | None = None, build: bool = True, path: tuple[str, ...] = ()
@@ -222,7 +233,7 @@ class Builder:
         return DATA_PREFIX + name
 
     def _reading_of(self, sheet: Sheet, wanted: DataType) -> TypeGuess:
-        if wanted is DataType.SAMPLE_SHEET and (matched := sample_sheet(self.data)) is sheet:
+        if wanted is DataType.SAMPLE_SHEET and sample_sheet(self.data) is sheet:
             from engine.planning.samples import index_of
 
             return index_of(self.data, sheet)

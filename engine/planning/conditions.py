@@ -100,7 +100,14 @@ def nothing_left(bound: Bound, reading: Reading) -> bool:
     """Every column that is surely named has a part in the step."""
     sheet = bound.sheet
     subjects = {item.subject for item in sheet.structure.repeated} if sheet else set()
-    left = [n for n in bound.unused if n in reading.named() and reading.strength(n) >= 0.75 and n not in subjects and not (sheet and (c := sheet.column(n)) and is_id(c))]
+    left = [
+        n
+        for n in bound.unused
+        if n in reading.named()
+        and reading.strength(n) >= 0.75
+        and n not in subjects
+        and not (sheet and (c := sheet.column(n)) and is_id(c))
+    ]
     return not left
 
 
@@ -109,7 +116,12 @@ def groups_are_names(bound: Bound, reading: Reading) -> bool:
     """The groups are names and not three or more times or doses, which have an order."""
     group = _group(bound)
     structure = bound.sheet.structure if bound.sheet else None
-    return group is None or structure is None or group.distinct < 3 or group.name not in (*structure.times, *structure.doses)
+    return (
+        group is None
+        or structure is None
+        or group.distinct < 3
+        or group.name not in (*structure.times, *structure.doses)
+    )
 
 
 @_named

@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import functools
 import re
+from collections import Counter
 
 from engine.domain.plan import OpenQuestion
 from engine.planning.bind import Bound
-from engine.planning.names import synonyms
 from engine.planning.reading import Reading
 from engine.planning.text import name_parts, stem, tokens
 from engine.toolbox.analyses import MARK, all_examples
 
-_ASKING = 3
-"""So many analyses use a word before it counts as a word of questions in general."""
+_ASKING = 12
+"""With so many analyses a word must occur before it counts as a word of questions in general."""
+_OWN = 4
+"""In so many examples of an analysis a word must occur to belong to it."""
+_MANNER = re.compile(r"(?:ly|ing|ed)$")
 _SMALL = frozenset(
     [
         "a",
@@ -53,15 +56,25 @@ _SMALL = frozenset(
 
 @functools.cache
 def asking_words() -> tuple[frozenset[str], dict[str, frozenset[str]]]:
-    """Return the stems that questions in general are made of, and for each analysis the stems that its own are."""
-    used: dict[str, set[str]] = {}
-    own: dict[str, set[str]] = {}
+    """Return the stems that questions in general are made of, and for each analysis those that belong to it.
+
+    Both come from the example questions: a word of asking occurs with many analyses and seldom names data.
+    """
+    where: dict[str, set[str]] = {}
+    outside, inside = Counter[str](), Counter[str]()
+    own: dict[str, Counter[str]] = {}
     for example in all_examples():
-        for token in tokens(MARK.sub(" ", example.text)):
-            used.setdefault(token.stem, set()).add(example.analysis)
-            own.setdefault(example.analysis, set()).add(token.stem)
-    general = frozenset(word for word, where in used.items() if len(where) >= _ASKING)
-    return general, {key: frozenset(words) for key, words in own.items()}
+        words = {token.stem for token in tokens(MARK.sub(" ", example.text))}
+        inside.update({token.stem for match in MARK.finditer(example.text) for token in tokens(match[1])})
+        outside.update(words)
+        own.setdefault(example.analysis, Counter()).update(words)
+        for word in words:
+            where.setdefault(word, set()).add(example.analysis)
+    data = {word for word, times in inside.items() if times > 0.45 * (times + outside[word])}
+    general = frozenset(word for word, found in where.items() if len(found) >= _ASKING and word not in data)
+    return general, {
+        key: frozenset(w for w, n in words.items() if n >= _OWN and w not in data) for key, words in own.items()
+    }
 
 
 def unexplained(reading: Reading, analyses: list[str], bounds: list[Bound], files: list[str]) -> list[int]:
@@ -103,28 +116,27 @@ def _loose(reading: Reading, at: int) -> bool:
     return not any(n in reading.used for n in near)
 
 
-def doubts(reading: Reading, bound: Bound, left: list[int]) -> list[OpenQuestion]:
-    """Return the question whether a column was meant that data chose while words of the request stayed unexplained."""
+def doubts(reading: Reading, left: list[int]) -> list[OpenQuestion]:
+    """Return the question whether words of the request that nothing in the plan answers to may be left aside."""
     asked = {at for request in reading.requests for at in range(request.first, request.last + 1)}
     words = [reading.words[at] for at in left if at in asked]
-    nouns = [token.text for token in words if not re.search(r"(?:ly|ing|ed)$", token.text) and len(token.text) > 3]
-    if not nouns or not bound.guessed:
+    told = list(
+        dict.fromkeys(
+            reading.question[word.start : word.end]
+            for word in words
+            if len(word.text) > 3 and not _MANNER.search(word.text)
+        )
+    )
+    if not told:
         return []
-    found = []
-    for name in bound.guessed:
-        value = bound.params.get(name)
-        if not isinstance(value, str) or _related(nouns, value):
-            continue
-        param = bound.spec.param(name)
-        if param is None or param.role not in ("measure", "outcome", "count", "response", "group", "condition"):
-            continue
-        text = f"Is {value!r} meant by {', '.join(repr(n) for n in nouns[:3])}?"
-        why = "No column is called so; this is the only one that fits."
-        found.append(OpenQuestion(id=name, text=text, why=why, param=name, proposed=value, choices=[value]))
-    return found[:1]
-
-
-def _related(nouns: list[str], column: str) -> bool:
-    parts = {stem(part) for part in name_parts(column)}
-    words = set(name_parts(column))
-    return any(stem(noun) in parts or words & synonyms().get(noun, frozenset()) for noun in nouns)
+    listed = ", ".join(map(repr, told[:5]))
+    why = "No column, group or value of the data is called so, and nothing in the plan answers to it."
+    return [
+        OpenQuestion(
+            id="unused_words",
+            text=f"The plan leaves aside {listed}: is that meant?",
+            why=why,
+            proposed="yes",
+            choices=["yes"],
+        )
+    ]

@@ -162,7 +162,7 @@ def pairs_and_batches(case: Case) -> None:
     case.bound.params[held] = covariates
     said = " ".join(case.warnings)
     for column in others:
-        technical = column.role("batch") >= 0.5 or column.role("covariate") >= 0.5
+        technical = column.scale == "code" or column.role("batch") >= 0.5 or column.role("covariate") >= 0.5
         values = used[column.name].astype("string")
         if technical and is_group(column) and 2 <= values.nunique() < len(values) and confounded(values, groups) and repr(column.name) not in said:  # fmt: skip
             case.warnings.append(
@@ -172,7 +172,9 @@ def pairs_and_batches(case: Case) -> None:
 
 def _ignored(case: Case, column: str) -> bool:
     """Say whether the question tells to leave a column out of account: `ignore the donors`."""
-    return case.reading.paired is False and case.reading.strength(column) > 0 and not case.reading.is_a(column, "adjust")
+    return (
+        case.reading.paired is False and case.reading.strength(column) > 0 and not case.reading.is_a(column, "adjust")
+    )
 
 
 def _is_batch(case: Case, column: ColumnProfile) -> bool:

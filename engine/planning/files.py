@@ -44,7 +44,11 @@ def suits(analysis: Analysis, bound: Bound | None, reading: Reading, data: Data,
     """
     takes = {DataType(kind) for kind in analysis.data} | {port.type for port in (bound.spec.inputs if bound else [])}
     own = [sheet for sheet in data.sheets if sheet.profile.best and sheet.profile.best.type not in TABULAR]
-    left = [sheet for sheet in own if not takes & {guess.type for guess in usable(sheet.profile)}]
+    left = [
+        sheet
+        for sheet in own
+        if not takes & {guess.type for guess in usable(sheet.profile) if guess.type is not DataType.TABLE}
+    ]
     unused = 1.0 if any(_called(sheet, reading) for sheet in left) else (len(left) / len(own)) ** 2 if own else 0.0
     share = UNUSED_FILES**unused if analysis.data else 1.0
     if bound is None:
@@ -66,13 +70,19 @@ def _called(sheet: Sheet, reading: Reading) -> bool:
 
 def methods_named(tools: Iterable[ToolSpec], question: str) -> set[str]:
     """Return the tools whose method the question names, by a term of several parts or an abbreviation that is no other's."""
+    tools = list(tools)
     owners: dict[str, set[str]] = {}
     lower = question.lower()
     for tool in tools:
         for name in (tool.title, *tool.keywords):
             if name.lower() in lower and re.search(r"[-\s]|[A-Z]{2}", name) and re.search(rf"(?<!\w){re.escape(name)}s?(?!\w)", question, re.IGNORECASE):  # fmt: skip
                 owners.setdefault(name.lower(), set()).add(tool.name)
-    return {next(iter(found)) for found in owners.values() if len(found) == 1}
+    names = {(name.lower(), tool.name) for tool in tools for name in (tool.title, *tool.keywords)} if owners else set()
+    return {
+        next(iter(own))
+        for name, own in owners.items()
+        if not any(name in other for other, tool in names if tool not in own)
+    }
 
 
 def _played(role: str, data: Data) -> bool:
@@ -129,7 +139,9 @@ def files_for(spec: ToolSpec, reading: Reading, data: Data) -> Assigned:
     for port in spec.inputs:
         if not port.each_file:
             continue
-        able = [s for s in data.sheets if s.profile.best and s.profile.best.type == port.type]
+        able = [
+            s for s in data.serving(port.type) if s.profile.best and s.profile.best.type in (port.type, DataType.TABLE)
+        ]
         for other in spec.inputs:
             if other.holds == port.name and other.type == port.type and len(able) > 1:
                 holder = _holder(other, port, able, reading, found)
@@ -168,13 +180,13 @@ def _holder(
 ) -> Sheet | None:
     """Return the file that holds the values of the others: by words first, then by its values."""
     spoken = {id(s): _said(port, s, reading) - _said(inner, s, reading) for s in able}
-    larger = [s for s in able if all(s is o or _contains(s, o) for o in able)]
+    larger = [s for s in able if all(s is o or _contains(s, o, port.type) for o in able)]
     asked = (
         bool(re.search("|".join(rf"\b(?:{word})" for word in port.words), reading.question, re.IGNORECASE))
         if port.words
         else False
     )
-    best = max(able, key=lambda s: (spoken[id(s)], s in larger, len(_values(s))))
+    best = max(able, key=lambda s: (spoken[id(s)], s in larger, len(_values(s, port.type))))
     rest = [s for s in able if s is not best]
     told = spoken[id(best)] > 0 and all(spoken[id(s)] < spoken[id(best)] for s in rest)
     if not told and len(larger) == 1:
@@ -194,14 +206,14 @@ def _holder(
     return best
 
 
-def _contains(larger: Sheet, smaller: Sheet) -> bool:
-    a, b = _values(larger), _values(smaller)
+def _contains(larger: Sheet, smaller: Sheet, kind: DataType) -> bool:
+    a, b = _values(larger, kind), _values(smaller, kind)
     return len(a) > len(b) > 0 and len(a & b) >= _HELD * len(b)
 
 
-def _values(sheet: Sheet) -> set[str]:
+def _values(sheet: Sheet, kind: DataType) -> set[str]:
     from engine.toolbox.io import read_data
 
-    guess = sheet.profile.best
+    guess = sheet.serves(kind)
     assert guess is not None
-    return {str(value) for value in read_data(sheet.profile.path, guess.type.value, **guess.read)}
+    return {str(value) for value in read_data(sheet.profile.path, kind.value, **guess.read)}

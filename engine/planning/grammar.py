@@ -75,17 +75,19 @@ class Coded:
 
     def __init__(self, question: str, words: Sequence[Token], mentions: Sequence[Mention]) -> None:
         self.words, self.mentions = words, mentions
-        pieces, at, self._starts = [], 0, []
-        length = 0
+        pieces: list[str] = []
+        numeric: list[str] = []
+        at = 0
         for number, mention in enumerate(mentions):
             start, end = words[mention.first].start, words[mention.last].end
             code = f"<{'l' if mention.level else 'c'}{number}>"
+            plain = bool(mention.level) and mention.first == mention.last and words[mention.first].number is not None
             pieces += [question[at:start], code]
-            length += start - at
-            self._starts.append((length, number))
-            length += len(code)
+            numeric += [question[at:start], question[start:end] if plain else code]
             at = end
         self.text = "".join([*pieces, question[at:]])
+        self.numbers = "".join([*numeric, question[at:]])
+        """The same with numbers that are levels left as they stand, for `age > 60`."""
 
     def inside(self, text: str | None) -> list[Mention]:
         """Return the mentions in a piece of the coded text."""
@@ -131,9 +133,9 @@ def _order(coded: Coded, column: str, levels: tuple[str, ...]) -> tuple[str, ...
                 return (codes[second], codes[first], *(v for v in levels if v not in (codes[first], codes[second])))
     for first in codes:
         for second in codes:
-            if first < second and codes[first] != codes[second]:
-                if re.search(rf"<l{first}>{gap}\b{_AGAINST}(?![\w]){gap}<l{second}>", coded.text, re.IGNORECASE):
-                    return (codes[first], codes[second], *(v for v in levels if v not in (codes[first], codes[second])))
+            pattern = rf"<l{first}>{gap}\b{_AGAINST}(?![\w]){gap}<l{second}>"
+            if first < second and codes[first] != codes[second] and re.search(pattern, coded.text, re.IGNORECASE):
+                return (codes[first], codes[second], *(v for v in levels if v not in (codes[first], codes[second])))
     return None
 
 
@@ -187,16 +189,15 @@ def _compared(coded: Coded, columns: dict[str, ColumnProfile]) -> list[Restricti
     """Return restrictions of a column to numbers: `age > 60`, `older than 60`, `diagnosed before 1975`, `between 2 and 8`."""
     number = r"(?P<n>-?\d+(?:[.,]\d+)?)"
     found = []
-    for match in re.finditer(rf"(?P<c><c\d+>)(?:\s+(?!<)\w+){{0,2}}?\s*(?P<w>{_WORDS}|than)\s*{number}", coded.text, re.IGNORECASE):  # fmt: skip
+    for match in re.finditer(rf"(?P<c><c\d+>)(?:\s+(?!<)\w+){{0,2}}?\s*(?P<w>{_WORDS}|than)\s*{number}", coded.numbers, re.IGNORECASE):  # fmt: skip
         mention = coded.inside(match["c"])[0]
         word = match["w"].lower()
         said = coded.words[mention.first].text
         op = _COMPARE.get(word, "<" if _DOWN.match(said) else ">")
         found.append(_numeric(mention, op, (match["n"],)))
-    for match in re.finditer(rf"(?P<c><c\d+>)\s+(?:between|from)\s+{number}\s*(?:and|to|-)\s*(?P<m>-?\d+(?:[.,]\d+)?)", coded.text, re.IGNORECASE):  # fmt: skip
+    for match in re.finditer(rf"(?P<c><c\d+>)\s+(?:between|from)\s+{number}\s*(?:and|to|-)\s*(?P<m>-?\d+(?:[.,]\d+)?)", coded.numbers, re.IGNORECASE):  # fmt: skip
         found.append(_numeric(coded.inside(match["c"])[0], "between", (match["n"], match["m"])))
-    able = [item for item in found if (c := columns.get(item.column)) and c.kind in ("integer", "number")]
-    return able
+    return [item for item in found if (c := columns.get(item.column)) and c.kind in ("integer", "number")]
 
 
 def _numeric(mention: Mention, op: str, values: tuple[str, ...]) -> Restriction:

@@ -15,7 +15,7 @@ from engine.errors import PlanError
 from engine.planning.bind import Bound
 from engine.planning.conditions import repetition
 from engine.planning.contrast import control_level
-from engine.planning.formula import propose
+from engine.planning.formulas.formula import propose
 from engine.planning.ordering import fill_order
 from engine.planning.reading import Reading
 from engine.planning.sheets import Data, is_group
@@ -57,6 +57,13 @@ _GENERIC = frozenset(
         "groups",
     ]
 )
+_WITHOUT = re.compile(
+    r"\b(?:excluding|exclude|except(?: for)?|leav(?:e|ing) out|omit(?:ting)?|not counting)\s+(?P<what>(?:[\w-]+\s*){1,4})",
+    re.IGNORECASE,
+)
+_NO_ROWS = re.compile(r"missing|empty|\bNAs?\b|nan\b|incomplete", re.IGNORECASE)
+BY_ITS_NAME = 0.85
+"""From this strength on a word is taken for a group by its name and not only by its meaning."""
 MANY = 10
 
 
@@ -112,19 +119,33 @@ def _alone(case: Case, name: str, code: float) -> bool:
 
 @guard
 def unknown_groups(case: Case) -> None:
-    """Refuse `A versus B` when neither is a group, a column or a word of the data."""
+    """Refuse `A versus B` and `excluding A` when these are no group, column or word of the data."""
+    _unknown_exclusion(case)
     match = _VERSUS.search(case.reading.question)
     if match is None:
         return
     start, end = match.span()
     for at, token in enumerate(case.reading.words):
-        if start <= token.start < end and case.reading.used.get(at, ("unused",))[0] in ("column", "level", "gene"):
+        taken = case.reading.used.get(at, ("unused", "", 0.0))
+        if start <= token.start < end and taken[0] in ("column", "level", "gene") and taken[2] >= BY_ITS_NAME:
             return
     if all(word.lower() in _GENERIC or control_level([word]) for word in (match["a"], match["b"])):
         return
     groups = [f"{c.name}: {', '.join(list(c.levels)[:6])}" for c in case.data.columns() if is_group(c) and c.levels][:5]
     message = f"Neither {match['a']!r} nor {match['b']!r} is a group in these data."
     raise PlanError(message, advice=f"The groups are {'; '.join(groups) or 'not recognisable'}.")
+
+
+def _unknown_exclusion(case: Case) -> None:
+    """Refuse to go on with rows that the question leaves out by a word that these data do not know."""
+    match = _WITHOUT.search(case.reading.question)
+    if match is None or _NO_ROWS.search(match["what"]):
+        return
+    start, end = match.span("what")
+    inside = [at for at, token in enumerate(case.reading.words) if start <= token.start < end]
+    if not any(case.reading.used.get(at, ("unused",))[0] in ("column", "level", "restriction") for at in inside):
+        message = f"The question leaves out part of the data ({match.group(0)!r}), and no column or group is called so."
+        raise PlanError(message, advice="Say it by a column and its values, or leave these rows out of the file.")
 
 
 @guard
@@ -265,7 +286,9 @@ def cells_given(case: Case) -> None:
         if param is not None and item.op == "in" and case.bound.params.get(param.name, item.column) == item.column:
             case.bound.params[param.name] = item.column
             case.bound.rows.remove(item)
-            case.notes.append(f"{', '.join(item.values)} is one of the groups of {item.column!r}; all of them are shown.")
+            case.notes.append(
+                f"{', '.join(item.values)} is one of the groups of {item.column!r}; all of them are shown."
+            )
     rows_of_samples(case)
 
 

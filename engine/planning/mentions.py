@@ -6,6 +6,7 @@ number or a single letter is a level only beside its column's name or unit, or i
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -42,13 +43,13 @@ class Mention(NamedTuple):
         return self.last - self.first + 1
 
 
-def column_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile]) -> list[Mention]:
+def column_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile], text: str) -> list[Mention]:
     """Return every window of words that names a column, all candidates; overlaps are settled by the reader."""
     weights = Counter(part for column in columns for part in set(name_parts(column.name)))
     names = [(Name(column.name, weights, units=True), column) for column in columns]
     found: dict[tuple[int, int], list[tuple[float, str]]] = {}
     for name, column in names:
-        for first, last in _windows(words, max(2, min(_LONGEST, len(name.parts) + 2, max(len(name.whole), 2)))):
+        for first, last in _windows(words, text, max(2, min(_LONGEST, len(name.parts) + 2, max(len(name.whole), 2)))):
             window = words[first : last + 1]
             if len(window) == 1 and (
                 window[0].text in STOP or (window[0].number is not None and name.text != window[0].text)
@@ -60,12 +61,14 @@ def column_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile]) ->
     return [_best(first, last, able) for (first, last), able in found.items()]
 
 
-def _windows(words: Sequence[Token], longest: int) -> list[tuple[int, int]]:
+def _windows(words: Sequence[Token], text: str, longest: int) -> list[tuple[int, int]]:
     return [
         (first, last)
         for first in range(len(words))
         for last in range(first, min(first + longest, len(words)))
-        if (words[last].text not in STOP or last == first) and not _splits(words, first, last)
+        if (words[last].text not in STOP or last == first)
+        and not _splits(words, first, last)
+        and not re.search(r"[,;:.?!]\s", text[words[first].start : words[last].start])
     ]
 
 
@@ -73,7 +76,12 @@ def _splits(words: Sequence[Token], first: int, last: int) -> bool:
     """Say whether a window cuts a word such as `EXON12` in two; `Wk12` is a time and may be cut."""
     before = first > 0 and words[first - 1].end == words[first].start
     after = last + 1 < len(words) and words[last + 1].start == words[last].end
-    near = [words[first - 1].text if before else "", words[last + 1].text if after else "", words[first].text, words[last].text]
+    near = [
+        words[first - 1].text if before else "",
+        words[last + 1].text if after else "",
+        words[first].text,
+        words[last].text,
+    ]
     return (before or after) and not any(time_unit(word) for word in near if word)
 
 
@@ -106,7 +114,7 @@ def _level(
         return []
     found = []
     distinctive = [part for part in name.parts if weights[part] == 1 and len(part) >= 4]
-    for first, last in _windows(words, min(_LONGEST, len(name.parts) + 1) + 1):
+    for first, last in _windows(words, text, min(_LONGEST, len(name.parts) + 1) + 1):
         window = words[first : last + 1]
         strength = name.strength(window)
         if len(window) == 1:
@@ -129,9 +137,8 @@ def numbered_mentions(
 ) -> list[Mention]:
     """Return numbers and letters that are levels because their column's name, unit or kind stands beside them.
 
-    `month 4`, `group 1 vs group 2`, `stages I and IV`, `day 664 and day 1004`, `patient 9`.
+    `month 4`, `group 1 vs group 2`, `stages I and IV`, `day 664 and day 1004`, `patient 9`, `the fourth period`.
     """
-    found: list[Mention] = []
     by_name = {column.name: column for column in columns}
     after: dict[int, list[tuple[str, float]]] = {}
     for mention in named:
@@ -140,32 +147,35 @@ def numbered_mentions(
                 after.setdefault(mention.last + 1, []).append((name, mention.strength))
     for at, token in enumerate(words):
         unit = time_unit(token.text)
-        if unit:
-            for column in columns:
-                if unit in (time_unit(part) for part in name_parts(column.name + " " + column.unit)):
-                    after.setdefault(at + 1, []).append((column.name, 0.75))
-    for mention in named:  # `fourth period`, `second drug`
-        before = words[mention.first - 1] if mention.first else None
-        if before is None or mention.level:
-            continue
-        number = 2.0 if before.text == "second" else before.number
-        for name in (mention.column, *mention.rivals):
-            column = by_name.get(name)
-            level = (
-                next((v for v in column.levels if as_number(v) == number), None)
-                if column and number is not None
-                else None
-            )
-            # `after 4 weeks of exposure`, but not `at four monthly visits`
-            unit = time_unit(words[mention.first].text) and mention.first > 1 and words[mention.first - 2].text in _AT
-            if level is not None and (unit or not text[before.start : before.end].isdigit()):
-                found.append(Mention(name, level, mention.first - 1, mention.first - 1, 0.85))
-    found += _runs(words, columns)
+        for column in columns if unit else ():
+            if unit in (time_unit(part) for part in name_parts(column.name + " " + column.unit)):
+                after.setdefault(at + 1, []).append((column.name, 0.75))
+    found = [*_before(words, by_name, named, text), *_runs(words, columns)]
     for start, able in after.items():
         for name, strength in able:
             column = by_name.get(name)
             if column is not None and (column.levels or column.scale in ("number", "count", "ordered", "code")):
                 found += _numbers_from(words, start, column, strength, text)
+    return found
+
+
+def _before(
+    words: Sequence[Token], by_name: dict[str, ColumnProfile], named: Sequence[Mention], text: str
+) -> list[Mention]:
+    """Return numbers that stand before their column: `fourth period`, `second drug`, `after 4 weeks of exposure`."""
+    found = []
+    for mention in named:
+        before = words[mention.first - 1] if mention.first else None
+        if before is None or mention.level:
+            continue
+        number = 2.0 if before.text == "second" else before.number
+        # `after 4 weeks of exposure`, but not `at four monthly visits`
+        unit = time_unit(words[mention.first].text) and mention.first > 1 and words[mention.first - 2].text in _AT
+        for name in (mention.column, *mention.rivals):
+            column = by_name.get(name)
+            level = next((v for v in column.levels if as_number(v) == number), None) if column and number is not None else None
+            if level is not None and (unit or not text[before.start : before.end].isdigit()):
+                found.append(Mention(name, level, mention.first - 1, mention.first - 1, 0.85))
     return found
 
 
@@ -189,12 +199,7 @@ def _numbers_from(
         if level is None and (len(token.text) <= 4 and token.text in levels):
             written = text[token.start : token.end]
             level = levels[token.text] if written == levels[token.text] or len(token.text) > 1 else None
-        if (
-            level is None
-            and number is not None
-            and not column.levels
-            and column.scale in ("code", "identifier", "number", "count")
-        ):
+        if level is None and number is not None and not column.levels and column.scale in ("code", "identifier"):
             level = token.text
         if level is not None:
             found.append(Mention(column.name, level, at, at, min(0.95, max(0.8, strength))))
@@ -230,7 +235,7 @@ def _runs(words: Sequence[Token], columns: Sequence[ColumnProfile]) -> list[Ment
 def find(text: str, columns: Sequence[ColumnProfile]) -> list[Mention]:
     """Return the mentions in a short text, overlaps settled, the strongest of each place; for clauses and tests."""
     words = tokens(text)
-    named = column_mentions(words, columns)
+    named = column_mentions(words, columns, text)
     every = [*named, *level_mentions(words, columns, text), *numbered_mentions(words, columns, named, text)]
     return cover(every)
 

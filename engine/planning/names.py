@@ -58,6 +58,8 @@ def alike(word: str, part: str) -> float:
         return 0.0
     if len(part) >= 3 and len(word) >= 4 and (word.startswith(part) or part.startswith(word)):
         return 0.85 if min(len(word), len(part)) >= 4 or word.startswith(part) else 0.6
+    if len(word) >= 4 and len(part) <= len(word) + 3 and part.endswith(word):
+        return 0.7  # grade of tgrade
     if len(part) >= 4 and _same_root(word, part):
         return 0.75
     if len(word) >= 5 and len(part) >= 5 and _misspelt(word, part):
@@ -68,6 +70,7 @@ def alike(word: str, part: str) -> float:
 
 
 def same_meaning(word: str, part: str) -> bool:
+    """Say whether a word and a part of a name are everyday synonyms."""
     others = synonyms().get(word) or (synonyms().get(word[:-1]) if word.endswith("s") else None) or ()
     return part in others or (part.endswith("s") and part[:-1] in others)
 
@@ -134,7 +137,8 @@ class Name:
             return 0.0
         if len(words) == len(self.whole) and all(w[0] == c for w, c in zip(words, self.whole, strict=True)):
             return 0.85
-        return 0.85 if len(self.whole) >= 4 and _abbreviates(words, self.whole) else 0.0
+        cut = len(self.whole) >= 4 and not self.whole.startswith(words[0]) and all(word.isalpha() for word in words)
+        return 0.85 if cut and _abbreviates(words, self.whole) else 0.0
 
     def _by_parts(self, words: list[str]) -> float:
         total = sum(self.weights)

@@ -170,7 +170,11 @@ def _number(text: str) -> float:
 def direction(question: str) -> str:
     """Return `up` or `down` where the question asks for changes of one direction only, else ""."""
     up = bool(
-        re.search(r"\bup.?regulat\w*|\bgo(?:es)? up\b(?! ?(?:or|and|/) ?down)|\binduced\b|\bactivated\b|\bincreased genes\b", question, re.I)
+        re.search(
+            r"\bup.?regulat\w*|\bgo(?:es)? up\b(?! ?(?:or|and|/) ?down)|\binduced\b|\bactivated\b|\bincreased genes\b",
+            question,
+            re.I,
+        )
     )
     down = bool(
         re.search(

@@ -25,12 +25,35 @@ _SORTED = re.compile(
     r"\b(?:highest|largest|biggest|heaviest|longest|oldest|latest|lowest|smallest|lightest|shortest|youngest|earliest)\s+first\b", re.IGNORECASE,
 )  # fmt: skip
 _RISING = re.compile(r"\b(?:ascending|increasing|(?:lowest|smallest|lightest|shortest|youngest|earliest)\s+first|(?:low|small|short|light)\w* to|from (?:the )?(?:low|small|short|light|young)\w*)\b", re.IGNORECASE)  # fmt: skip
-_MANY = re.compile(r"\b(?:which|what|the|list|show|give me|name|find|who are)\s+(?:me\s+|the\s+)?(?P<n>\w+)\s+(?!%|percent|years?\b|kg\b|cm\b)[a-z]+", re.IGNORECASE)
+_MANY = re.compile(
+    r"\b(?:which|what|the|list|show|give me|name|find|who are)\s+(?:me\s+|the\s+)?(?P<n>\w+)\s+(?!%|percent|years?\b|kg\b|cm\b)[a-z]+",
+    re.IGNORECASE,
+)
 _NUMBERED = re.compile(rf"\b(?:{_HIGH}|{_LOW}|first)\s+(?P<n>\w+)\s+[a-z]", re.IGNORECASE)
-_ONE = re.compile(rf"\b(?:which|what|who)\s+(?:(?!are\b)\w+\s+){{0,3}}?(?:is|was|has|had)\s+(?:the\s+)?(?:\w+\s+){{0,1}}?(?:{_HIGH}|{_LOW})\b", re.IGNORECASE)
-_AGGREGATE = (("mean", r"\bon average\b|\baverages?\b|\bmean\b"), ("median", r"\bmedian\b"), ("sum", r"\bin total\b|\btotal\b|\baltogether\b"))
-_MORE = re.compile(r"\b(?P<w>more than|over|above|at least|less than|fewer than|under|below|at most)\s+(?P<n>\d+(?:\.\d+)?)", re.IGNORECASE)
-_SIGN = {"more than": ">", "over": ">", "above": ">", "at least": ">=", "less than": "<", "fewer than": "<", "under": "<", "below": "<", "at most": "<="}
+_ONE = re.compile(
+    rf"\b(?:which|what|who)\s+(?:(?!are\b)\w+\s+){{0,3}}?(?:is|was|has|had)\s+(?:the\s+)?(?:\w+\s+){{0,1}}?(?:{_HIGH}|{_LOW})\b",
+    re.IGNORECASE,
+)
+_AGGREGATE = (
+    ("mean", r"\bon average\b|\baverages?\b|\bmean\b"),
+    ("median", r"\bmedian\b"),
+    ("sum", r"\bin total\b|\btotal\b|\baltogether\b"),
+)
+_MORE = re.compile(
+    r"\b(?P<w>more than|over|above|at least|less than|fewer than|under|below|at most)\s+(?P<n>\d+(?:\.\d+)?)",
+    re.IGNORECASE,
+)
+_SIGN = {
+    "more than": ">",
+    "over": ">",
+    "above": ">",
+    "at least": ">=",
+    "less than": "<",
+    "fewer than": "<",
+    "under": "<",
+    "below": "<",
+    "at most": "<=",
+}
 
 
 class Order(NamedTuple):
@@ -73,7 +96,9 @@ def _turned(word: str, column: ColumnProfile) -> bool:
     years = column.scale == "date" or ((column.minimum or 0) >= 1800 and (column.maximum or 0) <= 2200)
     if word in ("oldest", "youngest"):
         return years
-    return word in ("fastest", "slowest") and (column.role("time") >= 0.5 or column.unit.lower() in ("s", "sec", "ms", "min", "h"))
+    return word in ("fastest", "slowest") and (
+        column.role("time") >= 0.5 or column.unit.lower() in ("s", "sec", "ms", "min", "h")
+    )
 
 
 def how_many(reading: Reading) -> int:
@@ -96,6 +121,13 @@ def _nearest(reading: Reading, data: Data, at: int) -> str:
         m for m in reading.mentions
         if not m.level and m.strength >= 0.5 and (c := data.column(m.column)) and (is_number(c) or c.scale == "date")
     ]  # fmt: skip
+    told = [
+        m
+        for m in able
+        if re.search(r"\b(?:by|according to|in terms of)\s+(?:the\s+)?$", reading.question[: words[m.first].start])
+    ]
+    if told and words[told[-1].last].end > at:
+        return told[-1].column
     behind = [m for m in able if words[m.last].end > at]
     return behind[0].column if behind else able[-1].column if able else ""
 
@@ -113,7 +145,11 @@ def summary_said(reading: Reading, data: Data, rows: Sequence[Restriction]) -> S
     """Return what is summarised where a question chooses groups by a summary: `which broods have on average more than 20 ticks`."""
     found = next((name for name, pattern in _AGGREGATE if re.search(pattern, reading.question, re.IGNORECASE)), "")
     groups = [m for m in reading.mentions if not m.level and (c := data.column(m.column)) and _groups(c)]
-    if not found or not groups or not re.search(r"\b(?:which|what|whose|list|show|name|find)\b", reading.question, re.IGNORECASE):
+    if (
+        not found
+        or not groups
+        or not re.search(r"\b(?:which|what|whose|list|show|name|find)\b", reading.question, re.IGNORECASE)
+    ):
         return None
     by = groups[0]
     extra = []
@@ -127,7 +163,9 @@ def summary_said(reading: Reading, data: Data, rows: Sequence[Restriction]) -> S
 
 def _groups(column: ColumnProfile) -> bool:
     """Say whether several rows share a level of a column."""
-    return column.scale in ("category", "code", "ordered", "binary", "identifier", "text") and not (is_number(column) and column.scale == "number")
+    return column.scale in ("category", "code", "ordered", "binary", "identifier", "text") and not (
+        is_number(column) and column.scale == "number"
+    )
 
 
 def fill_order(bound: Bound, reading: Reading, data: Data) -> None:
@@ -147,12 +185,16 @@ def fill_order(bound: Bound, reading: Reading, data: Data) -> None:
         message = "The question asks for the first rows, but not in the order of which column."
         raise PlanError(message, advice=f"Name the column; the numbers are in {able}.")
     if order is not None and order.sort_by:
-        bound.params |= {names["sort"]: order.sort_by, "order": order.order} | ({"top_n": order.top} if order.top else {})
+        bound.params |= {names["sort"]: order.sort_by, "order": order.order} | (
+            {"top_n": order.top} if order.top else {}
+        )
         for match in (_SUPERLATIVE.search(reading.question), _SORTED.search(reading.question)):
             if match:
                 reading.mark_text(*match.span(), "asked", f"{order.order} {order.sort_by}")
         if order.unsure:
-            text = f"Is the {order.unsure} the {'highest' if order.order == 'descending' else 'lowest'} {order.sort_by}?"
+            text = (
+                f"Is the {order.unsure} the {'highest' if order.order == 'descending' else 'lowest'} {order.sort_by}?"
+            )
             bound.questions.append(
                 OpenQuestion(id="order", text=text, why="What is good depends on what is measured.", param="order",
                              proposed=order.order, choices=["descending", "ascending"])

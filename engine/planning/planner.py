@@ -30,8 +30,8 @@ from engine.planning.bind import Bound, bind, condition, takes_rows
 from engine.planning.builder import Builder, in_words, missing, why_not
 from engine.planning.choose import Embed
 from engine.planning.conditions import holds
-from engine.planning.files import files_for
 from engine.planning.coverage import doubts, unexplained
+from engine.planning.files import files_for
 from engine.planning.guards import Case, run_guards
 from engine.planning.read import read
 from engine.planning.reading import Reading
@@ -296,7 +296,11 @@ class Planner:
     @staticmethod
     def _planned(bound: Bound, made: _Made, priority: int) -> str:
         """Return the first step of a goal that is in the plan already, or ""; all of them then count as its answer."""
-        same = [n for n in made.builder.nodes if n.tool == bound.spec.name and all(n.params.get(k) == v for k, v in bound.params.items())]
+        same = [
+            n
+            for n in made.builder.nodes
+            if n.tool == bound.spec.name and all(n.params.get(k) == v for k, v in bound.params.items())
+        ]
         for node in same:
             made.builder.raise_priority(node.id, priority)
         return same[0].id if same else ""
@@ -351,12 +355,19 @@ class Planner:
             files = given.files.get(port.name, [])
             own = [made.builder.use(sheet, port.type) for sheet in files]
             if files:
-                more = [({port.name: ref}, Path(sheet.name).stem if len(files) > 1 else "") for ref, sheet in zip(own, files, strict=True)]
+                more = [
+                    ({port.name: ref}, Path(sheet.name).stem if len(files) > 1 else "")
+                    for ref, sheet in zip(own, files, strict=True)
+                ]
             elif not port.optional and (nodes := self._makers_of(port, bound, made)):
                 more = [({port.name: ref}, text) for ref, text in nodes.items()]
             else:
                 continue
-            found = [({**wired, **extra}, ", ".join(filter(None, (told, text)))) for wired, told in found for extra, text in more]
+            found = [
+                ({**wired, **extra}, ", ".join(filter(None, (told, text))))
+                for wired, told in found
+                for extra, text in more
+            ]
         return found
 
     def _makers_of(self, port: InputSpec, bound: Bound, made: _Made) -> dict[str, str]:
@@ -412,7 +423,9 @@ class Planner:
         if practice.tool not in self._registry or practice.tool in planned:
             return
         spec = self._registry.get(practice.tool)
-        lacking = next((port for port in spec.inputs if not port.optional and not made.builder.can_make(port.type)), None)
+        lacking = next(
+            (port for port in spec.inputs if not port.optional and not made.builder.can_make(port.type)), None
+        )
         if lacking is not None:
             if practice.asked and all(holds(name, Bound(spec), made.reading) for name in practice.only):
                 made.not_answered += _left_out(missing([], spec, lacking.type), made)
@@ -459,15 +472,17 @@ class Planner:
     ) -> TaskDag:
         reading = made.reading
         answered = [goal for goal in goals if goal.bound in made.bounds] or goals
-        left = unexplained(reading, [g.analysis.id for g in answered], made.bounds, [p.name for p in profiles])
-        for bound in made.bounds[-1:]:
-            made.questions += [
-                q.model_copy(update={"node": made.builder.nodes[-1].id}) for q in doubts(reading, bound, left)
-            ]
+        done = [key for node in made.builder.nodes for key in self._registry.get(node.tool).answers]
+        left = unexplained(reading, done, made.bounds, [p.name for p in profiles])
+        made.questions += doubts(reading, left)
         alternatives = _alternatives(every, {goal.analysis.id for goal in answered})
         unsure = answered[0].probability < SURE or answered[0].wording < HEARD or answered[0].unmet
         if len(answered) == 1 and unsure and not told:
             made.questions.insert(0, _did_you_mean(answered[0], alternatives))
+            own = Alternative(
+                id=answered[0].analysis.id, probability=round(answered[0].probability, 3), says=_says(answered[0])
+            )
+            alternatives = [own, *alternatives[:2]]
         unused = [name for bound in made.bounds[-1:] for name in bound.unused]
         for name in unused:
             made.not_answered.append(f"{name!r} is named in the question and has no part in this plan.")
@@ -585,7 +600,7 @@ def _did_you_mean(goal: Candidate, alternatives: list[Alternative]) -> OpenQuest
         id="analysis", text=f"Is {_says(goal)[0].lower() + _says(goal)[1:]} what is meant?",
         why=("The wording fits this best, but others come near: " + "; ".join(a.says for a in alternatives) + ".") if alternatives
         else "The wording says little; nothing else comes near.",
-        choices=[goal.analysis.id, *(a.id for a in alternatives)], proposed=goal.analysis.id,
+        choices=[goal.analysis.id, *(a.id for a in alternatives)], proposed=goal.analysis.id, blocking=True,
     )  # fmt: skip
 
 

@@ -74,7 +74,7 @@ def read(question: str, data: Data) -> Reading:
 def _mentions(question: str, words: list[Token], data: Data) -> list[Mention]:
     found: list[Mention] = []
     for sheet in data.sheets:
-        named = column_mentions(words, sheet.columns)
+        named = column_mentions(words, sheet.columns, question)
         named += [*wide_mentions(words, sheet.structure), *generic_mentions(words, sheet)]
         every = [*named, *level_mentions(words, sheet.columns, question)]
         every += numbered_mentions(words, sheet.columns, named, question)
@@ -97,7 +97,7 @@ def _not_genes(mentions: list[Mention], question: str, words: list[Token], data:
         rows = m.first == m.last and words[m.first].stem == "gene"
         if rows and not m.level and column is not None and column.role("gene") >= 0.5:
             return True
-        return m.strength < SURE_NAME and (rows and bool(known) or any(a < end and start < b for a, b in spans))
+        return m.strength < SURE_NAME and ((rows and bool(known)) or any(a < end and start < b for a, b in spans))
 
     return [m for m in mentions if not is_gene(m)]
 

@@ -87,7 +87,10 @@ class Reading:
 
     def levels(self, column: str) -> list[str]:
         """Return the levels of a column that are named, in order."""
-        return list(dict.fromkeys(m.level for m in self.mentions if m.column == column and m.level))
+        out = {value for r in self.restrictions if r.column == column and r.op == "not in" for value in r.values}
+        return list(
+            dict.fromkeys(m.level for m in self.mentions if m.column == column and m.level and m.level not in out)
+        )
 
     def levels_named(self) -> list[str]:
         """Return the columns of which a level is named."""

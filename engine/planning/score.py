@@ -145,7 +145,9 @@ def _lacking(item: Candidate, within: set[DataType]) -> int:
 def _heirs(unfit: Candidate, analyses: dict[str, Analysis], within: set[DataType]) -> set[str]:
     """Return the analyses that are meant where the data do not serve one: those it names, and those that stand for it."""
     own = set(unfit.analysis.instead) if unfit.unmet else set()
-    unable = not unfit.feasible or unfit.bound is None or bool(unfit.unmet or unfit.bound.missing or _lacking(unfit, within))
+    unable = (
+        not unfit.feasible or unfit.bound is None or bool(unfit.unmet or unfit.bound.missing or _lacking(unfit, within))
+    )
     return own | {key for key, other in analyses.items() if unable and unfit.analysis.id in other.stands_for}
 
 

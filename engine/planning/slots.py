@@ -129,6 +129,11 @@ def _role(name: str, least: float = 0.3) -> Fits:
     return lambda column, sheet: value if (value := column.role(name)) >= least else 0.0  # type: ignore[arg-type]
 
 
+def _p_value(column: ColumnProfile, sheet: Sheet) -> float:
+    within = column.kind in ("integer", "number") and (column.minimum or 0) >= 0 and (column.maximum or 2) <= 1
+    return max(column.role("p_value"), 0.7 if within else 0.0)
+
+
 def _anything(column: ColumnProfile, sheet: Sheet) -> float:
     return 0.0 if column.distinct <= 1 else 0.6 if is_id(column) else 1.0
 
@@ -185,11 +190,14 @@ SLOTS: dict[str, Slot] = {
     "event": Slot(_event, _OUTCOME, _CAUSE, natural=_survival("event")),
     "exposure": Slot(_any_number, frozenset(["exposure"]), _OUTCOME),
     "part": Slot(lambda c, s: 1.0 if c.name in s.structure.part_of else 0.0, _OUTCOME),
-    "total": Slot(lambda c, s: 1.0 if c.name in s.structure.part_of.values() else 0.0, frozenset(["exposure"]),
-        natural=lambda s: list(dict.fromkeys(s.structure.part_of.values())),),
+    "total": Slot(
+        lambda c, s: 1.0 if c.name in s.structure.part_of.values() else 0.0,
+        frozenset(["exposure"]),
+        natural=lambda s: list(dict.fromkeys(s.structure.part_of.values())),
+    ),
     "batch": Slot(_role("batch"), _HELD, _OUTCOME),
     "gene": Slot(_role("gene")),
-    "p_value": Slot(_role("p_value")),
+    "p_value": Slot(_p_value, only=True),
     "id": Slot(_key),
     "anything": Slot(_anything, _OUTCOME, _CAUSE),
     "measures": Slot(_any_number, _OUTCOME, _CAUSE),

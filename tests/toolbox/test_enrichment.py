@@ -245,6 +245,7 @@ def test_step_runs_from_its_text_alone_and_passes_its_checks(function, tmp_path,
         "genes": GENES[:60],
         "gene_sets": sets,
         "background": table,
+        "background_list": GENES,
         "ranked": rank_genes(table)["ranked"],
     }
     inputs = {}

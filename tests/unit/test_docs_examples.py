@@ -1,4 +1,4 @@
-"""The documentation is checked like code: its example runs, and its reference leaves nothing out."""
+"""The documentation is checked like code: its examples run, and its reference leaves nothing out."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import get_args
 
@@ -20,17 +21,21 @@ from engine.cli.main import FORMATS, build_parser
 from engine.domain.events import EngineEvent
 from engine.domain.plan import Alternative, Chosen, Dataset, OpenQuestion, Span, Taken, TaskDag, TaskNode
 from engine.domain.profile import Structure
-from engine.planning.planner import Planner
+from engine.planning import planner as planning
+from engine.planning.guards import GUARDS
+from engine.planning.slots import SLOTS
 from engine.profiling.profiler import profile_files
 from engine.settings import Settings
+from engine.toolbox.analyses import Analysis, Practice, load_analyses, read_examples
 from engine.toolbox.checks import CHECKS
-from engine.toolbox.registry import builtin_tools, field_modules
+from engine.toolbox.registry import builtin_tools, field_modules, param, tool
 from engine.toolbox.typecheck import check_plan
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("adr/*.md"))]
 MODULE = "engine.toolbox.variants.population_genetics"
+ANALYSIS = "hardy_weinberg"
 
 
 def blocks(path: Path, language: str = "python") -> list[str]:
@@ -87,17 +92,118 @@ def test_every_documented_test_is_run_here(example):
     assert documented == set(mark.args[1])
 
 
-def test_the_example_tool_is_planned_without_touching_the_planner(example, tmp_path):
+@pytest.fixture(scope="module")
+def declaration():
+    """The analysis as the documentation declares it, with the questions that it has already."""
+    (source,) = blocks(DOCS / "add-a-tool.md", "toml")
+    facts = tomllib.loads(source)
+    assert list(facts) == [ANALYSIS]
+    shipped = load_analyses()[ANALYSIS]
+    return Analysis(id=ANALYSIS, field=shipped.field, examples=shipped.examples, **facts[ANALYSIS])
+
+
+def test_the_example_answers_the_analysis_it_declares(example, declaration):
+    assert example[0].hardy_weinberg.tool_spec.answers == [declaration.id]
+    assert MODULE.split(".")[2] == declaration.field
+
+
+def test_the_declaration_is_the_shipped_one_with_what_a_tool_adds(declaration):
+    shipped = load_analyses()[ANALYSIS]
+    added = {name for name in Analysis.model_fields if getattr(declaration, name) != getattr(shipped, name)}
+    assert added - {"near_misses"} == {"title", "alone", "guards"}
+
+
+def test_the_declaration_keeps_the_contract_of_an_analysis_that_can_be_done(declaration):
+    assert declaration.title
+    assert declaration.guards
+    assert set(declaration.guards) <= set(GUARDS)
+    assert declaration.practice or declaration.alone
+    assert len(set(declaration.examples)) >= 10
+
+
+def test_the_example_tool_is_planned_without_touching_the_planner(example, declaration, tmp_path, monkeypatch):
     tools, tests = example
+    spec = tools.hardy_weinberg.tool_spec
+    documented = (DOCS / "add-a-tool.md").read_text(encoding="utf-8")
+    assert f'biodesk plan "{spec.example}"' in documented
     registry = builtin_tools()
-    registry.add(tools.hardy_weinberg.tool_spec)
+    registry.add(spec)
+    monkeypatch.setattr(planning, "load_analyses", lambda: {**load_analyses(), ANALYSIS: declaration})
     tests.moths(1469, 138, 5).to_csv(tmp_path / "moths.csv", index=False)
     profiles = profile_files([tmp_path / "moths.csv"])
-    plan = Planner(registry).plan("Is this population in Hardy-Weinberg equilibrium?", profiles).plan
-    assert [node.tool for node in plan.nodes] == ["hardy_weinberg"]
+    plan = planning.Planner(registry).plan(spec.example, profiles).plan
+    assert [node.tool for node in plan.nodes] == [spec.name]
     assert plan.nodes[0].inputs == {"table": "data:moths.csv"}
     assert plan.nodes[0].params["genotype"] == "genotype"
+    assert [chosen.id for chosen in plan.analysis] == [ANALYSIS]
+    assert plan.open_questions == []
     assert check_plan(plan, registry) == []
+
+
+def test_without_the_tool_its_question_is_refused_by_the_name_of_the_analysis(example, tmp_path):
+    tools, tests = example
+    tests.moths(50, 20, 5).to_csv(tmp_path / "moths.csv", index=False)
+    with pytest.raises(errors.PlanError) as caught:
+        planning.Planner(builtin_tools()).plan(
+            tools.hardy_weinberg.tool_spec.example, profile_files([tmp_path / "moths.csv"])
+        )
+    assert caught.value.details["analysis"] == ANALYSIS
+
+
+def test_the_documented_questions_can_be_read(tmp_path):
+    (source,) = blocks(DOCS / "add-a-tool.md", "text")
+    path = tmp_path / "questions.txt"
+    path.write_text(source, encoding="utf-8")
+    found = list(read_examples(path))
+    assert {example.writer for example, _ in found} == {1, 2}
+    assert [example.analysis for example, miss in found if miss] == [ANALYSIS]
+    (new,) = {example.analysis for example, miss in found if not miss}
+    assert new not in load_analyses(), "the documented analysis exists by now: choose another"
+    assert not [example.text for example, _ in found if "{" in example.plain]
+
+
+def section(page: str, heading: str) -> str:
+    text = (DOCS / page).read_text(encoding="utf-8")
+    found = re.search(rf"^## {heading}\n(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE)
+    assert found, f"docs/{page} has no section {heading!r}"
+    return found.group(1)
+
+
+def first_cells(text: str) -> set[str]:
+    rows = re.findall(r"^\| (`.*?) \|", text, re.MULTILINE)
+    return {name for row in rows for name in re.findall(r"`([^`]+)`", row)}
+
+
+def test_every_role_of_a_column_is_explained_and_no_other():
+    assert first_cells(section("add-a-tool.md", "Roles")) == set(SLOTS) - {""}
+
+
+def test_every_key_of_a_parameter_is_explained_and_no_other():
+    keys = set(inspect.signature(param).parameters) - {"description"}
+    assert first_cells(section("add-a-tool.md", "What a parameter can say")) == keys
+
+
+def test_every_key_of_a_tool_is_in_the_example_or_explained():
+    (code, _), explained = blocks(DOCS / "add-a-tool.md"), first_cells(section("add-a-tool.md", "What a tool can say"))
+    keys = set(inspect.signature(tool).parameters)
+    used = set(re.findall(r"^    (\w+)=", code, re.MULTILINE))
+    assert explained <= keys
+    assert keys - explained <= used
+
+
+def test_every_key_of_a_declaration_is_explained():
+    text = section("add-a-tool.md", r"2\. The declaration: .*")
+    given = {"id", "field", "examples", "near_misses"}
+    assert set(Analysis.model_fields) - given - {"practice"} <= first_cells(text)
+    assert not [name for name in Practice.model_fields if f"`{name}`" not in text]
+
+
+def test_the_page_on_planning_names_every_module_that_decides():
+    page = (DOCS / "planner.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`(?:engine/planning/)?(\w+\.py)`", page))
+    own = {path.name for path in (ROOT / "engine" / "planning").glob("*.py")}
+    assert {name for name in named if name not in own} <= {"typecheck.py", "structure.py", "recall.py"}
+    assert {"read.py", "choose.py", "score.py", "bind.py", "guards.py", "coverage.py", "planner.py"} <= named
 
 
 def test_the_documented_code_passes_the_projects_linter(tmp_path):
@@ -223,7 +329,9 @@ def test_links_of_a_page_lead_somewhere(page):
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_paths_a_page_names_exist(page):
     text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
-    example = {"engine/toolbox/variants/population_genetics.py", "tests/toolbox/test_population_genetics.py"}
+    folder = "engine/toolbox/variants/"
+    example = {f"{folder}population_genetics.py", f"{folder}test_population_genetics.py", "engine/toolbox/FIELD/"}
+    example |= {"engine/toolbox/FIELD/questions.txt"}
     named = (
         set(re.findall(r"`((?:engine|storage|pages|benchmarks|docs|scripts|tests|\.streamlit)/[\w./-]+)`", text))
         - example

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from engine.domain.datatypes import DataType
 from engine.domain.profile import ColumnProfile, Profile, TypeGuess
-from engine.planning.derived import known_quantities
-from engine.planning.formula import derived_measure, formula, propose
+from engine.planning.formulas.derived import known_quantities
+from engine.planning.formulas.formula import derived_measure, formula, propose
 from engine.planning.read import read
 from engine.planning.sheets import Data
 from engine.toolbox.tables.handling import evaluate_expression
@@ -27,10 +27,22 @@ def data(table: dict[str, list], units: dict[str, str] | None = None) -> Data:
     for name, values in table.items():
         if isinstance(values[0], str):
             levels = dict.fromkeys(values, 30)
-            columns.append(ColumnProfile(name=name, kind="category", scale="category", distinct=len(levels), levels=levels))
+            columns.append(
+                ColumnProfile(name=name, kind="category", scale="category", distinct=len(levels), levels=levels)
+            )
         else:
             unit = (units or {}).get(name, "")
-            columns.append(ColumnProfile(name=name, kind="number", scale="number", distinct=50, minimum=min(values), maximum=max(values), unit=unit))
+            columns.append(
+                ColumnProfile(
+                    name=name,
+                    kind="number",
+                    scale="number",
+                    distinct=50,
+                    minimum=min(values),
+                    maximum=max(values),
+                    unit=unit,
+                )
+            )
     guess = TypeGuess(type=DataType.TABLE, confidence=1)
     return Data.of([Profile(path="x.csv", name="x.csv", format="csv", bytes=1, sha256="0", types=[guess], summary="",
                             column_profiles=columns, rows=60)])  # fmt: skip
@@ -136,14 +148,24 @@ def test_what_can_be_read_in_two_ways_is_not_read(question):
 
 @pytest.mark.parametrize(
     "question",
-    ["leafarea / height * girth", "volume / height ** exponent", "volume * leafarea / height", "leafarea - volume / height",
-     "gcd(girth + height)", "leafarea * (girth + height)", "girth + height - leafarea", "girth + 2 * leafarea"],
+    [
+        "leafarea / height * girth",
+        "volume / height ** exponent",
+        "volume * leafarea / height",
+        "leafarea - volume / height",
+        "gcd(girth + height)",
+        "leafarea * (girth + height)",
+        "girth + height - leafarea",
+        "girth + 2 * leafarea",
+    ],
 )
 def test_a_formula_with_something_unknown_in_it_is_not_cut_short(question):
     refused(question, TREES)
 
 
-@pytest.mark.parametrize("question", ["add a new column", "mean girth per plot", "is girth related to height?", "volume by plot"])
+@pytest.mark.parametrize(
+    "question", ["add a new column", "mean girth per plot", "is girth related to height?", "volume by plot"]
+)
 def test_questions_without_arithmetic_have_no_formula(question):
     refused(question, TREES)
 
@@ -196,22 +218,35 @@ def test_published_quantities():
     units = {"weight": "kg", "height": "cm"}
     # WHO: 70 kg and 1.75 m give 22.9; Mosteller's own example is sqrt(170 cm x 70 kg / 3600) = 1.82 m2
     assert made("add BMI", body, units) == ("BMI", [pytest.approx(22.857, abs=1e-3)])
-    assert made("body surface area please", {"weight": [70.0], "height": [170.0]}, units)[1] == [pytest.approx(1.818, abs=1e-3)]
+    assert made("body surface area please", {"weight": [70.0], "height": [170.0]}, units)[1] == [
+        pytest.approx(1.818, abs=1e-3)
+    ]
     # Matthews 1985: normal insulin 5 uU/ml and glucose 4.5 mmol/l give 1
-    assert made("compute HOMA-IR", {"glucose": [4.5], "insulin": [5.0]}, {"glucose": "mmol/L", "insulin": "uU/mL"})[1] == [pytest.approx(1)]
+    assert made("compute HOMA-IR", {"glucose": [4.5], "insulin": [5.0]}, {"glucose": "mmol/L", "insulin": "uU/mL"})[
+        1
+    ] == [pytest.approx(1)]
     # Friedewald: total 200, HDL 50, triglycerides 150 mg/dl give 120
     lipids = {"total_cholesterol": [200.0], "hdl": [50.0], "triglycerides": [150.0]}
     assert made("LDL by Friedewald", lipids, dict.fromkeys(lipids, "mg/dL"))[1] == [pytest.approx(120)]
-    assert made("mean arterial pressure", {"systolic": [120.0], "diastolic": [80.0]})[1] == [pytest.approx(93.333, abs=1e-3)]
+    assert made("mean arterial pressure", {"systolic": [120.0], "diastolic": [80.0]})[1] == [
+        pytest.approx(93.333, abs=1e-3)
+    ]
 
 
 @pytest.mark.parametrize(
     ("weight", "height", "units"),
-    [(70.0, 1.75, ("kg", "m")), (70000.0, 1750.0, ("g", "mm")), (154.3235835, 68.8976378, ("lb", "in")), (70.0, 175.0, ("kg", "cm"))],
+    [
+        (70.0, 1.75, ("kg", "m")),
+        (70000.0, 1750.0, ("g", "mm")),
+        (154.3235835, 68.8976378, ("lb", "in")),
+        (70.0, 175.0, ("kg", "cm")),
+    ],
 )
 def test_bmi_is_the_same_in_every_unit(weight, height, units):
     table = {"weight": [weight], "height": [height]}
-    assert made("BMI from weight and height", table, dict(zip(table, units, strict=True)))[1] == [pytest.approx(70 / 1.75**2)]
+    assert made("BMI from weight and height", table, dict(zip(table, units, strict=True)))[1] == [
+        pytest.approx(70 / 1.75**2)
+    ]
 
 
 def test_unknown_units_are_asked_for_and_may_be_said():

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.agents.planning import words
-from engine.agents.planning.columns import find_columns, find_levels, split_name
-from engine.domain.profile import ColumnProfile
+from engine.domain.profile import ColumnProfile, Profile, Structure, TypeGuess, WideMeasure
+from engine.planning import numbers
+from engine.planning.hints import wide_mentions
+from engine.planning.mentions import find
+from engine.planning.read import read
+from engine.planning.sheets import Data
+from engine.planning.text import name_parts, timed, tokens
 
 
 @pytest.mark.parametrize(
@@ -26,7 +32,7 @@ from engine.domain.profile import ColumnProfile
     ],
 )
 def test_significance_is_read_from_words(question, alpha):
-    assert words.significance(question) == alpha
+    assert value(numbers.significance(question)) == alpha
 
 
 @pytest.mark.parametrize(
@@ -41,44 +47,52 @@ def test_significance_is_read_from_words(question, alpha):
     ],
 )
 def test_fold_change_is_read_as_log2(question, expected):
-    assert (
-        words.minimum_log2_fold_change(question) == pytest.approx(expected)
-        if expected
-        else (words.minimum_log2_fold_change(question) is None)
-    )
+    assert value(numbers.minimum_log2_fold_change(question)) == (pytest.approx(expected) if expected else None)
 
 
 @pytest.mark.parametrize(("question", "n"), [("top 20 genes", 20), ("the ten most variable", 10), ("genes", None)])
 def test_top_n_is_read_from_digits_and_words(question, n):
-    assert words.top_n(question) == n
+    assert value(numbers.top_n(question)) == n
 
 
 def test_genes_are_found_and_abbreviations_of_methods_are_not():
     question = "Is DUSP1 or ENSG00000120129 higher? Make a PCA, a UMAP and GSEA at FDR 0.05, please. Does KLF15 too?"
-    assert words.genes(question) == ["DUSP1", "ENSG00000120129", "KLF15"]
+    assert [gene for gene, _, _ in numbers.genes(question)] == ["DUSP1", "ENSG00000120129", "KLF15"]
 
 
 def test_ordinary_words_at_a_sentence_start_are_not_genes():
-    assert words.genes("Was the cat set? Met with rest. Impact of age.") == []
-
-
-def test_clauses_split_at_sentences_and_at_then():
-    assert words.clauses("Which genes change? Then find pathways; finally plot") == [
-        "Which genes change", "find pathways", "plot",
-    ]  # fmt: skip
+    assert numbers.genes("Was the cat set? Met with rest. Impact of age.") == []
 
 
 @given(st.text(max_size=200))
 def test_any_text_can_be_read(text):
-    words.significance(text)
-    words.minimum_log2_fold_change(text)
-    words.top_n(text)
-    words.genes(text)
-    assert all(part for part in words.clauses(text))
+    for said in (numbers.significance(text), numbers.minimum_log2_fold_change(text), numbers.top_n(text)):
+        assert said is None or 0 <= said.start < said.end <= len(text)
+    assert all(text[start:end] for _, start, end in numbers.genes(text))
 
 
-def column(name, *levels):
-    return ColumnProfile(name=name, kind="category", distinct=len(levels), levels=dict.fromkeys(levels, 3))
+def value(said):
+    return None if said is None else said.value
+
+
+def column(name, *levels, scale="category", kind="category", **facts):
+    facts = {"distinct": len(levels), "levels": dict.fromkeys(levels, 3)} | facts
+    return ColumnProfile(name=name, kind=kind, scale=scale, **facts)
+
+
+def table(*columns, **structure) -> Data:
+    guess = TypeGuess(type="table", confidence=0.9)
+    profile = Profile(path="/t.csv", name="t.csv", format="csv", bytes=1, sha256="0" * 64, types=[guess], summary="",
+                      column_profiles=list(columns), structure=Structure(**structure))  # fmt: skip
+    return Data.of([profile])
+
+
+def columns_in(question, columns):
+    return list(dict.fromkeys(mention.column for mention in find(question, columns)))
+
+
+def levels_in(question, column):
+    return [mention.level for mention in find(question, [column]) if mention.level]
 
 
 @pytest.mark.parametrize(
@@ -92,38 +106,180 @@ def column(name, *levels):
          ["flipper_length_mm", "body_mass_g"]),
         ("do men and women differ", ["sex", "age"], ["sex"]),
         ("bilirubin in primary biliary cirrhosis", ["bili", "chol"], ["bili"]),
-        ("survival in primary biliary cirrhosis", ["bili", "chol"], []),
         ("differs between speices", ["species", "island"], ["species"]),
         ("the weather", ["species", "island"], []),
     ],
 )  # fmt: skip
 def test_columns_are_found_however_loosely_named(question, names, expected):
-    found = find_columns(question, [column(name) for name in names])
-    assert [match.name for match in found if match.strength >= 0.55] == expected
+    assert columns_in(question, [column(name) for name in names]) == expected
 
 
 def test_a_word_belongs_to_the_column_it_names_best():
-    found = find_columns("petal length", [column("sepal length (cm)"), column("petal length (cm)")])
-    assert [match.name for match in found] == ["petal length (cm)"]
+    found = columns_in("petal length", [column("sepal length (cm)"), column("petal length (cm)")])
+    assert found == ["petal length (cm)"]
 
 
 def test_untreated_does_not_count_as_treated():
-    levels = [level for level, _ in find_levels("cells left untreated", column("dex", "treated", "untreated"))]
-    assert levels == ["untreated"]
+    assert levels_in("cells left untreated", column("dex", "treated", "untreated")) == ["untreated"]
 
 
 @pytest.mark.parametrize("written", ["CD14+ Monocyte", "cd14+ monocytes", "CD14+_Monocyte"])
 def test_levels_of_several_words_are_found(written):
     cells = column("cells", "CD14+ Monocyte", "CD19+ B")
-    assert [level for level, _ in find_levels(f"what marks {written}?", cells)] == ["CD14+ Monocyte"]
+    assert levels_in(f"what marks {written}?", cells) == ["CD14+ Monocyte"]
 
 
 def test_camel_case_and_underscores_split():
-    assert split_name("bodyMass_g2") == ["body", "mass", "g", "2"]
+    assert name_parts("bodyMass_g2") == ["body", "mass", "g", "2"]
 
 
 @given(st.text(max_size=80), st.lists(st.text(min_size=1, max_size=12), max_size=5, unique=True))
 def test_any_names_can_be_searched_for(question, names):
-    found = find_columns(question, [column(name, "a", "b") for name in names])
-    assert {match.name for match in found} <= set(names)
-    assert all(0 < match.strength <= 1 for match in found)
+    found = find(question, [column(name, "a", "b") for name in names])
+    words = tokens(question)
+    assert {mention.column for mention in found} <= set(names)
+    assert all(0 < mention.strength <= 1 and 0 <= mention.first <= mention.last < len(words) for mention in found)
+    used = [at for mention in found for at in range(mention.first, mention.last + 1)]
+    assert len(used) == len(set(used)), "a word is used once"
+
+
+# ==== times, numbers and letters ====
+
+
+@pytest.mark.parametrize("said", ["week twelve", "Wk12", "w12", "the twelfth week", "12 weeks", "wk 12"])
+@pytest.mark.parametrize("level", ["Wk12", "week 12", "W12"])
+def test_a_point_in_time_is_found_in_whatever_form(said, level):
+    visits = column("visit", "Wk0", level, "Wk24")
+    assert levels_in(f"compare {said} with the start", visits) == [level]
+
+
+def test_time_words_have_one_form():
+    assert {timed(("wk", "12")), timed(("12", "weeks")), timed(("w", "12"))} == {"week12"}
+    assert timed(("group", "12")) == ""
+
+
+@pytest.mark.parametrize(
+    ("question", "levels"),
+    [
+        ("group 1 vs group 2", ["1", "2"]),
+        ("is it higher in groups 2 and 3", ["2", "3"]),
+        ("the second group against the first group", ["2", "1"]),
+        ("I have 2 questions", []),
+    ],
+)
+def test_a_number_is_a_level_beside_its_column_only(question, levels):
+    groups = column("group", "1", "2", "3", scale="code", kind="integer")
+    assert levels_in(question, groups) == levels
+
+
+def test_numbers_in_a_row_are_levels_of_the_only_column_that_has_them():
+    years = column("YEAR", "95", "96", "97", scale="code", kind="integer")
+    other = column("run", "1", "2", scale="code", kind="integer")
+    assert [(m.column, m.level) for m in find("differ between 95, 96 and 97", [years, other])] == [
+        ("YEAR", "95"), ("YEAR", "96"), ("YEAR", "97"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("question", ["a plan for the mice", "I want a test", "is A the best"])
+def test_a_letter_alone_is_no_level(question):
+    assert levels_in(question, column("arm", "A", "B")) == []
+
+
+def test_a_letter_beside_its_column_is_one():
+    assert levels_in("arm A against arm B", column("arm", "A", "B")) == ["A", "B"]
+
+
+def test_a_word_is_not_cut_in_two():
+    assert columns_in("is EXON12 linked", [column("EXON1"), column("EXON2")]) == []
+
+
+@pytest.mark.parametrize("question", ["the third brood", "brood 3", "broods 1 and 3", "at brood 3"])
+def test_a_label_of_a_wide_measure_names_its_column(question):
+    wide = WideMeasure(name="brood", columns=["brood_1", "brood_2", "brood_3"], labels=["1", "2", "3"], ordered=True)
+    assert "brood_3" in {m.column for m in wide_mentions(tokens(question), Structure(wide=[wide]))}
+
+
+# ==== what a sentence makes of what it names ====
+
+PEOPLE = (
+    column("sex", "male", "female", scale="binary"),
+    column("arm", "placebo", "drug"),
+    column("age", scale="number", kind="integer", minimum=18, maximum=90),
+    column("weight", scale="number", kind="number"),
+    column("week", "0", "4", "12", scale="ordered", kind="integer"),
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "restriction"),
+    [
+        ("women only: does weight differ by arm", ("sex", "in", ("female",))),
+        ("weight by arm, only in women", ("sex", "in", ("female",))),
+        ("weight by arm without the women", ("sex", "not in", ("female",))),
+        ("weight by arm, leave out week 0", ("week", "not in", ("0",))),
+        ("weight by arm in those older than 60", ("age", ">", ("60",))),
+        ("weight by arm for age below 40", ("age", "<", ("40",))),
+        ("weight by arm from week 4 on", ("week", ">=", ("4",))),
+    ],
+)
+def test_rows_to_keep_or_leave_out_are_read(question, restriction):
+    found = read(question, table(*PEOPLE)).restrictions
+    assert restriction in {(item.column, item.op, item.values) for item in found if item.sure}
+
+
+@pytest.mark.parametrize("question", ["does weight differ between men and women", "is weight higher in the drug arm"])
+def test_groups_to_compare_restrict_nothing(question):
+    assert not [item for item in read(question, table(*PEOPLE)).restrictions if item.sure]
+
+
+@pytest.mark.parametrize(
+    ("question", "outcome", "cause"),
+    [
+        ("effect of arm on weight", "weight", "arm"),
+        ("does age influence weight", "weight", "age"),
+        ("does weight depend on age", "weight", "age"),
+        ("predict weight from age", "weight", "age"),
+        ("does weight differ between arms", "weight", "arm"),
+    ],
+)
+def test_grammar_tells_what_depends_on_what(question, outcome, cause):
+    reading = read(question, table(*PEOPLE))
+    assert reading.is_a(outcome, "outcome")
+    assert reading.is_a(cause, "cause", "by")
+    assert not reading.is_a(outcome, "cause")
+
+
+@pytest.mark.parametrize(
+    "words", ["adjusted for age", "controlling for age", "taking age into account", "corrected for age"]
+)
+def test_what_is_held_constant_is_read(words):
+    assert read(f"effect of arm on weight, {words}", table(*PEOPLE)).is_a("age", "adjust")
+
+
+@pytest.mark.parametrize(
+    ("question", "order"),
+    [
+        ("drug versus placebo", ("drug", "placebo")),
+        ("is it higher in placebo than in drug", ("placebo", "drug")),
+        ("what changes from placebo to drug", ("drug", "placebo")),
+    ],
+)
+def test_the_direction_is_the_one_the_words_fix(question, order):
+    (found,) = read(question, table(*PEOPLE)).contrasts
+    assert found.explicit
+    assert found.levels == order
+
+
+def test_data_are_masked_by_their_kind():
+    assert (
+        read("Does weight differ between drug and placebo?", table(*PEOPLE)).masked
+        == "Does NUM differ between LEV and LEV?"
+    )
+
+
+@given(st.text(max_size=120))
+def test_any_question_can_be_read(question):
+    reading = read(question, table(*PEOPLE))
+    spans = reading.spans()
+    assert all(span.text == question[span.start : span.end] for span in spans)
+    assert all(a.end <= b.start for a, b in pairwise(spans))

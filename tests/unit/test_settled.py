@@ -8,10 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.agents.edits import set_params, settled_by_hand
-from engine.planning.planner import Planner
-from engine.agents.planning import words
-from engine.agents.planning.said import with_what_was_said
 from engine.domain.plan import TaskDag, TaskNode
+from engine.domain.profile import ColumnProfile, Profile, TypeGuess
+from engine.planning import numbers
+from engine.planning.planner import Planner
+from engine.planning.read import read
+from engine.planning.settings import settings_said
+from engine.planning.sheets import Data
 from engine.profiling.profiler import profile_files
 from engine.toolbox.registry import builtin_tools
 from engine.toolbox.typecheck import check_plan
@@ -38,8 +41,13 @@ def node_of(tool: str, **params) -> TaskNode:
     return TaskNode(id="n1", name=tool, tool=tool, params={p.name: p.default for p in spec.params} | params)
 
 
-def said(tool: str, question: str, columns: tuple[str, ...] = (), **params) -> TaskNode:
-    return with_what_was_said(node_of(tool, **params), REGISTRY.get(tool), question, columns)
+def said(tool: str, question: str, columns: tuple[str, ...] = (), **params) -> dict:
+    """Return what the words say of a tool's settings; `params` are settled already."""
+    profiles = [ColumnProfile(name=name, kind="number", scale="number", distinct=50) for name in columns]
+    guess = TypeGuess(type="table", confidence=0.9)
+    profile = Profile(path="/t.csv", name="t.csv", format="csv", bytes=1, sha256="0" * 64, types=[guess], summary="",
+                      column_profiles=profiles)  # fmt: skip
+    return settings_said(REGISTRY.get(tool), read(question, Data.of([profile])), params)
 
 
 # ==== what the planner marks ====
@@ -106,29 +114,18 @@ def test_a_test_that_is_named_is_the_test_that_is_planned(planner, growth_csv, w
     ],
 )
 def test_a_setting_that_the_words_name_is_settled_and_set(tool, question, name, value):
-    node = said(tool, question)
-    assert node.params[name] == value
-    assert node.settled[name] == "plan"
-    changed = value != REGISTRY.get(tool).param(name).default
-    assert any(f"{name} = {value!r}, as the question says." == reason for reason in node.reasons) == changed
+    assert said(tool, question)[name] == value
 
 
-def test_what_a_field_settled_is_not_read_again():
-    node = node_of("histogram", bins=20).model_copy(update={"settled": {"bins": "plan"}})
-    assert with_what_was_said(node, REGISTRY.get("histogram"), "histogram with 50 bins") is node
+def test_what_is_settled_is_not_read_again():
+    assert "bins" not in said("histogram", "histogram with 50 bins", bins=20)
 
 
-def test_a_number_a_tool_does_not_take_is_not_set_and_a_threshold_is_left_to_its_request():
-    assert said("histogram", "histogram with 1 bins").params["bins"] == 30
-    assert said("histogram", "histogram with 12.5 bins").params["bins"] == 30
-    node = said("volcano_plot", "at FDR 0.2 and log2FC > 2")
-    assert (node.params["alpha"], node.params["min_abs_lfc"]) == (0.05, 1.0)
-    assert {"alpha", "min_abs_lfc"} <= set(node.settled)
-
-
-def test_two_requests_with_a_value_each_leave_the_setting_to_the_user():
-    node = said("histogram", "Draw a histogram of growth with 50 bins. Then one of height with 20 bins")
-    assert (node.params["bins"], node.settled["bins"]) == (30, "plan")
+def test_a_number_a_tool_does_not_take_is_not_set_and_thresholds_are_read_once():
+    assert "bins" not in said("histogram", "histogram with 1 bins")
+    assert "bins" not in said("histogram", "histogram with 12.5 bins")
+    found = said("volcano_plot", "at FDR 0.2 and log2FC > 2")
+    assert (found["alpha"], found["min_abs_lfc"]) == (0.2, 2.0)
 
 
 @pytest.mark.parametrize(
@@ -141,12 +138,12 @@ def test_two_requests_with_a_value_each_leave_the_setting_to_the_user():
     ],
 )
 def test_a_word_that_means_something_else_is_no_setting(tool, question, columns, name):
-    assert name not in said(tool, question, columns).settled
+    assert name not in said(tool, question, columns)
 
 
 def test_a_number_beside_a_column_of_that_name_is_no_setting():
-    assert "resolution" in said("sc_cluster", "cells with resolution 2").settled
-    assert "resolution" not in said("sc_cluster", "cells with resolution 2", ("Resolution",)).settled
+    assert said("sc_cluster", "cells with resolution 2")["resolution"] == 2
+    assert "resolution" not in said("sc_cluster", "cells with resolution 2", ("Resolution",))
 
 
 @pytest.mark.parametrize("spec", list(REGISTRY), ids=lambda spec: spec.name)
@@ -154,11 +151,10 @@ def test_a_number_beside_a_column_of_that_name_is_no_setting():
 def test_any_words_give_values_that_the_tool_takes(spec, question):
     from engine.toolbox.typecheck import param_problem
 
-    node = with_what_was_said(node_of(spec.name), spec, question)
-    for name in node.settled:
+    for name, value in said(spec.name, question).items():
         param = spec.param(name)
         assert param is not None
-        assert node.params[name] == param.default or not param_problem(param, node.params[name])
+        assert not param_problem(param, value)
 
 
 @pytest.mark.parametrize(
@@ -175,7 +171,8 @@ def test_any_words_give_values_that_the_tool_takes(spec, question):
     ],
 )
 def test_thresholds_in_words_and_behind_the_number(question, alpha):
-    assert words.significance(question) == alpha
+    said = numbers.significance(question)
+    assert (said and said.value) == alpha
 
 
 # ==== what users decide ====

@@ -366,7 +366,8 @@ def second_opinion(samples, contrast, family, chosen):
     example="Does tooth length differ between guinea pigs given orange juice and ascorbic acid?",
     helpers=(plain_table, require_columns, numeric_values, level_labels, order_levels, pick_level, likely_control,
              complete_rows, format_p, format_number, finding_values, palette, new_axes, label_groups, shift_estimate,
-             independent_test, paired_test, range_adjusted, pooled_contrasts, holm_adjust, overall_test, only_levels, group_samples,
+             independent_test, paired_test, range_adjusted, pooled_contrasts, holm_adjust, overall_test, only_levels,
+             group_samples,
              group_contrasts, check_assumptions, choose_test, comparison_figure, describe_pair, compare_rows,
              comparison_warnings, second_opinion), answers=['compare_groups', 'compare_paired'],
 )  # fmt: skip

@@ -12,7 +12,9 @@ from engine.toolbox.statistics.groups import compare_groups
 SPRAYS = {"A": [10, 7, 20, 14, 14, 12, 10, 23, 17, 20, 14, 13], "B": [11, 17, 21, 11, 16, 14, 17, 17, 19, 21, 7, 13],
           "C": [0, 1, 7, 2, 3, 1, 2, 1, 3, 0, 1, 4], "D": [3, 5, 12, 6, 4, 3, 5, 5, 5, 5, 2, 4],
           "E": [3, 5, 3, 5, 3, 6, 1, 1, 3, 2, 6, 4], "F": [11, 9, 15, 22, 15, 16, 13, 10, 26, 26, 24, 13]}  # fmt: skip
-TABLE = pd.DataFrame([(spray, count) for spray, counts in SPRAYS.items() for count in counts], columns=["spray", "count"])
+TABLE = pd.DataFrame(
+    [(spray, count) for spray, counts in SPRAYS.items() for count in counts], columns=["spray", "count"]
+)
 
 
 def compared(**params):
@@ -66,7 +68,9 @@ def test_pairs_stay_together():
     assert (row["comparison"], row["n"], row["difference"]) == ("t2 vs t0", 4, pytest.approx(2.75))
 
 
-@pytest.mark.parametrize(("levels", "words"), [(["A", "G"], "no level 'G'"), (["A"], "1 group"), (["A", "a"], "1 group")])
+@pytest.mark.parametrize(
+    ("levels", "words"), [(["A", "G"], "no level 'G'"), (["A"], "1 group"), (["A", "a"], "1 group")]
+)
 def test_levels_that_cannot_be_compared_are_refused(levels, words):
     with pytest.raises(ValueError, match=words):
         compared(levels=levels)

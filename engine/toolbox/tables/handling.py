@@ -377,7 +377,7 @@ def sort_key(table, name):
 
 
 def summarise_rows(table, by, aggregate):
-    """Return one row for each level of `by`: how many rows it has and the summary of every other column, and warnings."""
+    """Return one row for each level of `by` (its number of rows, the summary of every other column), and warnings."""
     import pandas as pd
 
     if aggregate not in ("mean", "median", "sum", "max", "min", "count"):
@@ -431,7 +431,8 @@ def describe_order(table, total, sort_by, order, top_n):
     head = ", ".join(str(value) for value in table[names].iloc[:5]) if names else ""
     what = f"The {len(table)} of {total} rows with the {end} {sort_by}" if top_n else f"{len(table)} rows by {sort_by}"
     text = f"{what}, in {order} order from {shown[0]} to {shown[1]}" + (f"; first by {names}: {head}." if head else ".")
-    values = finding_values(n_kept=len(table), n_rows=total, **({"first": float(first), "last": float(last)} if numeric else {}))
+    ends = {"first": float(first), "last": float(last)} if numeric else {}
+    values = finding_values(n_kept=len(table), n_rows=total, **ends)
     return {"text": text, "values": values, "output": "filtered"}
 
 
@@ -452,17 +453,18 @@ def describe_order(table, total, sort_by, order, top_n):
     outputs={"filtered": "table: the rows that meet the condition, in order"},
     params={
         "condition": param("The condition; column names with blanks in `back quotes`; empty for all rows", role='rows'),
-        "sort_by": param("Column that the rows are put in order of; empty to leave their order", kind="column", of="table", role='sort'),
+        "sort_by": param("Column that the rows are put in order of; empty to leave their order", kind="column",
+                         of="table", role='sort'),
         "order": param("Highest or lowest first", choices=["descending", "ascending"],
-                       words=['ascending: ascend\\w*|lowest|smallest|least|fewest|lightest|shortest|youngest|thinnest|coldest|slowest|'
-                              'weakest|narrowest|shallowest|earliest|bottom|minimum|(?:low|small|short|light|young)\\w* first',
-                              'descending: descend\\w*|highest|largest|biggest|greatest|most|heaviest|longest|tallest|oldest|thickest|'
-                              'hottest|warmest|fastest|strongest|widest|deepest|latest|top|maximum']),
+                       words=['ascending: ascend\\w*|lowest|smallest|fewest|lightest|shortest|youngest|earliest',
+                              'descending: descend\\w*|highest|largest|most|heaviest|longest|tallest|oldest|latest']),
         "top_n": param("How many rows to keep of those in order; 0 for all", minimum=0),
-        "by": param("Column whose levels are summarised to one row each before all this; empty for the rows as they are",
+        "by": param("Column whose levels are summarised to one row each before all this; empty for rows as they are",
                     kind="column", of="table", role='by'),
-        "aggregate": param("How the rows of a level are summarised", choices=["none", "mean", "median", "sum", "max", "min", "count"],
-                           words=['mean: on average|averag\\w*|means?\\b', 'median: medians?\\b', 'sum: in total|totals?\\b|altogether|summed']),
+        "aggregate": param("How the rows of a level are summarised",
+                           choices=["none", "mean", "median", "sum", "max", "min", "count"],
+                           words=['mean: on average|averag\\w*|means?\\b', 'median: medians?\\b',
+                                  'sum: in total|totals?\\b|altogether|summed']),
     },
     checks=("tables_not_empty", "filter_condition_holds", "filtered_rows_in_order"),
     keywords=("filter", "subset", "select rows", "only", "where", "threshold", "cut-off", "exclude", "keep",
@@ -470,8 +472,8 @@ def describe_order(table, total, sort_by, order, top_n):
     packages=("pandas",),
     seconds=1.0,
     example="Keep only the female penguins heavier than 4 kg.",
-    helpers=(plain_table, require_columns, numeric_values, level_labels, format_number, finding_values, sort_key, summarise_rows,
-             rows_in_order, describe_order, *_EVALUATOR), answers=['filter_rows'],
+    helpers=(plain_table, require_columns, numeric_values, level_labels, format_number, finding_values, sort_key,
+             summarise_rows, rows_in_order, describe_order, *_EVALUATOR), answers=['filter_rows'],
 )  # fmt: skip
 def filter_rows(
     table,

@@ -17,7 +17,9 @@ WOMEN = pd.DataFrame({"height": range(58, 73), "weight": [115, 117, 120, 123, 12
 SPRAYS = {"A": [10, 7, 20, 14, 14, 12, 10, 23, 17, 20, 14, 13], "B": [11, 17, 21, 11, 16, 14, 17, 17, 19, 21, 7, 13],
           "C": [0, 1, 7, 2, 3, 1, 2, 1, 3, 0, 1, 4], "D": [3, 5, 12, 6, 4, 3, 5, 5, 5, 5, 2, 4],
           "E": [3, 5, 3, 5, 3, 6, 1, 1, 3, 2, 6, 4], "F": [11, 9, 15, 22, 15, 16, 13, 10, 26, 26, 24, 13]}  # fmt: skip
-INSECTS = pd.DataFrame([(spray, count) for spray, counts in SPRAYS.items() for count in counts], columns=["spray", "count"])
+INSECTS = pd.DataFrame(
+    [(spray, count) for spray, counts in SPRAYS.items() for count in counts], columns=["spray", "count"]
+)
 BIRDS = pd.DataFrame({"ring": ["a1", "b2", "c3", "d4", "e5"], "mass": [20.5, None, 31.0, 18.0, 31.0],
                       "caught": ["2021-05-01", "2019-12-31", "2020-02-02", None, "2022-01-15"],
                       "nest": ["n1", "n1", "n2", None, "n2"]})  # fmt: skip
@@ -105,7 +107,10 @@ def test_sprays_with_more_than_ten_insects_on_average():
      ("median", "count < 3", ["C"]), ("count", "rows == 12 and count == 12", list("ABCDEF"))],
 )  # fmt: skip
 def test_every_summary_is_that_of_the_level(aggregate, condition, levels):
-    assert filter_rows(INSECTS, condition=condition, by="spray", aggregate=aggregate)["filtered"]["spray"].tolist() == levels
+    assert (
+        filter_rows(INSECTS, condition=condition, by="spray", aggregate=aggregate)["filtered"]["spray"].tolist()
+        == levels
+    )
 
 
 def test_rows_without_a_level_are_left_out_of_the_summary_and_counted():

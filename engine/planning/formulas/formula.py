@@ -10,15 +10,19 @@ import re
 from collections.abc import Iterable
 from itertools import pairwise
 
-from engine.planning.arithmetic import TwoWays, expressions, slug
 from engine.planning.bind import condition
-from engine.planning.derived import quantity
+from engine.planning.formulas.arithmetic import TwoWays
+from engine.planning.formulas.derived import quantity
+from engine.planning.formulas.expressions import expressions
+from engine.planning.formulas.nodes import slug
+from engine.planning.formulas.terms import Piece, pieces
 from engine.planning.reading import Reading
 from engine.planning.sheets import Data
-from engine.planning.terms import Piece, pieces
 from engine.planning.text import plain
 
-_GENERIC = frozenset("it this that column variable new col var field value please which with from for of as to a the an named called in is".split())
+_GENERIC = frozenset(
+    "it this that column variable new col var field value please which with from for of as to a the an named called in is".split()
+)
 _CALLED = re.compile(
     r"\b(?:call|name|label|calling|naming|called|named|labelled)\s+(?:(?:it|this|that|the (?:new )?(?:column|variable|result))\s+)?"
     r"(?:[\"'`“]([^\"'`”]+)[\"'`”]|([A-Za-z]\w*))|"
@@ -33,18 +37,24 @@ def said_name(reading: Reading, data: Data) -> str:
     for match in _CALLED.finditer(reading.question):
         name = next(part for part in match.groups() if part).strip(" .,;")
         if plain(name) not in _GENERIC and data.column(name) is None:
+            for said in (match, *re.finditer(rf"\b{re.escape(name)}\b", reading.question)):
+                reading.mark_text(*said.span(), "asked", name)
             return name
     return ""
 
 
 def propose(reading: Reading, data: Data) -> tuple[tuple[str, str] | None, str]:
-    """Return (name, expression) of the new column asked for, or None and why there is none."""
+    """Return (name, expression) of the new column asked for, or None and why there is none; marks the words it used."""
     names = [column.name for column in data.columns()]
     if re.search(r"\b(?:revers\w+|turned round|other way round)\b", reading.question, re.IGNORECASE):
-        return None, "Items that are reversed need their largest value; write the formula, for example `(6 - item3) + item4`."
+        return (
+            None,
+            "Items that are reversed need their largest value; write the formula, for example `(6 - item3) + item4`.",
+        )
     known, problem = quantity(reading, data)
     try:
-        found = expressions(pieces(reading, data), names)
+        cut = pieces(reading, data)
+        found = expressions(cut, names)
     except TwoWays as two:
         return (known, "") if known else (None, str(two))
     best = found[0].node if found else None
@@ -53,10 +63,14 @@ def propose(reading: Reading, data: Data) -> tuple[tuple[str, str] | None, str]:
     if best is None:
         flag = _flag(reading, data)
         return ((_free(said_name(reading, data) or flag[0], names), flag[1]), "") if flag else (None, "")
+    reading.mark_text(cut[found[0].first].start, cut[found[0].last - 1].end, "asked", best.text)
     return (_free(said_name(reading, data) or best.name[:60], names), best.text), ""
 
 
-_FLAGS = re.compile(r"\b(?:flag|mark|indicator|binary|yes|no|true|false|dummy|says?|whether|high|low)\b|\b[01] (?:if|when|for|otherwise)\b", re.IGNORECASE)
+_FLAGS = re.compile(
+    r"\b(?:flag|mark|indicator|binary|yes|no|true|false|dummy|says?|whether|high|low)\b|\b[01] (?:if|when|for|otherwise)\b",
+    re.IGNORECASE,
+)
 
 
 def _flag(reading: Reading, data: Data) -> tuple[str, str] | None:
@@ -86,7 +100,9 @@ def derived_measure(reading: Reading, data: Data) -> tuple[str, str] | None:
     if known is not None:
         return (_free(known[0], names), known[1]) if _others(reading, re.findall(r"`([^`]+)`", known[1])) else None
     try:
-        able = expressions([p for p in found if p.kind not in ("per",) and (p.kind != "over" or p.text.lower() != "over")], names)
+        able = expressions(
+            [p for p in found if p.kind not in ("per",) and (p.kind != "over" or p.text.lower() != "over")], names
+        )
     except TwoWays:
         return None
     for item in able:
@@ -98,14 +114,21 @@ def derived_measure(reading: Reading, data: Data) -> tuple[str, str] | None:
 
 def _others(reading: Reading, used: Iterable[str]) -> bool:
     """Say whether the question names a column or a level outside an expression, or compares it (`larger in F than M`)."""
-    return bool(set(reading.columns()) - set(used)) or re.search(r"\bthan (?:in\b|for\b)?", reading.question, re.IGNORECASE) is not None
+    return (
+        bool(set(reading.columns()) - set(used))
+        or re.search(r"\bthan (?:in\b|for\b)?", reading.question, re.IGNORECASE) is not None
+    )
 
 
 def _tight(reading: Reading, found: list[Piece], used: set[str]) -> bool:
     """Say whether the columns are joined by a mere dash or stroke inside a word (`pre-post`), which need not be arithmetic."""
     own = [p for p in found if p.kind == "column" and p.text in used]
     gaps = [reading.question[a.end : b.start] for a, b in pairwise(own)]
-    return bool(gaps) and all(gap in ("-", "–", "/") for gap in gaps) and not re.search(r"ratio|difference", reading.question, re.IGNORECASE)
+    return (
+        bool(gaps)
+        and all(gap in ("-", "–", "/") for gap in gaps)
+        and not re.search(r"ratio|difference", reading.question, re.IGNORECASE)
+    )
 
 
 def _free(name: str, names: list[str]) -> str:

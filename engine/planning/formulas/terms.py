@@ -38,12 +38,16 @@ _LEXICON: tuple[tuple[str, str], ...] = (
     ("versus", r"(?:vs\.?|versus)(?!\w)"), ("through", r"through\b"),
 )  # fmt: skip
 BINDING = ("pow", "plus", "minus", "times", "over")
-_JOINER = re.compile(r"\s(?:to|and|from|minus|plus|times|over|divided by|between|versus|vs\.?)\s|\s[-−–+*/]\s|[,;:]\s", re.IGNORECASE)
+_JOINER = re.compile(
+    r"\s(?:to|and|from|minus|plus|times|over|divided by|between|versus|vs\.?)\s|\s[-−–+*/]\s|[,;:]\s", re.IGNORECASE
+)
 _NOUN_AFTER = re.compile(r"\s+(?:length|width|height|depth|weight|mass|size|area|volume|counts?|number|pressure|concentration|levels?|scores?|values?|"
                          r"rate|dose|temperature|measurements?|readings?|column)\b", re.IGNORECASE)  # fmt: skip
 _UNIT_AFTER = re.compile(r"\s*\(\s*[\w/%µ.^-]{1,8}\s*\)|\s+in\s+(?:kg|g|mg|lb|lbs|cm|mm|m|in|inches|pounds|grams|kilograms|met(?:er|re)s|"
                          r"centimet(?:er|re)s|mmol/l|mg/dl|mmhg|ml|l)\b", re.IGNORECASE)  # fmt: skip
-_PER_UNIT = re.compile(r"\s*(?:one |a |unit(?: of)? |(?:kg|g|mg|cm|m|mm|ml|l|kilo|gram|unit|hour|day)\b(?: of)? ?){0,2}", re.IGNORECASE)
+_PER_UNIT = re.compile(
+    r"\s*(?:one |a |unit(?: of)? |(?:kg|g|mg|cm|m|mm|ml|l|kilo|gram|unit|hour|day)\b(?: of)? ?){0,2}", re.IGNORECASE
+)
 
 
 class Piece(NamedTuple):
@@ -77,12 +81,12 @@ def pieces(reading: Reading, data: Data) -> list[Piece]:
         column = data.column(piece.text) if piece.kind == "column" else None
         if column is not None and not is_number(column):
             piece = piece._replace(kind="group")
-        if piece.kind != "skip":
-            found.append(piece)
         at = piece.end
         if piece.kind == "column":
             for tail in (_NOUN_AFTER, _UNIT_AFTER):
                 at = match.end() if (match := tail.match(text, at)) and match.end() not in spans else at
+        if piece.kind != "skip":
+            found.append(piece._replace(end=at))
         if piece.kind == "per":
             at = _PER_UNIT.match(text, at).end()  # type: ignore[union-attr]
     return found
@@ -128,7 +132,10 @@ def _mentioned(text: str, at: int, spans: dict) -> Piece | None:
     if mention is None:
         return None
     spoken = text[at:end].lower()
-    if re.fullmatch(r"change|difference|ratio|sum|total|mean|gain|loss|growth|log|increase", spoken) and mention.strength < 0.97:
+    if (
+        re.fullmatch(r"change|difference|ratio|sum|total|mean|gain|loss|growth|log|increase", spoken)
+        and mention.strength < 0.97
+    ):
         return None  # the word of arithmetic, not a column that is a little like it
     vague = mention.strength < SURE - 0.25 or (mention.rivals and mention.strength < 0.97)
     return Piece("level" if mention.level else "vague" if vague else "column", mention.column, at, end)
@@ -142,7 +149,11 @@ def _lexed(text: str, at: int) -> Piece:
     if article:
         return Piece("skip", "", at, article.end())
     best = max(
-        ((m.end(), -order, kind) for order, (kind, rx) in enumerate(_PATTERNS) if (m := rx.match(text, at)) and _starts(text, at)),
+        (
+            (m.end(), -order, kind)
+            for order, (kind, rx) in enumerate(_PATTERNS)
+            if (m := rx.match(text, at)) and _starts(text, at)
+        ),
         default=None,
     )
     if best:
@@ -159,5 +170,3 @@ def _starts(text: str, at: int) -> bool:
 
 
 _PATTERNS = [(kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _LEXICON]
-
-

@@ -65,7 +65,7 @@ def _part(text: str) -> Part:
 
 
 def _plain_unit(unit: str) -> str:
-    return plain(re.sub(r"[\s_]", "", unit)).replace("umol", "umol")
+    return plain(re.sub(r"[\s_]", "", unit))
 
 
 def quantity(reading: Reading, data: Data) -> tuple[tuple[str, str] | None, str]:
@@ -74,7 +74,10 @@ def quantity(reading: Reading, data: Data) -> tuple[tuple[str, str] | None, str]
     for item in known_quantities():
         match = item.words.search(text)
         if match is not None and not _is_column(reading, *match.span()):
-            return _bound(item, reading, data)
+            found, problem = _bound(item, reading, data)
+            if found is not None:
+                reading.mark_text(*match.span(), "asked", found[0])
+            return found, problem
     return None, ""
 
 
@@ -82,31 +85,34 @@ def _is_column(reading: Reading, start: int, end: int) -> bool:
     """Say whether these characters name a column that the data have."""
     words = reading.words
     return any(
-        words[m.first].start <= start and words[m.last].end >= end and m.strength >= 0.85 and not m.level for m in reading.mentions
+        words[m.first].start <= start and words[m.last].end >= end and m.strength >= 0.85 and not m.level
+        for m in reading.mentions
     )
 
 
 def _bound(item: Derived, reading: Reading, data: Data) -> tuple[tuple[str, str] | None, str]:
-    expression, units = item.formula, set()
+    terms: dict[str, str] = {}
     taken: dict[str, str] = {}
+    """Column -> its unit, of those that must have one unit."""
     for part in item.parts:
         column, problem = _column(part, reading, data)
         if column is None:
             return None, f"{item.name} needs {part.name}: {problem}"
-        unit = _plain_unit(_unit(column, reading))
-        if column.name in taken.values():
+        unit, quoted = _plain_unit(_unit(column, reading)), f"`{column.name}`"
+        if any(quoted in term for term in terms.values()):
             return None, f"{item.name} needs {part.name} in a column of its own."
-        units.add(unit if part.same else "")
+        if part.same:
+            taken[column.name] = unit
         if part.units and unit not in part.units and (unit or not part.assumed):
-            known = ", ".join(part.units)
             what = f"{unit!r}, which is none of those known" if unit else "not known"
-            return None, f"{item.name} needs the unit of {column.name!r}, which is {what}; say it as in `{column.name} in {next(iter(part.units))}` ({known})."
+            say = f"say it as in `{column.name} in {next(iter(part.units))}` ({', '.join(part.units)})."
+            return None, f"{item.name} needs the unit of {column.name!r}, which is {what}; {say}"
         factor = part.units.get(unit, 1.0)
-        taken[part.name] = column.name
-        term = f"`{column.name}`" if factor == 1 else f"(`{column.name}` * {factor:.10g})"
-        expression = re.sub(rf"\b{part.name}\b(?![^`]*`(?:[^`]*`[^`]*`)*[^`]*$)", lambda _, t=term: t, expression)
-    if len({u for u, p in zip(units, item.parts, strict=False)} if all(p.same for p in item.parts) else ()) > 1:
-        return None, f"{item.name} needs columns of one unit; {', '.join(taken.values())} have {', '.join(sorted(u or 'none' for u in units))}."
+        terms[part.name] = quoted if factor == 1 else f"({quoted} * {factor:.10g})"
+    if len(set(taken.values())) > 1:
+        units = ", ".join(f"{name} in {unit or 'an unknown unit'}" for name, unit in taken.items())
+        return None, f"{item.name} needs columns of one unit, not {units}."
+    expression = re.sub(rf"\b(?:{'|'.join(terms)})\b", lambda match: terms[match[0]], item.formula)
     return (item.name, expression), ""
 
 
@@ -116,9 +122,16 @@ def _column(part: Part, reading: Reading, data: Data) -> tuple[ColumnProfile | N
     named = [column for column in able if column.name in reading.named()]
     for columns in (named, able):
         for words in part.words:
-            hits = [m for m in find(words, columns) if m.width == len(tokens(words)) and m.strength >= _TOLD and not m.level]
+            hits = [
+                m
+                for m in find(words, columns)
+                if m.width == len(tokens(words)) and not m.level and (m.strength >= _TOLD or m.rivals)
+            ]
             if hits and hits[0].rivals:
-                return None, f"{hits[0].column!r} and {', '.join(map(repr, hits[0].rivals[:3]))} could be it. Name the one that is meant."
+                return (
+                    None,
+                    f"{hits[0].column!r} and {', '.join(map(repr, hits[0].rivals[:3]))} could be it. Name the one that is meant.",
+                )
             if hits:
                 return next(column for column in columns if column.name == hits[0].column), ""
     return None, f"no column is called {' or '.join(part.words[:2])}."

@@ -1,0 +1,64 @@
+"""Parts of an expression: as the evaluator of tables reads them, with a readable name and the columns they take."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+SUM, PRODUCT, POWER, ATOM = 1, 2, 3, 4
+"""How tightly a part binds."""
+
+
+class Node(NamedTuple):
+    """A part of an expression: as the evaluator reads it, as a name, and how tightly it binds."""
+
+    text: str
+    name: str
+    binds: int
+    columns: tuple[str, ...] = ()
+    steps: int = 0
+
+    def within(self, binds: int) -> str:
+        """Return the text, in brackets where what stands around it binds more tightly."""
+        return self.text if self.binds >= binds else f"({self.text})"
+
+
+def slug(text: str) -> str:
+    """Return a text as one word."""
+    return re.sub(r"\W+", "_", text).strip("_")
+
+
+def column(name: str) -> Node:
+    """Return a column as a part."""
+    return Node(f"`{name}`", slug(name), ATOM, (name,))
+
+
+def number(value: float) -> Node:
+    """Return a number as a part."""
+    return Node(f"{value:.16g}", f"{value:g}".replace(".", "p").replace("-", "minus"), ATOM)
+
+
+def join(a: Node, sign: str, b: Node, word: str) -> Node:
+    """Return two parts with a sign between them, in brackets where that is needed."""
+    binds = {"+": SUM, "-": SUM, "*": PRODUCT, "/": PRODUCT, "**": POWER}[sign]
+    left, right = a.within(binds + (sign == "**")), b.within(binds + (sign in "-/**"))
+    return Node(
+        f"{left} {sign} {right}", f"{a.name}_{word}_{b.name}", binds, a.columns + b.columns, a.steps + b.steps + 1
+    )
+
+
+def call(function: str, a: Node, name: str = "") -> Node:
+    """Return a function of a part."""
+    return Node(f"{function}({a.text})", f"{name or function}_{a.name}", ATOM, a.columns, a.steps + 1)
+
+
+def named(a: Node, name: str) -> Node:
+    """Return the part under another name."""
+    return a._replace(name=name)
+
+
+def percent_change(first: Node, last: Node, *, loss: bool = False) -> Node:
+    """Return the change from the first to the last in percent of the first."""
+    over = join(join(first, "-", last, "minus") if loss else join(last, "-", first, "minus"), "/", first, "per")
+    word = "loss" if loss else "change"
+    return named(join(over, "*", number(100), "times"), f"percent_{word}_{first.name}_to_{last.name}")
