@@ -17,7 +17,6 @@ from engine.adapters.system import RandomIds, SystemClock
 from engine.adapters.warm_up import compiled_cache
 from engine.agents.corrections import Corrections
 from engine.agents.executor import Executor
-from engine.planning.planner import Planner
 from engine.agents.remember import Remembering
 from engine.errors import ModelUnavailable, StorageError, UserError
 from engine.knowledge.service import KnowledgeBase
@@ -26,6 +25,7 @@ from engine.memory.facts import SemanticMemory
 from engine.memory.service import Memory
 from engine.memory.working import WorkingMemory, resolve_budget
 from engine.orchestrator import Orchestrator
+from engine.planning.planner import Planner
 from engine.ports import ArtifactStore, Clock, IdSource, Limits, RunStore, Sandbox
 from engine.retrieval.embedding_cache import CachedEmbeddings
 from engine.retrieval.service import ToolFinder

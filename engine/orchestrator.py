@@ -27,7 +27,6 @@ from engine.agents.corrections import Corrections
 from engine.agents.edits import changes_between, settled_by_hand
 from engine.agents.executor import Executor
 from engine.agents.grounder import ground_claims, ground_findings
-from engine.planning.planner import Planner
 from engine.agents.remember import Remembering
 from engine.agents.synthesizer import synthesize
 from engine.agents.thinking import Thought, think
@@ -63,6 +62,7 @@ from engine.errors import (
 )
 from engine.knowledge.service import KnowledgeBase
 from engine.memory.service import Memory
+from engine.planning.planner import Planner
 from engine.ports import ArtifactStore, CancelToken, Clock, IdSource, RunStore
 from engine.reporting.gather import gather
 from engine.retrieval.service import ToolFinder
@@ -521,7 +521,7 @@ class Orchestrator:
         try:
             self.remembering.remember(self._gathered(record), self.store.events(record.run_id, limit=1_000_000))
             self.finder.forget_usage()
-        except Exception as err:  # noqa: BLE001 - a border: an analysis that cannot be remembered is still done
+        except Exception as err:  # noqa: BLE001 - a border: the numbers are right whether or not they can be looked up
             _log.warning("Run %s could not be remembered", record.run_id, exc_info=err)
             message = f"This run could not be remembered: {err}"
             self.log.emit(WarningRaised(run_id=record.run_id, message=message))
@@ -539,7 +539,7 @@ class Orchestrator:
             self._give_up(run_id, err, "interrupted")
         except EngineError as err:
             self._give_up(run_id, err, "failed")
-        except Exception as err:  # noqa: BLE001 - a border: a defect of ours must end the run visibly, not hang it
+        except Exception as err:  # noqa: BLE001 - a border: the numbers are right whether or not they can be looked up
             detail = traceback.format_exc(limit=-6)
             wrapped = EngineError(
                 f"Biodesk itself failed ({type(err).__name__}: {err}).",

@@ -53,7 +53,7 @@ def attempt(action: Callable[[], object]) -> bool:
     """Do what a button asks for; say False and show the reason when it cannot be done."""
     try:
         action()
-    except Exception as err:  # noqa: BLE001 - the same border, for one button
+    except Exception as err:  # noqa: BLE001 - the border: a page shows a sentence, never a traceback
         show_error(err)
         return False
     return True

@@ -3,8 +3,8 @@
     python scripts/train_planner.py            # what `make planner` runs; about two minutes
     python scripts/train_planner.py --judge    # only says how well unseen writers are understood
 
-Every example enters masked and once more with its data partly unmasked or mistaken, as the reader will sometimes see them.
-The temperatures are fitted on predictions for each writer by a model that saw only the others.
+Every example enters masked and once more with its data partly unmasked or mistaken, as the reader will sometimes see
+them. The temperatures are fitted on predictions for each writer by a model that saw only the others.
 """
 
 from __future__ import annotations
@@ -26,7 +26,16 @@ from engine.toolbox.analyses import MARK, Example, all_examples, load_analyses, 
 FOLDS = 4
 """The writers are held out in so many groups."""
 RIDGE_WORDS, RIDGE_VECTORS = 1.0, 0.4
-_MISTAKEN = {"num": "CNT", "cat": "BIN", "lev": "CAT", "unit": "CAT", "cnt": "NUM", "dose": "NUM", "time": "NUM", "bin": "CAT"}
+_MISTAKEN = {
+    "num": "CNT",
+    "cat": "BIN",
+    "lev": "CAT",
+    "unit": "CAT",
+    "cnt": "NUM",
+    "dose": "NUM",
+    "time": "NUM",
+    "bin": "CAT",
+}
 
 
 def noisy(text: str, chance: random.Random) -> str:
@@ -80,7 +89,12 @@ class Trainer:
         """Return (vocabulary, idf, weights of words, weights of vectors) trained on some of the examples."""
         texts = [text for many in (self.masked, self.noisy) for text, use in zip(many, chosen, strict=True) if use]
         counts = vocabulary(texts)
-        known = {name: at for at, name in enumerate(sorted(name for name, count in counts.items() if count >= 5))}
+        known = {
+            name: at
+            for at, name in enumerate(
+                sorted(name for name, count in counts.items() if count >= (2 if " " not in name else 5))
+            )
+        }
         idf = np.array([np.log((1 + len(texts)) / (1 + counts[name])) + 1 for name in known], dtype=np.float32)
         labels = np.concatenate([self.labels[chosen]] * 2)
         words = ridge(tfidf(texts, known, idf), labels, len(self.analyses), RIDGE_WORDS)
@@ -100,7 +114,9 @@ class Trainer:
             first = float((best[:, 0] == self.labels[held]).mean())
             three = float((best[:, :3] == self.labels[held][:, None]).any(axis=1).mean())
             alone = float((words[held].argmax(axis=1) == self.labels[held]).mean())
-            print(f"writers {sorted(map(int, set(self.writers[held])))}  {held.sum():5d} questions  first {first:.3f}  in three {three:.3f}  words alone {alone:.3f}", flush=True)
+            who = sorted(map(int, set(self.writers[held])))
+            told = f"first {first:.3f}  in three {three:.3f}  words alone {alone:.3f}"
+            print(f"writers {who}  {held.sum():5d} questions  {told}", flush=True)
         return words, vectors
 
 

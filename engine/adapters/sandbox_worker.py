@@ -143,7 +143,7 @@ def _preload(modules: list[str]) -> tuple[list[str], dict[str, str]]:
     for name in modules:
         try:
             importlib.import_module(name)
-        except BaseException as error:  # noqa: BLE001 - a broken optional library must not cost the others
+        except BaseException as error:  # noqa: BLE001 - it crosses a process border as text
             failed[name] = f"{type(error).__name__}: {error}"[:300]
         else:
             preloaded.append(name)
@@ -590,7 +590,7 @@ def _execute(request: dict[str, Any], report: int) -> int:
         exec(compile(code, path, "exec", dont_inherit=True), module.__dict__)  # noqa: S102 - what it is for
     except SystemExit as leaving:
         exit_code = _exit_code(leaving, report)
-    except BaseException as error:  # noqa: BLE001 - whatever it is, it is the job's result
+    except BaseException as error:  # noqa: BLE001 - the last line of the process
         exit_code = 1
         _explain(error, path, report)
     return _finish(exit_code)
@@ -616,7 +616,7 @@ def _explain(error: BaseException, path: str, report: int) -> None:
     # The kernel's refusal may leave no room for a traceback: the one line goes first.
     try:
         line = " ".join(f"{type(error).__name__}: {error}".split())
-    except BaseException:  # noqa: BLE001 - its own __str__ is the job's code too
+    except BaseException:  # noqa: BLE001 - a forked child must never run on into its parent's code
         line = type(error).__name__
     note(report, {"error": line[:2000], "memory": isinstance(error, MemoryError)})
     traceback.print_exception(type(error), error, trace)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from engine.agents.edits import set_params
-from engine.planning.planner import Planner
 from engine.agents.recall import apply_recall
 from engine.domain.events import EngineEvent, MemoryRecalled, ToolsRetrieved, WarningRaised
 from engine.domain.memory import EpisodicContext
@@ -17,6 +16,7 @@ from engine.domain.profile import Profile
 from engine.domain.results import Route
 from engine.domain.retrieval import ToolSearch
 from engine.memory.service import Memory
+from engine.planning.planner import Planner
 from engine.retrieval.service import ToolFinder
 from engine.toolbox.registry import ToolRegistry
 

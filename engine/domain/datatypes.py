@@ -81,8 +81,9 @@ TABULAR: frozenset[DataType] = frozenset(
 def accepts(wanted: DataType, offered: DataType) -> bool:
     """Say whether an input of type `wanted` may be given data of type `offered`.
 
-    A plain `table` takes anything that is one record a row, and times to an event may come from a table some rows of which a
-    step kept; every other type takes only itself, because a wider rule would let normalised values pass as counts.
+    A plain `table` takes anything that is one record a row, and times to an event may come from a table some rows of
+    which a step kept; every other type takes only itself, because a wider rule would let normalised values pass as
+    counts.
     """
     if wanted is DataType.SURVIVAL_TABLE and offered is DataType.TABLE:
         return True

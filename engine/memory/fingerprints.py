@@ -37,7 +37,7 @@ _STOP = frozenset(
     theirs them then there these they this those though three through thus to too toward two under until up upon us
     use used uses using very via want was way we well were what when where whether which while who whom whose why
     will with within without would yet you your yours vs versus et al e.g i.e etc again ran run runs
-    """.split()  # noqa: SIM905 - a list of a hundred quoted words is not easier to read
+    """.split()
 )
 
 _PIECE = re.compile(r"[^\s,;!?()\[\]{}<>\"'`=|/\\+~*^&→…]+")

@@ -130,7 +130,7 @@ class Builder:
         for sheet in self.data.sheets:
             found = [
                 m
-                for m in column_mentions(tokens(text), [c for c in sheet.columns if is_group(c)])
+                for m in column_mentions(tokens(text), [c for c in sheet.columns if is_group(c)], text)
                 if m.strength >= ALIKE
             ]
             if found:

@@ -69,7 +69,8 @@ def groups_shown(case: Case) -> None:
 
 
 def _take(case: Case, param: str, column: str) -> None:
-    given = {param: column, **{k: v for k, v in case.bound.params.items() if case.bound.spec.param(k).kind == "column"}}
+    columns = {p.name for p in case.bound.spec.params if p.kind == "column"}
+    given = {param: column, **{key: value for key, value in case.bound.params.items() if key in columns}}
     other = bind(case.bound.spec, case.reading, case.data, given=given)
     case.bound.params |= other.params
     case.bound.missing[:] = other.missing

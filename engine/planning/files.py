@@ -29,10 +29,12 @@ BY_NAME = 6.0
 """How much likelier a step is whose method the question names."""
 NOT_ALL = 0.3
 """The same where the words ask of all columns and its step takes a few."""
+_PLAIN = {DataType.TABLE, DataType.SAMPLE_SHEET}
+_FORMS = {"table", "library", "matrix", "list", "sheet"}
 _MANY = {"predictors", "covariates", "measures", "features", "columns", "factors"}
 _NEAR = 45
 """So many characters beside a file's name say something of the file."""
-_HELD = 0.98
+_HELD = 0.9
 """The share of a list's values that another must have to contain it."""
 
 
@@ -43,13 +45,12 @@ def suits(analysis: Analysis, bound: Bound | None, reading: Reading, data: Data,
     meant than one that takes it. A plain table says nothing of the kind.
     """
     takes = {DataType(kind) for kind in analysis.data} | {port.type for port in (bound.spec.inputs if bound else [])}
-    own = [sheet for sheet in data.sheets if sheet.profile.best and sheet.profile.best.type not in TABULAR]
-    left = [
-        sheet
-        for sheet in own
-        if not takes & {guess.type for guess in usable(sheet.profile) if guess.type is not DataType.TABLE}
-    ]
-    unused = 1.0 if any(_called(sheet, reading) for sheet in left) else (len(left) / len(own)) ** 2 if own else 0.0
+    special = [s for s in data.sheets if s.profile.best and s.profile.best.type not in _PLAIN]
+    left = [s for s in special if not takes & ({guess.type for guess in usable(s.profile)} - _PLAIN)]
+    own = [s for s in special if s.profile.best and s.profile.best.type not in TABULAR]
+    unused = (
+        1.0 if any(_called(s, reading) for s in left) else (sum(s in own for s in left) / len(own)) ** 2 if own else 0.0
+    )
     share = UNUSED_FILES**unused if analysis.data else 1.0
     if bound is None:
         share *= NO_COLUMN ** sum(not _played(slot, data) for slot in analysis.slots if slot in SLOTS)
@@ -62,10 +63,11 @@ def suits(analysis: Analysis, bound: Bound | None, reading: Reading, data: Data,
 
 
 def _called(sheet: Sheet, reading: Reading) -> bool:
-    """Say whether the question calls a file by what it is: gene sets, a ranked list."""
+    """Say whether the question calls a file by what it is: gene sets, a ranked list, survival."""
     assert sheet.profile.best is not None
-    parts = {stem(part) for part in sheet.profile.best.type.value.split("_")}
-    return len(parts & {token.stem for token in reading.words}) >= 2
+    parts = {stem(part) for part in sheet.profile.best.type.value.split("_") if part not in _FORMS}
+    named = {at for mention in reading.mentions for at in range(mention.first, mention.last + 1)}
+    return parts <= {token.stem for at, token in enumerate(reading.words) if at not in named}
 
 
 def methods_named(tools: Iterable[ToolSpec], question: str) -> set[str]:

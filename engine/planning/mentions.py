@@ -110,8 +110,11 @@ def level_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile], tex
 def _level(
     words: Sequence[Token], column: ColumnProfile, level: str, name: Name, weights: Counter[str], text: str
 ) -> list[Mention]:
-    if len(level.strip()) == 1 or not name.parts:
+    if not name.parts:
         return []
+    if len(level.strip()) == 1:  # never a letter by itself, but `women` where the levels are F and M
+        meant = [at for at, w in enumerate(words) if len(w.text) > 2 and same_meaning(w.text, level.strip().lower())]
+        return [Mention(column.name, level, at, at, 0.85) for at in meant]
     found = []
     distinctive = [part for part in name.parts if weights[part] == 1 and len(part) >= 4]
     for first, last in _windows(words, text, min(_LONGEST, len(name.parts) + 1) + 1):
@@ -173,7 +176,11 @@ def _before(
         unit = time_unit(words[mention.first].text) and mention.first > 1 and words[mention.first - 2].text in _AT
         for name in (mention.column, *mention.rivals):
             column = by_name.get(name)
-            level = next((v for v in column.levels if as_number(v) == number), None) if column and number is not None else None
+            level = (
+                next((v for v in column.levels if as_number(v) == number), None)
+                if column and number is not None
+                else None
+            )
             if level is not None and (unit or not text[before.start : before.end].isdigit()):
                 found.append(Mention(name, level, mention.first - 1, mention.first - 1, 0.85))
     return found

@@ -117,10 +117,7 @@ class Planner:
             question = f"{previous.question.rstrip(' .?!')}; {question}"
         reading = read(question, data)
         every = self._candidates(reading, data)
-        if analysis:
-            goals = [self._as_told(analysis, every, reading, data)]
-        else:
-            goals = self._goals(reading, data, every)
+        goals = [self._as_told(analysis, every, reading, data)] if analysis else self._goals(reading, data, every)
         if not goals:
             raise _not_understood(data, found, every)
         made = _Made(reading, data, Builder(self._registry, data))
@@ -161,6 +158,8 @@ class Planner:
             best = able
         for other in every[1:3]:
             around = {practice.tool for practice in other.analysis.practice}
+            if other.bound is not None:  # what makes the column that it groups by
+                around |= {part.partition(":")[0] for p in other.bound.spec.params for part in p.made_by.split(",")}
             if (
                 best.bound is not None
                 and other.bound is not None
@@ -385,7 +384,7 @@ class Planner:
         before = next((n.params for n in made.builder.nodes if ref.startswith(f"{n.id}.")), {})
         found = {}
         for value in [said[split.name]] if split.name in said else split.each:
-            text = _in_other_words(split, value, before)
+            text = _in_other_words(split, str(value), before)
             params = {**said, split.name: value}
             node = made.builder.add(maker, params, inputs={source.name: ref}, name=f"{maker.title}: {text}", reasons=[f"Makes the {port.type.value.replace('_', ' ')} a later step needs."])  # fmt: skip
             found[f"{node}.{output}"] = text
@@ -483,8 +482,8 @@ class Planner:
                 id=answered[0].analysis.id, probability=round(answered[0].probability, 3), says=_says(answered[0])
             )
             alternatives = [own, *alternatives[:2]]
-        unused = [name for bound in made.bounds[-1:] for name in bound.unused]
-        for name in unused:
+        taken = {name for bound in made.bounds for name in bound.columns()}
+        for name in dict.fromkeys(name for bound in made.bounds for name in bound.unused if name not in taken):
             made.not_answered.append(f"{name!r} is named in the question and has no part in this plan.")
         fillers = [at for at in range(len(reading.words)) if at not in reading.used and at not in left]
         plan = TaskDag(

@@ -128,7 +128,7 @@ def _trust(
         if samples or (len(values) >= 4 and _alike(frame, values)):
             return base if rows >= 20 else min(base, 0.8)
         return 0.6 if _alike(frame, values) else 0.0
-    # Rows that are no known genes are a matrix only where (nearly) every column is a sample: a record has others beside.
+    # Rows that are no known genes are a matrix only where (nearly) every column is a sample: a record has others.
     samples = sample_like([str(c) for c in values], most=0.9)
     if unique < 0.98 or not (samples or (rows >= 500 and len(values) >= 4)) or not _alike(frame, values):
         return 0.0

@@ -33,7 +33,11 @@ def _domain_of() -> dict[str, str]:
     """Return analysis -> the domain of the tools that carry it out, else the name of its field."""
     named = {key: tool.domain for tool in reversed(list(builtin_tools())) for key in tool.answers}
     fields = {item.field: named[key] for key, item in load_analyses().items() if key in named}
-    return {key: named.get(key) or fields.get(item.field) or item.field for key, item in load_analyses().items() if item.data}
+    return {
+        key: named.get(key) or fields.get(item.field) or item.field
+        for key, item in load_analyses().items()
+        if item.data
+    }
 
 
 def _domains(question: str) -> list[str]:

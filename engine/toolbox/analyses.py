@@ -1,8 +1,8 @@
 """What can be asked: every analysis of every field, declared beside the tools that carry it out (or will).
 
-A field's folder holds `analyses.toml` (what is asked, its family, the kinds of data, what belongs around it, what would spoil
-it) and `questions.txt` (how people word it). An analysis that no tool answers yet is declared as well, so that a question
-for it is refused by its name and not answered as its neighbour.
+A field's folder holds `analyses.toml` (what is asked, its family, the kinds of data, what belongs around it, what
+would spoil it) and `questions.txt` (how people word it). An analysis that no tool answers yet is declared as well, so
+that a question for it is refused by its name and not answered as its neighbour.
 """
 
 from __future__ import annotations

@@ -134,8 +134,12 @@ def tool(
             task_type=task_type,
             inputs=[
                 InputSpec(
-                    name=key, optional=key in optional_inputs, words=list((input_words or {}).get(key, ())),
-                    holds=(holds or {}).get(key, ""), each_file=key in each_file, **_port(text),
+                    name=key,
+                    optional=key in optional_inputs,
+                    words=list((input_words or {}).get(key, ())),
+                    holds=(holds or {}).get(key, ""),
+                    each_file=key in each_file,
+                    **_port(text),
                 )
                 for key, text in inputs.items()
             ],

@@ -130,8 +130,18 @@ def test_no_example_is_a_question_of_the_measuring_bank():
 
 def test_no_file_of_the_planner_names_a_tool_or_a_field():
     names = {tool.name for tool in TOOLS} | {folder.name for folder in fields()} | set(ANALYSES)
-    ordinary = {"general", "survival", "tables", "screens", "histogram"}  # words that are also plain English, or a key of Structure
-    for path in sorted((ROOT / "engine" / "planning").glob("*.py")):
+    ordinary = {
+        "general",
+        "survival",
+        "tables",
+        "screens",
+        "histogram",
+    }  # words that are also plain English, or a key of Structure
+    for path in sorted((ROOT / "engine" / "planning").rglob("*.py")):
         found = set(re.findall(r"[\"'`]([a-z_0-9]+)[\"'`]", path.read_text(encoding="utf-8"))) & (names - ordinary)
-        found |= {word for word in re.findall(r"[a-z0-9_]+", path.read_text(encoding="utf-8")) if "_" in word and word in names}
+        found |= {
+            word
+            for word in re.findall(r"[a-z0-9_]+", path.read_text(encoding="utf-8"))
+            if "_" in word and word in names
+        }
         assert not found, f"{path.name} names {found}"

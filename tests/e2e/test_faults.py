@@ -351,9 +351,9 @@ def broken_orchestrator(tmp_path: Path, breaks: int):
     from engine.adapters.fakes import CountingIds, EchoSandbox, FrozenClock
     from engine.adapters.process_sandbox import ProcessSandbox
     from engine.agents.executor import Executor
-    from engine.planning.planner import Planner
     from engine.errors import SandboxUnavailable
     from engine.orchestrator import Orchestrator
+    from engine.planning.planner import Planner
     from engine.runtime.event_log import EventLog
     from engine.runtime.queue import RunQueue
     from engine.toolbox.registry import builtin_tools

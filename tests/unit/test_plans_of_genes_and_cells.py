@@ -15,7 +15,9 @@ from engine.toolbox.enrichment.sets import over_representation
 from engine.toolbox.registry import builtin_tools
 
 ALL = ["TP53", "MYC", "EGFR", "KRAS", "BRCA1", "BRCA2", "PTEN", "RB1", "CDK4", "CCND1", "VEGFA", "HIF1A", "FOS", "JUN"]
-ALL += [f"ZNF{n}" for n in range(10, 90)]
+ALL += "CD4 CD8A IL6 IL2 TNF IFNG STAT1 STAT3 JAK1 JAK2 AKT1 MTOR PIK3CA NRAS BRAF RAF1 MAPK1 MAPK3 ATM ATR CHEK1 CHEK2".split()
+ALL += "GAPDH ACTB ALB INS GCG APOE APP PSEN1 SNCA HTT CFTR DMD HBB HBA1 F8 F9 LDLR PCSK9 LEP LEPR ESR1 AR PGR ERBB2".split()
+ALL += "CDH1 CDH2 VIM SNAI1 TWIST1 ZEB1 NOTCH1 WNT1 AXIN2 APC SMAD2 SMAD4 SOX2 NANOG KLF4 PAX6 GATA1 RUNX1 FLT3 KIT".split()
 
 
 @pytest.fixture(scope="module")
@@ -245,6 +247,7 @@ def rossi(tmp_path_factory):
     [
         ("plot survival curves by race", ["kaplan_meier", "log_rank"], "race"),
         ("Is time to arrest different by fin, log-rank test?", ["kaplan_meier", "log_rank"], "fin"),
+        ("Do those with fin 1 differ in time to arrest by log-rank?", ["kaplan_meier", "log_rank"], "fin"),
         ("hazard ratio of fin adjusted for age and prio", ["kaplan_meier", "log_rank", "cox_regression"], "fin"),
     ],
 )

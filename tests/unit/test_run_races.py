@@ -15,10 +15,10 @@ from growth_data import table_plan
 from engine.adapters.fakes import CountingIds, EchoSandbox, FrozenClock
 from engine.agents.edits import set_params
 from engine.agents.executor import Executor
-from engine.planning.planner import Planner
 from engine.domain.results import RunRecord
 from engine.errors import EngineError, LimitExceeded, PlanError
 from engine.orchestrator import Orchestrator
+from engine.planning.planner import Planner
 from engine.runtime.event_log import EventLog
 from engine.runtime.locks import RunLocks
 from engine.runtime.queue import RunQueue

@@ -57,10 +57,10 @@ def test_a_plan_that_fits_has_no_issues():
         (
             step(params={"condition": "x", "conditon": "y"}),
             "unknown_param",
-            "no parameter 'conditon' (it has condition)",
+            "no parameter 'conditon' (it has condition, sort_by",
         ),
-        (step(params={}), "missing_param", "parameter 'condition' is needed"),
-        (step(params={"condition": ""}), "missing_param", "parameter 'condition' is needed"),
+        (step(tool="histogram", params={}), "missing_param", "parameter 'column' is needed"),
+        (step(tool="histogram", params={"column": ""}), "missing_param", "parameter 'column' is needed"),
         (step(params={"condition": 3}), "bad_param", "condition must be a text, not 3"),
         (step(depends_on=["n7"]), "unknown_step", "waits for 'n7'"),
         (step(inputs={"table": "n1.filtered"}), "cycle", "circle"),

@@ -230,7 +230,8 @@ def check_design(factors, terms, condition):
             "Shrink the fold changes (apeGLM); p-values stay the same",
             words=[
                 "false: (?:without|no|not) (?:\\w+ ){0,3}shr[iu]n|unshrunken",
-                "true: shr[iu]n\\w* (?:of )?(?:the )?(?:log2?.?)?(?:fold.?changes?|lfcs?|estimates?|effects?)|(?:fold.?changes?|lfcs?) shr[iu]n|apeglm",
+                "true: shr[iu]n\\w* (?:of )?(?:the )?(?:log2?.?)?(?:fold.?changes?|lfcs?|estimates?|effects?)",
+                "true: (?:fold.?changes?|lfcs?) shr[iu]n|apeglm",
             ],
         ),
     },

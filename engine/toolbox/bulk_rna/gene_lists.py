@@ -179,7 +179,9 @@ def map_gene_ids(table, *, column: str = "", to: str = "symbol", organism: str =
     outputs={"genes": "gene_list: the selected genes, best first"},
     params={
         "direction": param(
-            "Which genes to keep", choices=("up", "down", "both"), each=["up", "down"],
+            "Which genes to keep",
+            choices=("up", "down", "both"),
+            each=["up", "down"],
             says=[
                 "up: higher in {treated} than in {control}|higher",
                 "down: lower in {treated} than in {control}|lower",

@@ -131,8 +131,9 @@ def gene_keys(genes, library, what):
     description=(
         "Test which gene sets (pathways, GO terms, hallmarks) hold more genes of a list than chance gives: one-sided "
         "hypergeometric test (Fisher's exact), Benjamini-Hochberg over the sets tested. The background is the genes "
-        "that were tested (p-value present) in the differential expression table, or a list of all genes that could have "
-        "been found; without either it is all genes of the library, which is less exact. Set sizes are counted after intersecting with the background; sets outside "
+        "that were tested (p-value present) in the differential expression table, or a list of all genes that could "
+        "have been found; without either it is all genes of the library, which is less exact. Set sizes are counted "
+        "after intersecting with the background; sets outside "
         "`min_size` to `max_size` are not tested. Ensembl ids are translated to symbols when the sets hold symbols."
     ),
     domain="functional genomics",
@@ -146,10 +147,15 @@ def gene_keys(genes, library, what):
     optional_inputs=("background", "background_list"),
     input_words={
         "background_list": [
-            "back.?ground", "universe", r"(?:all|every)\b(?:\W+\w+){0,3}\W+(?:genes|measured|tested|detected|expressed)",
-            "tested", "assayed", "detected", "measured", "expressed", r"(?:on|of) the (?:array|chip|panel)", "reference",
+            "back.?ground",
+            "universe",
+            r"(?:all|every)\b(?:\W+\w+){0,3}\W+(?:genes|measured|tested|detected|expressed)",
+            "tested|assayed|detected|measured|expressed|reference",
+            r"(?:on|of) the (?:array|chip|panel)",
         ],
-        "genes": ["hits?", "of interest", "signific", "candidates?", "up", "down", "changed", "degs?", "query", "selected", "targets?"],
+        "genes": [
+            "hits?|of interest|signific|candidates?|up|down|changed|degs?|query|selected|targets?",
+        ],
     },
     holds={"background_list": "genes"},
     each_file=("genes", "gene_sets"),
@@ -158,7 +164,9 @@ def gene_keys(genes, library, what):
         "min_size": param("Smallest set tested, within the background", unit="genes", minimum=1),
         "max_size": param("Largest set tested, within the background", unit="genes", minimum=1),
         "alpha": param("False discovery rate at which a set counts as enriched", minimum=0, maximum=1),
-        "label": param("What the genes of the list have in common, for the report, e.g. higher in treated", role="told"),
+        "label": param(
+            "What the genes of the list have in common, for the report, e.g. higher in treated", role="told"
+        ),
     },
     requires_tool=("select_genes",),
     checks=("tables_not_empty", "p_values_valid", "findings_match_tables", "overlaps_possible"),
@@ -230,8 +238,8 @@ def over_representation(
     elif background is None:
         universe = {gene for members in gene_sets.values() for gene in members}
         warnings.append(
-            f"No table or list of tested genes was given, so the background is all {len(universe):,} genes of the library: "
-            "p-values are too small where the experiment could not have found some of them."
+            f"No table or list of tested genes was given, so the background is all {len(universe):,} genes of the "
+            "library: p-values are too small where the experiment could not have found some of them."
         )
     else:
         table = de_columns(background, ("feature",))

@@ -56,7 +56,9 @@ def compare_shares(wide, conditions, paired):
     },
     optional_outputs=("composition_test",),
     params={
-        "group_by": param("column of cell types or clusters", kind="column", of="adata", role="label", made_by="sc_annotate:cell_type"),
+        "group_by": param(
+            "column of cell types or clusters", kind="column", of="adata", role="label", made_by="sc_annotate:cell_type"
+        ),
         "condition": param("column of conditions to compare", kind="column", of="adata", role="split"),
         "sample_key": param("column of biological samples (donor, mouse)", kind="column", of="adata", role="pair"),
     },

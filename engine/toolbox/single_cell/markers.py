@@ -63,7 +63,11 @@ def locate_genes(genes, names, symbols):
     },
     params={
         "group_by": param(
-            "column of the groups", kind="column", of="adata", role="label", made_by="sc_annotate:cell_type,sc_cluster:cluster"
+            "column of the groups",
+            kind="column",
+            of="adata",
+            role="label",
+            made_by="sc_annotate:cell_type,sc_cluster:cluster",
         ),
         "method": param(
             "test",
@@ -289,7 +293,9 @@ def sc_markers(
     outputs={"gene_table": "table: mean and share of cells per gene and group", "gene_plot": "figure: dot plot"},
     params={
         "genes": param("gene names", kind="texts", role="genes"),
-        "group_by": param("column of the groups", kind="column", of="adata", role="label", made_by="sc_annotate:cell_type"),
+        "group_by": param(
+            "column of the groups", kind="column", of="adata", role="label", made_by="sc_annotate:cell_type"
+        ),
     },
     requires_tool=("sc_normalize",),
     checks=SINGLE_CELL_CHECKS,

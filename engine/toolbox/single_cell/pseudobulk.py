@@ -142,7 +142,10 @@ def fit_pseudobulk(counts, factors, formula, alpha):
             "column of the biological samples (donor, mouse)", kind="column", of="adata", role="subject"
         ),
         "cell_type_key": param(
-            "column of cell types; empty sums all cells of a sample", kind="column", of="adata", role="label",
+            "column of cell types; empty sums all cells of a sample",
+            kind="column",
+            of="adata",
+            role="label",
             made_by="sc_annotate:cell_type",
         ),
         "covariates": param(

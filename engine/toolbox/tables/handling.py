@@ -281,17 +281,22 @@ _EVALUATOR = (expression_names, apply_function, compare_values, is_member, calcu
     inputs={"left": "table: the first table", "right": "table: the table whose columns are added"},
     outputs={"joined": "table: the combined table"},
     params={
-        "left_on": param("Key column of the first table", kind="column", of="left", role='key'),
-        "right_on": param("Key column of the second table", kind="column", of="right", role='key'),
-        "how": param("Which rows to keep", choices=["inner", "left", "outer"], words=['left: left\\b', 'outer: outer\\b|keep(?:ing)? all rows', 'inner: inner\\b']),
+        "left_on": param("Key column of the first table", kind="column", of="left", role="key"),
+        "right_on": param("Key column of the second table", kind="column", of="right", role="key"),
+        "how": param(
+            "Which rows to keep",
+            choices=["inner", "left", "outer"],
+            words=["left: left\\b", "outer: outer\\b|keep(?:ing)? all rows", "inner: inner\\b"],
+        ),
     },
     checks=("tables_not_empty",),
     keywords=("merge", "join", "combine tables", "match", "lookup", "add columns", "link", "annotate rows", "vlookup"),
     packages=("pandas",),
     seconds=1.0,
     example="Add the clinical data to the measurements by patient id.",
-    helpers=(plain_table, require_columns, level_labels, finding_values), answers=['join_tables'],
-)  # fmt: skip
+    helpers=(plain_table, require_columns, level_labels, finding_values),
+    answers=["join_tables"],
+)
 def join_tables(left, right, *, left_on: str, right_on: str, how: str = "inner"):
     """Join two tables on a key."""
     left, right = plain_table(left), plain_table(right)
@@ -607,19 +612,30 @@ def derive_column(table, *, name: str, expression: str):
     inputs={"table": "table: a long table"},
     outputs={"pivoted": "table: the wide table"},
     params={
-        "rows": param("Column whose values become rows", kind="column", of="table", role='split'),
-        "columns": param("Column whose values become columns", kind="column", of="table", role='split'),
-        "values": param("Column whose values fill the table", kind="column", of="table", role='anything'),
-        "aggregate": param("How several values of one combination are combined",
-                           choices=["mean", "median", "sum", "count", "min", "max"], words=['median: medians?\\b', 'count: how many|counts?\\b|number of|numbers\\b', 'sum: sums?\\b|total|summed', 'mean: means?\\b|averages?\\b', 'max: max\\w*|highest', 'min: min\\w*|lowest']),
+        "rows": param("Column whose values become rows", kind="column", of="table", role="split"),
+        "columns": param("Column whose values become columns", kind="column", of="table", role="split"),
+        "values": param("Column whose values fill the table", kind="column", of="table", role="anything"),
+        "aggregate": param(
+            "How several values of one combination are combined",
+            choices=["mean", "median", "sum", "count", "min", "max"],
+            words=[
+                "median: medians?\\b",
+                "count: how many|counts?\\b|number of|numbers\\b",
+                "sum: sums?\\b|total|summed",
+                "mean: means?\\b|averages?\\b",
+                "max: max\\w*|highest",
+                "min: min\\w*|lowest",
+            ],
+        ),
     },
     checks=("tables_not_empty",),
     keywords=("pivot", "wide", "reshape", "long to wide", "spread", "aggregate", "group by", "matrix", "cross table"),
     packages=("pandas",),
     seconds=1.0,
     example="Make a table with a row a gene and a column a tissue.",
-    helpers=(plain_table, require_columns, numeric_values, level_labels, order_levels, finding_values), answers=['pivot_table'],
-)  # fmt: skip
+    helpers=(plain_table, require_columns, numeric_values, level_labels, order_levels, finding_values),
+    answers=["pivot_table"],
+)
 def pivot_table(table, *, rows: str, columns: str, values: str, aggregate: str = "mean"):
     """Spread a long table into a wide one."""
     import pandas as pd
