@@ -109,7 +109,10 @@ class Assignment:
             and param.role in ("outcome", "response", "event", "category")
         ):
             grammar += 0.3  # the state whose share or odds are asked for
-        if name not in reading.named() and not contrasted and param.role in ("group", "predictors", "covariates"):
+        if param.role == "held" and name not in reading.named() and not reading.is_a(name, "adjust"):
+            return -1.0  # a level that is named is compared or kept, never held constant
+        level_only = name not in reading.named() and not contrasted and not two_states(self.sheet, name)
+        if level_only and param.role in ("group", "predictors", "covariates"):
             grammar -= 0.25
         earlier = next((m.first for m in reading.mentions if m.column == name), 0)
         return fits * (strength + grammar) - 0.002 * earlier

@@ -49,6 +49,7 @@ _RELATIONS: tuple[tuple[str, dict[str, Part]], ...] = (
     (rf"{_Y} as (?:the )?(?:outcome|response|dependent)", {"y": "outcome"}),
     (rf"{_X} as (?:the )?(?:predictors?|explanatory|independent)", {"x": "cause"}),
     (r"\b(?:same|repeated\w*|several times|each|within)\s+(?:\w+\s+){0,2}(?P<s><c\d+>)", {"s": "subject"}),
+    (rf"\b(?:paired|matched|pair\w*|blocked)\s+(?:by|on|within|per|over)\s+(?:the\s+|each\s+)?(?P<s>{_ITEM})", {"s": "subject"}),
     (rf"\brandom (?:effects?|intercepts?)?(?: of| for| by)?{_GAP}(?P<s>{_ITEM})", {"s": "subject"}),
     (rf"(?P<s>{_ITEM})\s+(?:as|is)\s+(?:a\s+|the\s+)?random", {"s": "subject"}),
 )  # fmt: skip

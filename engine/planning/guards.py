@@ -110,11 +110,10 @@ def _number(text: str) -> bool:
 
 def _alone(case: Case, name: str, code: float) -> bool:
     """Say whether no other value of a column is near the code: -99 among values from 80 on, not among -120 to 50."""
-    values = case.bound.sheet.frame()[name] if case.bound.sheet else None
-    if values is None:
+    if case.bound.sheet is None:
         return False
-    rest = values[values != code].dropna()
-    return len(rest) > 0 and float(rest.min()) > code / 2
+    rest = [float(value) for value in case.bound.sheet.frame()[name].dropna() if float(value) != code]
+    return bool(rest) and min(rest) > code / 2
 
 
 @guard

@@ -130,6 +130,9 @@ def _level(
                 continue
             if len(level) <= 2 and text[window[0].start : window[0].end] != level and strength >= 0.97:
                 continue  # `no`, `an`, `OJ`: short names count as written only
+        glued = len(window) > 1 and window[-1].end - window[0].start == sum(len(word.text) for word in window)
+        if glued and len(level) <= 3 and not time_unit(window[0].text) and not level.lower().startswith(window[0].text):
+            continue  # `DESeq2` and `DUSP1` are names of their own, not D2 and D1
         if strength >= 0.6:
             found.append(Mention(column.name, level, first, last, round(strength, 3)))
     return found

@@ -150,49 +150,52 @@ def _survival(key: str) -> Callable[[Sheet], list[str]]:
     return lambda sheet: [sheet.structure.survival[key]] if sheet.structure.survival.get(key) else []
 
 
-_OUTCOME: frozenset[Part] = frozenset(["outcome"])
-_CAUSE: frozenset[Part] = frozenset(["cause", "by", "over"])
-_HELD: frozenset[Part] = frozenset(["adjust"])
+def _parts(*names: Part) -> frozenset[Part]:
+    return frozenset(names)
+
+
+_OUTCOME: frozenset[Part] = _parts("outcome")
+_CAUSE: frozenset[Part] = _parts("cause", "by", "over")
+_HELD: frozenset[Part] = _parts("adjust")
+_SUBJECT: frozenset[Part] = _parts("subject")
 
 SLOTS: dict[str, Slot] = {
-    "measure": Slot(_measure, _OUTCOME, _CAUSE | _HELD | {"subject"}, only=True),
-    "y": Slot(_any_number, _OUTCOME, frozenset(["cause", "over", "by"])),
-    "x": Slot(_any_number, frozenset(["cause", "over"]), _OUTCOME),
-    "over": Slot(
-        _over, frozenset(["over", "cause"]), _OUTCOME, natural=lambda s: [*s.structure.times, *s.structure.doses]
-    ),
+    "measure": Slot(_measure, _OUTCOME, _CAUSE | _HELD | _SUBJECT, only=True),
+    "y": Slot(_any_number, _OUTCOME, _parts("cause", "over", "by")),
+    "x": Slot(_any_number, _parts("cause", "over"), _OUTCOME),
+    "over": Slot(_over, _parts("over", "cause"), _OUTCOME, natural=lambda s: [*s.structure.times, *s.structure.doses]),
     "outcome": Slot(_binary, _OUTCOME, _CAUSE | _HELD),
     "count": Slot(_count, _OUTCOME, _CAUSE, only=True),
-    "group": Slot(_group, _CAUSE, _OUTCOME | _HELD | {"subject"}, only=True),
-    "group_optional": Slot(_group, _CAUSE, _OUTCOME | _HELD | {"subject"}),
+    "group": Slot(_group, _CAUSE, _OUTCOME | _HELD | _SUBJECT, only=True),
+    "group_optional": Slot(_group, _CAUSE, _OUTCOME | _HELD | _SUBJECT),
     "response": Slot(
         lambda c, s: max(_measure(c, s), 0.75 * _binary(c, s), _count(c, s)),
         _OUTCOME,
-        _CAUSE | _HELD | {"subject"},
+        _CAUSE | _HELD | _SUBJECT,
         only=True,
     ),
     "tally": Slot(lambda c, s: 0.0),
     "sort": Slot(lambda c, s: 0.0),  # filled by the words of order, see `engine.planning.ordering`
     "by": Slot(lambda c, s: 0.0),
     "key": Slot(_key),
-    "category": Slot(_group, _OUTCOME | _CAUSE, _HELD | {"subject"}),
-    "split": Slot(_group, _CAUSE, _OUTCOME | {"subject"}),
-    "condition": Slot(_within, _CAUSE, _OUTCOME | {"subject"}, natural=_withins),
+    "category": Slot(_group, _OUTCOME | _CAUSE, _HELD | _SUBJECT),
+    "split": Slot(_group, _CAUSE, _OUTCOME | _SUBJECT),
+    "condition": Slot(_within, _CAUSE, _OUTCOME | _SUBJECT, natural=_withins),
     "ordered": Slot(_ordered, _CAUSE, _OUTCOME, natural=lambda s: s.structure.doses),
-    "factors": Slot(_group, _CAUSE, _OUTCOME | {"subject"}),
-    "predictors": Slot(_predictor, _CAUSE | _HELD, _OUTCOME | {"subject", "exposure"}),
-    "covariates": Slot(_predictor, _CAUSE | _HELD, frozenset(["subject"])),
-    "held": Slot(_predictor, _HELD, _OUTCOME | {"subject"}),
+    "factors": Slot(_group, _CAUSE, _OUTCOME | _SUBJECT),
+    "predictors": Slot(_predictor, _CAUSE | _HELD, _OUTCOME | _parts("subject", "exposure")),
+    "covariates": Slot(_predictor, _CAUSE | _HELD, _parts("subject")),
+    "held": Slot(_predictor, _HELD, _OUTCOME | _SUBJECT),
     "strata": Slot(_group, frozenset()),
-    "subject": Slot(_subject, frozenset(["subject", "by"]), _OUTCOME, natural=_subjects),
-    "pair": Slot(_subject, frozenset(["subject"]), _OUTCOME | {"cause", "by"}),
-    "time": Slot(_time, frozenset(["over"]), natural=_survival("time")),
+    "subject": Slot(_subject, _parts("subject", "by"), _OUTCOME, natural=_subjects),
+    "pair": Slot(_subject, _parts("subject"), _OUTCOME | _parts("cause", "by")),
+    "time": Slot(_time, _parts("over"), natural=_survival("time")),
     "event": Slot(_event, _OUTCOME, _CAUSE, natural=_survival("event")),
-    "exposure": Slot(_any_number, frozenset(["exposure"]), _OUTCOME),
+    "exposure": Slot(_any_number, _parts("exposure"), _OUTCOME),
     "part": Slot(lambda c, s: 1.0 if c.name in s.structure.part_of else 0.0, _OUTCOME),
     "total": Slot(
         lambda c, s: 1.0 if c.name in s.structure.part_of.values() else 0.0,
-        frozenset(["exposure"]),
+        _parts("exposure"),
         natural=lambda s: list(dict.fromkeys(s.structure.part_of.values())),
     ),
     "batch": Slot(_role("batch"), _HELD, _OUTCOME),

@@ -2,7 +2,7 @@
 
 # The stubs of pandas and h5py give wide unions for plain indexing, which these functions narrow by what they read.
 # pyright: reportArgumentType=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportIndexIssue=false
-# pyright: reportReturnType=false
+# pyright: reportReturnType=false, reportGeneralTypeIssues=false, reportOperatorIssue=false
 from __future__ import annotations
 
 from pathlib import Path

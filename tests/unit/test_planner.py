@@ -119,6 +119,19 @@ def test_the_direction_is_the_one_the_words_say(planner, paired, question, treat
         assert any(item.param == "control" for item in plan.open_questions), "an unusual direction must be pointed out"
 
 
+def test_what_pairs_the_samples_is_not_what_is_compared(planner, paired):
+    plan = planner.plan("Which genes are up-regulated more than 2-fold in treated, paired by donor?", paired).plan
+    params = node(plan, "differential_expression").params
+    assert (params["condition"], params["treated"], params["covariates"]) == ("dex", "treated", ["donor"])
+    assert node(plan, "select_genes").params["direction"] == "up"
+
+
+def test_a_named_gene_is_tested_and_shown(planner, paired):
+    plan = planner.plan("is FKBP5 induced by dex?", paired).plan
+    assert node(plan, "differential_expression").params["genes_of_interest"] == ["FKBP5"]
+    assert node(plan, "gene_expression").params["genes"] == ["FKBP5"]
+
+
 def test_unpaired_means_no_pairing(planner, paired):
     plan = planner.plan("Differential expression treated vs control, ignore the donors", paired).plan
     assert node(plan, "differential_expression").params.get("covariates", []) == []
