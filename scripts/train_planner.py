@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import random
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from engine.adapters.embedding import load_embedder
 from engine.planning.choose import FILE, weigh
+from engine.planning.text import tokens
 from engine.planning.wording import spoken, vocabulary
 from engine.toolbox.analyses import MARK, Example, all_examples, load_analyses, sources_hash
 
@@ -65,6 +67,34 @@ def tfidf(texts: Sequence[str], known: dict[str, int], idf: np.ndarray) -> np.nd
         at, values = weigh(text, known, idf)
         rows[row, at] = values
     return rows
+
+
+ASKING = 12
+"""With so many analyses a word must occur before it counts as a word of questions in general."""
+OWN = 4
+"""In so many examples of an analysis a word must occur to belong to it."""
+
+
+def asking_words() -> tuple[frozenset[str], dict[str, frozenset[str]]]:
+    """Return the stems that questions in general are made of, and for each analysis those that belong to it.
+
+    Both come from the example questions: a word of asking occurs with many analyses and seldom names data.
+    """
+    where: dict[str, set[str]] = {}
+    outside, inside = Counter[str](), Counter[str]()
+    own: dict[str, Counter[str]] = {}
+    for example in all_examples():
+        words = {token.stem for token in tokens(MARK.sub(" ", example.text))}
+        inside.update({token.stem for match in MARK.finditer(example.text) for token in tokens(match[1])})
+        outside.update(words)
+        own.setdefault(example.analysis, Counter()).update(words)
+        for word in words:
+            where.setdefault(word, set()).add(example.analysis)
+    data = {word for word, times in inside.items() if times > 0.45 * (times + outside[word])}
+    general = frozenset(word for word, found in where.items() if len(found) >= ASKING and word not in data)
+    return general, {
+        key: frozenset(w for w, n in words.items() if n >= OWN and w not in data) for key, words in own.items()
+    }
 
 
 class Trainer:
@@ -148,8 +178,12 @@ def main() -> int:
     known, idf, by_words, by_vectors = trainer.fit(np.ones(len(trainer.examples), dtype=bool))
     (word_values, word_scale), (vector_values, vector_scale) = packed(by_words), packed(by_vectors)
     target = Path(__file__).resolve().parents[1] / "engine" / "planning" / FILE
+    general, own = asking_words()
     np.savez_compressed(
-        target, analyses="\n".join(trainer.analyses), features="\n".join(known), idf=idf.astype(np.float16),
+        target,
+        general=" ".join(sorted(general)),
+        own="\n".join(" ".join([key, *sorted(own.get(key, ()))]) for key in trainer.analyses),
+        analyses="\n".join(trainer.analyses), features="\n".join(known), idf=idf.astype(np.float16),
         words=word_values, words_scale=word_scale, vectors=vector_values, vectors_scale=vector_scale,
         temperature=both, temperature_words=alone, sources=sources_hash(),
     )  # fmt: skip

@@ -42,6 +42,10 @@ class Model(NamedTuple):
     temperature: float
     temperature_words: float
     """The same when there are no embeddings."""
+    general: frozenset[str]
+    """Stems that questions in general are made of."""
+    own: dict[str, frozenset[str]]
+    """Analysis -> stems that belong to asking for it."""
     sources: str
     """SHA-256 of the example files it was trained on."""
 
@@ -60,6 +64,8 @@ def model() -> Model:
             vectors=stored["vectors"].astype(np.float32) * stored["vectors_scale"],
             temperature=float(stored["temperature"]),
             temperature_words=float(stored["temperature_words"]),
+            general=frozenset(str(stored["general"]).split()),
+            own={key: frozenset(words) for key, *words in (line.split() for line in str(stored["own"]).split("\n"))},
             sources=str(stored["sources"]),
         )
 

@@ -7,20 +7,14 @@ asks whether that was meant.
 
 from __future__ import annotations
 
-import functools
 import re
-from collections import Counter
 
 from engine.domain.plan import OpenQuestion
 from engine.planning.bind import Bound
+from engine.planning.choose import model
 from engine.planning.reading import Reading
 from engine.planning.text import name_parts, stem, tokens
-from engine.toolbox.analyses import MARK, all_examples
 
-_ASKING = 12
-"""With so many analyses a word must occur before it counts as a word of questions in general."""
-_OWN = 4
-"""In so many examples of an analysis a word must occur to belong to it."""
 _MANNER = re.compile(r"(?:ly|ing|ed)$")
 _SMALL = frozenset(
     [
@@ -54,29 +48,6 @@ _SMALL = frozenset(
 )
 
 
-@functools.cache
-def asking_words() -> tuple[frozenset[str], dict[str, frozenset[str]]]:
-    """Return the stems that questions in general are made of, and for each analysis those that belong to it.
-
-    Both come from the example questions: a word of asking occurs with many analyses and seldom names data.
-    """
-    where: dict[str, set[str]] = {}
-    outside, inside = Counter[str](), Counter[str]()
-    own: dict[str, Counter[str]] = {}
-    for example in all_examples():
-        words = {token.stem for token in tokens(MARK.sub(" ", example.text))}
-        inside.update({token.stem for match in MARK.finditer(example.text) for token in tokens(match[1])})
-        outside.update(words)
-        own.setdefault(example.analysis, Counter()).update(words)
-        for word in words:
-            where.setdefault(word, set()).add(example.analysis)
-    data = {word for word, times in inside.items() if times > 0.45 * (times + outside[word])}
-    general = frozenset(word for word, found in where.items() if len(found) >= _ASKING and word not in data)
-    return general, {
-        key: frozenset(w for w, n in words.items() if n >= _OWN and w not in data) for key, words in own.items()
-    }
-
-
 def unexplained(reading: Reading, analyses: list[str], bounds: list[Bound], files: list[str]) -> list[int]:
     """Return the tokens of the question that nothing explains.
 
@@ -86,8 +57,8 @@ def unexplained(reading: Reading, analyses: list[str], bounds: list[Bound], file
         bounds: its answering steps.
         files: names of the data files, whose words are of the data.
     """
-    general, own = asking_words()
-    asked = frozenset().union(*(own.get(key, frozenset()) for key in analyses))
+    general = model().general
+    asked = frozenset().union(*(model().own.get(key, frozenset()) for key in analyses))
     known = {stem(part) for name in files for part in name_parts(name)}
     for bound in bounds:
         spec = bound.spec

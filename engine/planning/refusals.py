@@ -1,0 +1,122 @@
+"""What is said where a question cannot be planned, or may mean something else: by name, with what is missing and what is near."""
+
+from __future__ import annotations
+
+from engine.domain.datatypes import DataType
+from engine.domain.plan import Alternative, OpenQuestion
+from engine.domain.profile import Profile
+from engine.domain.retrieval import ToolSearch
+from engine.errors import DataError, PlanError
+from engine.planning.bind import Bound
+from engine.planning.builder import missing, why_not
+from engine.planning.score import Candidate
+from engine.planning.sheets import Data
+from engine.toolbox.analyses import Analysis
+from engine.toolbox.registry import ToolRegistry
+
+
+class NotUnderstood(PlanError):
+    """The words of a question lead to nothing that can be done with these files."""
+
+
+def require_data(profiles: list[Profile], data: Data) -> None:
+    """Refuse a question without data, or with files none of which can be used.
+
+    Raises:
+        PlanError: when there is no file.
+        DataError: when none can be used.
+    """
+    if not profiles:
+        message = "No data file came with the question."
+        raise PlanError(message, advice="Add the file (CSV, TSV, Excel, h5ad, GMT...) that holds the data to analyse.")
+    if not data.sheets:
+        message = " ".join(why_not(profile) for profile in profiles)
+        raise DataError(message, advice="Give a file that holds data, for example a CSV table or an h5ad file.")
+
+
+def refusal(goal: Candidate, data: Data, registry: ToolRegistry, analyses: dict[str, Analysis]) -> PlanError:
+    """Return the error for an analysis that no tool or no file serves: by its name, with what is nearest."""
+    analysis = goal.analysis
+    able = [tool for tool in registry if analysis.id in tool.answers]
+    if not analysis.data:
+        message = "These data cannot answer that question."
+        advice = "They hold " + "; ".join(
+            f"{s.name}: {', '.join(c.name for c in s.columns[:12])}" for s in data.sheets[:3]
+        )
+        return NotUnderstood(message, advice=advice + ".", details={"analysis": analysis.id})
+    if able and not goal.feasible:
+        wanted = DataType(analysis.data[0])
+        return missing([s.profile for s in data.sheets], able[0], wanted)
+    near = [
+        a
+        for a in analyses.values()
+        if a.family == analysis.family and a.id != analysis.id and any(a.id in tool.answers for tool in registry)
+    ]
+    names = ", ".join(a.name for a in near[:4])
+    message = f"The question asks for {analysis.name} ({analysis.asks}), which no tool of this version carries out."
+    needs = f" It would need {', '.join(analysis.slots)}." if analysis.slots else ""
+    advice = f"Nearest of what can be done, and not the same: {names}.{needs}" if names else needs.strip()
+    return NotUnderstood(message, advice=advice, details={"analysis": analysis.id})
+
+
+def unbound(analysis: Analysis, bound: Bound, data: Data) -> PlanError:
+    """Return the error for a step that lacks a column no word names: what is meant by it and what could be named."""
+    param = bound.missing[0]
+    sheet = bound.sheet
+    names = ", ".join(c.name for c in (sheet.columns if sheet else data.columns())[:12])
+    message = (
+        f"The question asks for {analysis.name}, but names no column for: {param.description.rstrip('.').lower()}."
+    )
+    where = sheet.name if sheet else "the data"
+    return NotUnderstood(
+        message,
+        advice=f"The columns of {where} are {names}. Name one in the question.",
+        details={"analysis": analysis.id},
+    )
+
+
+def alternatives_of(every: list[Candidate], chosen: set[str]) -> list[Alternative]:
+    """Return what else a question could mean and data could serve, at most three, the likeliest first."""
+    others = [
+        c
+        for c in every
+        if c.analysis.id not in chosen and c.feasible and not c.unmet and c.probability >= 0.03 and c.analysis.data
+    ]
+    return [Alternative(id=c.analysis.id, probability=round(c.probability, 3), says=says(c)) for c in others[:3]]
+
+
+def says(item: Candidate) -> str:
+    """Return in a sentence what an analysis would compare or compute here."""
+    if item.bound is None:
+        return f"{item.analysis.name.capitalize()}: {item.analysis.asks} (no tool carries it out yet)"
+    columns = ", ".join(dict.fromkeys(item.bound.columns()))
+    return f"{item.analysis.name.capitalize()}: {item.analysis.asks}" + (f", of {columns}" if columns else "")
+
+
+def did_you_mean(goal: Candidate, alternatives: list[Alternative]) -> OpenQuestion:
+    """Return the question whether an unsure analysis is the one that is meant; the plan waits for it."""
+    return OpenQuestion(
+        id="analysis", text=f"Is {says(goal)[0].lower() + says(goal)[1:]} what is meant?",
+        why=("The wording fits this best, but others come near: " + "; ".join(a.says for a in alternatives) + ".") if alternatives
+        else "The wording says little; nothing else comes near.",
+        choices=[goal.analysis.id, *(a.id for a in alternatives)], proposed=goal.analysis.id, blocking=True,
+    )  # fmt: skip
+
+
+def not_understood(data: Data, found: ToolSearch | None, every: list[Candidate]) -> NotUnderstood:
+    """Return the error for words that lead to nothing: what is nearest here and in the catalogues."""
+    files = ", ".join(sheet.name for sheet in data.sheets)
+    message = "The question names nothing that can be analysed in these files."
+    could = "; ".join(says(c) for c in every[:3] if c.feasible and c.analysis.data)
+    advice = (
+        f"Did you mean: {could}?"
+        if could
+        else f"{files} can be asked about {', '.join(c.name for c in data.columns()[:12])}."
+    )
+    near = found.tools[:3] if found else []
+    if near:
+        names = "; ".join(
+            f"{t.name} ({'built in' if t.runnable else f'{t.catalogue}, not runnable here'})" for t in near
+        )
+        advice += f" Nearest in the catalogues: {names}."
+    return NotUnderstood(message, advice=advice)
