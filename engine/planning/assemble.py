@@ -73,7 +73,7 @@ class Assembler:
     def _answer(self, goal: Candidate, made: Making) -> None:
         analysis, bound = goal.analysis, goal.bound
         if bound is None:
-            raise refusal(goal, made.data, self._registry, self._analyses)
+            raise refusal(goal, made.reading, made.data, self._registry, self._analyses)
         nodes = list(made.builder.nodes)
         try:
             self._add_goal(analysis, bound, made, priority=2)
@@ -106,7 +106,10 @@ class Assembler:
         made.warnings += case.warnings
         made.notes += case.notes
         if bound.missing:
-            raise unbound(analysis, bound, made.data)
+            port = bound.spec.input(bound.missing[0].of)
+            if port is not None and not made.builder.can_make(port.type):  # the file with the columns is not there
+                raise missing([sheet.profile for sheet in made.data.sheets], bound.spec, port.type)
+            raise unbound(analysis, bound, made.reading, made.data)
         if same := self._planned(bound, made, priority):
             return same
         made.open.append(bound.spec.name)

@@ -16,7 +16,7 @@ from engine.domain.plan import OpenQuestion
 from engine.domain.profile import ColumnProfile
 from engine.domain.toolspec import ParamSpec, ToolSpec
 from engine.planning.assign import MISSING, Assignment
-from engine.planning.contrast import compared, event_level
+from engine.planning.contrast import compared, control_level, event_level
 from engine.planning.reading import Reading, Restriction
 from engine.planning.samples import sample_sheet
 from engine.planning.settings import settings_said
@@ -165,6 +165,13 @@ def _pair(bound: Bound, reading: Reading, column: ColumnProfile, param: ParamSpe
     if not param.required and len(levels) > 2 and len(named) != 2:
         return  # all groups are compared
     result = compared(reading, column, levels)
+    usual = control_level(levels)
+    if (
+        not param.required and len(levels) == 2 and usual and result.treated == usual
+    ):  # `lower in control than in treated`
+        result = result._replace(
+            treated=result.control, control=usual, asked=[], reason=f"{usual!r} is named like a control."
+        )
     if not param.required and result.asked and len(named) < 2:
         return
     bound.params[param.name] = result.treated

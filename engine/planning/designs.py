@@ -267,6 +267,8 @@ def replicates(case: Case) -> None:
     """Refuse a comparison without replicates and warn of one with few."""
     condition, interest, reference = _roles(case)
     name = case.bound.params.get(condition)
+    if not name and case.bound.sheet is not None:
+        samples_frame(case)  # so few samples that no column can be groups
     if not name or case.bound.sheet is None:
         return
     quiet = Case(case.bound, case.reading, case.data, facts=dict(case.facts))

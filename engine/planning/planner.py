@@ -119,11 +119,15 @@ class Planner:
     def _best(self, every: list[Candidate]) -> Candidate:
         """Return what to plan: the likeliest, unless a near one can be done where it cannot, or brings it along."""
         best = every[0]
+        worded = max(every, key=lambda item: item.wording)
+        if not best.analysis.data and worded.analysis.data:
+            best = worded  # what is asked for is known: say what it lacks
         able = next((c for c in every if c.bound is not None and not c.bound.missing and not c.unmet), None)
         if (
             best.analysis.data
             and best.probability < SURE
             and able is not None
+            and able.wording >= HEARD
             and able.probability >= NEAR * best.probability
         ):
             best = able

@@ -9,6 +9,8 @@ from engine.domain.retrieval import ToolSearch
 from engine.errors import DataError, PlanError
 from engine.planning.bind import Bound
 from engine.planning.builder import missing, why_not
+from engine.planning.coverage import unexplained
+from engine.planning.reading import Reading
 from engine.planning.score import Candidate
 from engine.planning.sheets import Data
 from engine.toolbox.analyses import Analysis
@@ -34,12 +36,22 @@ def require_data(profiles: list[Profile], data: Data) -> None:
         raise DataError(message, advice="Give a file that holds data, for example a CSV table or an h5ad file.")
 
 
-def refusal(goal: Candidate, data: Data, registry: ToolRegistry, analyses: dict[str, Analysis]) -> PlanError:
+def _nothing_called(reading: Reading, data: Data) -> str:
+    """Return the words of a question that nothing in the data is called, as the end of a sentence, or ""."""
+    left = unexplained(reading, [], [], [sheet.name for sheet in data.sheets])
+    words = [reading.words[at] for at in left if len(reading.words[at].text) > 3]
+    said = list(dict.fromkeys(repr(reading.question[word.start : word.end]) for word in words))
+    return f" Nothing in them is called {' or '.join(said[:4])}." if said else ""
+
+
+def refusal(
+    goal: Candidate, reading: Reading, data: Data, registry: ToolRegistry, analyses: dict[str, Analysis]
+) -> PlanError:
     """Return the error for an analysis that no tool or no file serves: by its name, with what is nearest."""
     analysis = goal.analysis
     able = [tool for tool in registry if analysis.id in tool.answers]
     if not analysis.data:
-        message = "These data cannot answer that question."
+        message = "These data cannot answer that question." + _nothing_called(reading, data)
         advice = "They hold " + "; ".join(
             f"{s.name}: {', '.join(c.name for c in s.columns[:12])}" for s in data.sheets[:3]
         )
@@ -59,7 +71,7 @@ def refusal(goal: Candidate, data: Data, registry: ToolRegistry, analyses: dict[
     return NotUnderstood(message, advice=advice, details={"analysis": analysis.id})
 
 
-def unbound(analysis: Analysis, bound: Bound, data: Data) -> PlanError:
+def unbound(analysis: Analysis, bound: Bound, reading: Reading, data: Data) -> PlanError:
     """Return the error for a step that lacks a column no word names: what is meant by it and what could be named."""
     param = bound.missing[0]
     sheet = bound.sheet
@@ -67,6 +79,7 @@ def unbound(analysis: Analysis, bound: Bound, data: Data) -> PlanError:
     message = (
         f"The question asks for {analysis.name}, but names no column for: {param.description.rstrip('.').lower()}."
     )
+    message += _nothing_called(reading, data)
     where = sheet.name if sheet else "the data"
     return NotUnderstood(
         message,
