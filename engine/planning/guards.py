@@ -204,6 +204,27 @@ def clustered_rows(case: Case) -> None:
 
 
 @guard
+def slope_over_time(case: Case) -> None:
+    """Where an effect is to depend on another and only one is named (`rises faster`), the other is the time of the rows."""
+    found, sheet = repetition(case.bound), case.bound.sheet
+    fixed = case.bound.params.get("fixed")
+    if not case.bound.params.get("interaction") or not isinstance(fixed, list) or len(fixed) != 1 or not sheet:
+        return
+    over = [name for name in (found.within if found else []) if name in sheet.structure.times and name not in fixed]
+    if over:
+        case.bound.params["fixed"] = [*fixed, over[0]]
+        case.bound.reasons.append(
+            f"How fast it changes is asked, so the effect of {fixed[0]!r} may change with {over[0]!r}."
+        )
+        return
+    case.bound.params["interaction"] = False
+    case.warnings.append(
+        f"The question asks whether the effect of {fixed[0]!r} depends on something else, and does not name a column for "
+        "that; the plan has the effect alone."
+    )
+
+
+@guard
 def key_shared(case: Case) -> None:
     """Find the column by which two files are joined: of the same name, and one that names rows."""
     if len(case.data.sheets) < 2:

@@ -80,6 +80,14 @@ def _count(column: ColumnProfile, sheet: Sheet) -> float:
     return 0.3 if column.kind == "integer" and is_number(column) and (column.minimum or 0) >= 0 else 0.0
 
 
+def _response(column: ColumnProfile, sheet: Sheet) -> float:
+    # What is the same in all rows of a subject (its arm, its diet) cannot be what a model of its repeated rows explains,
+    # nor can the time that tells them apart.
+    if sheet.structure.repeated and column.name in (*sheet.structure.repeated[0].between, *sheet.structure.times):
+        return 0.0
+    return max(_measure(column, sheet), 0.75 * _binary(column, sheet), _count(column, sheet))
+
+
 def _predictor(column: ColumnProfile, sheet: Sheet) -> float:
     if column.scale in ("identifier", "date", "text") or is_id(column):
         return 0.0
@@ -169,7 +177,7 @@ SLOTS: dict[str, Slot] = {
     "group": Slot(_group, _CAUSE, _OUTCOME | _HELD | _SUBJECT, only=True),
     "group_optional": Slot(_group, _CAUSE, _OUTCOME | _HELD | _SUBJECT),
     "response": Slot(
-        lambda c, s: max(_measure(c, s), 0.75 * _binary(c, s), _count(c, s)),
+        _response,
         _OUTCOME,
         _CAUSE | _HELD | _SUBJECT,
         only=True,

@@ -412,7 +412,7 @@ def _summary(facts: TableFacts, frame: Frame) -> str:
     if best is DataType.SURVIVAL_TABLE:
         parts = facts.details["survival"]
         return (
-            f"Survival data of {plural(rows, 'subject')} (time {parts['time']!r}, event {parts['event']!r}), "
+            f"Survival data, {plural(rows, 'row')} (time {parts['time']!r}, event {parts['event']!r}), "
             f"{columns} columns"
         )
     if best is DataType.SAMPLE_SHEET:

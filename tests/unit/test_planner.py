@@ -426,3 +426,34 @@ def test_running_numbers_are_not_measurements(planner, folder):
     plan = planner.plan("compare cholesterol between a and b", profile_files([path])).plan
     assert all("mouse #" not in item.params.values() for item in plan.nodes)
     assert any("cholesterol" in question.text and question.required for question in plan.open_questions)
+
+
+@pytest.fixture(scope="module")
+def visits(folder):
+    """24 mice on two diets weighed three times, with a semicolon, decimal commas and a blank after a level."""
+    rng = np.random.default_rng(3)
+    lines = ["Mouse ID ;Diet;Week;body wt (g)"]
+    for mouse in range(24):
+        for week in (0, 4, 8):
+            grams = 22 + rng.normal(0, 1.5) + (0.5 if mouse % 2 else 0.2) * week
+            lines.append(f"M{mouse:02d};{'HFD' if mouse % 2 else 'chow '};{week};{grams:.1f}".replace(".", ","))
+    path = folder / "mice.csv"
+    path.write_text("\n".join(lines))
+    return profile_files([path])
+
+
+def test_how_fast_something_changes_is_an_interaction_with_time(planner, visits):
+    plan = planner.plan("does body weight rise faster on HFD than on chow", visits).plan
+    model = node(plan, "mixed_model")
+    assert model.params["interaction"] is True
+    assert model.params["fixed"] == ["Diet", "Week"]
+    assert model.params["outcome"] == "body wt (g)"
+
+
+def test_what_is_the_same_in_all_rows_of_a_subject_is_not_what_a_model_of_them_explains(planner, visits):
+    plan = planner.plan(
+        "is body weight different between the diets over the weeks", visits, analysis="mixed_model"
+    ).plan
+    assert node(plan, "mixed_model").params["outcome"] == "body wt (g)"
+    plan = planner.plan("mixed model of the diet in the mice by week", visits).plan
+    assert node(plan, "mixed_model").params["outcome"] not in ("Diet", "Week")
