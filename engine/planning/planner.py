@@ -127,7 +127,7 @@ class Planner:
             best.analysis.data
             and best.probability < SURE
             and able is not None
-            and able.wording >= HEARD
+            and able.wording >= min(HEARD, 0.8 * best.wording)  # where all is faint, near counts
             and able.probability >= NEAR * best.probability
         ):
             best = able
