@@ -77,8 +77,13 @@ def _took(record: RunRecord) -> str:
 
 def draw_badge(record: RunRecord) -> None:
     """Draw a run's state."""
-    shown = state(record.status)
+    shown = state("unplanned" if _unplanned(record) else record.status)
     st.badge(shown.label, icon=shown.icon, color=shown.color)  # type: ignore[arg-type]
+
+
+def _unplanned(record: RunRecord) -> bool:
+    """Say whether a question was refused: it has nothing to go on with and has to be asked differently."""
+    return record.status == "failed" and not record.approved_version
 
 
 def draw_state(engine: Engine, record: RunRecord, *, working: bool, key: str) -> None:
@@ -87,9 +92,7 @@ def draw_state(engine: Engine, record: RunRecord, *, working: bool, key: str) ->
         stop_button(engine, record, key=key)
         return
     draw_badge(record)
-    # A question that could not be planned has nothing to go on with: it has to be asked differently.
-    unplanned = record.status == "failed" and not record.approved_version
-    if record.status in RESUMABLE and not unplanned:
+    if record.status in RESUMABLE and not _unplanned(record):
         resume_button(engine, record, key=key)
 
 
