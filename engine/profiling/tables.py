@@ -331,6 +331,8 @@ def _survival(facts: TableFacts) -> list[TypeGuess]:
     time, event = _best(facts.columns, "time"), _best(facts.columns, "event")
     if time is None or event is None or facts.source.rows < 5:
         return []
+    if not facts.structure.survival and any(time.name in item.within for item in facts.structure.repeated):
+        return []  # the time tells the rows of a subject apart: visits, not the ends of watching
     facts.details["survival"] = {"time": time.name, "event": event.name}
     times = [c.name for c in facts.columns if c.role("time")]
     if len(times) > 1:
