@@ -26,13 +26,15 @@ def _named(function: Condition) -> Condition:
 
 
 def holds(name: str, bound: Bound, reading: Reading) -> bool:
-    """Say whether a condition holds; `not_NAME` is its opposite.
+    """Say whether a condition holds: one of those below, `not_NAME` for its opposite, `said:REGEX` for what the question says.
 
     Raises:
         KeyError: for a condition that does not exist (a contract test finds it before a user does).
     """
     if name.startswith("not_"):
-        return not CONDITIONS[name[4:]](bound, reading)
+        return not holds(name[4:], bound, reading)
+    if name.startswith("said:"):
+        return re.search(name[5:], reading.question, re.IGNORECASE) is not None
     return CONDITIONS[name](bound, reading)
 
 
@@ -78,24 +80,6 @@ def repeated(bound: Bound, reading: Reading) -> bool:
 
 
 @_named
-def within_subjects(bound: Bound, reading: Reading) -> bool:
-    """What is compared changes within the subjects, and each has one row for each."""
-    found = repetition(bound)
-    group = _group(bound)
-    return found is not None and group is not None and group.name in found.within
-
-
-@_named
-def two_occasions(bound: Bound, reading: Reading) -> bool:
-    """Two levels are compared."""
-    group = _group(bound)
-    if group is None:
-        return False
-    named = [level for level in reading.levels(group.name) if level in group.levels]
-    return len(group.levels) == 2 or len(named) == 2
-
-
-@_named
 def nothing_left(bound: Bound, reading: Reading) -> bool:
     """Every column that is surely named has a part in the step."""
     sheet = bound.sheet
@@ -112,19 +96,6 @@ def nothing_left(bound: Bound, reading: Reading) -> bool:
 
 
 @_named
-def groups_are_names(bound: Bound, reading: Reading) -> bool:
-    """The groups are names and not three or more times or doses, which have an order."""
-    group = _group(bound)
-    structure = bound.sheet.structure if bound.sheet else None
-    return (
-        group is None
-        or structure is None
-        or group.distinct < 3
-        or group.name not in (*structure.times, *structure.doses)
-    )
-
-
-@_named
 def causes_constant_within(bound: Bound, reading: Reading) -> bool:
     """No cause changes within the subjects."""
     found = repetition(bound)
@@ -135,12 +106,6 @@ def causes_constant_within(bound: Bound, reading: Reading) -> bool:
 def wide(bound: Bound, reading: Reading) -> bool:
     """One measurement stands in several columns, one a time."""
     return bool(bound.sheet and (bound.sheet.structure.wide or bound.sheet.structure.same_quantity))
-
-
-@_named
-def paired_wording(bound: Bound, reading: Reading) -> bool:
-    """The words say that the same subjects are compared."""
-    return reading.paired is True
 
 
 @_named
@@ -155,29 +120,11 @@ def outcome_is_number(bound: Bound, reading: Reading) -> bool:
 
 
 @_named
-def outcome_is_count(bound: Bound, reading: Reading) -> bool:
-    """The outcome is a count."""
-    sheet = bound.sheet
-    return any(
-        c is not None and c.scale == "count"
-        for name in bound.of_role("measure", "count")
-        if sheet
-        for c in [sheet.column(name)]
-    )
-
-
-@_named
 def uncensored(bound: Bound, reading: Reading) -> bool:
     """No column that is compared is a time to an event that some have not reached."""
     sheet = bound.sheet
     time = sheet.structure.survival.get("time") if sheet else None
     return not time or time not in bound.columns()
-
-
-@_named
-def has_levels(bound: Bound, reading: Reading) -> bool:
-    """A level is named."""
-    return any(mention.level for mention in reading.mentions)
 
 
 @_named
@@ -190,12 +137,6 @@ def genes_named(bound: Bound, reading: Reading) -> bool:
 def direction_named(bound: Bound, reading: Reading) -> bool:
     """The question asks for one direction of change, or for changes of some size."""
     return bool(reading.direction) or reading.min_lfc is not None
-
-
-@_named
-def several_causes(bound: Bound, reading: Reading) -> bool:
-    """More than one factor or predictor is bound."""
-    return len(bound.of_role("factors", "predictors", "covariates")) > 1
 
 
 @_named
@@ -227,37 +168,6 @@ def no_control(bound: Bound, reading: Reading) -> bool:
 def counts_given(bound: Bound, reading: Reading) -> bool:
     """A file holds raw counts."""
     return any(port.type == "count_matrix" for port in bound.spec.inputs) and bool(bound.sheets)
-
-
-@_named
-def sets_asked(bound: Bound, reading: Reading) -> bool:
-    """The question also asks for gene sets, which then take the list."""
-    return (
-        re.search(
-            r"\b(?:pathways?|gene.?sets?|enrich\w*|over.?represent\w*|ontolog\w*|hallmarks?|GSEA|process(?:es)?)\b",
-            reading.question,
-            re.I,
-        )
-        is not None
-    )
-
-
-_OVERLAP = re.compile(r"over.?represent|\bORA\b|hypergeom|fisher", re.IGNORECASE)
-_RANKING = re.compile(
-    r"\bGSEA\b|\bf?gsea\b|\bpre.?rank\w*|\brank(?:ing|ed)\b|without (?:a |any )?(?:threshold|cut.?off)", re.IGNORECASE
-)
-
-
-@_named
-def overlap_meant(bound: Bound, reading: Reading) -> bool:
-    """The words name a test of overlap, or leave open how gene sets are tested."""
-    return bool(_OVERLAP.search(reading.question)) or not _RANKING.search(reading.question)
-
-
-@_named
-def ranking_meant(bound: Bound, reading: Reading) -> bool:
-    """The words name a ranking, or leave open how gene sets are tested."""
-    return bool(_RANKING.search(reading.question)) or not _OVERLAP.search(reading.question)
 
 
 @_named

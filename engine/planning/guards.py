@@ -18,6 +18,7 @@ from engine.planning.contrast import control_level
 from engine.planning.formulas.formula import propose
 from engine.planning.ordering import fill_order
 from engine.planning.reading import Reading
+from engine.planning.samples import sample_sheet
 from engine.planning.sheets import Data, is_group
 
 
@@ -119,7 +120,7 @@ def _alone(case: Case, name: str, code: float) -> bool:
 @guard
 def unknown_groups(case: Case) -> None:
     """Refuse `A versus B` and `excluding A` when these are no group, column or word of the data."""
-    _unknown_exclusion(case)
+    exclusion_known(case)
     match = _VERSUS.search(case.reading.question)
     if match is None:
         return
@@ -135,7 +136,8 @@ def unknown_groups(case: Case) -> None:
     raise PlanError(message, advice=f"The groups are {'; '.join(groups) or 'not recognisable'}.")
 
 
-def _unknown_exclusion(case: Case) -> None:
+@guard
+def exclusion_known(case: Case) -> None:
     """Refuse to go on with rows that the question leaves out by a word that these data do not know."""
     match = _WITHOUT.search(case.reading.question)
     if match is None or _NO_ROWS.search(match["what"]):
@@ -207,17 +209,18 @@ def clustered_rows(case: Case) -> None:
 def slope_over_time(case: Case) -> None:
     """Where an effect is to depend on another and only one is named (`rises faster`), the other is the time of the rows."""
     found, sheet = repetition(case.bound), case.bound.sheet
-    fixed = case.bound.params.get("fixed")
-    if not case.bound.params.get("interaction") or not isinstance(fixed, list) or len(fixed) != 1 or not sheet:
+    params = {p.role: p.name for p in case.bound.spec.params}
+    depends, fixed = params["interaction"], case.bound.of_role("predictors")
+    if not case.bound.params.get(depends) or len(fixed) != 1 or sheet is None:
         return
     over = [name for name in (found.within if found else []) if name in sheet.structure.times and name not in fixed]
     if over:
-        case.bound.params["fixed"] = [*fixed, over[0]]
+        case.bound.params[params["predictors"]] = [*fixed, over[0]]
         case.bound.reasons.append(
             f"How fast it changes is asked, so the effect of {fixed[0]!r} may change with {over[0]!r}."
         )
         return
-    case.bound.params["interaction"] = False
+    case.bound.params[depends] = False
     case.warnings.append(
         f"The question asks whether the effect of {fixed[0]!r} depends on something else, and does not name a column for "
         "that; the plan has the effect alone."
@@ -294,11 +297,6 @@ def genes_are_named(case: Case) -> None:
 
 
 @guard
-def library_given(case: Case) -> None:
-    """Nothing yet: a missing gene set file is said by the planner, which can plan the rest."""
-
-
-@guard
 def cells_given(case: Case) -> None:
     """Refuse to leave out cells silently: no step cuts single-cell data down; a kind of cells is shown among all kinds."""
     param = next((p for p in case.bound.spec.params if p.role == "label" and p.made_by), None)
@@ -335,8 +333,6 @@ def rows_of_samples(case: Case) -> None:
 @guard
 def samples_match(case: Case) -> None:
     """Find out early when no sample of the matrix is in the sheet."""
-    from engine.planning.samples import sample_sheet
-
     sample_sheet(case.data)
 
 

@@ -20,7 +20,6 @@ from engine.domain.plan import Alternative, Chosen, TaskDag
 from engine.domain.profile import Profile
 from engine.domain.retrieval import ToolSearch
 from engine.errors import PlanError
-from engine.planning import designs  # noqa: F401 - registers its guards
 from engine.planning.assemble import Assembler, Making
 from engine.planning.bind import bind
 from engine.planning.builder import in_words, why_not

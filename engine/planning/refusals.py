@@ -120,7 +120,7 @@ def not_understood(data: Data, found: ToolSearch | None, every: list[Candidate])
     """Return the error for words that lead to nothing: what is nearest here and in the catalogues."""
     files = ", ".join(sheet.name for sheet in data.sheets)
     message = "The question names nothing that can be analysed in these files."
-    could = "; ".join(says(c) for c in every[:3] if c.feasible and c.analysis.data)
+    could = "; ".join(says(c) for c in every[:3] if c.feasible and c.analysis.data and c.bound is not None)
     advice = (
         f"Did you mean: {could}?"
         if could

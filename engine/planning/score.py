@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from engine.domain.datatypes import DataType
+from engine.domain.datatypes import TABULAR, DataType
 from engine.domain.toolspec import ToolSpec
 from engine.planning.bind import Bound, bind
 from engine.planning.choose import Embed, Wording, probabilities
@@ -31,8 +31,6 @@ BEYOND = 0.3
 WRONG_DATA = 0.12
 LACKING = 0.3
 """What each input takes from an analysis that neither is there nor can be made."""
-GENERAL = 0.35
-"""A field's own question about a plain table: genotypes, spectra and screens are mostly files of their own."""
 UNMET = 0.06
 HANDED = 0.9
 """The share of an unfit analysis' weight that those get which are meant `instead`."""
@@ -50,8 +48,6 @@ class Candidate:
     bound: Bound | None = None
     feasible: bool = True
     """False when no file holds the kind of data it needs."""
-    own_data: bool = True
-    """False when it can only be asked of a more general kind of data than its own."""
     unmet: tuple[str, ...] = ()
 
 
@@ -168,8 +164,8 @@ def _handed(
 def _candidate(
     analysis: Analysis, share: float, reading: Reading, data: Data, tools: list[ToolSpec], types: set[DataType]
 ) -> Candidate:
-    served = [kind in types or (kind == "table" and _tabular(types)) for kind in analysis.data]
-    item = Candidate(analysis, share, feasible=not analysis.data or any(served), own_data=not served or served[0])
+    served = [kind in types or (kind == "table" and bool(types & TABULAR)) for kind in analysis.data]
+    item = Candidate(analysis, share, feasible=not analysis.data or any(served))
     feasible = item.feasible
     able = [tool for tool in tools if analysis.id in tool.answers and tool.runnable]
     if not able or not feasible:
@@ -183,9 +179,3 @@ def _candidate(
     best = min(options, key=lambda option: option[:2])
     item.bound, item.unmet = best[2], best[3]
     return item
-
-
-def _tabular(types: set[DataType]) -> bool:
-    from engine.domain.datatypes import TABULAR
-
-    return bool(types & TABULAR)

@@ -75,15 +75,16 @@ def _binary(column: ColumnProfile, sheet: Sheet) -> float:
 
 
 def _count(column: ColumnProfile, sheet: Sheet) -> float:
+    if sheet.structure.repeated and column.name in sheet.structure.times:
+        return 0.0
     if column.scale == "count":
         return 1.0
     return 0.3 if column.kind == "integer" and is_number(column) and (column.minimum or 0) >= 0 else 0.0
 
 
 def _response(column: ColumnProfile, sheet: Sheet) -> float:
-    # What is the same in all rows of a subject (its arm, its diet) cannot be what a model of its repeated rows explains,
-    # nor can the time that tells them apart.
-    if sheet.structure.repeated and column.name in (*sheet.structure.repeated[0].between, *sheet.structure.times):
+    # What is the same in all rows of a subject (its arm, its diet) cannot be what a model of its repeated rows explains.
+    if sheet.structure.repeated and column.name in sheet.structure.repeated[0].between:
         return 0.0
     return max(_measure(column, sheet), 0.75 * _binary(column, sheet), _count(column, sheet))
 

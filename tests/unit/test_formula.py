@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from engine.domain.datatypes import DataType
 from engine.domain.profile import ColumnProfile, Profile, TypeGuess
 from engine.planning.formulas.derived import known_quantities
-from engine.planning.formulas.formula import derived_measure, formula, propose
+from engine.planning.formulas.formula import formula, propose
 from engine.planning.read import read
 from engine.planning.sheets import Data
 from engine.toolbox.tables.handling import evaluate_expression
@@ -272,31 +272,6 @@ def test_every_declared_quantity_can_be_evaluated():
     for item in known_quantities():
         table = pd.DataFrame({part.name: [2.0, 3.0] for part in item.parts})
         assert np.isfinite(evaluate_expression(item.formula, table)).all(), item.name
-
-
-@pytest.mark.parametrize(
-    ("question", "expression"),
-    [
-        ("Is post minus pre higher in men than in women?", "`post` - `pre`"),
-        ("does the change from pre to post depend on sex?", "`post` - `pre`"),
-        ("compare the ratio of post to pre between men and women", "`post` / `pre`"),
-    ],
-)
-def test_an_expression_can_be_what_is_compared(question, expression):
-    files = data(TRIAL)
-    found = derived_measure(read(question, files), files)
-    assert found is not None
-    assert found[1] == expression
-
-
-@pytest.mark.parametrize(
-    "question",
-    ["Is there a difference between pre and post?", "compare pre and post between men and women", "post over time in men and women",
-     "pre/post by sex", "does post differ between men and women, adjusted for pre?", "mean post per subject in men and women"],
-)  # fmt: skip
-def test_columns_that_are_compared_are_no_expression(question):
-    files = data(TRIAL)
-    assert derived_measure(read(question, files), files) is None
 
 
 @settings(max_examples=150, deadline=None)

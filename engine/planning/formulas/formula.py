@@ -7,15 +7,13 @@ formula is worse than none.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from itertools import pairwise
 
 from engine.planning.bind import condition
 from engine.planning.formulas.arithmetic import TwoWays
 from engine.planning.formulas.derived import quantity
 from engine.planning.formulas.expressions import expressions
 from engine.planning.formulas.nodes import slug
-from engine.planning.formulas.terms import Piece, pieces
+from engine.planning.formulas.terms import pieces
 from engine.planning.reading import Reading
 from engine.planning.sheets import Data
 from engine.planning.text import plain
@@ -86,49 +84,6 @@ def _flag(reading: Reading, data: Data) -> tuple[str, str] | None:
 def formula(reading: Reading, data: Data) -> tuple[str, str] | None:
     """Return (name, expression) of the new column that a question asks for, or None when it does not say how."""
     return propose(reading, data)[0]
-
-
-def derived_measure(reading: Reading, data: Data) -> tuple[str, str] | None:
-    """Return (name, expression) when what a question compares is an expression of columns: `told minus measured by sex`.
-
-    Two columns that are themselves compared (`the difference between pre and post`) are no expression: something else must be
-    named that the expression is compared by.
-    """
-    names = [column.name for column in data.columns()]
-    found = pieces(reading, data)
-    known, _ = quantity(reading, data)
-    if known is not None:
-        return (_free(known[0], names), known[1]) if _others(reading, re.findall(r"`([^`]+)`", known[1])) else None
-    try:
-        able = expressions(
-            [p for p in found if p.kind not in ("per",) and (p.kind != "over" or p.text.lower() != "over")], names
-        )
-    except TwoWays:
-        return None
-    for item in able:
-        distinct = set(item.node.columns)
-        if len(distinct) >= 2 and _others(reading, distinct) and not _tight(reading, found, distinct):
-            return _free(item.node.name[:60], names), item.node.text
-    return None
-
-
-def _others(reading: Reading, used: Iterable[str]) -> bool:
-    """Say whether the question names a column or a level outside an expression, or compares it (`larger in F than M`)."""
-    return (
-        bool(set(reading.columns()) - set(used))
-        or re.search(r"\bthan (?:in\b|for\b)?", reading.question, re.IGNORECASE) is not None
-    )
-
-
-def _tight(reading: Reading, found: list[Piece], used: set[str]) -> bool:
-    """Say whether the columns are joined by a mere dash or stroke inside a word (`pre-post`), which need not be arithmetic."""
-    own = [p for p in found if p.kind == "column" and p.text in used]
-    gaps = [reading.question[a.end : b.start] for a, b in pairwise(own)]
-    return (
-        bool(gaps)
-        and all(gap in ("-", "–", "/") for gap in gaps)
-        and not re.search(r"ratio|difference", reading.question, re.IGNORECASE)
-    )
 
 
 def _free(name: str, names: list[str]) -> str:

@@ -425,6 +425,7 @@ def describe_effects(rows, tests, ratio, event, interactions):
         "subject": param("What rows belong together (subject, animal, litter, site)", kind="column", of="table",
                          role="subject"),
         "interaction": param("Let the effect of the first fixed effect depend on the second",
+                             role="interaction",
                              words=['true: interact\\w*|differ\\w* in (?:slope|growth|change)|faster|parallel']),
         "random_slope": param("A numeric fixed effect whose slope differs between subjects; empty for none",
                               kind="column", of="table"),

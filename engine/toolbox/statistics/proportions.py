@@ -16,6 +16,7 @@ from engine.toolbox.statistics.contingency import independence_tests, two_by_two
 from engine.toolbox.statistics.group_tests import holm_adjust
 from engine.toolbox.statistics.groups import group_contrasts
 from engine.toolbox.tables.columns import (
+    GROUP_HELPERS,
     complete_rows,
     finding_values,
     format_number,
@@ -386,20 +387,7 @@ def share_test_finding(row, what, alpha):
         ),
     ),
     helpers=(
-        plain_table,
-        require_columns,
-        numeric_values,
-        level_labels,
-        order_levels,
-        pick_level,
-        likely_control,
-        complete_rows,
-        format_p,
-        format_number,
-        finding_values,
-        palette,
-        new_axes,
-        label_groups,
+        *GROUP_HELPERS,
         holm_adjust,
         group_contrasts,
         two_by_two_rows,

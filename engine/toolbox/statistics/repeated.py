@@ -15,6 +15,7 @@ from engine.toolbox.registry import param, tool
 from engine.toolbox.statistics.group_tests import holm_adjust, overall_test, paired_test, shift_estimate
 from engine.toolbox.statistics.groups import check_assumptions, describe_pair
 from engine.toolbox.tables.columns import (
+    GROUP_HELPERS,
     complete_rows,
     finding_values,
     format_number,
@@ -370,20 +371,7 @@ def describe_overall(row, value, within):
     seconds=3.0,
     example="Does the depression score change over the five visits of the same patients?",
     helpers=(
-        plain_table,
-        require_columns,
-        numeric_values,
-        level_labels,
-        order_levels,
-        pick_level,
-        likely_control,
-        complete_rows,
-        format_p,
-        format_number,
-        finding_values,
-        palette,
-        new_axes,
-        label_groups,
+        *GROUP_HELPERS,
         shift_estimate,
         paired_test,
         holm_adjust,
