@@ -109,7 +109,7 @@ def says(item: Candidate) -> str:
 def did_you_mean(goal: Candidate, alternatives: list[Alternative]) -> OpenQuestion:
     """Return the question whether an unsure analysis is the one that is meant; the plan waits for it."""
     return OpenQuestion(
-        id="analysis", text=f"Is {says(goal)[0].lower() + says(goal)[1:]} what is meant?",
+        id="analysis", text=f"Is this what is meant? {says(goal)}.",
         why=("The wording fits this best, but others come near: " + "; ".join(a.says for a in alternatives) + ".") if alternatives
         else "The wording says little; nothing else comes near.",
         choices=[goal.analysis.id, *(a.id for a in alternatives)], proposed=goal.analysis.id, blocking=True,
