@@ -1,0 +1,525 @@
+"""Why not a correlation: two thermometers 3 degrees apart correlate perfectly and cannot replace each other.
+
+Agreement of measurements is how far one may lie from the other (limits of agreement) and how much of the spread is
+between subjects (ICC, its form named); of categories it is what goes beyond chance (kappa).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from engine.domain.results import Issue
+from engine.domain.toolspec import Citation, NextStep
+from engine.toolbox.checks import StepOutputs, check
+from engine.toolbox.registry import param, tool
+from engine.toolbox.statistics.trend import ladder_key, natural_order, numbered_key, roman_key, roman_value
+from engine.toolbox.tables.columns import (
+    GROUP_HELPERS,
+    complete_rows,
+    finding_values,
+    format_number,
+    format_p,
+    level_labels,
+    new_axes,
+    numeric_values,
+    order_levels,
+    palette,
+    pick_level,
+    plain_table,
+    require_columns,
+)
+
+
+@check("agreement_in_interval")
+def agreement_in_interval(step: StepOutputs) -> Iterator[Issue]:
+    """Every estimate lies in its interval, coefficients are at most 1, and the bias lies between the limits."""
+    table = step.table("agreement")
+    bounded = table.dropna(subset=["estimate", "lower_95", "upper_95"])
+    slack = 1e-9 * bounded["estimate"].abs() + 1e-12
+    wrong = bounded[
+        (bounded["lower_95"] > bounded["estimate"] + slack) | (bounded["upper_95"] < bounded["estimate"] - slack)
+    ]
+    if len(wrong):
+        message = f"{wrong['measure'].iloc[0]} {wrong['estimate'].iloc[0]} lies outside its own interval."
+        yield Issue(code="interval_without_estimate", severity="error", message=message, where="agreement")
+    coefficients = table[table["measure"].str.contains("ICC|kappa")]
+    if (coefficients["estimate"] > 1 + 1e-9).any():
+        message = "A coefficient of agreement is above 1."
+        yield Issue(code="agreement_above_one", severity="error", message=message, where="agreement")
+    for pair, rows in table.groupby("pair"):
+        by = rows.set_index("measure")["estimate"].to_dict()
+        if "bias" in by and not by["lower limit"] - 1e-9 <= by["bias"] <= by["upper limit"] + 1e-9:
+            message = f"{pair}: the bias does not lie between the limits of agreement."
+            yield Issue(code="bias_outside_limits", severity="error", message=message, where="agreement")
+
+
+def ratings_table(table, wide, value, rater, subject):
+    """Return one row a subject and one column a rater, the subjects' labels (or None), and warnings.
+
+    Args:
+        table: the table.
+        wide: the columns of the raters, where each has one.
+        value: the column of ratings, where all stand in one.
+        rater: the column that names rater, method or occasion of a row.
+        subject: the column that names what was rated.
+    """
+    import pandas as pd
+
+    table = plain_table(table)
+    if bool(wide) == bool(value) or (value and not (rater and subject)):
+        raise ValueError(
+            "Expected either the columns of two raters or methods (first, second), or a column of values with one that "
+            "names the rater and one that names the subject. Name one of these two forms."
+        )
+    chosen = [name for name in (*wide, value, rater, subject) if name]
+    if len(set(chosen)) < len(chosen):
+        raise ValueError(f"The same column serves twice ({', '.join(chosen)}); expected different columns.")
+    require_columns(table, chosen)
+    if wide:
+        if len(wide) < 2:
+            raise ValueError("Agreement needs two raters or methods; name the second column too.")
+        kept, warnings = complete_rows(table, wide)
+        return kept[wide], level_labels(kept[subject]) if subject else None, warnings
+    table, warnings = complete_rows(table, [value, rater, subject])
+    raters, subjects = level_labels(table[rater]), level_labels(table[subject])
+    names = order_levels(raters)
+    if not 2 <= len(names) <= 12:
+        raise ValueError(f"Column {rater!r} names {len(names)} raters; expected 2 to 12.")
+    twice = pd.DataFrame({"s": subjects, "r": raters}).duplicated(keep=False)
+    if twice.any():
+        at = int(twice.to_numpy().argmax())
+        raise ValueError(
+            f"{int(twice.sum())} rows repeat a {subject} of one {rater}, for example {subjects.iloc[at]} of "
+            f"{raters.iloc[at]}; expected one value each. Average repeated readings first, or name the visit as well."
+        )
+    frame = pd.DataFrame({"s": subjects, "r": raters, "v": table[value]}).pivot(index="s", columns="r", values="v")
+    whole = frame[names].dropna()
+    if len(whole) < len(frame):
+        warnings.append(f"{len(frame) - len(whole)} of {len(frame)} {subject} without a value of every {rater} are "
+                        "left out.")  # fmt: skip
+    whole.columns = [str(name) for name in names]
+    return whole.reset_index(drop=True), None, warnings
+
+
+def kind_of_ratings(ratings, order):
+    """Return what the columns hold (`measurements`, `ordered`, `categories`) and the levels from lowest to highest."""
+    import pandas as pd
+
+    labels = pd.concat([level_labels(ratings[name]) for name in ratings], ignore_index=True)
+    levels = order_levels(labels)
+    numbers = pd.to_numeric(pd.Series(levels), errors="coerce")
+    if order:
+        ordered = list(dict.fromkeys(pick_level(level, levels, ratings.columns[0]) for level in order))
+        left = [level for level in levels if level not in ordered]
+        if left:
+            raise ValueError(f"The order does not name {', '.join(left[:8])}; name every level from lowest to highest.")
+        return "ordered", ordered
+    if numbers.notna().all() and not (len(levels) <= 7 and (numbers % 1 == 0).all() and len(ratings) > len(levels)):
+        return "measurements", levels
+    if len(levels) < 3:
+        return "categories", levels
+    try:
+        natural, _ = natural_order(levels)
+    except ValueError:
+        natural = None
+    return ("ordered", natural) if natural else ("categories", levels)
+
+
+def limits_of_agreement(first, second):
+    """Return the rows of Bland and Altman's analysis of first minus second, and what may spoil it.
+
+    Bias with its t interval; limits bias -+ 1.96 SD with intervals from their standard error
+    s sqrt(1/n + 1.96^2 / (2 (n - 1))) (Bland and Altman 1999); all in the unit of the columns.
+    """
+    import numpy as np
+    from scipy import stats
+
+    gaps, means, n = first - second, (first + second) / 2, len(first)
+    bias, sd, z = float(gaps.mean()), float(gaps.std(ddof=1)), 1.959963984540054
+    t = float(stats.t.ppf(0.975, n - 1))
+    half, wide = t * sd / np.sqrt(n), t * sd * float(np.sqrt(1 / n + z**2 / (2 * (n - 1))))
+    rows = [{"measure": "bias", "estimate": bias, "lower_95": bias - half, "upper_95": bias + half,
+             "method": "mean of first minus second, t interval"}]  # fmt: skip
+    rows += [{"measure": name, "estimate": bias + side * z * sd, "lower_95": bias + side * z * sd - wide,
+              "upper_95": bias + side * z * sd + wide, "method": f"bias {sign} 1.96 SD of the differences"}
+             for name, side, sign in (("lower limit", -1, "-"), ("upper limit", 1, "+"))]  # fmt: skip
+    rows.append({"measure": "SD of differences", "estimate": sd, "method": "standard deviation of first minus second"})
+    notes = []
+    if np.ptp(gaps) > 0 and np.ptp(means) > 0 and n >= 10:
+        slope = stats.linregress(means, gaps)
+        fan = stats.spearmanr(means, np.abs(gaps - slope.intercept - slope.slope * means))
+        if slope.pvalue < 0.01:
+            notes.append(f"The difference changes with the size measured (slope {format_number(slope.slope)} per unit, "
+                         f"{format_p(float(slope.pvalue))}): one bias does not hold for all.")  # fmt: skip
+        if fan.pvalue < 0.01 and fan.statistic > 0:
+            notes.append("Differences grow with the size measured: the limits are too wide for small values and too "
+                         "narrow for large ones; compare logarithms, so that limits become ratios.")  # fmt: skip
+        if n <= 5000 and stats.shapiro(gaps).pvalue < 0.01:
+            notes.append("The differences are not normal (Shapiro-Wilk, p < 0.01): about 95 % between the limits holds "
+                         "only roughly; look for outlying pairs in the figure.")  # fmt: skip
+    return rows, notes
+
+
+def intraclass_rows(matrix):
+    """Return the six intraclass correlations of Shrout and Fleiss (1979) with their 95 % F intervals.
+
+    Args:
+        matrix: one row a subject, one column a rater, no gaps, at least two of each.
+    """
+    from scipy.stats import f as f_law
+
+    n, k = matrix.shape
+    grand = matrix.mean()
+    total = ((matrix - grand) ** 2).sum()
+    subjects, raters = k * ((matrix.mean(axis=1) - grand) ** 2).sum(), n * ((matrix.mean(axis=0) - grand) ** 2).sum()
+    between, judges = subjects / (n - 1), raters / (k - 1)
+    error, within = (total - subjects - raters) / ((n - 1) * (k - 1)), (total - subjects) / (n * (k - 1))
+    if between <= 1e-12 * max(1.0, abs(grand)) ** 2:
+        return []
+    error, within = max(float(error), 1e-300), max(float(within), 1e-300)
+
+    def single(ratio):
+        return (ratio - 1) / (ratio + k - 1)
+
+    def stepped(value):
+        return k * value / (1 + (k - 1) * value)
+
+    f1, f3 = between / within, between / error
+    low1, high1 = f1 / f_law.ppf(0.975, n - 1, n * (k - 1)), f1 * f_law.ppf(0.975, n * (k - 1), n - 1)
+    free = (n - 1) * (k - 1)
+    low3, high3 = f3 / f_law.ppf(0.975, n - 1, free), f3 * f_law.ppf(0.975, free, n - 1)
+    icc2 = (between - error) / (between + (k - 1) * error + k * (judges - error) / n)
+    # Satterthwaite's degrees of freedom, as Shrout and Fleiss give them for ICC(2,1).
+    ratio = judges / error
+    top = free * (k * icc2 * ratio + n * (1 + (k - 1) * icc2) - k * icc2) ** 2
+    bottom = (n - 1) * k**2 * icc2**2 * ratio**2 + (n * (1 + (k - 1) * icc2) - k * icc2) ** 2
+    v = max(float(top / bottom), 1e-6)
+    upper, lower = f_law.ppf(0.975, n - 1, v), f_law.ppf(0.975, v, n - 1)
+    low2 = n * (between - upper * error) / (upper * (k * judges + (k * n - k - n) * error) + n * between)
+    high2 = n * (lower * between - error) / (k * judges + (k * n - k - n) * error + n * lower * between)
+    forms = [
+        ("ICC(2,1)", icc2, low2, high2, "two-way random, single rating, absolute agreement"),
+        ("ICC(3,1)", single(f3), single(low3), single(high3), "two-way mixed, single rating, consistency"),
+        ("ICC(1,1)", single(f1), single(low1), single(high1), "one-way random, single rating"),
+    ]
+    rows = [
+        {"measure": name, "estimate": float(value), "lower_95": float(low), "upper_95": float(high), "method": text}
+        for name, value, low, high, text in forms
+    ]
+    rows += [
+        {"measure": name.replace(",1)", f",{k})"), "estimate": float(stepped(value)), "lower_95": float(stepped(low)),
+         "upper_95": float(stepped(high)), "method": text.replace("single rating", f"mean of {k} ratings")}
+        for name, value, low, high, text in forms
+    ]  # fmt: skip
+    return rows
+
+
+def kappa_row(counts, weights):
+    """Return Cohen's kappa of a square table of counts with its 95 % interval (Fleiss, Cohen and Everitt 1969).
+
+    Args:
+        counts: first rater in rows, second in columns, levels in the same order.
+        weights: `none`, `linear` or `quadratic` (1 minus the squared distance over its maximum).
+    """
+    import numpy as np
+
+    shares, size = counts / counts.sum(), len(counts)
+    apart = np.abs(np.subtract.outer(np.arange(size), np.arange(size))) / max(size - 1, 1)
+    weight = {"none": np.eye(size), "linear": 1 - apart, "quadratic": 1 - apart**2}[weights]
+    rows, columns = shares.sum(axis=1), shares.sum(axis=0)
+    observed, expected = float((weight * shares).sum()), float((weight * np.outer(rows, columns)).sum())
+    name = {"none": "kappa", "linear": "weighted kappa (linear)", "quadratic": "weighted kappa (quadratic)"}[weights]
+    row = {"measure": name, "method": f"observed {observed:.4g}, by chance {expected:.4g}"}
+    if expected >= 1 - 1e-12:
+        return row | {"method": "not defined: both raters used one and the same level only"}
+    kappa = (observed - expected) / (1 - expected)
+    mean_row, mean_column = weight @ columns, rows @ weight
+    spread = shares * (weight - (1 - kappa) * np.add.outer(mean_row, mean_column)) ** 2
+    variance = (spread.sum() - (kappa - expected * (1 - kappa)) ** 2) / ((1 - expected) ** 2 * counts.sum())
+    half = 1.959963984540054 * float(np.sqrt(max(variance, 0.0)))
+    return row | {"estimate": kappa, "lower_95": max(-1.0, kappa - half), "upper_95": min(1.0, kappa + half)}
+
+
+def share_of_agreement(same, n):
+    """Return the row of the share of subjects rated alike, with Wilson's interval."""
+    from scipy.stats import binomtest
+
+    limits = binomtest(int(same), int(n)).proportion_ci(method="wilson")
+    return {"measure": "share rated alike", "estimate": same / n, "lower_95": float(limits.low),
+            "upper_95": float(limits.high), "method": "Wilson's interval"}  # fmt: skip
+
+
+def difference_figure(pairs, unit):
+    """Draw the difference against the mean of every pair of methods, with bias, limits and their intervals."""
+    import numpy as np
+
+    figure, axes = new_axes(width=min(18, 5.6 * len(pairs) + 0.8), panels=len(pairs))
+    colours = palette(6)
+    for axis, ((a, b), first, second, rows) in zip(np.atleast_1d(axes), pairs, strict=True):
+        axis.scatter((first + second) / 2, first - second, s=20, color=colours[0], alpha=0.75, edgecolor="white",
+                     linewidth=0.4, zorder=3)  # fmt: skip
+        for row, colour, style in zip(rows[:3], (colours[5], "0.3", "0.3"), ("-", "--", "--"), strict=True):
+            axis.axhline(row["estimate"], color=colour, linestyle=style, linewidth=1.1)
+            axis.axhspan(row["lower_95"], row["upper_95"], color=colour, alpha=0.1, linewidth=0)
+            axis.annotate(f"{row['measure']} {format_number(row['estimate'])}", (0.99, row["estimate"]),
+                          xycoords=("axes fraction", "data"), ha="right", va="bottom", fontsize=8)  # fmt: skip
+        axis.axhline(0, color="0.7", linewidth=0.7)
+        axis.set_xlabel(f"mean of {a} and {b}" + (f" ({unit})" if unit else ""))
+        axis.set_ylabel(f"{a} minus {b}" + (f" ({unit})" if unit else ""))
+        axis.set_title(f"n = {len(first)}; bands: 95 % CI", fontsize=9)
+    return figure
+
+
+def crosstab_figure(counts, levels, first, second):
+    """Draw how often each level of one rater met each level of the other."""
+    figure, axis = new_axes(width=max(4.4, 0.7 * len(levels) + 2.6), height=max(3.8, 0.6 * len(levels) + 2))
+    axis.imshow(counts, cmap="Blues", aspect="auto", vmin=0)
+    for i in range(len(levels)):
+        for j in range(len(levels)):
+            colour = "white" if counts[i, j] > 0.6 * counts.max() else "black"
+            axis.text(j, i, f"{counts[i, j]:g}", ha="center", va="center", color=colour)
+    short = [level[:18] for level in levels]
+    axis.set_xticks(range(len(levels)), short, rotation=40 if sum(map(len, short)) > 40 else 0)
+    axis.set_yticks(range(len(levels)), short)
+    axis.set_xlabel(second)
+    axis.set_ylabel(first)
+    return figure
+
+
+def agreement_finding(row, text):
+    """Return the finding of one row of the agreement table."""
+    known = {key: row.get(key) for key in ("estimate", "lower_95", "upper_95")}
+    return {"text": text, "output": "agreement", "row": {"pair": row["pair"], "measure": row["measure"]},
+            "values": finding_values(estimate=tuple(known.values()))}  # fmt: skip
+
+
+def measured_agreement(ratings, unit):
+    """Return table rows, findings, warnings and figure of two or more methods that measure."""
+    import itertools
+
+    import numpy as np
+
+    names = list(ratings)
+    values = {name: numeric_values(ratings, name).to_numpy() for name in names}
+    if all(np.ptp(x) == 0 for x in values.values()):
+        raise ValueError(f"Every value of {', '.join(names)} is the same; expected subjects that differ.")
+    said = f" {unit}" if unit else ""
+    rows, findings, warnings, drawn = [], [], [], []
+    for a, b in itertools.combinations(names, 2):
+        own, notes = limits_of_agreement(values[a], values[b])
+        own = [{"pair": f"{a} vs {b}"} | row for row in own]
+        rows, warnings = rows + own, warnings + [note if len(names) == 2 else f"{a} vs {b}: {note}" for note in notes]
+        drawn.append(((a, b), values[a], values[b], own))
+        bias, low, high = own[:3]
+        clear = bias["lower_95"] > 0 or bias["upper_95"] < 0
+        side = (
+            f"reads {'higher' if bias['estimate'] > 0 else 'lower'} than"
+            if clear
+            else "is not shown to read higher or lower than"
+        )
+        shown = [f"{format_number(row['estimate'])} (95 % CI {format_number(row['lower_95'])} to "
+                 f"{format_number(row['upper_95'])})"
+                 for row in (bias, low, high)]  # fmt: skip
+        findings.append(agreement_finding(bias, f"{a} {side} {b}: bias ({a} minus {b}) {shown[0]}{said}."))
+        findings.append(agreement_finding(low, f"For a single subject {a} lies from {shown[1]} to {shown[2]}{said} off "
+                                               f"{b} in about 95 % of cases (limits of agreement)."))  # fmt: skip
+    matrix = np.column_stack([values[name] for name in names])
+    iccs = [{"pair": "all"} | row for row in intraclass_rows(matrix)]
+    if iccs:
+        best = iccs[0]
+        findings.append(agreement_finding(best, f"{best['measure']} ({best['method']}) is {best['estimate']:.2f} (95 "
+                                                "% CI "
+                        f"{best['lower_95']:.2f} to {best['upper_95']:.2f}): that share of the variance lies between "
+                        "subjects; consistency without the bias, ICC(3,1), is "
+                        f"{iccs[1]['estimate']:.2f}."))  # fmt: skip
+        within = float(np.sqrt(matrix.var(axis=1, ddof=1).mean()))
+        spread = {"pair": "all", "measure": "within-subject SD", "estimate": within,
+                  "method": "root of the mean variance within subjects (standard error of measurement)"}  # fmt: skip
+        repeat = {"pair": "all", "measure": "repeatability coefficient",
+                  "estimate": 1.959963984540054 * 2**0.5 * within,
+                  "method": "1.96 sqrt(2) within-subject SD: two readings differ by less in 95 % of cases"}  # fmt: skip
+        rows += [*iccs, spread, repeat]
+        warnings.append("An ICC depends on how different the subjects are; whether the limits of agreement are narrow "
+                        "enough is a question of use, not of statistics.")  # fmt: skip
+    return rows, findings, warnings, difference_figure(drawn[:3], unit)
+
+
+def rated_agreement(ratings, levels, ordered):
+    """Return table rows, findings, warnings, cross-table and figure of two or more raters of categories."""
+    import itertools
+
+    import numpy as np
+    import pandas as pd
+
+    if len(levels) > 20:
+        raise ValueError(f"The raters use {len(levels)} different levels; expected at most 20. Are these measurements?")
+    if len(levels) < 2:
+        raise ValueError(f"Both raters always say {levels[0]!r}; agreement beyond chance needs two levels.")
+    labels = {name: level_labels(ratings[name]) for name in ratings}
+    rows, findings, warnings, tables = [], [], [], []
+    for a, b in itertools.combinations(ratings, 2):
+        place = {level: number for number, level in enumerate(levels)}
+        counts = np.zeros((len(levels), len(levels)))
+        np.add.at(counts, (labels[a].map(place).to_numpy(dtype=int), labels[b].map(place).to_numpy(dtype=int)), 1)
+        tables.append(((a, b), counts))
+        schemes = ("linear", "quadratic", "none") if ordered else ("none",)
+        own = [{"pair": f"{a} vs {b}"} | kappa_row(counts, weights) for weights in schemes]
+        own.append({"pair": f"{a} vs {b}"} | share_of_agreement(np.trace(counts), counts.sum()))
+        rows += own
+        first, alike = own[0], own[-1]
+        percent = f"{100 * alike['estimate']:.0f} % of {counts.sum():g}"
+        if "estimate" not in first:
+            findings.append(
+                agreement_finding(alike, f"{a} and {b} rate {percent} subjects alike; kappa is not defined.")
+            )
+            continue
+        beyond = ("more often than by chance" if first["lower_95"] > 0 else "less often than by chance"
+                  if first["upper_95"] < 0 else "not shown to be more often than by chance")  # fmt: skip
+        apart, most = counts - np.diag(np.diag(counts)), ""
+        if apart.max() > 0:
+            i, j = np.unravel_index(int(apart.argmax()), apart.shape)
+            most = (
+                f" They disagree most often where {a} says {levels[i]} and {b} {levels[j]} ({apart[i, j]:g} subjects)."
+            )
+        text = (f"{a} and {b} rate {percent} subjects alike, {beyond}: {first['measure']} {first['estimate']:.2f} (95 "
+                f"% CI {first['lower_95']:.2f} to {first['upper_95']:.2f}).{most}")  # fmt: skip
+        findings.append(agreement_finding(first, text))
+        margins = counts.sum(axis=0) + counts.sum(axis=1)
+        if margins.max() > 0.8 * margins.sum():
+            warnings.append(f"{a} and {b} give {levels[int(margins.argmax())]} in most cases: kappa is then low even "
+                            "when they nearly always agree; read the share rated alike beside it.")  # fmt: skip
+    if ordered:
+        warnings.append(f"The levels are taken in the order {' < '.join(levels)}; a disagreement counts the more the "
+                        "further apart it is (linear weights).")  # fmt: skip
+    elif len(levels) > 2:
+        warnings.append("Every disagreement counts the same; if the levels have an order, give it (order) for a "
+                        "weighted "
+                        "kappa.")  # fmt: skip
+    if len(ratings) < 30:
+        warnings.append(f"With {len(ratings)} subjects the interval of kappa is rough.")
+    long = [{"pair": f"{a} vs {b}", "first": levels[i], "second": levels[j], "n": int(counts[i, j])}
+            for (a, b), counts in tables for i in range(len(levels)) for j in range(len(levels))]  # fmt: skip
+    (a, b), counts = tables[0]
+    return rows, findings, warnings, pd.DataFrame(long), crosstab_figure(counts, levels, a, b)
+
+
+@tool(
+    name="agreement",
+    title="Agreement of two methods or raters",
+    description=(
+        "Do two methods, raters or occasions give the same for the same subjects? Measurements: bias, limits of "
+        "agreement and their 95 % intervals (Bland and Altman), the intraclass correlations of Shrout and Fleiss, each "
+        "form named, within-subject SD. Categories: Cohen's kappa, for ordered ones weighted (linear and quadratic), "
+        "with the share rated alike. Which of them is chosen by the columns. One column a rater, or one column of "
+        "values with a column of raters and one of subjects; more than two raters in pairs, with one ICC over all."
+    ),
+    domain="statistics",
+    task_type="analysis",
+    answers=["agreement"],
+    inputs={"table": "table: one row a subject, or a row a rating"},
+    outputs={
+        "agreement": "table: every measure with its interval and method",
+        "counts": "table: how often each level met each",
+        "agreement_plot": "figure: differences against means, or the cross-table",
+    },
+    optional_outputs=("counts",),
+    params={
+        "first": param("Column of the first method or rater", kind="column", of="table", role="anything", needed=True),
+        "second": param("Column of the second, subtracted from the first", kind="column", of="table",
+                        role="anything", needed=True),
+        "further": param("Columns of further raters", kind="columns", of="table", role="measures"),
+        "value": param("Column of all values, where raters stand in rows", kind="column", of="table", role="anything",
+                       instead_of=["first", "second", "further"]),
+        "rater": param("Column that names rater, method or occasion", kind="column", of="table", role="condition",
+                       instead_of=["first", "second", "further"]),
+        "subject": param("Column that names what was rated", kind="column", of="table", role="subject",
+                         instead_of=["first", "second", "further"]),
+        "kind": param(
+            "What the columns hold; auto decides by their values",
+            choices=["auto", "measurements", "ordered", "categories"],
+            words=["ordered: weighted (?:cohen'?s )?kappa|quadratic weights|linear weights",
+                   "measurements: bland.?(?:and |& )?altman|limits of agreement|ICC\\b|intra.?class",
+                   "categories: (?:un|not )weighted kappa"],
+        ),
+        "order": param("Levels from lowest to highest, for categories with an order", kind="texts", role=""),
+        "unit": param("Unit of the measurements, for the axes"),
+    },
+    checks=("tables_not_empty", "findings_match_tables", "agreement_in_interval"),
+    keywords=("agreement", "Bland-Altman", "limits of agreement", "method comparison", "ICC",
+              "intraclass correlation", "Cohen's kappa", "weighted kappa", "inter-rater", "inter-rater reliability",
+              "intra-rater", "test-retest", "repeatability", "interchangeable", "two raters", "two observers",
+              "measurement error", "in place of"),
+    citations=(
+        Citation(title="Statistical methods for assessing agreement between two methods of clinical measurement",
+                 authors="Bland JM, Altman DG", year=1986, doi="10.1016/S0140-6736(86)90837-8"),
+        Citation(title="Measuring agreement in method comparison studies", authors="Bland JM, Altman DG", year=1999,
+                 doi="10.1177/096228029900800204"),
+        Citation(title="Intraclass correlations: uses in assessing rater reliability", authors="Shrout PE, Fleiss JL",
+                 year=1979, doi="10.1037/0033-2909.86.2.420"),
+        Citation(title="A coefficient of agreement for nominal scales", authors="Cohen J", year=1960,
+                 doi="10.1177/001316446002000104"),
+        Citation(title="Large sample standard errors of kappa and weighted kappa",
+                 authors="Fleiss JL, Cohen J, Everitt BS", year=1969, doi="10.1037/h0028106"),
+    ),
+    packages=("scipy", "numpy", "pandas"),
+    seconds=2.0,
+    example="Can the ear thermometer replace the rectal one?",
+    next_steps=(
+        NextStep(text="Set beforehand how far apart two readings may be for your purpose, and compare it with the "
+                      "outer ends of the limits of agreement."),
+    ),
+    helpers=(*GROUP_HELPERS, roman_value, numbered_key, roman_key, ladder_key, natural_order, ratings_table,
+             kind_of_ratings, limits_of_agreement, intraclass_rows, kappa_row, share_of_agreement, difference_figure,
+             crosstab_figure, agreement_finding, measured_agreement, rated_agreement),
+)  # fmt: skip
+def agreement(
+    table,
+    *,
+    first: str = "",
+    second: str = "",
+    further: list[str] = [],  # noqa: B006 - a plain default, never changed
+    value: str = "",
+    rater: str = "",
+    subject: str = "",
+    kind: str = "auto",
+    order: list[str] = [],  # noqa: B006 - a plain default, never changed
+    unit: str = "",
+):
+    """Compare what two or more methods or raters give for the same subjects."""
+    import pandas as pd
+
+    if kind not in ("auto", "measurements", "ordered", "categories"):
+        raise ValueError(f"There is no kind {kind!r}; expected auto, measurements, ordered or categories.")
+    wide = [name for name in (first, second, *further) if name]
+    ratings, subjects, warnings = ratings_table(table, wide, value, rater, subject)
+    if len(ratings) < 3:
+        raise ValueError(f"Only {len(ratings)} subjects have a value of every rater; expected at least 3.")
+    found, levels = kind_of_ratings(ratings, order)
+    numeric = pd.to_numeric(pd.Series(levels), errors="coerce").notna().all()
+    if kind == "ordered" and found == "categories":
+        if len(levels) > 2:
+            raise ValueError(
+                f"The names of the levels do not say which is lowest: {', '.join(levels[:10])}. Give order."
+            )
+        kind = "categories"
+    if kind == "measurements" and not numeric:
+        warnings.append("The columns hold categories, so kappa takes the place of limits of agreement and ICC.")
+    chosen = found if kind == "auto" or (kind == "measurements" and not numeric) else kind
+    repeats = int(subjects.dropna().duplicated().sum()) if subjects is not None else 0
+    if repeats:
+        warnings.append(f"{repeats} rows repeat a value of {subject}, yet every row was taken as a subject of its own: "
+                        "intervals are too narrow, and limits hold for these subjects only.")  # fmt: skip
+    counts = None
+    if chosen == "measurements":
+        rows, findings, notes, figure = measured_agreement(ratings, unit)
+    else:
+        rows, findings, notes, counts, figure = rated_agreement(ratings, levels, chosen == "ordered")
+    frame = pd.DataFrame(rows).assign(n=len(ratings))
+    columns = ["pair", "measure", "estimate", "lower_95", "upper_95", "n", "method"]
+    return {
+        "agreement": frame.reindex(columns=columns),
+        "counts": counts,
+        "agreement_plot": figure,
+        "findings": findings,
+        "warnings": warnings + notes,
+    }

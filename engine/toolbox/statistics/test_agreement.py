@@ -1,0 +1,259 @@
+"""Agreement against Bland and Altman (1986), Shrout and Fleiss (1979) with psych, vcd's manual, and scikit-learn."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from sklearn.metrics import cohen_kappa_score
+from statsmodels.stats.inter_rater import cohens_kappa
+from table_steps import check_issues, run_step
+
+from engine.planning.planner import Planner
+from engine.profiling.profiler import profile_files
+from engine.toolbox.registry import builtin_tools
+from engine.toolbox.statistics.agreement import agreement, intraclass_rows, kappa_row
+
+# Bland and Altman (1986) Lancet i:307, table: peak expiratory flow (l/min), first reading by each of two meters.
+LARGE = [494, 395, 516, 434, 476, 557, 413, 442, 650, 433, 417, 656, 267, 478, 178, 423, 427]
+MINI = [512, 430, 520, 428, 500, 600, 364, 380, 658, 445, 432, 626, 260, 477, 259, 350, 451]
+METERS = pd.DataFrame({"large": LARGE, "mini": MINI})
+# Shrout and Fleiss (1979) Psychol Bull 86:420, table 2: six targets, four judges.
+JUDGES = np.array([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]], dtype=float)
+# R package vcd, data SexualFun (Agresti 1990, table 2.10): answers of 91 couples.
+COUPLES = np.array([[7, 7, 2, 3], [2, 8, 3, 7], [1, 5, 4, 9], [2, 8, 9, 14]], dtype=float)
+ANSWERS = ["never", "fairly often", "very often", "almost always"]
+
+
+def couples():
+    pairs = [(ANSWERS[i], ANSWERS[j]) for i in range(4) for j in range(4) for _ in range(int(COUPLES[i, j]))]
+    return pd.DataFrame(pairs, columns=["husband", "wife"])
+
+
+def measures(result, pair=None):
+    frame = result["agreement"]
+    frame = frame if pair is None else frame[frame["pair"] == pair]
+    return {row["measure"]: row for row in frame.to_dict("records")}
+
+
+def test_peak_flow_meters_have_bland_and_altmans_bias_and_limits():
+    # Mean difference -2.1, SD 38.8, interval of the bias -22.0 to 17.8; limits with 2 SD -79.7 and 75.5, whose intervals
+    # are 34.6 to each side (standard error sqrt(3 s^2 / n) = 16.3)
+    by = measures(agreement(METERS, first="large", second="mini"))
+    assert by["bias"]["estimate"] == pytest.approx(-2.1, abs=0.05)
+    assert by["SD of differences"]["estimate"] == pytest.approx(38.8, abs=0.05)
+    assert (by["bias"]["lower_95"], by["bias"]["upper_95"]) == pytest.approx((-22.0, 17.8), abs=0.06)
+    for name, side, published in (("lower limit", -1, -79.7), ("upper limit", 1, 75.5)):
+        row = by[name]
+        assert row["estimate"] == pytest.approx(published - side * 0.040036 * 38.8, abs=0.1)  # 1.96 SD instead of 2
+        assert row["upper_95"] - row["estimate"] == pytest.approx(34.6, abs=0.3)
+        # Bland and Altman (1999): s^2 (1/n + 1.96^2 / (2 (n - 1))), t with 16 degrees of freedom
+        half = stats.t.ppf(0.975, 16) * 38.76513 * np.sqrt(1 / 17 + 1.959964**2 / 32)
+        assert row["estimate"] - row["lower_95"] == pytest.approx(half, rel=1e-5)
+
+
+def test_coefficient_of_repeatability_is_that_of_two_readings():
+    by = measures(agreement(METERS, first="large", second="mini"))
+    within = np.sqrt(np.mean((METERS["large"] - METERS["mini"]) ** 2) / 2)
+    assert by["within-subject SD"]["estimate"] == pytest.approx(within)
+    assert by["repeatability coefficient"]["estimate"] == pytest.approx(1.959964 * np.sqrt(2) * within, rel=1e-6)
+
+
+def test_intraclass_correlations_are_shrout_and_fleiss_with_the_intervals_of_psych():
+    # The paper gives .17, .29, .71, .44, .62, .91; the intervals are those that psych::ICC prints for these data.
+    wanted = {
+        "ICC(1,1)": (0.17, -0.133, 0.72), "ICC(2,1)": (0.29, 0.019, 0.76), "ICC(3,1)": (0.71, 0.342, 0.95),
+        "ICC(1,4)": (0.44, -0.884, 0.91), "ICC(2,4)": (0.62, 0.071, 0.93), "ICC(3,4)": (0.91, 0.676, 0.99),
+    }  # fmt: skip
+    rows = {row["measure"]: row for row in intraclass_rows(JUDGES)}
+    for name, numbers in wanted.items():
+        assert tuple(rows[name][key] for key in ("estimate", "lower_95", "upper_95")) == pytest.approx(
+            numbers, abs=6e-3
+        )
+
+
+def test_kappa_has_the_values_and_errors_of_vcds_manual():
+    # ?vcd::Kappa on SexualFun: unweighted 0.1293 (ASE 0.0686), equal spacing 0.2374 (ASE 0.0783)
+    for weights, value, error in (("none", 0.1293, 0.0686), ("linear", 0.2374, 0.0783)):
+        row = kappa_row(COUPLES, weights)
+        assert row["estimate"] == pytest.approx(value, abs=5e-5)
+        assert (row["upper_95"] - row["estimate"]) / 1.959964 == pytest.approx(error, abs=5e-5)
+
+
+def test_kappa_is_that_of_scikit_learn_and_statsmodels():
+    rng = np.random.default_rng(1)
+    first = rng.integers(0, 4, 200)
+    second = np.where(rng.random(200) < 0.6, first, rng.integers(0, 4, 200))
+    counts = np.zeros((4, 4))
+    np.add.at(counts, (first, second), 1)
+    for weights in ("none", "linear", "quadratic"):
+        name = None if weights == "none" else weights
+        row = kappa_row(counts, weights)
+        assert row["estimate"] == pytest.approx(cohen_kappa_score(first, second, weights=name))
+        error = cohens_kappa(counts, wt=name).std_kappa
+        assert row["upper_95"] - row["estimate"] == pytest.approx(1.959964 * error, rel=1e-5)
+
+
+def test_quadratic_kappa_of_grades_is_near_icc():
+    # Fleiss and Cohen (1973): with quadratic weights kappa is ICC(2,1) but for terms of the order of 1 / n
+    rng = np.random.default_rng(3)
+    first = rng.integers(1, 6, 4000)
+    table = pd.DataFrame({"a": first, "b": np.clip(first + rng.integers(-1, 2, 4000), 1, 5)})
+    kappa = measures(agreement(table, first="a", second="b"))["weighted kappa (quadratic)"]["estimate"]
+    icc = measures(agreement(table, first="a", second="b", kind="measurements"))["ICC(2,1)"]["estimate"]
+    assert kappa == pytest.approx(icc, abs=1e-3)
+
+
+def test_order_of_couples_answers_gives_the_weighted_kappa_first():
+    result = agreement(couples(), first="husband", second="wife", order=ANSWERS)
+    assert result["agreement"]["measure"].iloc[0] == "weighted kappa (linear)"
+    assert result["agreement"]["estimate"].iloc[0] == pytest.approx(0.2374, abs=5e-5)
+    assert result["counts"]["n"].sum() == 91
+    assert "more often than by chance" in result["findings"][0]["text"]
+    colours = couples().replace(dict(zip(ANSWERS, ["red", "blue", "green", "white"], strict=True)))
+    plain = agreement(colours, first="husband", second="wife")  # nothing in the names says which is lowest
+    assert plain["agreement"]["estimate"].iloc[0] == pytest.approx(0.1293, abs=5e-5)
+    assert plain["agreement"]["measure"].tolist() == ["kappa", "share rated alike"]
+    assert any("give it (order)" in text for text in plain["warnings"])
+
+
+def test_grades_are_ordered_by_their_names():
+    table = pd.DataFrame({"a": ["mild", "severe", "moderate"] * 12, "b": ["mild", "severe", "mild"] * 12})
+    result = agreement(table, first="a", second="b")
+    assert "weighted kappa (linear)" in measures(result)
+    assert any("mild < moderate < severe" in text for text in result["warnings"])
+    assert "weighted kappa (linear)" not in measures(agreement(table, first="a", second="b", kind="categories"))
+
+
+def test_swapping_methods_mirrors_the_limits_and_scale_scales_them():
+    one = measures(agreement(METERS, first="large", second="mini"))
+    other = measures(agreement(METERS, first="mini", second="large"))
+    assert other["lower limit"]["estimate"] == pytest.approx(-one["upper limit"]["estimate"])
+    assert other["upper limit"]["upper_95"] == pytest.approx(-one["lower limit"]["lower_95"])
+    assert other["ICC(2,1)"]["estimate"] == pytest.approx(one["ICC(2,1)"]["estimate"])
+    litres = measures(agreement((METERS / 1000).sample(frac=1, random_state=1), first="large", second="mini"))
+    assert litres["lower limit"]["estimate"] == pytest.approx(one["lower limit"]["estimate"] / 1000)
+    assert litres["ICC(2,1)"]["lower_95"] == pytest.approx(one["ICC(2,1)"]["lower_95"])
+
+
+def test_long_and_wide_form_give_the_same():
+    wide = pd.DataFrame(JUDGES, columns=["j1", "j2", "j3", "j4"]).assign(target=list("abcdef"))
+    long = wide.melt(id_vars="target", var_name="judge", value_name="score").sample(frac=1, random_state=2)
+    one = agreement(wide, first="j1", second="j2", further=["j3", "j4"])["agreement"]
+    other = agreement(long, value="score", rater="judge", subject="target")["agreement"]
+    pd.testing.assert_frame_equal(one, other)
+    assert len(one[one["measure"] == "bias"]) == 6
+
+
+def test_missing_ratings_are_left_out_and_said():
+    table = METERS.astype(float)
+    table.loc[[1, 4], "mini"] = None
+    result = agreement(table, first="large", second="mini")
+    assert result["agreement"]["n"].eq(15).all()
+    assert "2 of 17 rows were left out" in result["warnings"][0]
+    long = METERS.assign(who=range(17)).melt(id_vars="who", var_name="meter", value_name="flow").iloc[1:]
+    result = agreement(long, value="flow", rater="meter", subject="who")
+    assert result["agreement"]["n"].eq(16).all()
+    assert any("without a value of every meter" in text for text in result["warnings"])
+
+
+def test_what_spoils_the_limits_is_said():
+    rng = np.random.default_rng(4)
+    size = rng.uniform(10, 100, 80)
+    growing = pd.DataFrame({"a": size, "b": size * np.exp(rng.normal(0, 0.1, 80))})
+    assert any("grow with the size" in text for text in agreement(growing, first="a", second="b")["warnings"])
+    sloping = pd.DataFrame({"a": size, "b": 0.8 * size + rng.normal(0, 1, 80)})
+    assert any("changes with the size" in text for text in agreement(sloping, first="a", second="b")["warnings"])
+    rare = pd.DataFrame({"a": ["no"] * 57 + ["yes"] * 3, "b": ["no"] * 56 + ["yes"] * 3 + ["no"]})
+    assert any("kappa is then low" in text for text in agreement(rare, first="a", second="b")["warnings"])
+
+
+RATED = pd.DataFrame({"a": [1.5, 2, 3, 4], "b": [1.0, 2, 3, 5], "same": 2.5, "text": list("wxyz"), "one": "no", "who": list("aabb"), "m": list("xyxx")})  # fmt: skip
+BAD = {
+    "no form": ({}, "one of these two forms"),
+    "one column": ({"first": "a"}, "name the second column"),
+    "half long": ({"value": "a", "rater": "m"}, "one of these two forms"),
+    "twice": ({"first": "a", "second": "a"}, "serves twice"),
+    "repeated": ({"value": "a", "rater": "m", "subject": "who"}, "expected one value each"),
+    "constant": ({"first": "same", "second": "same2"}, "is the same"),
+    "mixed": ({"first": "a", "second": "text", "kind": "ordered"}, "Give order"),
+    "one level": ({"first": "one", "second": "one2"}, "two levels"),
+    "kind": ({"first": "a", "second": "b", "kind": "icc"}, "expected auto"),
+    "order": ({"first": "text", "second": "text2", "order": ["w", "x"]}, "does not name"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_gives_one_clear_sentence(case):
+    params, words = BAD[case]
+    table = RATED.assign(same2=2.5, one2="no", text2=list("wxyz"))
+    with pytest.raises(ValueError, match=r".") as error:
+        agreement(table, **params)
+    assert words in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_too_few_subjects_are_refused():
+    with pytest.raises(ValueError, match="at least 3"):
+        agreement(METERS.iloc[:2], first="large", second="mini")
+
+
+STEPS = {
+    "meters": (METERS, {"first": "large", "second": "mini", "unit": "l/min"}),
+    "couples": (couples(), {"first": "husband", "second": "wife", "order": ANSWERS}),
+    "identical": (METERS.assign(mini=METERS["large"]), {"first": "large", "second": "mini"}),
+    "constant gap": (METERS.assign(mini=METERS["large"] + 5), {"first": "large", "second": "mini"}),
+    "yes and no": (pd.DataFrame({"a": [True, False] * 9, "b": [True, False] * 9}), {"first": "a", "second": "b"}),
+    "one rater of one mind": (
+        pd.DataFrame({"a": ["yes"] * 9, "b": ["yes"] * 8 + ["no"]}), {"first": "a", "second": "b"},
+    ),
+    "four judges": (
+        pd.DataFrame(JUDGES + 0.5, columns=list("abcd")), {"first": "a", "second": "b", "further": ["c", "d"]},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_step_runs_from_its_own_source_and_passes_its_checks(name, tmp_path):
+    table, params = STEPS[name]
+    record, _, issues = run_step(agreement, {"table": table}, params, tmp_path)
+    assert issues == []
+    assert not any(" nan" in finding["text"] for finding in record["findings"])
+
+
+def test_wrong_agreement_is_caught(tmp_path):
+    frame = agreement(METERS, first="large", second="mini")["agreement"]
+    checks = ["agreement_in_interval"]
+    assert check_issues(checks, {"agreement": frame}, tmp_path) == []
+    assert "interval_without_estimate" in check_issues(checks, {"agreement": frame.assign(lower_95=99.0)}, tmp_path)
+    icc = frame.assign(estimate=frame["estimate"].where(~frame["measure"].str.startswith("ICC"), 1.1), lower_95=None)
+    assert check_issues(checks, {"agreement": icc}, tmp_path) == ["agreement_above_one"]
+    turned = frame.replace({"measure": {"lower limit": "upper limit", "upper limit": "lower limit"}})
+    assert check_issues(checks, {"agreement": turned}, tmp_path) == ["bias_outside_limits"]
+
+
+def plan(question, table, folder):
+    from engine.adapters.embedding import load_embedder
+
+    table.to_csv(folder / "rated.csv", index=False)
+    planner = Planner(builtin_tools(), load_embedder("all-MiniLM-L6-v2").embed)
+    (step,) = planner.plan(question, profile_files([folder / "rated.csv"])).plan.nodes
+    assert step.tool == "agreement"
+    return step.params
+
+
+def test_a_plain_question_plans_two_columns(tmp_path):
+    rng = np.random.default_rng(1)
+    heat = rng.normal(38.5, 0.6, 40)
+    calves = pd.DataFrame({"calf": [f"c{i}" for i in range(40)], "ear_temp": heat + rng.normal(0.2, 0.2, 40), "rectal_temp": heat})  # fmt: skip
+    params = plan("Can I trust ear_temp in place of rectal_temp? Bland-Altman", calves.round(2), tmp_path)
+    assert (params["first"], params["second"], params["kind"]) == ("ear_temp", "rectal_temp", "measurements")
+
+
+def test_a_plain_question_plans_rows_of_raters(tmp_path):
+    rng = np.random.default_rng(1)
+    birds = pd.DataFrame([(f"B{i}", who, round(60 + i + rng.normal(), 1)) for i in range(15) for who in ("Anna", "Ben", "Cleo")],
+                         columns=["bird", "ringer", "wing_length"])  # fmt: skip
+    params = plan("ICC of wing length, three ringers measured every bird", birds, tmp_path)
+    assert (params["value"], params["rater"], params["subject"]) == ("wing_length", "ringer", "bird")
