@@ -1,0 +1,466 @@
+"""Concentrations read from standards: the curve is fitted to what is known, then read backwards for what is not.
+
+Reading backwards multiplies noise where the curve is flat, so every unknown has an interval, and what lies outside the
+standards is called so and not extrapolated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from engine.domain.results import Issue
+from engine.domain.toolspec import Citation, NextStep
+from engine.toolbox.checks import StepOutputs, check
+from engine.toolbox.pharmacology.fitting import CURVE_HELPERS, derivatives, finish_axes, fit_curve, said_range
+from engine.toolbox.pharmacology.logistic_curves import LOGISTIC_HELPERS, fit_log_logistic, log_logistic
+from engine.toolbox.registry import param, tool
+from engine.toolbox.tables.columns import (
+    finding_values,
+    format_number,
+    level_labels,
+    new_axes,
+    numeric_values,
+    palette,
+    plain_table,
+    require_columns,
+)
+from engine.toolbox.tables.rows import table_row
+
+
+@check("unknowns_within_range")
+def unknowns_within_range(step: StepOutputs) -> Iterator[Issue]:
+    """An unknown called within range lies between the lowest and the highest standard, and within its interval."""
+    table = step.table("unknowns") if "unknowns" in step.files else None
+    if table is None:
+        return
+    inside = table[table["range"] == "within"]
+    standards = step.table("standards")
+    known = standards.loc[standards["concentration"] > 0, "concentration"]
+    if ((inside["read"] < known.min() * (1 - 1e-6)) | (inside["read"] > known.max() * (1 + 1e-6))).any():
+        message = "An unknown called within range lies outside the standards."
+        yield Issue(code="unknown_outside_range", severity="error", message=message, where="unknowns")
+    if ((inside["lower_95"] > inside["read"]) | (inside["upper_95"] < inside["read"])).any():
+        message = "An unknown lies outside its own interval."
+        yield Issue(code="interval_without_estimate", severity="error", message=message, where="unknowns")
+
+
+def calibration_parts(table, concentration, signal, sample):
+    """Return standards (x, y), unknowns (sample, y) and warnings; unknown is what has a signal and no concentration."""
+    import pandas as pd
+
+    text = table[concentration].astype(str).str.strip()
+    words = text.str.fullmatch(r"(?i)unknowns?|unk|samples?|\?|-|na|n/a|n\.a\.|none|nan|<na>|")
+    blank = table[concentration].isna() | words
+    y = numeric_values(table, signal)
+    warnings = []
+    if y.isna().any():
+        warnings.append(f"{int(y.isna().sum())} of {len(table)} rows were left out because {signal} is missing.")
+    known = ~blank & y.notna()
+    if not known.any():
+        raise ValueError(
+            f"No row has both a concentration ({concentration!r}) and a signal ({signal!r}); expected "
+            "standards. Choose other columns."
+        )
+    x = numeric_values(table[known], concentration)
+    if (x < 0).any():
+        raise ValueError(
+            f"Column {concentration!r} holds negative values, for example {x.min():g}; expected "
+            "concentrations of 0 or more."
+        )
+    if not sample:
+        sample = next(
+            (
+                str(name)
+                for name in table.columns
+                if str(name).casefold() in ("sample", "sample_id", "sample id", "sampleid", "name", "id", "unknown")
+            ),
+            "",
+        )
+        warnings += [f"Samples are told apart by column {sample}."] if sample and (blank & y.notna()).any() else []
+    names = level_labels(table[sample]) if sample else pd.Series([None] * len(table), index=table.index, dtype=object)
+    rows = blank & y.notna()
+    free = [f"row {int(i) + 1}" for i in table.index[rows]]
+    label = [name or other for name, other in zip(names[rows], free, strict=True)]
+    unknown = pd.DataFrame({"sample": label, "signal": y[rows]}, index=table.index[rows])
+    return x.to_numpy(), y[known].to_numpy(), unknown, warnings
+
+
+def standard_fit(x, y, model):
+    """Return a fitted standard curve: its function, whether x is a logarithm, and the fit; refuse poor x."""
+    import numpy as np
+
+    logs = model in ("4PL", "log-linear")
+    levels = len(np.unique(x))
+    positive = x > 0
+    if model == "4PL":
+        if levels < 5 or len(y) < 6:
+            raise ValueError(
+                f"{levels} different standards in {len(y)} rows; a four-parameter curve needs at least 5 "
+                "standards and 6 rows. Take the straight line, or measure more standards."
+            )
+        with np.errstate(divide="ignore"):
+            at = np.log(x)
+        fit = fit_log_logistic(at, y)
+        return {**fit, "model": model, "logs": logs, "function": log_logistic, "at": at, "y": y}
+    keep = positive if model == "log-linear" else np.ones(len(x), dtype=bool)
+    at = np.log(x[keep]) if model == "log-linear" else x
+    if len(np.unique(at)) < 3:
+        raise ValueError(f"{len(np.unique(at))} different standards; a standard curve needs at least 3. Measure more.")
+    slope, intercept = np.polyfit(at, y[keep], 1)
+
+    def line(theta, where):
+        return theta[0] + theta[1] * where
+
+    fit = fit_curve(lambda theta: line(theta, at), [np.array([intercept, slope])], y[keep])
+    return {**fit, "model": model, "logs": logs, "function": line, "at": at, "y": y[keep]}
+
+
+def chosen_fit(x, y, model):
+    """Return the fit of the asked model, or where it is `auto` the one that describes the standards best, and why."""
+    import numpy as np
+
+    if model != "auto":
+        return standard_fit(x, y, model), ""
+    fits, positive = [], x[x > 0]
+    wide = len(positive) > 0 and positive.max() / positive.min() > 50
+    for name in ("linear", "4PL", *(["log-linear"] if wide and (x > 0).all() else [])):
+        try:
+            fit = standard_fit(x, y, name)
+        except ValueError:
+            continue
+        k, n = len(fit["theta"]) + 1, len(fit["y"])
+        if n - k - 1 > 0 and np.isfinite(fit["cov"]).all():
+            fits.append((n * np.log(max(fit["sse"], 1e-300) / n) + 2 * k + 2 * k * (k + 1) / (n - k - 1), fit))
+    if not fits:
+        return standard_fit(x, y, "linear"), "The straight line was taken: there are too few standards for a curve."
+    best = min(fits, key=lambda item: item[0])[1]
+    return best, f"The {best['model']} curve was taken because it describes the standards best (AICc)."
+
+
+def inverse_read(fit, signal, repeats=1):
+    """Return concentration and its 95 % limits for the mean signal of some repeats; NaN where the curve never has it.
+
+    The error is that of the signal (the standards' residual) and of the curve, carried back through its slope.
+    """
+    import numpy as np
+    from scipy import stats
+
+    theta = fit["theta"]
+    if fit["model"] == "4PL":
+        start, end, middle, log_slope = theta
+        part = (signal - start) / (end - start)
+        if not 0 < part < 1:
+            return float("nan"), float("nan"), float("nan")
+        at = middle + np.log(part / (1 - part)) / np.exp(log_slope)
+    else:
+        at = (signal - theta[0]) / theta[1]
+    slope = float(derivatives(lambda place: fit["function"](theta, place[0]), [at])[0, 0])
+    curve = derivatives(lambda values: fit["function"](values, at), theta)[0]
+    variance = fit["sigma"] ** 2 / repeats + float(curve @ fit["cov"] @ curve)
+    half = float(stats.t.ppf(0.975, fit["df"])) * variance**0.5 / abs(slope)
+    low, high = at - half, at + half
+    if fit["logs"]:
+        with np.errstate(over="ignore"):
+            return float(np.exp(at)), float(np.exp(low)), float(np.exp(high))
+    return float(at), float(low), float(high)
+
+
+def standard_rows(fit, x, y):
+    """Return a row per standard: signal, spread, concentration read back and recovery in percent."""
+    import numpy as np
+    import pandas as pd
+
+    rows = []
+    for level in np.unique(x):
+        signal = y[x == level]
+        mean = float(signal.mean())
+        read = inverse_read(fit, mean, len(signal))[0]
+        rows.append(
+            {
+                "concentration": float(level),
+                "n": len(signal),
+                "signal": mean,
+                "cv_percent": 100 * float(signal.std(ddof=1)) / abs(mean) if len(signal) > 1 and mean else np.nan,
+                "read_back": read,
+                "recovery_percent": 100 * read / level if level > 0 else np.nan,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+@tool(
+    name="standard_curve",
+    title="Standard curve and unknowns",
+    description=(
+        "Fits a standard curve (four-parameter logistic, straight line, or line on log concentration with PCR "
+        "efficiency), reads the concentrations of unknown samples from it with 95 % intervals, and gives recovery of "
+        "the standards and the range that can be trusted. Rows without a concentration are the unknowns."
+    ),
+    domain="biochemistry",
+    task_type="analysis",
+    inputs={"table": "table: standards and samples, one row a well"},
+    outputs={
+        "unknowns": "table: concentration of every sample with its interval",
+        "standards": "table: standards read back, with recovery",
+        "curve": "table: parameters of the curve",
+        "standard_plot": "figure: the curve, standards and samples",
+    },
+    optional_outputs=("unknowns",),
+    params={
+        "concentration": param(
+            "Column of known concentrations, empty for unknown samples", kind="column", of="table", role="over"
+        ),
+        "signal": param("Column of the signal (absorbance, OD, Ct)", kind="column", of="table", role="measure"),
+        "sample": param(
+            "Column of sample names; rows of one sample are replicates", kind="column", of="table", role="subject"
+        ),
+        "dilution": param("Column of dilution factors of the samples", kind="column", of="table", role="exposure"),
+        "model": param(
+            "Curve",
+            choices=["auto", "4PL", "linear", "log-linear"],
+            words=[
+                "4PL: 4.?PL|four.?param|sigmoid|logistic",
+                "log-linear: q?pcr|\\bCt\\b|amplification efficiency|log.?linear",
+                "linear: straight|linear|regression line|bradford|BCA",
+            ],
+        ),
+        "unit": param("Unit of the concentration"),
+    },
+    checks=("tables_not_empty", "findings_match_tables", "unknowns_within_range"),
+    keywords=(
+        "standard curve",
+        "calibration curve",
+        "ELISA",
+        "back-calculation",
+        "back-calculate",
+        "unknown samples",
+        "Bradford assay",
+        "BCA assay",
+        "interpolate concentrations",
+        "limit of quantification",
+        "dilution series",
+        "PCR efficiency",
+        "serial dilution",
+        "calibrators",
+    ),
+    citations=(
+        Citation(title="Nonlinear regression analysis and its applications", authors="Bates DM, Watts DG", year=1988),
+        Citation(
+            title="Statistics and Chemometrics for Analytical Chemistry", authors="Miller JN, Miller JC", year=2010
+        ),
+    ),
+    packages=("scipy", "numpy", "pandas"),
+    seconds=2.0,
+    example="What are the concentrations of the unknown samples on this ELISA plate?",
+    next_steps=(NextStep(text="Measure samples outside the range of the standards again at another dilution."),),
+    helpers=(
+        *CURVE_HELPERS,
+        *LOGISTIC_HELPERS,
+        calibration_parts,
+        standard_fit,
+        chosen_fit,
+        inverse_read,
+        standard_rows,
+    ),
+    answers=["standard_curve"],
+)
+def standard_curve(
+    table,
+    *,
+    concentration: str,
+    signal: str,
+    sample: str = "",
+    dilution: str = "",
+    model: str = "auto",
+    unit: str = "",
+):
+    """Fit standards and read unknowns by inverse prediction (Miller and Miller; delta method).
+
+    Concentrations are in the unit of the standards; with a dilution column `concentration` is that of the undiluted
+    sample and `read` that in the well. Efficiency is exp(-1 / slope) - 1 with the slope per natural log.
+
+    Raises:
+        ValueError: for too few standards, a signal that does not change, or columns of the wrong kind.
+    """
+    import numpy as np
+    import pandas as pd
+
+    chosen = [name for name in (concentration, signal, sample, dilution) if name]
+    if len(set(chosen)) < len(chosen):
+        raise ValueError(f"The same column serves twice ({', '.join(chosen)}); expected different columns.")
+    if model not in ("auto", "4PL", "linear", "log-linear"):
+        raise ValueError(f"There is no curve {model!r}; expected auto, 4PL, linear or log-linear.")
+    table = plain_table(table)
+    require_columns(table, chosen)
+    x, y, unknown, warnings = calibration_parts(table, concentration, signal, sample)
+    if len(np.unique(x)) < 3:
+        raise ValueError(
+            f"{len(np.unique(x))} different standards in {concentration!r}; a standard curve needs at least 3."
+        )
+    if np.ptp(y) == 0:
+        raise ValueError(
+            f"The signal is {y[0]:g} for every standard; expected one that changes with the concentration."
+        )
+    fit, why = chosen_fit(x, y, model)
+    warnings += [why] if why else []
+    if fit["df"] < 1:
+        raise ValueError(f"{len(y)} rows of standards leave nothing to judge the curve by; measure more standards.")
+    standards = standard_rows(fit, x, y)
+    known = standards[standards["concentration"] > 0]
+    good = known[known["recovery_percent"].between(80, 120)]
+    lowest, highest = float(known["concentration"].min()), float(known["concentration"].max())
+    off = known[~known["recovery_percent"].between(80, 120)]
+    if len(off):
+        warnings.append(
+            "Standards read back worse than 80 to 120 %: "
+            + ", ".join(
+                f"{format_number(c)} ({format_number(r)} %)"
+                for c, r in zip(off["concentration"], off["recovery_percent"], strict=True)
+            )
+            + "."
+        )
+    if len(good):
+        lowest, highest = float(good["concentration"].min()), float(good["concentration"].max())
+    r2 = 1 - fit["sse"] / float(((fit["y"] - fit["y"].mean()) ** 2).sum())
+    theta = fit["theta"]
+    curve = {
+        "model": fit["model"],
+        "standards": len(standards),
+        "n": len(fit["y"]),
+        "r2": r2,
+        "residual_sd": fit["sigma"],
+        "range_low": lowest,
+        "range_high": highest,
+    }
+    if fit["model"] == "4PL":
+        curve |= {
+            "signal_without": theta[0],
+            "signal_at_most": theta[1],
+            "half_way": float(np.exp(theta[2])),
+            "slope": float(np.exp(theta[3])),
+        }
+    else:
+        curve |= {"intercept": theta[0], "slope": theta[1] * (np.log(10) if fit["logs"] else 1)}
+    if fit["model"] == "log-linear" and theta[1] < 0:
+        curve["efficiency_percent"] = 100 * float(np.exp(-1 / theta[1]) - 1)
+        if not 90 <= curve["efficiency_percent"] <= 110:
+            warnings.append(
+                f"If this is a PCR, its efficiency of {curve['efficiency_percent']:.0f} % lies outside the usual "
+                "90 to 110 %."
+            )
+    tail = f" {unit}" if unit else ""
+    curves = pd.DataFrame([curve])
+    findings, samples = [], None
+    if len(unknown):
+        factor = numeric_values(table, dilution) if dilution else pd.Series(1.0, index=table.index)
+        unknown["factor"] = factor.loc[unknown.index].fillna(1.0)
+        rows, outside = [], []
+        for (name, times), part in unknown.groupby(["sample", "factor"], sort=False):
+            mean = float(part["signal"].mean())
+            read, low, high = inverse_read(fit, mean, len(part))
+            edges = np.sort([fit["function"](theta, np.log(c) if fit["logs"] else c) for c in (lowest, highest)])
+            place = "within"
+            if not edges[0] <= mean <= edges[1]:
+                up = mean > edges[1]
+                increasing = (fit["theta"][1] > fit["theta"][0]) if fit["model"] == "4PL" else fit["theta"][1] > 0
+                place = "above" if up == increasing else "below"
+                outside.append(f"{name} ({place})")
+            spread = 100 * float(part["signal"].std(ddof=1)) / abs(mean) if len(part) > 1 and mean else np.nan
+            row = {"sample": name, "n": len(part), "signal": mean, "cv_percent": spread, "range": place}
+            if place == "within":
+                row |= {
+                    "read": read,
+                    "lower_95": low,
+                    "upper_95": high,
+                    "concentration": read * times,
+                    "concentration_lower_95": low * times,
+                    "concentration_upper_95": high * times,
+                }
+            rows.append(row | ({"dilution": times} if dilution else {}))
+        samples = pd.DataFrame(rows)
+        for key in (
+            "read",
+            "lower_95",
+            "upper_95",
+            "concentration",
+            "concentration_lower_95",
+            "concentration_upper_95",
+        ):
+            if key not in samples:
+                samples[key] = np.nan
+        if outside:
+            warnings.append(
+                f"{len(outside)} of {len(samples)} samples lie outside the standards that can be trusted and were "
+                f"not extrapolated: {', '.join(outside[:8])}."
+            )
+        if (samples["cv_percent"] > 20).any():
+            warnings.append(
+                "Replicates differ by more than 20 % (CV) in: "
+                + ", ".join(samples.loc[samples["cv_percent"] > 20, "sample"].astype(str).head(8))
+                + "."
+            )
+        for row in samples[samples["range"] == "within"].head(12).to_dict("records"):
+            findings.append(
+                {
+                    "text": f"{row['sample']}: {format_number(row['concentration'])}{tail} "
+                    f"({said_range(row['concentration_lower_95'], row['concentration_upper_95'])}; n = {row['n']})"
+                    + (
+                        f", {format_number(row['read'])} in the well diluted {format_number(row['dilution'])}-fold."
+                        if dilution and row["dilution"] != 1
+                        else "."
+                    ),
+                    "values": finding_values(
+                        concentration=(
+                            row["concentration"],
+                            row["concentration_lower_95"],
+                            row["concentration_upper_95"],
+                        )
+                    ),
+                    "output": "unknowns",
+                    "row": table_row(samples, sample=row["sample"]),
+                }
+            )
+    else:
+        warnings.append(
+            f"No row lacks a concentration, so no unknown sample was read; leave {concentration} empty for them."
+        )
+    text = (
+        f"The standards follow a {fit['model']} curve (R2 {r2:.4f}; {len(standards)} standards, {len(fit['y'])} "
+        f"wells); "
+        f"it can be trusted from {format_number(lowest)} to {format_number(highest)}{tail}"
+    )
+    if "efficiency_percent" in curve:
+        text += f"; slope {curve['slope']:.2f} per tenfold, PCR efficiency {curve['efficiency_percent']:.0f} %"
+    findings.append(
+        {
+            "text": text + ".",
+            "values": finding_values(
+                r2=r2, range_low=lowest, range_high=highest, efficiency_percent=curve.get("efficiency_percent")
+            ),
+            "output": "curve",
+            "row": table_row(curves, model=fit["model"]),
+        }
+    )
+    figure, axis = new_axes(width=6.0)
+    colours = palette(2)
+    shown = x > 0 if fit["logs"] else np.ones(len(x), dtype=bool)
+    axis.plot(x[shown], y[shown], "o", color=colours[0], markersize=5, label="standards")
+    low, high = x[shown].min(), x[shown].max()
+    grid = np.geomspace(low, high, 200) if fit["logs"] else np.linspace(low, high, 200)
+    axis.plot(grid, fit["function"](theta, np.log(grid) if fit["logs"] else grid), color=colours[0], linewidth=1.5)
+    if samples is not None and (samples["range"] == "within").any():
+        inside = samples[samples["range"] == "within"]
+        axis.plot(inside["read"], inside["signal"], "D", color=colours[1], markersize=5, label="samples")
+    if fit["logs"]:
+        axis.set_xscale("log")
+    scale = "log scale" if fit["logs"] else ""
+    inner = ", ".join(part for part in (unit, scale) if part)
+    finish_axes(axis, f"{concentration} ({inner})" if inner else concentration, signal, ["standards", "samples"], "")
+    return {
+        "unknowns": samples,
+        "standards": standards,
+        "curve": curves,
+        "standard_plot": figure,
+        "findings": findings,
+        "warnings": warnings,
+    }

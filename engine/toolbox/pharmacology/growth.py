@@ -1,0 +1,520 @@
+"""Growth curves: a rate for every well first, then means over wells, since wells are replicates and readings are not.
+
+The rate is the steepest stretch of log density (Hall et al. 2014), which needs no assumption on lag or plateau; a
+logistic curve or one exponential over all readings can be asked for instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from engine.domain.results import Issue
+from engine.domain.toolspec import Citation, NextStep
+from engine.toolbox.checks import StepOutputs, check
+from engine.toolbox.pharmacology.fitting import (
+    CURVE_HELPERS,
+    colour_of,
+    estimate,
+    finish_axes,
+    fit_curve,
+    said_range,
+    separating_column,
+)
+from engine.toolbox.registry import param, tool
+from engine.toolbox.tables.columns import (
+    complete_rows,
+    finding_values,
+    format_number,
+    format_p,
+    level_labels,
+    likely_control,
+    new_axes,
+    numeric_values,
+    order_levels,
+    plain_table,
+    require_columns,
+)
+from engine.toolbox.tables.rows import table_row
+
+
+@check("doubling_times_match")
+def doubling_times_match(step: StepOutputs) -> Iterator[Issue]:
+    """A doubling time is ln 2 over the rate of its own row."""
+    import math
+
+    table = step.table("wells").dropna(subset=["rate", "doubling_time"])
+    if ((table["doubling_time"] * table["rate"] - math.log(2)).abs() > 1e-6).any():
+        message = "A doubling time is not ln 2 over its rate."
+        yield Issue(code="doubling_time_differs", severity="error", message=message, where="wells")
+
+
+def growth_rows(table, time, density, wells, group, well):
+    """Return a long table (time, density, well, group) of a long or a wide plate, and warnings."""
+    import re
+
+    import pandas as pd
+
+    if bool(density) == bool(wells):
+        raise ValueError(
+            "Expected either one column of densities, or a column for each well or culture. Name one of these "
+            "two forms."
+        )
+    if density:
+        chosen = [name for name in (time, density, group, well) if name]
+        if len(set(chosen)) < len(chosen):
+            raise ValueError(f"The same column serves twice ({', '.join(chosen)}); expected different columns.")
+        table = plain_table(table)
+        require_columns(table, chosen)
+        table, warnings = complete_rows(table, chosen)
+        if group and not well and not table.duplicated([group, time]).any():
+            if table[group].nunique() > 12:
+                group, well = "", group
+        elif not well:
+            well = separating_column(table, [time, *([group] if group else [])], {time, density, group})
+            if well:
+                warnings.append(
+                    f"{well} was taken to tell the cultures apart: with it no culture has two readings at once."
+                )
+        groups = level_labels(table[group]) if group else pd.Series("all", index=table.index, dtype=object)
+        names = level_labels(table[well]) if well else pd.Series("1", index=table.index, dtype=object)
+        if group and well:  # the same replicate number in two groups names two cultures
+            names = groups + ", " + names
+        elif group:
+            names = groups
+        long = pd.DataFrame(
+            {
+                "time": numeric_values(table, time),
+                "density": numeric_values(table, density),
+                "well": names,
+                "group": groups,
+            }
+        )
+        return long, warnings
+    table = plain_table(table)
+    require_columns(table, [time, *wells])
+    table, warnings = complete_rows(table, [time])
+    parts, gaps = [], 0
+    for name in wells:
+        if name == time:
+            continue
+        values = numeric_values(table, name)
+        gaps += int(values.isna().sum())
+        label = re.sub(r"(?i)[\s_.-]*(rep(licate)?)?[\s_.-]*\d+$", "", str(name)).strip() or str(name)
+        label = str(name) if re.fullmatch(r"[A-Ha-h]\d{1,2}", str(name)) else label
+        parts.append(
+            pd.DataFrame({"time": numeric_values(table, time), "density": values, "well": str(name), "group": label})
+        )
+    long = pd.concat(parts, ignore_index=True).dropna()
+    if gaps:
+        warnings.append(f"{gaps} readings are missing and were left out.")
+    repeated = long.drop_duplicates("well")["group"].value_counts()
+    if (repeated > 1).any():
+        warnings.append(
+            "Columns named alike but for a number at the end count as replicates: "
+            + ", ".join(f"{name} ({n})" for name, n in repeated.items() if n > 1)
+            + "."
+        )
+    elif len(repeated) == long["well"].nunique() and all(re.fullmatch(r"[A-Ha-h]\d{1,2}", w) for w in long["well"]):
+        long["group"] = "all"
+        warnings.append("Columns named by plate position have no groups; reshape to long form to compare strains.")
+    return long, warnings
+
+
+def steepest_log_growth(t, y, points):
+    """Return rate, its line (intercept), first and last time of the steepest stretch of log density.
+
+    All windows of `points` readings are tried; those within 95 % of the steepest slope are joined and fitted again.
+    """
+    import numpy as np
+
+    logs = np.log(y)
+    slopes = [np.polyfit(t[i : i + points], logs[i : i + points], 1)[0] for i in range(len(t) - points + 1)]
+    best = int(np.argmax(slopes))
+    if slopes[best] <= 0:
+        return 0.0, float(logs.mean()), float(t[0]), float(t[-1]), points
+    first = last = best
+    while first > 0 and slopes[first - 1] >= 0.95 * slopes[best]:
+        first -= 1
+    while last < len(slopes) - 1 and slopes[last + 1] >= 0.95 * slopes[best]:
+        last += 1
+    stop = last + points
+    rate, intercept = np.polyfit(t[first:stop], logs[first:stop], 1)
+    return float(rate), float(intercept), float(t[first]), float(t[stop - 1]), stop - first
+
+
+def fit_growth(t, y, method, points):
+    """Return the row of one culture: rate, doubling time, lag, plateau and how they were found."""
+    import numpy as np
+
+    row = {"n": len(t), "start": float(np.median(y[t <= np.unique(t)[:3].max()])), "highest": float(y.max())}
+    if method == "logistic":
+        span = float(np.ptp(t))
+        starts = [
+            np.array([np.log(y.max() * f), t[0] + span * g, np.log(k / span)])
+            for f in (1.0, 2.0)
+            for g in (0.4, 0.7, 1.0)
+            for k in (4.0, 12.0)
+        ]
+        fit = fit_curve(
+            lambda a: np.exp(a[0]) / (1 + np.exp(np.clip(-np.exp(a[2]) * (t - a[1]), -500, 500))), starts, y
+        )
+        rate, error, low, high = estimate(fit, lambda a: a[2], log=True)
+        top, _, top_low, top_high = estimate(fit, lambda a: a[0], log=True)
+        middle = float(fit["theta"][1])
+        row |= {
+            "rate": rate,
+            "rate_se": error,
+            "rate_lower_95": low,
+            "rate_upper_95": high,
+            "plateau": top,
+            "plateau_lower_95": top_low,
+            "plateau_upper_95": top_high,
+            "midpoint": middle,
+            "start": top / (1 + np.exp(rate * (middle - t[0]))),
+            "from": float(t[0]),
+            "to": float(t[-1]),
+            "points": len(t),
+            "residual_sd": fit["sigma"],
+        }
+    elif method == "exponential":
+        fit = fit_curve(
+            lambda a: a[0] + a[1] * t, [np.array([np.log(y).mean(), 0.1 / max(np.ptp(t), 1e-300)])], np.log(y)
+        )
+        rate, error, low, high = estimate(fit, lambda a: a[1])
+        row |= {
+            "rate": rate,
+            "rate_se": error,
+            "rate_lower_95": low,
+            "rate_upper_95": high,
+            "from": float(t[0]),
+            "to": float(t[-1]),
+            "points": len(t),
+            "intercept": float(fit["theta"][0]),
+        }
+    else:
+        rate, intercept, first, last, used = steepest_log_growth(t, y, points)
+        late = y[t > last]
+        flat = (
+            len(late) > 2
+            and np.log(late[-3:].mean() / y[t >= last][0]) > 0
+            and (np.polyfit(t[-3:], np.log(y[-3:]), 1)[0] < 0.1 * rate)
+        )
+        row |= {
+            "rate": rate,
+            "from": first,
+            "to": last,
+            "points": used,
+            "intercept": intercept,
+            "lag": max(0.0, (np.log(row["start"]) - intercept) / rate - t[0]) if rate > 0 else np.nan,
+            "plateau": float(np.median(y[-3:])) if flat else np.nan,
+        }
+    row["doubling_time"] = np.log(2) / row["rate"] if row["rate"] > 0 else np.nan
+    return row
+
+
+def group_rates(wells):
+    """Return a row per group: mean of the rates of its cultures with a t interval, geometric doubling time."""
+    import numpy as np
+    import pandas as pd
+    from scipy import stats
+
+    rows = []
+    for name, part in wells.groupby("group", sort=False):
+        rates = part["rate"].to_numpy()
+        mean, n = float(rates.mean()), len(rates)
+        row = {"group": name, "cultures": n, "rate": mean, "rate_sd": float(rates.std(ddof=1)) if n > 1 else np.nan}
+        if n > 1:
+            half = float(stats.t.ppf(0.975, n - 1)) * row["rate_sd"] / n**0.5
+            row |= {"lower_95": mean - half, "upper_95": mean + half}
+        elif "rate_lower_95" in part:
+            row |= {"lower_95": part["rate_lower_95"].iloc[0], "upper_95": part["rate_upper_95"].iloc[0]}
+        else:
+            row |= {"lower_95": np.nan, "upper_95": np.nan}
+        row["doubling_time"] = float(np.log(2) / mean) if mean > 0 else np.nan
+        for key in ("lag", "plateau"):
+            row[key] = float(part[key].mean()) if key in part and part[key].notna().any() else np.nan
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def rate_comparisons(wells, groups):
+    """Return Welch's comparisons of the rates of groups with at least two cultures: with the control, or all pairs."""
+    import itertools
+
+    import pandas as pd
+    from scipy import stats
+
+    able = [name for name in groups if (wells["group"] == name).sum() > 1]
+    control = likely_control(able)
+    pairs = [(name, control) for name in able if name != control] if control else list(itertools.combinations(able, 2))
+    rows = []
+    for first, second in pairs[:45]:
+        one, two = (wells.loc[wells["group"] == name, "rate"] for name in (first, second))
+        if one.std() == 0 and two.std() == 0:
+            continue
+        test = stats.ttest_ind(one, two, equal_var=False)
+        limits = test.confidence_interval(0.95)
+        rows.append(
+            {
+                "comparison": f"{first} vs {second}",
+                "difference": float(one.mean() - two.mean()),
+                "lower_95": float(limits.low),
+                "upper_95": float(limits.high),
+                "p_value": float(test.pvalue),
+            }
+        )
+    rows.sort(key=lambda row: row["p_value"])
+    running = 0.0
+    for i, row in enumerate(rows):
+        running = row["p_adj"] = max(running, min(1.0, row["p_value"] * (len(rows) - i)))
+    return pd.DataFrame(rows) if rows else None
+
+
+@tool(
+    name="growth_rate",
+    title="Growth curves",
+    description=(
+        "Gives the growth rate, doubling time, lag and plateau of every culture from density (OD, counts) over time: "
+        "the steepest stretch of log density, a logistic curve or one exponential; then means over replicate cultures "
+        "with 95 % intervals and comparisons of groups (Welch). Takes long tables and plates with a column a well."
+    ),
+    domain="microbiology",
+    task_type="analysis",
+    inputs={"table": "table: density over time"},
+    outputs={
+        "rates": "table: mean rate, doubling time, lag and plateau of every group",
+        "wells": "table: the same of every culture",
+        "comparisons": "table: differences in rate between groups",
+        "growth_plot": "figure: growth curves on a log axis with the stretches used",
+    },
+    optional_outputs=("comparisons",),
+    params={
+        "time": param("Column of times", kind="column", of="table", role="over"),
+        "density": param("Column of densities (OD, cells)", kind="column", of="table", role="measure", needed=True),
+        "wells": param(
+            "Columns of densities, one a culture, when the table is wide",
+            kind="columns",
+            of="table",
+            role="wide",
+            least=1,
+            instead_of=["density", "group", "well"],
+        ),
+        "group": param("Column of strains or conditions", kind="column", of="table", role="group_optional"),
+        "well": param(
+            "Column that tells cultures (wells, replicates) apart", kind="column", of="table", role="subject"
+        ),
+        "method": param(
+            "How the rate is found",
+            choices=["steepest", "logistic", "exponential"],
+            words=[
+                "logistic: logistic|carrying capacity|sigmoid",
+                "exponential: exponential(?:ly)? (?:fit|model|curve|growth)",
+            ],
+        ),
+        "points": param("Readings in the stretch that is tried as steepest", minimum=3, maximum=50),
+        "blank": param("Density of the medium, taken off every reading", minimum=0, words=["blanks?", "background"]),
+        "time_unit": param("Unit of the times (h, min, d)", role="time_unit"),
+    },
+    checks=("tables_not_empty", "p_values_valid", "findings_match_tables", "doubling_times_match"),
+    keywords=(
+        "growth curve",
+        "growth rate",
+        "doubling time",
+        "generation time",
+        "lag phase",
+        "lag time",
+        "carrying capacity",
+        "stationary phase",
+        "OD600",
+        "plate reader",
+        "exponential phase",
+        "logistic growth",
+        "maximum specific growth rate",
+        "yield of a culture",
+    ),
+    citations=(
+        Citation(
+            title="Growth rates made easy",
+            authors="Hall BG, Acar H, Nandipati A, Barlow M",
+            year=2014,
+            doi="10.1093/molbev/mst187",
+        ),
+    ),
+    packages=("scipy", "numpy", "pandas"),
+    seconds=3.0,
+    example="How fast do the mutants grow, and how long is their lag?",
+    next_steps=(NextStep(text="Look at the curve of every culture: air bubbles and condensation look like growth."),),
+    helpers=(*CURVE_HELPERS, growth_rows, steepest_log_growth, fit_growth, group_rates, rate_comparisons),
+    answers=["growth_rate"],
+)
+def growth_rate(
+    table,
+    *,
+    time: str,
+    density: str = "",
+    wells: list[str] = [],  # noqa: B006 - a plain default, never changed
+    group: str = "",
+    well: str = "",
+    method: str = "steepest",
+    points: int = 5,
+    blank: float = 0.0,
+    time_unit: str = "",
+):
+    """Estimate growth of every culture, then of every group.
+
+    Rates are of natural log density per unit of time (mu); doubling time is ln 2 / mu. The lag is the time at which
+    the line through the steepest stretch reaches the starting density (median of the first three times). The logistic
+    curve is N(t) = K / (1 + exp(-r (t - midpoint))).
+
+    Raises:
+        ValueError: for too few readings, densities that are not above the blank, or columns of the wrong kind.
+    """
+    import numpy as np
+    import pandas as pd
+
+    if method not in ("steepest", "logistic", "exponential"):
+        raise ValueError(f"There is no method {method!r}; expected steepest, logistic or exponential.")
+    long, warnings = growth_rows(table, time, density, list(wells), group, well)
+    long["density"] -= blank
+    dull = long["density"] <= 0
+    if dull.any():
+        warnings.append(
+            f"{int(dull.sum())} of {len(long)} readings are not above 0{' after the blank' if blank else ''}"
+            " and have no logarithm; they were left out."
+        )
+    long = long[~dull]
+    pooled = 0
+    rows = []
+    for name, part in long.groupby("well", sort=False):
+        same = part.groupby("time")["density"]
+        pooled += int((same.size() > 1).sum())
+        mean = same.mean()
+        t, y = mean.index.to_numpy(dtype=float), mean.to_numpy()
+        need = points if method == "steepest" else 4
+        if len(t) < need:
+            warnings.append(f"{name}: {len(t)} readings, fewer than the {need} needed; left out.")
+            continue
+        rows.append({"culture": name, "group": part["group"].iloc[0], **fit_growth(t, y, method, need)})
+    if not rows:
+        raise ValueError(
+            f"No culture has at least {need if len(long) else points} readings of {density or 'density'} above 0; "
+            "expected a density at several times. Choose other columns or fewer points."
+        )
+    if pooled:
+        warnings.append(
+            "Several readings of one culture at one time were averaged first; "
+            + (
+                "name the column of wells if they are separate cultures."
+                if not well
+                else "they are technical replicates."
+            )
+        )
+    cultures = pd.DataFrame(rows)
+    order = order_levels(cultures["group"].tolist())
+    cultures = cultures.sort_values("group", key=lambda c: c.map(order.index), kind="stable").reset_index(drop=True)
+    rates = group_rates(cultures)
+    tests = rate_comparisons(cultures, order) if len(order) > 1 else None
+    per = f" per {time_unit}" if time_unit else f" per unit of {time}"
+    late = f" {time_unit}" if time_unit else ""
+    findings = []
+    if tests is not None:
+        for row in tests.head(5).to_dict("records"):
+            first, second = row["comparison"].split(" vs ", 1)
+            verdict = (
+                f"grows {'faster' if row['difference'] > 0 else 'slower'} than"
+                if row["p_adj"] < 0.05
+                else "is not shown to grow at another rate than"
+            )
+            findings.append(
+                {
+                    "text": f"{first} {verdict} {second}: difference in rate {format_number(row['difference'])}{per} "
+                    f"({said_range(row['lower_95'], row['upper_95'])}; Welch, {format_p(row['p_value'])}"
+                    + (f", adjusted {format_p(row['p_adj'])})." if len(tests) > 1 else ")."),
+                    "values": finding_values(
+                        difference=(row["difference"], row["lower_95"], row["upper_95"]),
+                        p_value=row["p_value"],
+                        p_adj=row["p_adj"],
+                    ),
+                    "output": "comparisons",
+                    "row": table_row(tests, comparison=row["comparison"]),
+                }
+            )
+    for row in rates.head(12).to_dict("records"):
+        who = (
+            "The culture"
+            if row["group"] == "all" and row["cultures"] == 1
+            else (f"{row['cultures']} cultures" if row["group"] == "all" else row["group"])
+        )
+        sure = (
+            f"{said_range(row['lower_95'], row['upper_95'])}" if row["lower_95"] == row["lower_95"] else "one culture"
+        )
+        text = f"{who}: growth rate {format_number(row['rate'])}{per} ({sure}; n = {row['cultures']} cultures)"
+        text += f", doubling time {format_number(row['doubling_time'])}{late}" if row["rate"] > 0 else ", no growth"
+        for key, words in (("lag", "lag"), ("plateau", "plateau")):
+            text += f", {words} {format_number(row[key])}{late if key == 'lag' else ''}" if row[key] == row[key] else ""
+        findings.append(
+            {
+                "text": text + ".",
+                "output": "rates",
+                "row": table_row(rates, group=row["group"]),
+                "values": finding_values(
+                    rate=(row["rate"], row["lower_95"], row["upper_95"]),
+                    doubling_time=row["doubling_time"],
+                    lag=row["lag"],
+                    plateau=row["plateau"],
+                ),
+            }
+        )
+    if (rates["cultures"] == 1).any():
+        warnings.append(
+            "A group with one culture has no replicate: what its rate says of the strain is not known"
+            + (" (limits are those of the fit)." if method != "steepest" else ".")
+        )
+    if method == "steepest" and cultures["plateau"].isna().any():
+        warnings.append(f"{int(cultures['plateau'].isna().sum())} of {len(cultures)} cultures reach no plateau.")
+    if method == "logistic" and (cultures["plateau"] > 1.5 * cultures["highest"]).any():
+        warnings.append("A fitted plateau lies far above every reading: these readings do not settle it.")
+    if method == "exponential":
+        warnings.append("One exponential over all readings: lag and plateau, if there are any, make its rate too low.")
+    if not time_unit:
+        warnings.append(f"The unit of {time} is not known; rates are per unit of the table.")
+    figure, axis = new_axes(width=6.8)
+    colours = colour_of(order)
+    seen = set()
+    for row in cultures.to_dict("records"):
+        part = long[long["well"] == row["culture"]].groupby("time")["density"].mean()
+        colour, marker = colours[row["group"]]
+        label = row["group"] if row["group"] not in seen else None
+        seen.add(row["group"])
+        axis.plot(
+            part.index,
+            part.to_numpy(),
+            marker,
+            color=colour,
+            markersize=3,
+            alpha=0.5,
+            label=label,
+            linestyle="-",
+            linewidth=0.6,
+        )
+        line = np.linspace(row["from"], row["to"], 100)
+        if method == "logistic":
+            axis.plot(line, row["plateau"] / (1 + np.exp(-row["rate"] * (line - row["midpoint"]))), color=colour)
+        elif row["rate"] > 0 or method == "exponential":
+            axis.plot(line, np.exp(row["intercept"] + row["rate"] * line), color=colour, linewidth=2.4)
+    axis.set_yscale("log")
+    finish_axes(
+        axis,
+        f"{time} ({time_unit})" if time_unit else time,
+        f"{density or 'density'}{' minus blank' if blank else ''} (log scale; thick: used)",
+        order,
+        group,
+    )
+    return {
+        "rates": rates,
+        "wells": cultures,
+        "comparisons": tests,
+        "growth_plot": figure,
+        "findings": findings,
+        "warnings": warnings,
+    }

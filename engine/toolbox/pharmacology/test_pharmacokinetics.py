@@ -1,0 +1,194 @@
+"""Profiles against Phoenix WinNonlin's output for R's Theoph and Indometh, exact exponentials and sums by hand.
+
+WinNonlin's numbers (linear up, log down; dose 320 mg) are those published with NonCompart's validation
+(github.com/asancpt/NonCompart-tests); the data are R's datasets (Boeckmann, Sheiner and Beal 1994; Kwan et al. 1976).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from table_steps import check_issues, run_step
+
+from engine.planning.planner import Planner
+from engine.profiling.profiler import profile_files
+from engine.toolbox.pharmacology.pharmacokinetics import pharmacokinetics
+from engine.toolbox.registry import builtin_tools
+
+PROFILES = {
+    "1": (
+        [0, 0.25, 0.57, 1.12, 2.02, 3.82, 5.1, 7.03, 9.05, 12.12, 24.37],
+        [0.74, 2.84, 6.57, 10.5, 9.66, 8.58, 8.36, 7.47, 6.89, 5.94, 3.28],
+    ),
+    "2": (
+        [0, 0.27, 0.52, 1, 1.92, 3.5, 5.02, 7.03, 9, 12, 24.3],
+        [0, 1.72, 7.91, 8.31, 8.33, 6.85, 6.08, 5.4, 4.55, 3.01, 0.9],
+    ),
+    "6": (
+        [0, 0.27, 0.58, 1.15, 2.03, 3.57, 5, 7, 9.22, 12.1, 23.85],
+        [0, 1.29, 3.08, 6.44, 6.32, 5.53, 4.94, 4.02, 3.46, 2.78, 0.92],
+    ),
+    "10": (
+        [0, 0.37, 0.77, 1.02, 2.05, 3.55, 5.05, 7.08, 9.38, 12.1, 23.7],
+        [0.24, 2.89, 5.22, 6.41, 7.83, 10.21, 9.18, 8.02, 7.14, 5.68, 2.42],
+    ),
+}
+WINNONLIN = {  # AUClast, AUCINF_obs, HL_Lambda_z, CL_F_obs, Vz_F_obs
+    "1": (147.234748, 214.923632, 14.304378, 1.488901, 30.726232),
+    "2": (88.731275, 97.377935, 6.659342, 3.286165, 31.571502),
+    "6": (71.697015, 82.175883, 7.894998, 3.894087, 44.353935),
+    "10": (135.576070, 167.860031, 9.246916, 1.906350, 25.431626),
+}
+NAMES = {"time": "Time", "concentration": "conc", "subject": "Subject"}
+
+
+def theoph():
+    return pd.concat(
+        [pd.DataFrame({"Subject": who, "Time": t, "conc": c, "Dose": 320.0}) for who, (t, c) in PROFILES.items()],
+        ignore_index=True,
+    )
+
+
+@pytest.mark.parametrize("who", WINNONLIN)
+def test_theophylline_has_winnonlins_parameters(who):
+    row = pharmacokinetics(theoph(), **NAMES, dose_column="Dose")["subjects"].set_index("profile").loc[who]
+    found = row[["auc_last", "auc_inf", "half_life", "clearance", "volume_z"]].tolist()
+    assert found == pytest.approx(WINNONLIN[who], rel=2e-6)
+    t, c = PROFILES[who]
+    assert (row["cmax"], row["tmax"]) == (max(c), t[int(np.argmax(c))])
+
+
+def test_the_half_life_says_its_points():
+    table = pharmacokinetics(theoph(), **NAMES)["subjects"].set_index("profile")
+    assert table.loc["6", ["terminal_points", "terminal_from", "terminal_to"]].tolist() == [7, 2.03, 23.85]
+    assert table.loc["1", "terminal_points"] == 3
+
+
+def test_a_bolus_keeps_its_peak_in_the_terminal_line():
+    # Indometh subjects 1 and 4: WinNonlin's HL_Lambda_z 4.378127 and 1.521910, the latter from all 11 points
+    t = [0.25, 0.5, 0.75, 1, 1.25, 2, 3, 4, 5, 6, 8]
+    one = [1.5, 0.94, 0.78, 0.48, 0.37, 0.19, 0.12, 0.11, 0.08, 0.07, 0.05]
+    four = [1.85, 1.39, 1.02, 0.89, 0.59, 0.4, 0.16, 0.11, 0.1, 0.07, 0.07]
+    table = pd.DataFrame({"who": ["a"] * 11 + ["b"] * 11, "t": t + t, "c": one + four})
+    result = pharmacokinetics(table, time="t", concentration="c", subject="who", route="iv_bolus", dose=25)
+    assert result["subjects"]["half_life"].tolist() == pytest.approx([4.378127, 1.521910], rel=2e-6)
+    assert any("extrapolated back" in text for text in result["warnings"])
+
+
+def test_an_exponential_gives_its_constants_back():
+    t = np.array([0, 1, 2, 4, 8, 12.0])
+    table = pd.DataFrame({"t": t, "c": 10 * np.exp(-0.3 * t)})
+    row = pharmacokinetics(table, time="t", concentration="c", route="iv_bolus", dose=100)["subjects"].iloc[0]
+    assert row[["auc_inf", "half_life", "mrt", "clearance", "volume_z"]].tolist() == pytest.approx(
+        [10 / 0.3, np.log(2) / 0.3, 1 / 0.3, 3.0, 10.0]
+    )
+    assert row["auc_last"] == pytest.approx(10 / 0.3 * (1 - np.exp(-3.6)))
+
+
+def test_subjects_are_summarised_by_geometric_means():
+    result = pharmacokinetics(theoph(), **NAMES, dose=320)
+    row = result["summary"].set_index("parameter").loc["auc_inf"]
+    logs = np.log([WINNONLIN[who][1] for who in WINNONLIN])
+    half = 3.1824463 * logs.std(ddof=1) / 2  # t of 3 degrees of freedom, four subjects
+    assert row["geometric_mean"] == pytest.approx(np.exp(logs.mean()), rel=1e-6)
+    assert row["upper_95"] == pytest.approx(np.exp(logs.mean() + half), rel=1e-6)
+    assert row["cv_percent"] == pytest.approx(100 * np.sqrt(np.expm1(logs.var(ddof=1))), rel=1e-6)
+    assert result["findings"][0]["text"].startswith(f"AUC to infinity: geometric mean {np.exp(logs.mean()):.0f}")
+
+
+def test_order_units_and_names_do_not_matter():
+    plain = pharmacokinetics(theoph(), **NAMES, dose=320)["subjects"].set_index("profile")
+    other = (
+        theoph().sample(frac=1, random_state=5).assign(Time=lambda t: t["Time"] * 60, conc=lambda t: t["conc"] * 1000)
+    )
+    scaled = pharmacokinetics(other, **NAMES, dose=320)["subjects"].set_index("profile").loc[plain.index]
+    assert (scaled["auc_inf"] / 60000).tolist() == pytest.approx(plain["auc_inf"].tolist())
+    assert (scaled["half_life"] / 60).tolist() == pytest.approx(plain["half_life"].tolist())
+
+
+def test_subjects_and_doses_are_found_where_none_is_named():
+    plain = pharmacokinetics(theoph(), **NAMES, dose_column="Dose")["subjects"]
+    for given in ({}, {"group": "Subject"}, {"subject": "Dose", "group": "Subject"}):
+        found = pharmacokinetics(theoph(), time="Time", concentration="conc", **given)
+        assert found["subjects"]["clearance"].tolist() == pytest.approx(plain["clearance"].tolist())
+        assert found["subjects"]["profile"].tolist() == list(PROFILES)
+        assert any("taken from column Dose" in text for text in found["warnings"])
+
+
+def test_values_below_quantification_and_gaps_are_said():
+    table = theoph().astype({"conc": object})
+    table.loc[table["conc"] == 0, "conc"] = "BLQ"
+    late = pd.DataFrame([{"Subject": "2", "Time": 36.0, "conc": "<0.5"}, {"Subject": "2", "Time": -1.0, "conc": 0}])
+    result = pharmacokinetics(pd.concat([table, late]), **NAMES, dose=320)
+    row = result["subjects"].set_index("profile").loc["2"]
+    assert row[["auc_last", "half_life"]].tolist() == pytest.approx([88.731275, 6.659342], rel=2e-6)
+    said = " ".join(result["warnings"])
+    assert "3 concentrations below quantification" in said
+    assert "1 samples taken before the dose" in said
+    assert "More than 20 % of the area" in said
+    cut = theoph()
+    cut.loc[4, "conc"] = np.nan
+    assert any("1 of 44 rows" in text for text in pharmacokinetics(cut, **NAMES)["warnings"])
+    undosed = pharmacokinetics(cut.drop(columns="Dose"), **NAMES)
+    assert any("No dose is given" in text for text in undosed["warnings"])
+
+
+def test_short_profiles_are_left_out_and_named():
+    table = pd.concat([theoph(), pd.DataFrame({"Subject": "x", "Time": [0, 1], "conc": [0, 3.0]})])
+    assert any(text.startswith("x: fewer than 3") for text in pharmacokinetics(table, **NAMES)["warnings"])
+
+
+BAD = {
+    "negative": ({"concentration": "below"}, "negative concentrations"),
+    "words": ({"concentration": "word"}, "not numbers"),
+    "same": ({"concentration": "Time"}, "serves twice"),
+    "dose": ({"dose_column": "changing"}, "the dose changes"),
+    "empty": ({"concentration": "zero"}, "No subject has"),
+    "route": ({"route": "nasal"}, "no route"),
+    "absent": ({"time": "Tim"}, "did you mean 'Time'"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_gives_one_clear_sentence(case):
+    params, words = BAD[case]
+    table = theoph().assign(below=lambda t: t["conc"] - 5, word="high", zero=0.0, changing=lambda t: t["Time"] + 1)
+    with pytest.raises(ValueError, match=r".") as error:
+        pharmacokinetics(table, **(NAMES | params))
+    assert words in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "params", [{}, {"dose": 320.0, "time_unit": "h", "concentration_unit": "mg/L"}, {"group": "arm"}]
+)
+def test_step_runs_from_its_own_source_and_passes_its_checks(params, tmp_path):
+    table = theoph().assign(arm=lambda t: np.where(t["Subject"].isin(["1", "2"]), "fed", "fasted"))
+    record, tables, issues = run_step(pharmacokinetics, {"table": table}, NAMES | params, tmp_path)
+    assert issues == []
+    assert not any("nan" in finding["text"].split() for finding in record["findings"])
+    wrong = tables["subjects"].assign(auc_inf=1.0)
+    assert check_issues(["exposure_adds_up"], {"subjects": wrong}, tmp_path) == ["exposure_differs"]
+
+
+def test_a_single_profile_can_be_analysed(tmp_path):
+    table = theoph().query("Subject == '1'")
+    given = {"time": "Time", "concentration": "conc"}
+    record, _, issues = run_step(pharmacokinetics, {"table": table}, given, tmp_path)
+    assert issues == []
+    assert any("from the last 3 samples (9.05 to 24.4)" in finding["text"] for finding in record["findings"])
+
+
+def test_plain_questions_plan_it(tmp_path):
+    from engine.adapters.embedding import load_embedder
+
+    planner = Planner(builtin_tools(), load_embedder("all-MiniLM-L6-v2").embed)
+    theoph().assign(Subject=lambda t: "S" + t["Subject"]).to_csv(tmp_path / "theo.csv", index=False)
+    profile = profile_files([tmp_path / "theo.csv"])
+    for question in (
+        "AUC, Cmax and half-life from conc against Time of each Subject",
+        "What is the half-life of the drug?",
+    ):
+        (step,) = planner.plan(question, profile).plan.nodes
+        assert (step.tool, step.params["time"], step.params["concentration"]) == ("pharmacokinetics", "Time", "conc")
