@@ -1,0 +1,37 @@
+"""Moments that people name in a unit of their own: `within 3 years` where the column counts days."""
+
+from __future__ import annotations
+
+TIME_UNITS = ("", "days", "weeks", "months", "years")
+UNIT_WORDS = [
+    rf"{unit}s: \d[\d.,]*[\s-]*(?:{unit}s?|{short})\b"
+    for unit, short in (("day", "d"), ("week", "wks?"), ("month", "mo|mths?"), ("year", "yrs?|y"))
+]
+"""What people say for the unit of a moment, as a parameter's `words`."""
+
+
+def unit_of_times(column, told):
+    """Return days, weeks, months, years or "" for a column: as told, else as its name says (os_months, days)."""
+    import re
+
+    words = re.findall(r"[a-z]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", f"{told or column}").casefold())
+    for unit, shorts in (("days", "day days d"), ("weeks", "week weeks wk wks"),
+                         ("months", "month months mo mos mth mths"), ("years", "year years yr yrs")):  # fmt: skip
+        if any(word in shorts.split() for word in words):
+            return unit
+    return told
+
+
+def horizon_in_unit(value, said, unit, column):
+    """Return (a moment in the unit of the column, warnings): 3 years are 36 months or 1096 days."""
+    days = {"days": 1.0, "weeks": 7.0, "months": 365.25 / 12, "years": 365.25}
+    if not said or said == unit:
+        return float(value), []
+    if unit not in days:
+        return float(value), [f"{value:g} was taken in the unit of {column}, which is not known to be {said}; set "
+                              "time_unit to the unit of the column."]  # fmt: skip
+    moment = float(value) * days[said] / days[unit]
+    return moment, [f"{value:g} {said} are {moment:g} {unit}, the unit of {column}."]
+
+
+HORIZON_HELPERS = (unit_of_times, horizon_in_unit)
