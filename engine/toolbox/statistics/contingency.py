@@ -64,7 +64,7 @@ def two_by_two_rows(counts):
     wald = {"odds_ratio": float(np.exp(log_or)), "lower_95": float(np.exp(log_or - 1.959963985 * se)),
             "upper_95": float(np.exp(log_or + 1.959963985 * se))}  # fmt: skip
     fisher = {"test": "Fisher's exact test", "statistic": np.nan, "df": np.nan,
-              "p_value": float(stats.fisher_exact(counts.astype(int)).pvalue)}  # fmt: skip
+              "p_value": float(np.ravel(stats.fisher_exact(counts.astype(int)).pvalue)[0])}  # fmt: skip
     if counts.sum() > 10_000:
         # The exact interval takes minutes on large counts, where it equals Woolf's to three digits.
         return wald, fisher | wald
@@ -100,7 +100,7 @@ def independence_tests(counts, seed):
             drawn = stats.MonteCarloMethod(n_resamples=19_999, rng=np.random.default_rng(seed))
             result = stats.fisher_exact(counts.astype(int), method=drawn)
             rows.insert(
-                0, {"test": "Fisher-Freeman-Halton test (19999 random tables)", "p_value": float(result.pvalue)}
+                0, {"test": "Fisher-Freeman-Halton test (19999 random tables)", "p_value": float(np.ravel(result.pvalue)[0])}
             )
     for i, row in enumerate(rows):
         row |= {"n": int(n), "cramers_v": cramers, "recommended": i == 0}

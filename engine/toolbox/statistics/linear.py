@@ -70,7 +70,8 @@ def predictor_matrix(table, predictors, categorical):
                 raise ValueError(f"Predictor {name!r} has the same value in every row used; leave it out.")
             continue
         labels = level_labels(column)
-        levels = order_levels(labels)
+        ranked = isinstance(column.dtype, pd.CategoricalDtype) and column.dtype.ordered
+        levels = [str(level) for level in column.dtype.categories] if ranked else order_levels(labels)
         if len(levels) < 2:
             raise ValueError(f"Predictor {name!r} has the single level {levels[0]!r} in the rows used; leave it out.")
         if len(levels) > 30:
@@ -78,7 +79,7 @@ def predictor_matrix(table, predictors, categorical):
                 f"Predictor {name!r} is text with {len(levels)} different values, for example {levels[0]!r}; expected "
                 "numbers or at most 30 groups. Is it an identifier, or are some numbers written as text?"
             )
-        reference = likely_control(levels) or levels[0]
+        reference = levels[0] if ranked else likely_control(levels) or levels[0]
         warnings.append(f"{name}: the reference level is {reference}; coefficients compare the others with it.")
         for level in levels:
             if level != reference:

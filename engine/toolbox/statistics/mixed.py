@@ -78,6 +78,40 @@ def chosen_family(table, outcome, family, exposure):
     ] * (not exposure)
 
 
+def one_row_an_occasion(table, columns, subject):
+    """Return the table with a row for each of `columns`, and what its value, subject and occasion are called.
+
+    The value is named by what the columns' names share, the occasions by what tells them apart, the first as reference.
+    """
+    import os
+
+    import pandas as pd
+
+    columns = list(dict.fromkeys(columns))
+    if len(columns) < 2:
+        raise ValueError("Only one column of measurements was named; expected two or more, one an occasion.")
+    require_columns(table, [*columns, *([subject] if subject else [])])
+    start = os.path.commonprefix(columns)
+    end = os.path.commonprefix([name[len(start) :][::-1] for name in columns])[::-1]
+    labels = [name[len(start) : len(name) - len(end)] for name in columns]
+    if not all(labels) or len(set(labels)) < len(labels):
+        labels = columns
+    taken = {str(name) for name in table.columns}
+    value = next(n for n in (f"{start}{end}".strip(" ._-"), "value", "measured_value") if n and n not in taken)
+    occasion = next(n for n in ("occasion", "measured_at", "occasion_of_value") if n not in taken)
+    rest = table.drop(columns=columns)
+    if not subject:
+        subject = next(n for n in ("subject", "row_of_table", "subject_of_row") if n not in taken)
+        rest[subject] = [f"row {i + 1}" for i in range(len(rest))]
+    elif rest[subject].duplicated().any():
+        raise ValueError(f"{subject!r} has several rows of one value; in wide form each subject has one row.")
+    parts = [rest.assign(**{value: numeric_values(table, name), occasion: label})
+             for name, label in zip(columns, labels, strict=True)]  # fmt: skip
+    stacked = pd.concat(parts, ignore_index=True)
+    stacked[occasion] = pd.Categorical(stacked[occasion], categories=labels, ordered=True)
+    return stacked, value, subject, occasion
+
+
 def model_columns(table, fixed, categorical, interaction):
     """Return the design (with Intercept), what its columns mean, the columns of each effect, and warnings."""
     import pandas as pd
@@ -420,10 +454,12 @@ def describe_effects(rows, tests, ratio, event, interactions):
         "model_plot": "figure: coefficients, and residuals or the means of subjects",
     },
     params={
-        "outcome": param("What was measured", kind="column", of="table", role='response'),
+        "outcome": param("What was measured", kind="column", of="table", role='response', needed=True),
+        "columns": param("The columns of one measurement, one an occasion, in their order (wide form, a row a subject)",
+                         kind="columns", of="table", role="wide", instead_of=["outcome", "subject"], least=2),
         "fixed": param("The fixed effects that may explain it", kind="columns", of="table", role="predictors", least=1),
         "subject": param("What rows belong together (subject, animal, litter, site)", kind="column", of="table",
-                         role="subject"),
+                         role="subject", needed=True),
         "interaction": param("Let the effect of the first fixed effect depend on the second",
                              role="interaction",
                              words=['true: interact\\w*|differ\\w* in (?:slope|growth|change)|faster|parallel']),
@@ -460,7 +496,7 @@ def describe_effects(rows, tests, ratio, event, interactions):
     example="Does growth over the weeks differ between the diets, with several weighings of each pig?",
     helpers=(plain_table, require_columns, numeric_values, level_labels, order_levels, pick_level, likely_control,
              complete_rows, format_p, format_number, finding_values, palette, new_axes, predictor_matrix, check_rank,
-             chosen_predictors, coefficient_figure, separated, event_level, chosen_family, model_columns,
+             chosen_predictors, coefficient_figure, separated, event_level, chosen_family, one_row_an_occasion, model_columns,
              standardised, generalised_least_squares, fit_variances, degrees_of_freedom, linear_mixed,
              no_finite_rates, estimating_equations, wald_tests, mixed_figure, describe_model, describe_effects),
     repairs=[
@@ -479,9 +515,10 @@ def describe_effects(rows, tests, ratio, event, interactions):
 def mixed_model(
     table,
     *,
-    outcome: str,
     fixed: list[str],
-    subject: str,
+    outcome: str = "",
+    subject: str = "",
+    columns: list[str] = [],  # noqa: B006 - a plain default, never changed
     interaction: bool = False,
     random_slope: str = "",
     family: str = "auto",
@@ -494,8 +531,13 @@ def mixed_model(
     import pandas as pd
     from scipy import stats
 
-    fixed = chosen_predictors(outcome, fixed)
     table, warnings = plain_table(table), []
+    if columns:
+        table, outcome, subject, occasion = one_row_an_occasion(table, columns, subject)
+        fixed = [*fixed[:1], occasion, *fixed[1:]]
+    if not outcome or not subject:
+        raise ValueError("Name the outcome and the subject, or the columns of one measurement (wide form).")
+    fixed = chosen_predictors(outcome, fixed)
     parts = [outcome, *fixed, subject, *([exposure] if exposure else [])]
     twice = [name for name in parts if parts.count(name) > 1] or [random_slope] * (random_slope in (outcome, subject))
     if twice:

@@ -356,3 +356,39 @@ def test_units_of_outcome_and_predictor_change_no_test(factor, shift):
     expected = [one["estimate"][1] * factor / 365, one["estimate"][2] * factor]
     assert two["estimate"][1:].tolist() == pytest.approx(expected, rel=1e-4)
     assert two["p_value"][1:].tolist() == pytest.approx(one["p_value"][1:].tolist(), rel=1e-2)
+
+
+def test_a_column_an_occasion_gives_what_a_row_an_occasion_gives():
+    long = TEETH.assign(age="y" + TEETH["age"].astype(int).astype(str))
+    wide = long.pivot(index=["Subject", "Sex"], columns="age", values="distance").reset_index()
+    columns = ["y8", "y10", "y12", "y14"]
+    stacked = mixed_model(wide, fixed=["Sex"], columns=columns, subject="Subject", interaction=True)
+    nested = mixed_model(
+        TEETH, outcome="distance", fixed=["Sex", "age"], subject="Subject", interaction=True, categorical=["age"]
+    )
+    tests, reference = (result["tests"].set_index("effect") for result in (stacked, nested))
+    assert tests.loc["Sex:occasion", "statistic"] == pytest.approx(reference.loc["Sex:age", "statistic"], rel=1e-6)
+    assert "occasion: the reference level is 8" in " ".join(stacked["warnings"])
+    without = mixed_model(wide.drop(columns="Subject"), fixed=["Sex"], columns=columns)
+    assert len(without["coefficients"]) == 5
+    assert "108 rows of 27 subjects" in without["findings"][0]["text"]
+
+
+def test_occasions_in_columns_keep_subjects_who_missed_some():
+    wide = TEETH.pivot(index=["Subject", "Sex"], columns="age", values="distance").reset_index()
+    wide.columns = [str(name) for name in wide.columns]
+    wide.loc[0, wide.columns[-1]] = np.nan
+    result = mixed_model(wide, fixed=["Sex"], columns=list(wide.columns[2:]))
+    assert "107 rows of 27 subjects" in result["findings"][0]["text"]
+
+
+@pytest.mark.parametrize(("given", "said"), [
+    ({"columns": ["y8"]}, "Only one column"),
+    ({}, "wide form"),
+    ({"columns": ["y8", "y10"], "subject": "Sex"}, "several rows of one value"),
+])  # fmt: skip
+def test_wide_form_that_cannot_be_is_refused(given, said):
+    long = TEETH.assign(age="y" + TEETH["age"].astype(int).astype(str))
+    wide = long.pivot(index=["Subject", "Sex"], columns="age", values="distance").reset_index()
+    with pytest.raises(ValueError, match=said):
+        mixed_model(wide, fixed=["Sex"], **given)

@@ -1,0 +1,146 @@
+"""Power and sample size against R's power.t.test, power.prop.test and pwr as documented, statsmodels, and Schoenfeld's formula."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from statsmodels.stats.power import TTestIndPower, TTestPower
+from table_steps import check_issues, run_step
+
+from engine.adapters.embedding import load_embedder
+from engine.planning.planner import Planner
+from engine.profiling.profiler import profile_files
+from engine.toolbox.registry import builtin_tools
+from engine.toolbox.statistics.power import planned_power, power_sample_size, smallest_effect, smallest_number
+
+PILOT = pd.DataFrame({"diet": ["a", "b"] * 6, "gain": [10.0, 20, 12, 21, 11, 19, 9, 22, 8, 18, 10, 20]})
+
+
+def test_two_means_match_power_t_test():
+    # ?power.t.test: n = 20, delta = 1, sd = 1: power 0.8689528; power .90, delta 1: n 22.02110
+    assert planned_power("two_means", 1, 20, 0.05) == pytest.approx(0.8689528, abs=1e-6)
+    assert smallest_number("two_means", 1, 0.9, 0.05) == pytest.approx(22.02110, abs=5e-5)
+
+
+def test_proportions_match_power_prop_test():
+    # ?power.prop.test: n = 50, p1 = .50, p2 = .75: power 0.740; power .90: n = 76.7
+    assert planned_power("proportions", (0.5, 0.75), 50, 0.05) == pytest.approx(0.740, abs=5e-4)
+    assert smallest_number("proportions", (0.5, 0.75), 0.9, 0.05) == pytest.approx(76.7, abs=0.05)
+
+
+def test_correlation_matches_pwr():
+    # pwr.r.test: r = 0.3, n = 50: power 0.5715558; r = 0.3, power 0.8: n 84.07364
+    assert planned_power("correlation", 0.3, 50, 0.05) == pytest.approx(0.5715558, abs=1e-6)
+    assert smallest_number("correlation", 0.3, 0.8, 0.05) == pytest.approx(84.07364, abs=1e-4)
+
+
+@pytest.mark.parametrize(("effect", "n", "alpha"), [(0.2, 60, 0.1), (0.5, 12, 0.05), (1.3, 5, 0.01), (-0.7, 20, 0.05)])
+def test_t_tests_agree_with_statsmodels(effect, n, alpha):
+    one = TTestPower().power(abs(effect), n, alpha)
+    two = TTestIndPower().power(abs(effect), n, alpha)
+    assert planned_power("paired", effect, n, alpha) == pytest.approx(one, abs=1e-6)
+    assert planned_power("two_means", effect, n, alpha) == pytest.approx(two, abs=1e-6)
+
+
+def test_events_are_schoenfelds():
+    wanted = 4 * (stats.norm.ppf(0.975) + stats.norm.ppf(0.8)) ** 2 / math.log(0.7) ** 2
+    assert smallest_number("survival", 0.7, 0.8, 0.05) == pytest.approx(wanted)
+    row = power_sample_size(hazard_ratio=0.7, event_share=0.4, dropout=0.1)["plan"].iloc[0]
+    assert (row["n"], row["total"], row["enrol"]) == (247, 618, 687)
+
+
+@pytest.mark.parametrize(
+    ("design", "effect", "n"),
+    [("two_means", 0.6, 20), ("paired", 0.5, 15), ("correlation", 0.4, 40), ("survival", 0.6, 120)],
+)
+def test_smallest_effect_has_the_power_it_was_asked_for(design, effect, n):
+    power = planned_power(design, effect, n, 0.05)
+    assert smallest_effect(design, n, power, 0.05) == pytest.approx(effect, rel=1e-5)
+    _, other = smallest_effect("proportions", 80, 0.8, 0.05, 0.3)
+    assert planned_power("proportions", (0.3, other), 80, 0.05) == pytest.approx(0.8)
+
+
+def test_what_is_asked_follows_from_what_is_given():
+    assert power_sample_size(difference=5, sd=10)["plan"].loc[0, ["asked", "n"]].tolist() == ["number", 64]
+    short = power_sample_size(effect_size=1, n=15)
+    assert "too few" in short["findings"][0]["text"]
+    assert "17 subjects per group" in short["findings"][1]["text"]
+    assert power_sample_size(n=12)["plan"].loc[0, "asked"] == "smallest effect"
+    assert power_sample_size(n_total=18)["plan"].loc[0, "n"] == 9
+
+
+def test_pilot_gives_the_spread_within_groups_and_nothing_else(tmp_path):
+    params = {"measure": "gain", "group": "diet", "difference": 2.0}
+    record, tables, issues = run_step(power_sample_size, {"table": PILOT}, params, tmp_path)
+    assert not issues
+    pooled = math.sqrt(PILOT.groupby("diet")["gain"].var().mean())
+    assert tables["plan"].loc[0, "sd"] == pytest.approx(pooled)
+    assert tables["plan"].loc[0, "n"] == math.ceil(smallest_number("two_means", 2 / pooled, 0.8, 0.05))
+    assert any("taken from 12 values" in text for text in record["warnings"])
+    change = power_sample_size(PILOT, measure="gain", group="diet", relative_change=0.2)["plan"].loc[0, "difference"]
+    assert change == pytest.approx(0.2 * PILOT["gain"].mean())
+
+
+@pytest.mark.parametrize("effect", [0.3, 0.8])
+def test_scale_does_not_matter_and_power_rises_with_n(effect):
+    rows = [power_sample_size(difference=effect * s, sd=s)["plan"].loc[0, "n"] for s in (0.01, 1, 300)]
+    assert len(set(rows)) == 1
+    powers = [planned_power("two_means", effect, n, 0.05) for n in range(3, 60)]
+    assert np.all(np.diff(powers) > 0)
+
+
+BAD = {
+    "nothing": ({}, "name the effect that would matter"),
+    "no sd": ({"difference": 5}, "without the spread"),
+    "zero": ({"effect_size": 0}, "cannot be planned"),
+    "same shares": ({"share_1": 0.3, "share_2": 0.3}, "two different ones"),
+    "two designs": ({"effect_size": 0.3, "hazard_ratio": 0.5}, "several designs"),
+    "no mean": ({"relative_change": 0.2}, "a percent of"),
+    "no first share": ({"design": "proportions", "n": 50}, "first group"),
+    "hr 1": ({"hazard_ratio": 1}, "cannot be planned"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_gives_one_clear_sentence(case):
+    params, words = BAD[case]
+    with pytest.raises(ValueError, match=r".") as error:
+        power_sample_size(**params)
+    assert words in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_wrong_tables_are_caught(tmp_path):
+    result = power_sample_size(effect_size=0.5)
+    tables = {"plan": result["plan"], "curve": result["curve"]}
+    checks = ["power_between_zero_and_one"]
+    assert check_issues(checks, tables, tmp_path) == []
+    assert check_issues(checks, tables | {"plan": result["plan"].assign(power=1.2)}, tmp_path) == ["power_range"]
+    assert check_issues(checks, tables | {"plan": result["plan"].assign(n=6.5)}, tmp_path) == ["whole_subjects"]
+    assert check_issues(checks, tables | {"curve": result["curve"].iloc[::-1]}, tmp_path) == ["power_falls"]
+
+
+@pytest.mark.parametrize(
+    ("question", "params"),
+    [
+        ("how many cows per group to see 2 litres difference, SD 4", {"difference": 2, "sd": 4}),
+        ("sample size two proportions 20% vs 30%", {"share_1": 0.2, "share_2": 0.3, "design": "proportions"}),
+        ("How many quadrats must I sample so that a correlation of 0.35 would be noticed with 90 % certainty?",
+         {"correlation": 0.35, "power": 0.9}),
+        ("power with 15 plots each, sd 0.8, diff 0.5?", {"n": 15, "sd": 0.8, "difference": 0.5}),
+        ("How many cows do I need to see a 20 % drop in milk? The ethics committee wants a number",
+         {"measure": "milk", "relative_change": 0.2}),
+    ],
+)  # fmt: skip
+def test_a_plain_question_plans_it_with_its_numbers(question, params, tmp_path):
+    path = tmp_path / "cows.csv"
+    milk = np.random.default_rng(2).normal(25, 4, 40).round(1)
+    pd.DataFrame({"cow": range(40), "feed": ["a", "b"] * 20, "milk": milk}).to_csv(path, index=False)
+    planner = Planner(builtin_tools(), load_embedder("all-MiniLM-L6-v2").embed)
+    node = planner.plan(question, profile_files([path])).plan.nodes[-1]
+    assert node.tool == "power_sample_size"
+    assert {key: node.params[key] for key in params} == params
