@@ -25,6 +25,7 @@ from engine.memory.facts import SemanticMemory
 from engine.memory.service import Memory
 from engine.memory.working import WorkingMemory, resolve_budget
 from engine.orchestrator import Orchestrator
+from engine.planning.choose import ENCODER
 from engine.planning.planner import Planner
 from engine.ports import ArtifactStore, Clock, IdSource, Limits, RunStore, Sandbox
 from engine.retrieval.embedding_cache import CachedEmbeddings
@@ -140,9 +141,10 @@ def _connect(settings: Settings, workspace: Workspace) -> Parts:
         reuse=settings.reuse_results,
         slots=threading.BoundedSemaphore(settings.parallel_steps),
     )
+    questions = load_embedder(settings.embedding_model, corrections=ENCODER if ENCODER.is_file() else None)
     orchestrator = Orchestrator(
         registry=registry,
-        planner=Planner(registry, embeddings.embedder.embed if embeddings else None),
+        planner=Planner(registry, questions.embed if questions else None),
         executor=executor,
         store=store,
         artifacts=artifacts,
@@ -159,7 +161,13 @@ def _connect(settings: Settings, workspace: Workspace) -> Parts:
         remembering=Remembering(settings=settings, memory=memory, titles={spec.name: spec.title for spec in registry}),
     )
     orchestrator.mark_interrupted()
-    companions = [finder.warm, memory.episodic.warm, knowledge.view, knowledge.linker]
+    companions = [
+        finder.warm,
+        *([questions.warm] if questions else []),
+        memory.episodic.warm,
+        knowledge.view,
+        knowledge.linker,
+    ]
     return Parts(
         settings=settings,
         workspace=workspace,

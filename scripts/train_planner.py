@@ -4,7 +4,7 @@
     python scripts/train_planner.py --judge    # only says how well unseen writers are understood
 
 Every example enters masked and once more with its data partly unmasked or mistaken, as the reader will sometimes see
-them. The temperatures are fitted on predictions for each writer by a model that saw only the others.
+them. The temperatures are fitted on predictions for writers whom neither this model nor the encoder saw.
 """
 
 from __future__ import annotations
@@ -20,13 +20,11 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from engine.adapters.embedding import load_embedder
-from engine.planning.choose import FILE, weigh
+from engine.planning.choose import ENCODER, FILE, UNSEEN, weigh
 from engine.planning.text import tokens
 from engine.planning.wording import spoken, vocabulary
 from engine.toolbox.analyses import MARK, Example, all_examples, load_analyses, sources_hash
 
-FOLDS = 4
-"""The writers are held out in so many groups."""
 RIDGE_WORDS, RIDGE_VECTORS = 1.0, 0.4
 _MISTAKEN = {
     "num": "CNT",
@@ -109,7 +107,7 @@ class Trainer:
         chance = random.Random(20261122)  # noqa: S311 - noise for training, reproducible on purpose
         self.masked = [example.masked for example in self.examples]
         self.noisy = [noisy(example.text, chance) for example in self.examples]
-        embedder = load_embedder("all-MiniLM-L6-v2")
+        embedder = load_embedder("all-MiniLM-L6-v2", corrections=ENCODER if ENCODER.is_file() else None)
         assert embedder is not None
         typed = embedder.embed([example.plain for example in self.examples])
         said = embedder.embed([spoken(text) for text in self.masked])
@@ -131,23 +129,21 @@ class Trainer:
         vectors = ridge(self.vectors[chosen], self.labels[chosen], len(self.analyses), RIDGE_VECTORS)
         return known, idf, words, vectors
 
-    def unseen(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the scores of words and of vectors for every example, by models that saw none of its writer's."""
-        words = np.zeros((len(self.examples), len(self.analyses)), dtype=np.float32)
-        vectors = np.zeros_like(words)
-        for fold in range(FOLDS):
-            held = self.writers % FOLDS == fold
-            known, idf, by_words, by_vectors = self.fit(~held)
-            words[held] = tfidf([t for t, use in zip(self.noisy, held, strict=True) if use], known, idf) @ by_words
-            vectors[held] = self.vectors[held] @ by_vectors
-            best = np.argsort(-(words[held] + vectors[held]), axis=1)
-            first = float((best[:, 0] == self.labels[held]).mean())
-            three = float((best[:, :3] == self.labels[held][:, None]).any(axis=1).mean())
-            alone = float((words[held].argmax(axis=1) == self.labels[held]).mean())
-            who = sorted(map(int, set(self.writers[held])))
+    def unseen(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the scores of words and of vectors for the writers left out, and the labels, by models without them."""
+        held = np.isin(self.writers, list(UNSEEN))
+        known, idf, by_words, by_vectors = self.fit(~held)
+        words = tfidf([t for t, use in zip(self.noisy, held, strict=True) if use], known, idf) @ by_words
+        vectors, labels = self.vectors[held] @ by_vectors, self.labels[held]
+        for writer in sorted(UNSEEN):
+            own = self.writers[held] == writer
+            best = np.argsort(-(words + vectors)[own], axis=1)
+            first = float((best[:, 0] == labels[own]).mean())
+            three = float((best[:, :3] == labels[own][:, None]).any(axis=1).mean())
+            alone = float((words[own].argmax(axis=1) == labels[own]).mean())
             told = f"first {first:.3f}  in three {three:.3f}  words alone {alone:.3f}"
-            print(f"writers {who}  {held.sum():5d} questions  {told}", flush=True)
-        return words, vectors
+            print(f"writer {writer:2d}  {own.sum():5d} questions  {told}", flush=True)
+        return words, vectors, labels
 
 
 def temperature(scores: np.ndarray, labels: np.ndarray) -> float:
@@ -170,8 +166,8 @@ def packed(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def main() -> int:
     """Train, say how well, and write the file."""
     trainer = Trainer()
-    words, vectors = trainer.unseen()
-    both, alone = temperature(words + vectors, trainer.labels), temperature(words, trainer.labels)
+    words, vectors, labels = trainer.unseen()
+    both, alone = temperature(words + vectors, labels), temperature(words, labels)
     print(f"{len(trainer.examples)} examples of {len(trainer.analyses)} analyses; temperatures {both} and {alone}")
     if "--judge" in sys.argv:
         return 0

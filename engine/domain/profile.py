@@ -81,6 +81,8 @@ class Repeated(Value):
     """True when every subject has exactly one row for each level of the first column of `within`."""
     confidence: float = 1.0
     why: str = ""
+    restarts_in: str = ""
+    """The column in each of whose levels the numbers of the subjects start anew, so that both together name one."""
 
 
 class WideMeasure(Value):

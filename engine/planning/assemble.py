@@ -230,8 +230,11 @@ class Assembler:
             bound.params.setdefault(own.name, text)
             return {}
         port = next((p for p in bound.spec.inputs if takes_rows(p.type)), None)
+        sheet = bound.sheets.get(port.name) if port is not None else None
+        used = [*bound.columns(), *(item.column for item in bound.rows)]
+        made_of = made.builder.with_columns(sheet, DataType.TABLE, used) if sheet is not None else None
         if not bound.rows or port is None:
-            return {}
+            return {port.name: made_of} if port is not None and made_of else {}
         step = next((t for t in self._registry if any(p.role == "rows" for p in t.params)), None)
         if step is None:
             return {}
@@ -243,8 +246,7 @@ class Assembler:
         for node in made.builder.nodes:
             if node.tool == step.name and node.params.get(param) == text:
                 return {port.name: f"{node.id}.{output}"}
-        sheet = bound.sheets.get(port.name)
-        inputs = {step.inputs[0].name: made.builder.use(sheet, DataType.TABLE)} if sheet else {}
+        inputs = {step.inputs[0].name: made_of or made.builder.use(sheet, DataType.TABLE)} if sheet else {}
         why = ["The question is about these rows only."]
         kept = made.builder.add(step, {param: text}, inputs=inputs, reasons=why)
         return {port.name: f"{kept}.{output}"}

@@ -32,10 +32,12 @@ def two_states(sheet: Sheet, name: str) -> bool:
 class Assignment:
     """Depth first over the assignments of named columns to parameters."""
 
-    def __init__(self, params: Sequence[ParamSpec], sheet: Sheet, reading: Reading, *, taken: set[str]) -> None:
+    def __init__(
+        self, params: Sequence[ParamSpec], sheet: Sheet, reading: Reading, *, taken: set[str], cuts: bool = False
+    ) -> None:
         self.params, self.sheet, self.reading = list(params), sheet, reading
         self.needed = {p.name for p in params if (p.required or p.needed or p.instead_of) and not p.made_by}
-        sure = {r.column for r in reading.restrictions if r.sure}
+        sure = {r.column for r in reading.restrictions if r.sure and not (cuts and r.op not in ("in", "not in"))}
         contrasted = {c.column for c in reading.contrasts}
         named = [c for c in reading.columns() if sheet.column(c) and c not in taken]
         maybe = {
@@ -43,7 +45,7 @@ class Assignment:
             for r in reading.restrictions
             if r.op == "in" and len(r.values) == 1 and not two_states(sheet, r.column)
         }
-        numeric = {r.column for r in reading.restrictions if r.op not in ("in", "not in")}
+        numeric = {r.column for r in reading.restrictions if r.op not in ("in", "not in") and not cuts}
         once = {c for c in numeric if sum(m.column == c for m in reading.mentions) <= 1}
         loose = ((sure | maybe) - set(reading.named()) | once) - contrasted
         self.free = [c for c in named if c not in loose][:_MOST]
@@ -165,9 +167,10 @@ class Assignment:
                 picked = sorted(picked, key=lambda n: -gains[n])[: param.most]
                 picked = [name for name in gains if name in picked]
             guessed = False
+            kin = [f for f in (slot.families(self.sheet) if slot.families else []) if set(picked) & set(f)]
             if (
                 slot.natural is not None
-                and (family := slot.natural(self.sheet))
+                and (family := kin[0] if len(kin) == 1 else slot.natural(self.sheet))
                 and (set(picked) & set(family) or param.name in self.needed)
             ):
                 picked, guessed = list(family), not set(picked) & set(family)

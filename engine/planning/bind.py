@@ -93,6 +93,7 @@ def bind(
         bound.unused.clear()
     _levels(bound, reading, given or {})
     _rows(bound, reading)
+    _cut_said(bound, reading)
     bound.params |= settings_said(spec, reading, bound.params)
     bound.params |= {key: value for key, value in (given or {}).items() if spec.param(key)}
     return bound
@@ -116,7 +117,9 @@ def _columns(bound: Bound, reading: Reading, given: Mapping[str, Any], needs: Se
         return
     best: Assignment | None = None
     for variant in _variants(params):
-        search = Assignment(variant, sheet, reading, taken=set(_flat(given.values())))
+        search = Assignment(
+            variant, sheet, reading, taken=set(_flat(given.values())), cuts=_cut(bound.spec) is not None
+        )
         search.needed |= {p.name for p in variant if p.role in needs}
         search.run()
         if best is None or search.best > best.best:
@@ -219,6 +222,26 @@ def _rows(bound: Bound, reading: Reading) -> None:
                 bound.reasons.append(f"{named[0]!r} is compared with {named[1]!r}, as the question names them.")
             elif len(named) >= (1 if against is not None else 2):
                 bound.params[param.name] = named
+
+
+def _cut(spec: ToolSpec) -> ParamSpec | None:
+    return next((p for p in spec.params if p.role == "cut_point"), None)
+
+
+def _cut_said(bound: Bound, reading: Reading) -> None:
+    """Take `CRP above 20` as the cut-point of a step that has one, not as rows to keep."""
+    param = _cut(bound.spec)
+    said = next((r for r in reading.restrictions if param and r.op in CUTS and r.column in bound.columns()), None)
+    if param is None or said is None:
+        return
+    bound.params[param.name] = float(said.values[0])
+    sides = next((p.name for p in bound.spec.params if set(CUTS) <= set(p.choices)), "")
+    if sides:
+        bound.params[sides] = said.op
+    bound.rows = [r for r in bound.rows if r != said]
+
+
+CUTS = (">", ">=", "<", "<=")
 
 
 def _is_outcome(bound: Bound, column: str) -> bool:

@@ -232,6 +232,21 @@ class Builder:
         )  # fmt: skip
         return DATA_PREFIX + name
 
+    def with_columns(self, sheet: Sheet, wanted: DataType, used: Sequence[str]) -> str | None:
+        """Plan the steps that make the columns of a view that are used; return where they are, None when none is."""
+        ref = None
+        for made in sheet.made:
+            spec = next((t for t in self.registry if any(p.role == "formula" for p in t.params)), None)
+            if made.column not in used or spec is None:
+                continue
+            roles = {p.role: p.name for p in spec.params}
+            params = {roles["new_name"]: made.column, roles["formula"]: made.expression}
+            node = self.add(
+                spec, params, inputs={spec.inputs[0].name: ref or self.use(sheet, wanted)}, reasons=[made.why]
+            )
+            ref = f"{node}.{spec.outputs[0].name}"
+        return ref
+
     def _reading_of(self, sheet: Sheet, wanted: DataType) -> TypeGuess:
         if wanted is DataType.SAMPLE_SHEET and sample_sheet(self.data) is sheet:
             from engine.planning.samples import index_of

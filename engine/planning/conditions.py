@@ -13,7 +13,7 @@ from engine.domain.profile import ColumnProfile, Repeated
 from engine.planning.bind import Bound
 from engine.planning.contrast import control_level
 from engine.planning.reading import Reading
-from engine.planning.sheets import is_id
+from engine.planning.sheets import is_group, is_id
 
 Condition = Callable[[Bound, Reading], bool]
 CONDITIONS: dict[str, Condition] = {}
@@ -26,11 +26,13 @@ def _named(function: Condition) -> Condition:
 
 
 def holds(name: str, bound: Bound, reading: Reading) -> bool:
-    """Say whether a condition holds: one of those below, `not_NAME` for its opposite, `said:REGEX` for what the question says.
+    """Say whether a condition holds: one of those below, `not_NAME`, `said:REGEX` for what the question says, or `A or B`.
 
     Raises:
         KeyError: for a condition that does not exist (a contract test finds it before a user does).
     """
+    if " or " in name:
+        return any(holds(part, bound, reading) for part in name.split(" or "))
     if name.startswith("not_"):
         return not holds(name[4:], bound, reading)
     if name.startswith("said:"):
@@ -75,8 +77,8 @@ def independent(bound: Bound, reading: Reading) -> bool:
 
 @_named
 def repeated(bound: Bound, reading: Reading) -> bool:
-    """Subjects have several rows."""
-    return repetition(bound) is not None
+    """Subjects have several rows, or several columns of one measurement."""
+    return bool(bound.of_role("wide")) or repetition(bound) is not None
 
 
 @_named
@@ -117,6 +119,15 @@ def outcome_is_number(bound: Bound, reading: Reading) -> bool:
     if sheet and any(name in sheet.structure.part_of for name in names):
         return False  # so many of so many is a share
     return all(c is not None and c.scale in ("number", "count", "share", "ordered") for c in columns)
+
+
+@_named
+def more_than_groups(bound: Bound, reading: Reading) -> bool:
+    """More is to explain the outcome than one grouping, for which a test of groups is asked: a number, or several columns."""
+    causes = [bound.sheet.column(name) for name in bound.of_role("predictors")] if bound.sheet else []
+    if len(causes) != 1 or causes[0] is None or not is_group(causes[0]):
+        return True
+    return causes[0].kind in ("integer", "number") and causes[0].distinct > 2
 
 
 @_named

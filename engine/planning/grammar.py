@@ -46,6 +46,7 @@ _RELATIONS: tuple[tuple[str, dict[str, Part]], ...] = (
     (rf"{_Y}{_GAP}\b(?:per|by|for each|for every|in each|according to|split by|separately for|grouped by|broken down by|within each){_GAP}{_B}", {"b": "by"}),
     (rf"\b(?:per|by|for each|for every|in each|of each|separately for|split by|grouped by|one \w+ per|one \w+ for each){_GAP}{_B}", {"b": "by"}),
     (rf"\b(?:exposure|offset|per unit of|out of|of a total of|among the total){_GAP}{_E}", {"e": "exposure"}),
+    (r"\b(?:two|both|three|four|2|3|4)\s+(?:\w+\s+)?(?P<x><c\d+>)", {"x": "cause"}),
     (rf"{_Y} as (?:the )?(?:outcome|response|dependent)", {"y": "outcome"}),
     (rf"{_X} as (?:the )?(?:predictors?|explanatory|independent)", {"x": "cause"}),
     (r"\b(?:same|repeated\w*|several times|each|within)\s+(?:\w+\s+){0,2}(?P<s><c\d+>)", {"s": "subject"}),
@@ -175,7 +176,13 @@ def restrictions(coded: Coded, columns: dict[str, ColumnProfile]) -> list[Restri
         add(match, "in", False)
     for match in re.finditer(rf"(?:^|[:(,]\s*)(?:<c\d+>\s*)?(?P<l>{levels})\s*[:,]", text):
         add(match, "in", False)
-    return _merged(found)
+    return _merged([item for item in found if not _empties(item, columns)])
+
+
+def _empties(item: Restriction, columns: dict[str, ColumnProfile]) -> bool:
+    """Say whether leaving out these levels would leave no row: then something else is to be left out."""
+    column = columns.get(item.column)
+    return item.op == "not in" and column is not None and 0 < len(column.levels) <= len(item.values)
 
 
 def _onwards(coded: Coded, found: Sequence[Restriction]) -> list[Restriction]:

@@ -211,8 +211,8 @@ def slope_over_time(case: Case) -> None:
     found, sheet = repetition(case.bound), case.bound.sheet
     params = {p.role: p.name for p in case.bound.spec.params}
     depends, fixed = params["interaction"], case.bound.of_role("predictors")
-    if not case.bound.params.get(depends) or len(fixed) != 1 or sheet is None:
-        return
+    if not case.bound.params.get(depends) or len(fixed) != 1 or sheet is None or case.bound.of_role("wide"):
+        return  # the occasions of the wide form are an effect by themselves
     over = [name for name in (found.within if found else []) if name in sheet.structure.times and name not in fixed]
     if over:
         case.bound.params[params["predictors"]] = [*fixed, over[0]]

@@ -41,9 +41,21 @@ def generic_mentions(words: Sequence[Token], sheet: Sheet) -> list[Mention]:
     return found
 
 
+_START = frozenset("baseline start started beginning entry outset initially before".split())
+_END = frozenset("end finally last".split())
+
+
 def wide_mentions(words: Sequence[Token], structure: Structure) -> list[Mention]:
     """Return labels of wide measures (`at 2 h`, `week 4`, `pre`, `the third brood`, `broods 1, 2 and 3`) as their columns."""
     found = []
+    if len(structure.wide) == 1 and structure.wide[0].ordered:
+        ends = {_START: structure.wide[0].columns[0], _END: structure.wide[0].columns[-1]}
+        found = [
+            Mention(name, "", at, at, 0.7)
+            for words_, name in ends.items()
+            for at, t in enumerate(words)
+            if t.text in words_
+        ]
     for wide in structure.wide:
         common = {stem(part) for part in name_parts(wide.name) if len(part) > 1}
         for column, label in zip(wide.columns, wide.labels, strict=True):

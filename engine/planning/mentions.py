@@ -12,11 +12,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from engine.domain.profile import ColumnProfile
-from engine.planning.names import STOP, Name, alike, same_meaning
+from engine.planning.names import STOP, UNITS, Name, alike, same_meaning
 from engine.planning.text import Token, as_number, name_parts, time_unit, tokens
 
 SURE = 0.8
 """From this strength on a mention needs no confirmation."""
+SURE_NAME = 0.97
+"""From this strength on a name is a column's or level's own."""
 LIKELY = 0.5
 """Below this a mention is not considered."""
 _LONGEST = 6
@@ -46,8 +48,10 @@ class Mention(NamedTuple):
 def column_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile], text: str) -> list[Mention]:
     """Return every window of words that names a column, all candidates; overlaps are settled by the reader."""
     weights = Counter(part for column in columns for part in set(name_parts(column.name)))
-    names = [(Name(column.name, weights, units=True), column) for column in columns]
+    spaced = _before_and_after([column.name for column in columns])
+    names = [(Name(spaced.get(column.name, column.name), weights, units=True), column) for column in columns]
     found: dict[tuple[int, int], list[tuple[float, str]]] = {}
+    literal = [m for column in columns for m in _literally(words, column.name, text)]
     for name, column in names:
         for first, last in _windows(words, text, max(2, min(_LONGEST, len(name.parts) + 2, max(len(name.whole), 2)))):
             window = words[first : last + 1]
@@ -56,9 +60,31 @@ def column_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile], te
             ):
                 continue
             strength = name.strength(window)
+            if column.distinct <= 1 and strength < SURE_NAME:
+                continue  # the same in all rows: only meant where it is called by its name
             if strength >= LIKELY and not (len(window) == 1 and len(window[0].text) == 1 and strength < 1):
                 found.setdefault((first, last), []).append((round(strength, 3), column.name))
-    return [_best(first, last, able) for (first, last), able in found.items()]
+    rest = [_best(first, last, able) for (first, last), able in found.items()]
+    return literal + [m for m in rest if not any(m.first <= other.last and other.first <= m.last for other in literal)]
+
+
+def _before_and_after(names: Sequence[str]) -> dict[str, str]:
+    """Return names such as `Prewt` and `Postwt` with their first part cut off, where both are there."""
+    found = {name.lower(): re.fullmatch(r"(pre|post)([a-z]{2,})", name.lower()) for name in names}
+    rests = Counter(match[2] for match in found.values() if match)
+    return {name: f"{match[1]} {match[2]}" for name in names if (match := found[name.lower()]) and rests[match[2]] == 2}
+
+
+def _literally(words: Sequence[Token], name: str, text: str) -> list[Mention]:
+    """Return the places where a name of several parts stands as it is written in the file: `perim_ch_1`, `Hb lab (g/dL)`."""
+    if len(name_parts(name)) < 2:
+        return []
+    found = []
+    for match in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE):
+        inside = [at for at, w in enumerate(words) if match.start() <= w.start and w.end <= match.end()]
+        if inside:
+            found.append(Mention(name, "", inside[0], inside[-1], 1.0))
+    return found
 
 
 def _windows(words: Sequence[Token], text: str, longest: int) -> list[tuple[int, int]]:
@@ -100,11 +126,27 @@ def level_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile], tex
         if not levels or column.scale in ("identifier", "date") or len(levels) > 60:
             continue
         weights = Counter(part for level in levels for part in set(name_parts(level)))
+        found += _explained(words, column, text)
         for level in levels:
             if as_number(level) is not None or not level.strip():
                 continue
             found += _level(words, column, level, Name(level, weights, units=False), weights, text)
     return found
+
+
+_CODED = re.compile(r"([\w.+-]+)\s*[=:]\s*([\w.+-]+)")
+
+
+def _explained(words: Sequence[Token], column: ColumnProfile, text: str) -> list[Mention]:
+    """Return the words that a column's name says its codes stand for: `drug` in `grp(1=drug 2=plac)`."""
+    pairs = [(a, b) if a in column.levels else (b, a) for a, b in _CODED.findall(column.name)]
+    meaning = {said: code for code, said in pairs if code in column.levels}
+    weights = Counter(part for said in meaning for part in set(name_parts(said)))
+    return [
+        mention._replace(level=code)
+        for said, code in meaning.items()
+        for mention in _level(words, column, said, Name(said, weights, units=False), weights, text)
+    ]
 
 
 def _level(
@@ -124,6 +166,10 @@ def _level(
             word = window[0].text
             if word in STOP and word != level.lower():
                 continue
+            if word in _PLAIN_WORDS and not re.search(r"[=:'\"]\s*$", text[: window[0].start]):
+                continue  # `no p-values` names no level
+            if word == "test" and (first == 0 or text[window[0].start].islower()) and level.lower() == word:
+                continue  # `Test every feature`: a verb, not the rows of a level so called
             if strength < SURE and any(alike(word, part) >= 0.8 for part in distinctive):
                 strength = 0.8
             if len(level) <= 3 and strength < 0.97 and not same_meaning(word, level.lower()):
@@ -156,12 +202,72 @@ def numbered_mentions(
         for column in columns if unit else ():
             if unit in (time_unit(part) for part in name_parts(column.name + " " + column.unit)):
                 after.setdefault(at + 1, []).append((column.name, 0.75))
-    found = [*_before(words, by_name, named, text), *_runs(words, columns)]
+    for at, token in enumerate(words[:-1]):
+        if token.text in PERSONS and words[at + 1].number is not None and len(ids := _ids(columns)) == 1:
+            after.setdefault(at + 1, []).append((ids[0], 0.8))
+    found = [*_before(words, by_name, named, text), *_runs(words, columns), *_measured(words, columns)]
     for start, able in after.items():
         for name, strength in able:
             column = by_name.get(name)
             if column is not None and (column.levels or column.scale in ("number", "count", "ordered", "code")):
                 found += _numbers_from(words, start, column, strength, text)
+    return found
+
+
+_MEANS = re.compile(
+    r"(?<![\w.])(?P<code>-?\d{1,3})\s*(?:=|\bis\b|\bare\b|\bmeans?\b|\bstands? for\b)\s*(?:the\s+|an?\s+)?(?P<said>[A-Za-z][\w-]{2,})"
+)
+
+
+def codes_explained(
+    words: Sequence[Token], columns: Sequence[ColumnProfile], named: Sequence[Mention], text: str
+) -> list[Mention]:
+    """Return the words that the question itself says codes stand for: `geno 1 is wild, 2 is mutant ... does the mutant`."""
+    by_name = {column.name: column for column in columns}
+    found: list[Mention] = []
+    column = None
+    for match in _MEANS.finditer(text):
+        before = [m for m in named if not m.level and 0 <= match.start() - words[m.last].end < 25]
+        column = by_name.get(before[-1].column) if before else column
+        level = next((v for v in column.levels if as_number(v) == float(match["code"])), None) if column else None
+        said = [at for at, token in enumerate(words) if token.start == match.start("said")]
+        if column is None or level is None or not said or words[said[0]].text in STOP:
+            continue
+        meaning = words[said[0]].stem
+        found += [
+            Mention(column.name, level, at, at, 0.9)
+            for at, t in enumerate(words)
+            if t.stem == meaning and at != said[0]
+        ]
+    return found
+
+
+_PLAIN_WORDS = frozenset("no yes not none".split())
+PERSONS = frozenset(
+    "patient subject animal person individual participant volunteer donor mouse rat plant sample nr no number id".split()
+)
+"""Words that stand before the number of a row."""
+
+
+def _ids(columns: Sequence[ColumnProfile]) -> list[str]:
+    return [c.name for c in columns if c.scale in ("code", "identifier") and c.distinct > FEW_CODES]
+
+
+FEW_CODES = 6
+
+
+def _measured(words: Sequence[Token], columns: Sequence[ColumnProfile]) -> list[Mention]:
+    """Return numbers with a unit that only one column has, as its level: `at 2 mg only`, `100 mM salt`."""
+    units = {c.name: {piece.lower() for piece in re.split(r"[_\s()\[\]./,]+", f"{c.name} {c.unit}")} for c in columns}
+    found = []
+    for at, token in enumerate(words[:-1]):
+        unit = words[at + 1].text
+        if token.number is None or unit not in UNITS or time_unit(unit):
+            continue
+        able = {c.name: v for c in columns if unit in units[c.name] for v in c.levels if as_number(v) == token.number}
+        if len(able) == 1:
+            (name, level), *_ = able.items()
+            found.append(Mention(name, level, at, at + 1, 0.9))
     return found
 
 

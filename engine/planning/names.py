@@ -25,7 +25,7 @@ STOP = frozenset(
         "give let get want need know see make use using used find say said really still even ever per"
     ).split()
 )
-_UNITS = frozenset(
+UNITS = frozenset(
     (
         "mm cm m km um nm mg g kg ug ng ml l dl ul mmol mol umol nmol pg iu u h hr hrs min s sec ms days day "
         "d weeks week months month years year yr yrs pct percent bpm mmhg hg kpa c k ha od au per lb lbs oz "
@@ -104,7 +104,7 @@ class Name:
     def __init__(self, name: str, weights: Counter[str], *, units: bool) -> None:
         self.text = name
         parts = name_parts(re.sub(r"[(\[].*?[)\]]", " ", name)) or name_parts(name)
-        kept = [part for part in parts if part not in _UNITS] if units else parts
+        kept = [part for part in parts if part not in UNITS] if units else parts
         self.parts = kept or parts
         self.all = name_parts(name)
         self.whole = "".join(self.parts)

@@ -30,6 +30,7 @@ from engine.planning.reading import Reading
 from engine.planning.refusals import NotUnderstood, alternatives_of, did_you_mean, not_understood, require_data, says
 from engine.planning.score import Candidate, candidates
 from engine.planning.sheets import Data
+from engine.planning.views import data_made, with_measure, with_subjects
 from engine.profiling.matching import cross_check
 from engine.toolbox.analyses import load_analyses
 from engine.toolbox.registry import ToolRegistry
@@ -43,6 +44,10 @@ NEAR = 0.4
 """A step that can be done is proposed instead of an analysis that cannot when it is at least this much as likely."""
 POSSIBLE = 0.06
 """Below this nothing is planned."""
+NAMED = 0.02
+"""A step that is named beside another needs to be at least this likely."""
+FAINT = 0.12
+"""A request of its own about a measure that is computed first asks for something: from this probability on it is proposed."""
 SEVERAL = 0.55
 """How sure each of several requests must be to be planned for itself."""
 
@@ -85,12 +90,16 @@ class Planner:
         question = " ".join(question.split())
         data = Data.of(profiles)
         require_data(profiles, data)
+        data = with_subjects(data)
         if previous is not None and not analysis and goes_on(question):
             analysis = previous.analysis[0].id if len(previous.analysis) == 1 else ""
             question = f"{previous.question.rstrip(' .?!')}; {question}"
         reading = read(question, data)
         every = self._candidates(reading, data)
-        goals = [self._as_told(analysis, every, reading, data)] if analysis else self._goals(reading, data, every)
+        if not analysis and (computed := self._of_computed(reading, data, every)) is not None:
+            reading, data, goals = computed
+        else:
+            goals = [self._as_told(analysis, every, reading, data)] if analysis else self._goals(reading, data, every)
         if not goals:
             raise not_understood(data, found, every)
         made = self._assembler.begin(reading, data)
@@ -110,10 +119,8 @@ class Planner:
         best = self._best(every)
         if best.probability < POSSIBLE:
             return []
-        goals = [best]
-        if len(reading.requests) > 1:
-            goals = self._several(reading, data, best)
-        return goals
+        goals = self._several(reading, data, best) if len(reading.requests) > 1 else [best]
+        return [*goals, *_also(reading, goals, every)]
 
     def _best(self, every: list[Candidate]) -> Candidate:
         """Return what to plan: the likeliest, unless a near one can be done where it cannot, or brings it along."""
@@ -142,6 +149,37 @@ class Planner:
             ):
                 return other
         return best
+
+    def _of_computed(
+        self, reading: Reading, data: Data, every: list[Candidate]
+    ) -> tuple[Reading, Data, list[Candidate]] | None:
+        """Return what is asked of a measure that the question computes first; None when it computes none or only that."""
+        view = with_measure(reading, data)
+        if view is None:
+            return None
+        reading, data = view
+        name = data_made(data)
+        at = next(m.first for m in reading.mentions if m.column == name)
+        apart = [r for r in reading.requests if not r.first <= at <= r.last]
+        found: list[Candidate] = []
+        for request in apart or [None]:
+            found += candidates(
+                reading, data, self._analyses, self._registry, self._embed,
+                **({"first": request.first, "last": request.last} if request else {}),
+            )  # fmt: skip
+        able = [
+            c
+            for c in found
+            if c.bound is not None and name in c.bound.columns() and not c.bound.missing and not c.unmet
+        ]
+        best = max(able, key=lambda c: c.probability, default=None)
+        alone = max(
+            (c.wording for c in every if c.bound is not None and any(p.role == "formula" for p in c.bound.spec.params)),
+            default=0.0,
+        )
+        if best is None or best.probability < (FAINT if apart else NEAR) or (not apart and best.wording < alone):
+            return None
+        return reading, data, [best]
 
     def _several(self, reading: Reading, data: Data, best: Candidate) -> list[Candidate]:
         found: list[Candidate] = []
@@ -221,6 +259,27 @@ class Planner:
             f"{profile.name} was not used: {why_not(profile)}" for profile in profiles if profile.path not in used
         ]
         return [*cross_check([profile for profile in profiles if profile.path in used]), *own, *unused]
+
+
+def _also(reading: Reading, goals: list[Candidate], every: list[Candidate]) -> list[Candidate]:
+    """Return the steps that the question names beside what it asks: `... and a volcano plot`."""
+    planned = {goal.bound.spec.name: goal.bound.spec for goal in goals if goal.bound is not None}
+    known = {word.lower() for spec in planned.values() for word in (spec.title, *spec.keywords)}
+    found = []
+    for other in every:
+        bound = other.bound
+        if bound is None or bound.spec.name in planned or bound.missing or other.unmet or other.wording < NAMED:
+            continue
+        names = [
+            re.escape(w) for w in (bound.spec.title, *bound.spec.keywords) if len(w) > 4 and w.lower() not in known
+        ]
+        if names and re.search(
+            rf"(?:\band|\bplus|\+|,|&)\s+(?:an?\s+|the\s+)?(?:{'|'.join(names)})s?(?!\w)",
+            reading.question,
+            re.IGNORECASE,
+        ):
+            found.append(other)
+    return found[:2]
 
 
 _FOLLOWS = re.compile(

@@ -8,13 +8,19 @@ from engine.domain.profile import ColumnProfile
 from engine.planning import numbers
 from engine.planning.grammar import Coded, contrasts, parts_of, restrictions
 from engine.planning.hints import generic_mentions, wide_mentions
-from engine.planning.mentions import Mention, column_mentions, cover, level_mentions, numbered_mentions
+from engine.planning.mentions import (
+    SURE_NAME,
+    Mention,
+    codes_explained,
+    column_mentions,
+    cover,
+    level_mentions,
+    numbered_mentions,
+)
 from engine.planning.reading import Reading, Request
 from engine.planning.sheets import Data
 from engine.planning.text import Token, tokens
 
-SURE_NAME = 0.97
-"""From this strength on a name is a column's or level's even where it is also a gene's."""
 _PAIRED = re.compile(
     r"\b(paired|pairs of|matched|crossover|cross-over|before and after|pre.? ?(?:and|vs\.?|versus) ?post|repeated measures?|"
     r"(?:the )?same (?:\w+ )?(?:donor|patient|subject|individual|animal|mouse|mice|person|people|cell line|tree|plot|driver|bird)s?|"
@@ -35,7 +41,7 @@ _ASKS = re.compile(
     r"^\W*(?:\(?[ivx\d]+[.)]\s*)?(?:please|pls|kindly|and|then|also|now|so|but|or|i\.e\.)?\W*(?:to\s+)?(?:which|what|who|whose|whom|how|when|where|why|is|are|was|were|"
     r"do|does|did|can|could|will|would|should|has|have|had|may|might|any|show|draw|plot|make|give|list|tell|find|compare|test|check|fit|"
     r"compute|calculate|estimate|work|run|perform|describe|summari[sz]e|count|add|join|merge|keep|filter|sort|rank|predict|model|analy[sz]e|"
-    r"get|need|want|i need|i want|we need|we want|i would|i'd|we would|let|look|see|report|convert|adjust|read|put|print|quantify|determine|"
+    r"get|need|want|know|whether|if|i need|i want|we need|we want|i would|i'd|we would|let|look|see|report|convert|adjust|read|put|print|quantify|determine|"
     r"identify|explore|visuali[sz]e|cluster|annotate|normali[sz]e|correlate|regress)\b",
     re.IGNORECASE,
 )
@@ -50,9 +56,12 @@ _CUT = re.compile(
 def read(question: str, data: Data) -> Reading:
     """Return the reading of a question; see `Reading` for what is in it."""
     words = tokens(question)
-    columns = data.columns()
-    mentions = _not_genes(_mentions(question, words, data), question, words, data)
-    by_name = {column.name: column for column in columns}
+    return interpret(question, words, _not_genes(_mentions(question, words, data), question, words, data), data)
+
+
+def interpret(question: str, words: list[Token], mentions: list[Mention], data: Data) -> Reading:
+    """Return what the sentence makes of the columns and levels it names."""
+    by_name = {column.name: column for column in data.columns()}
     coded = Coded(question, words, mentions)
     reading = Reading(question=question, words=words, mentions=mentions)
     reading.parts = parts_of(coded)
@@ -78,6 +87,7 @@ def _mentions(question: str, words: list[Token], data: Data) -> list[Mention]:
         named += [*wide_mentions(words, sheet.structure), *generic_mentions(words, sheet)]
         every = [*named, *level_mentions(words, sheet.columns, question)]
         every += numbered_mentions(words, sheet.columns, named, question)
+        every += codes_explained(words, sheet.columns, named, question)
         found += [mention._replace(file=sheet.name) for mention in every]
     strongest = sorted(found, key=lambda m: -m.strength)
     unique: dict[tuple[int, int, str, str], Mention] = {}

@@ -26,12 +26,14 @@ FIT = 2.2
 """How much the fit of the columns weighs against the wording."""
 ABSENT = 0.6
 """The fit given to analyses that cannot be bound because no tool carries them out."""
-BEYOND = 0.3
+BEYOND = 0.6
 """What each surely named column speaks against a question that no data can answer."""
 WRONG_DATA = 0.12
 LACKING = 0.3
 """What each input takes from an analysis that neither is there nor can be made."""
 UNMET = 0.06
+LEFT_OUT = 0.25
+"""What `A versus B` leaves of an analysis that does not compare A with B."""
 HANDED = 0.9
 """The share of an unfit analysis' weight that those get which are meant `instead`."""
 LEAST = 0.003
@@ -111,6 +113,7 @@ def weighed(
                 _handed(c, item, found, weights, given) for c in found if item.analysis.id in given[c.analysis.id]
             )
         share *= suits(item.analysis, item.bound, reading, data, named) * LACKING ** _lacking(item, within)
+        share *= LEFT_OUT ** _contrasts_left(item, reading)
         scores[item.analysis.id] = (
             share * weights[item.analysis.id] * (1.0 if item.feasible else WRONG_DATA) * UNMET ** len(item.unmet)
         )
@@ -136,6 +139,20 @@ def _fit(item: Candidate, reading: Reading, data: Data, tools: list[ToolSpec]) -
 def _lacking(item: Candidate, within: set[DataType]) -> int:
     """Return how many inputs of a step neither are there nor can be made."""
     return sum(not port.optional and port.type not in within for port in item.bound.spec.inputs) if item.bound else 0
+
+
+def _contrasts_left(item: Candidate, reading: Reading) -> int:
+    """Return how many columns have levels set against each other that the step does not compare."""
+    if item.bound is None or any(p.role in ("rows", "formula") for p in item.bound.spec.params):
+        return 0
+    taken = item.bound.columns()
+    return sum(
+        c.explicit
+        and c.column not in taken
+        and item.bound.sheet is not None
+        and item.bound.sheet.column(c.column) is not None
+        for c in reading.contrasts
+    )
 
 
 def _heirs(unfit: Candidate, analyses: dict[str, Analysis], within: set[DataType]) -> set[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from engine.domain.datatypes import DataType, accepts
 from engine.domain.profile import ColumnProfile, Profile, Repeated, Structure, TypeGuess
@@ -42,11 +42,20 @@ def is_id(column: ColumnProfile) -> bool:
     return column.scale in ("identifier", "code") and (column.scale == "identifier" or column.distinct > FEW)
 
 
+class Made(NamedTuple):
+    """A column that a step makes: its name, its formula and why it is needed."""
+
+    column: str
+    expression: str
+    why: str
+
+
 @dataclass(slots=True)
 class Sheet:
-    """One file."""
+    """One file, perhaps with columns that steps would make of it."""
 
     profile: Profile
+    made: tuple[Made, ...] = ()
     _frame: pd.DataFrame | None = None
 
     @property

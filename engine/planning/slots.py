@@ -24,6 +24,8 @@ class Slot(NamedTuple):
     shuns: frozenset[Part] = frozenset()
     natural: Callable[[Sheet], list[str]] | None = None
     """The columns that the structure of the data offers for it when the words name none, best first."""
+    families: Callable[[Sheet], list[list[str]]] | None = None
+    """Columns that belong together: one of them named means all."""
     only: bool = False
     """True when the only column that fits may be taken though no word names it."""
 
@@ -159,6 +161,11 @@ def _survival(key: str) -> Callable[[Sheet], list[str]]:
     return lambda sheet: [sheet.structure.survival[key]] if sheet.structure.survival.get(key) else []
 
 
+def _same(sheet: Sheet, at: int) -> list[str]:
+    """Return the first or second of two columns that hold the same quantity, where only two do."""
+    return [pair[at] for pair in sheet.structure.same_quantity] if len(sheet.structure.same_quantity) == 1 else []
+
+
 def _parts(*names: Part) -> frozenset[Part]:
     return frozenset(names)
 
@@ -213,9 +220,13 @@ SLOTS: dict[str, Slot] = {
     "id": Slot(_key),
     "anything": Slot(_anything, _OUTCOME, _CAUSE),
     "measures": Slot(_any_number, _OUTCOME, _CAUSE),
-    "wide": Slot(_any_number, natural=lambda s: s.structure.wide[0].columns if len(s.structure.wide) == 1 else []),
-    "measure_a": Slot(_any_number, _OUTCOME),
-    "measure_b": Slot(_any_number, _OUTCOME),
+    "wide": Slot(
+        _any_number,
+        natural=lambda s: s.structure.wide[0].columns if len(s.structure.wide) == 1 else [],
+        families=lambda s: [w.columns for w in s.structure.wide],
+    ),
+    "measure_a": Slot(_any_number, _OUTCOME, natural=lambda s: _same(s, 0)),
+    "measure_b": Slot(_any_number, _OUTCOME, natural=lambda s: _same(s, 1)),
     "label": Slot(_group, _CAUSE),
     "": Slot(lambda column, sheet: 0.5),
 }

@@ -45,7 +45,15 @@ def clean(frame: Frame, name: str, *, decimal: str = ".", marks_count: bool = Tr
     doubts: list[str] = []
     mixed: list[str] = []
     for position, column in enumerate(frame.columns):
-        if frame.dtypes.iloc[position].kind != "O" or list(frame.columns).count(column) > 1:
+        if list(frame.columns).count(column) > 1:
+            continue
+        if marks_count and position and (code := _missing_code(frame[column])) is not None:
+            marked[str(column)] = int((frame[column] == float(code)).sum())
+            done.marks[str(column)] = [code]
+            done.frame[column] = frame[column].where(frame[column] != float(code))
+            done.notes[str(column)] = [f"{code} is taken for a missing value: all others are 0 or more."]
+            continue
+        if frame.dtypes.iloc[position].kind != "O":
             continue
         reading = _column_numbers(frame[column], decimal, first=position == 0)
         if reading is None:
@@ -72,6 +80,20 @@ def clean(frame: Frame, name: str, *, decimal: str = ".", marks_count: bool = Tr
             marked[str(column)] = int(frame[column].map(tidy, na_action="ignore").isin(reading.missing).sum())
     done.warnings.extend(_say(name, done, marked, doubts, mixed))
     return done
+
+
+MISSING_CODES = ("-9", "-99", "-999", "-9999")
+
+
+def _missing_code(series: Column) -> str | None:
+    """Return the code for a missing value in a column of numbers: the only value below 0, and far below the others."""
+    if series.dtype.kind not in "if":
+        return None
+    present = series.dropna()
+    below = set(present[present < 0])
+    if len(below) != 1 or len(present) < 5 or present[present >= 0].nunique() < 2:
+        return None
+    return next((code for code in MISSING_CODES if float(code) in below), None)
 
 
 def _column_numbers(series: Column, decimal: str, *, first: bool) -> Reading | str | None:

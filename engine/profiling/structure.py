@@ -36,6 +36,8 @@ from engine.profiling.source import Frame
 
 _MOST = 40
 """At most so many columns are compared in pairs."""
+BLOCK = 0.6
+"""Repeats not surer than this may be a block (a centre, a plate) rather than a subject."""
 _FACTORS = ("category", "binary", "ordered", "code", "date")
 _EVENT_LEVELS, _NO_EVENT_LEVELS = HINTS["event_level"], HINTS["open_level"]
 
@@ -122,7 +124,14 @@ def _repeated(table: View) -> list[Repeated]:
                     f"the numbers of {col.name} start anew in each {outer}: a subject is one {col.name} of one {outer}"
                 )
                 between = list(dict.fromkeys([outer, *judged.between]))
-                found.append((judged.model_copy(update={"subject": col.name, "why": why, "between": between}), col))
+                found.append(
+                    (
+                        judged.model_copy(
+                            update={"subject": col.name, "why": why, "between": between, "restarts_in": outer}
+                        ),
+                        col,
+                    )
+                )
             continue
         judged = _judge(col, table, _within(col, table, col.name))
         if judged is not None:
@@ -304,7 +313,7 @@ def _judge(key: Col, table: View, within: list[tuple[float, Col]]) -> Repeated |
     if score < 0.5 or not (within or constants or strong or equal):
         return None
     block = best is not None and not strong and not constants and best[1].profile.scale not in ("ordered", "date")
-    confidence = min(1.0, score) if not block else min(0.6, score)
+    confidence = min(1.0, score) if not block else min(BLOCK, score)
     names = [col.name for _, col in within]
     return Repeated(
         subject=key.name, subjects=key.size, within=names, between=[col.name for col in constants], complete=complete,
@@ -490,7 +499,7 @@ def _survival(table: View, times: list[str], repeated: list[Repeated]) -> dict[s
     if table.rows < 5:
         return {}
     interval = _interval(table, repeated)
-    if not interval and any(r.within and r.confidence >= 0.6 for r in repeated):
+    if not interval and any(r.within and r.confidence > BLOCK for r in repeated):
         return {}
     events = [(score, value, col) for col in table.cols if (score := _event_score(col, value := _event_value(col)))]
     if not events:

@@ -14,7 +14,7 @@ from engine.profiling.matrices import Matrix, find_matrix, id_warnings
 from engine.profiling.problems import column_problems, none_problems
 from engine.profiling.roles import words
 from engine.profiling.source import Column, Frame, TableSource, UnusableFile, plural, some
-from engine.profiling.structure import look
+from engine.profiling.structure import BLOCK, look
 
 
 class TableFacts:
@@ -331,7 +331,9 @@ def _survival(facts: TableFacts) -> list[TypeGuess]:
     time, event = _best(facts.columns, "time"), _best(facts.columns, "event")
     if time is None or event is None or facts.source.rows < 5:
         return []
-    if not facts.structure.survival and any(time.name in item.within for item in facts.structure.repeated):
+    if not facts.structure.survival and any(
+        time.name in item.within and item.confidence > BLOCK for item in facts.structure.repeated
+    ):
         return []  # the time tells the rows of a subject apart: visits, not the ends of watching
     facts.details["survival"] = {"time": time.name, "event": event.name}
     times = [c.name for c in facts.columns if c.role("time")]

@@ -93,13 +93,16 @@ def apply_function(name, arguments, text):
         column = pd.Series(arguments[0]).astype("string")
         found = column.str.contains(arguments[1], regex=False) if name == "contains" else None
         return (getattr(column.str, name)(arguments[1]) if found is None else found).astype("boolean")
+    if name == "join" and len(arguments) == 2:
+        first, second = (pd.Series(column).astype("string") for column in arguments)
+        return (first.str.removesuffix(".0") + " / " + second.str.removesuffix(".0")).astype(object)
     if name in numeric and len(arguments) == 1:
         values = arguments[0]
         if not isinstance(values, float | int) and not pd.api.types.is_numeric_dtype(values):
             raise ValueError(f"{name} in {text!r} needs numbers, but was given text. Choose a numeric column.")
         with np.errstate(all="ignore"):
             return numeric[name](values)
-    known = ", ".join([*numeric, "is_missing", "notna", "upper", "lower", *textual])
+    known = ", ".join([*numeric, "is_missing", "notna", "upper", "lower", "join", *textual])
     raise ValueError(f"{name!r} in {text!r} is no function that can be used here, or has the wrong number of "
                      f"arguments; "
                      f"expected one of: {known}.")  # fmt: skip

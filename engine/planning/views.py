@@ -1,0 +1,93 @@
+"""Columns that a step would make, planned with as if the file had them: a computed measure, subjects numbered anew in each centre.
+
+`does the error, reported minus measured, differ between the sexes` compares a column that is not there yet. The view of the file has
+it, under the name of its formula; a step that uses it gets the step that makes it put before.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from engine.domain.profile import ColumnProfile, Repeated
+from engine.planning.formulas.formula import propose
+from engine.planning.mentions import Mention
+from engine.planning.read import interpret
+from engine.planning.reading import Reading
+from engine.planning.sheets import Data, Made, Sheet
+
+
+def with_subjects(data: Data) -> Data:
+    """Return the data with one column for subjects whose numbers start anew in each centre, in place of the numbers."""
+    return Data([_with_subject(sheet) for sheet in data.sheets])
+
+
+def _with_subject(sheet: Sheet) -> Sheet:
+    found = next((item for item in sheet.structure.repeated if item.restarts_in), None)
+    inner = sheet.column(found.subject) if found else None
+    if found is None or inner is None:
+        return sheet
+    name = f"{found.restarts_in} / {found.subject}"
+    made = Made(name, f"join(`{found.restarts_in}`, `{found.subject}`)", found.why[0].upper() + found.why[1:] + ".")
+    column = inner.model_copy(
+        update={
+            "name": name,
+            "kind": "category",
+            "scale": "code",
+            "distinct": found.subjects,
+            "levels": {},
+            "order": [],
+        }
+    )
+    columns = [column if c.name == inner.name else c for c in sheet.columns]
+    repeated = [_renamed(item, inner.name, name) for item in sheet.structure.repeated]
+    return _view(sheet, columns, repeated, made)
+
+
+def _renamed(item: Repeated, old: str, new: str) -> Repeated:
+    return item.model_copy(update={"subject": new, "restarts_in": ""}) if item.subject == old else item
+
+
+def with_measure(reading: Reading, data: Data) -> tuple[Reading, Data] | None:
+    """Return question and data with the measure that the question computes from columns; None when it computes none."""
+    trial = replace(reading, used={})
+    formula, _ = propose(trial, data)
+    if formula is None or not trial.used:
+        return None
+    name, expression = formula
+    used = [column.name for column in data.columns() if _in(column.name, expression)]
+    sheet = data.home(used)
+    if sheet is None or len(used) < 2:
+        return None
+    if "/" in expression and set(used) & {*sheet.structure.times, *sheet.structure.doses}:
+        return None  # `OD over hours` is a curve
+    if name not in trial.question and len(expression) < MOST:
+        name = expression.replace("`", "")
+    column = ColumnProfile(name=name, kind="number", scale="number", distinct=MANY)
+    made = Made(name, expression, "The question is about a measure that is computed first.")
+    view = _view(sheet, [*sheet.columns, column], sheet.structure.repeated, made)
+    data = Data([view if s is sheet else s for s in data.sheets])
+    mention = Mention(name, "", min(trial.used), max(trial.used), 1.0, sheet.name)
+    rest = [m for m in reading.mentions if m.last < mention.first or m.first > mention.last]
+    return interpret(reading.question, reading.words, sorted([*rest, mention], key=lambda m: m.first), data), data
+
+
+def data_made(data: Data) -> str:
+    """Return the last column that a step would make."""
+    return next(sheet.made[-1].column for sheet in reversed(data.sheets) if sheet.made)
+
+
+MANY = 99
+MOST = 60
+"""A formula of at most so many characters is the name of what it gives."""
+
+
+def _in(column: str, expression: str) -> bool:
+    return f"`{column}`" in expression or re.search(rf"(?<!\w){re.escape(column)}(?!\w)", expression) is not None
+
+
+def _view(sheet: Sheet, columns: Sequence[ColumnProfile], repeated: Sequence[Repeated], made: Made) -> Sheet:
+    structure = sheet.structure.model_copy(update={"repeated": list(repeated)})
+    profile = sheet.profile.model_copy(update={"column_profiles": list(columns), "structure": structure})
+    return Sheet(profile, made=(*sheet.made, made))
