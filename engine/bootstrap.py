@@ -142,9 +142,10 @@ def _connect(settings: Settings, workspace: Workspace) -> Parts:
         slots=threading.BoundedSemaphore(settings.parallel_steps),
     )
     questions = load_embedder(settings.embedding_model, corrections=ENCODER if ENCODER.is_file() else None)
+    planner = Planner(registry, questions.embed if questions else None)
     orchestrator = Orchestrator(
         registry=registry,
-        planner=Planner(registry, questions.embed if questions else None),
+        planner=planner,
         executor=executor,
         store=store,
         artifacts=artifacts,
@@ -163,7 +164,7 @@ def _connect(settings: Settings, workspace: Workspace) -> Parts:
     orchestrator.mark_interrupted()
     companions = [
         finder.warm,
-        *([questions.warm] if questions else []),
+        planner.warm,
         memory.episodic.warm,
         knowledge.view,
         knowledge.linker,

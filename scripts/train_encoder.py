@@ -1,8 +1,8 @@
-"""Adapts the sentence encoder to questions and writes `engine/planning/data/encoder.npz`; `make planner` then trains the chooser on it.
+"""Adapts the sentence encoder to questions and writes `engine/planning/data/encoder.npz`; then `make planner`.
 
     python scripts/train_encoder.py     # half an hour on two cores; needed seldom, when many questions came
 
-The encoder that ships in a package knows sentences in general, not that "who does best" asks for a comparison. Its upper
+The encoder that ships in a package knows sentences in general, not that "who does best" asks to compare. Its upper
 layers get low-rank corrections (Hu et al. 2022, LoRA), trained to tell the analyses of the example questions apart. Two
 writers in ten are left out, so that `train_planner.py` can fit its temperatures on writers the encoder has not seen.
 """
@@ -102,9 +102,8 @@ def main() -> int:
         texts = [(e.plain, place[e.analysis]) for e in examples]
         texts += [(spoken(noisy(e.text, chance)), place[e.analysis]) for e in examples]
         chance.shuffle(texts)
-        texts = [  # batches of similar length, in any order
-            item for at in range(0, len(texts), 20 * BATCH) for item in sorted(texts[at : at + 20 * BATCH], key=lambda t: len(t[0]))
-        ]  # fmt: skip
+        near = [texts[at : at + 20 * BATCH] for at in range(0, len(texts), 20 * BATCH)]
+        texts = [item for some in near for item in sorted(some, key=lambda t: len(t[0]))]  # batches of similar length
         batches = [texts[at : at + BATCH] for at in range(0, len(texts), BATCH)]
         chance.shuffle(batches)
         for batch in batches:

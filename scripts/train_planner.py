@@ -130,7 +130,7 @@ class Trainer:
         return known, idf, words, vectors
 
     def unseen(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the scores of words and of vectors for the writers left out, and the labels, by models without them."""
+        """Return the scores of words and vectors for the writers left out, and their labels, by models without them."""
         held = np.isin(self.writers, list(UNSEEN))
         known, idf, by_words, by_vectors = self.fit(~held)
         words = tfidf([t for t, use in zip(self.noisy, held, strict=True) if use], known, idf) @ by_words

@@ -43,7 +43,8 @@ def load_embedder(model: str, cache: Path | None = None, *, corrections: Path | 
         corrections: a file of low-rank corrections of the default model (`scripts/train_encoder.py`).
 
     Returns:
-        The embedder, or None for `none` and where corrections of another model are asked for. A model that cannot be used is found out at first use: every property
+        The embedder, or None for `none` and where corrections of another model are asked for. A model
+        that cannot be used is found out at first use: every property
         and method then raises ModelUnavailable.
     """
     wanted = model.strip()

@@ -1,7 +1,7 @@
 """Turns the default embedding model into a form that loads in a fraction of a second: ONNX, 32-bit floats.
 
-Run once, in a process of its own (`python -m engine.adapters.embedding_export FOLDER TARGET [CORRECTIONS]`), because what it
-imports takes ten seconds and half a gigabyte. The form holds pooling and normalisation too, so that what comes
+Run once, in a process of its own (`python -m engine.adapters.embedding_export FOLDER TARGET [CORRECTIONS]`), as
+what it imports takes ten seconds and half a gigabyte. The form holds pooling and normalisation too, so that what comes
 out are the unit vectors themselves. It is compared with the original before it is kept, and put in its place by
 one renaming: another process finds nothing there or all of it.
 """

@@ -12,7 +12,7 @@ from engine.domain.plan import DATA_PREFIX, OpenQuestion
 from engine.domain.toolspec import InputSpec, ParamSpec, ToolSpec
 from engine.errors import PlanError
 from engine.planning import designs  # noqa: F401 - registers its guards
-from engine.planning.bind import Bound, bind, condition, takes_rows
+from engine.planning.bind import Bound, bind, condition, propose_missing, takes_rows
 from engine.planning.builder import Builder, in_words, missing
 from engine.planning.conditions import holds
 from engine.planning.files import files_for
@@ -105,6 +105,8 @@ class Assembler:
         run_guards(analysis.guards, case)
         made.warnings += case.warnings
         made.notes += case.notes
+        if bound.missing:
+            propose_missing(bound)
         if bound.missing:
             port = bound.spec.input(bound.missing[0].of)
             if port is not None and not made.builder.can_make(port.type):  # the file with the columns is not there

@@ -21,6 +21,7 @@ from engine.planning.reading import Reading, Restriction
 from engine.planning.samples import sample_sheet
 from engine.planning.settings import settings_said
 from engine.planning.sheets import Data, Sheet
+from engine.planning.slots import slot_of
 
 
 @dataclass(slots=True)
@@ -93,6 +94,7 @@ def bind(
         bound.unused.clear()
     _levels(bound, reading, given or {})
     _rows(bound, reading)
+    _all_meant(bound)
     _cut_said(bound, reading)
     bound.params |= settings_said(spec, reading, bound.params)
     bound.params |= {key: value for key, value in (given or {}).items() if spec.param(key)}
@@ -135,6 +137,68 @@ def _columns(bound: Bound, reading: Reading, given: Mapping[str, Any], needs: Se
             bound.missing.append(param)
     bound.score += best.best
     bound.unused += [c for c in best.free if c not in set(_flat(best.chosen.values()))]
+
+
+def _all_meant(bound: Bound) -> None:
+    """Name the columns that a step takes where none is named, so that the plan shows them; ids are not among them."""
+    sheet = bound.sheet
+    if sheet is None:
+        return
+    for param in bound.spec.params:
+        if param.kind != "columns" or bound.params.get(param.name) or param.role not in ("measures", "predictors"):
+            continue
+        if not param.description.partition("empty for all")[1]:
+            continue
+        slot, taken = slot_of(param.role), {*bound.columns(), *sheet.structure.survival.values()}
+        able = [c.name for c in sheet.columns if c.name not in taken and c.distinct > 1 and slot.fits(c, sheet) >= ABLE]
+        if len(able) <= MOST:
+            bound.params[param.name] = able
+            bound.guessed.append(param.name)
+
+
+ABLE, MOST = 0.6, 40
+"""How well a column must fit, and how many at most, to be named where all are meant."""
+
+
+def propose_missing(bound: Bound) -> None:
+    """Propose a column for each required one that no word names, and ask: the plan waits for the answer."""
+    sheet = bound.sheet
+    if sheet is None:
+        return
+    for param in list(bound.missing):
+        slot = slot_of(param.role)
+        taken = bound.columns()
+        able = [
+            (slot.fits(c, sheet), _kin(c.name, taken), c)
+            for c in sheet.columns
+            if c.name not in taken and c.distinct > 1
+        ]
+        able = sorted((item for item in able if item[0] >= ABLE), key=lambda item: (-item[1], -item[0]))
+        if param.kind != "column" or not able or len(able) > CHOICES:
+            continue
+        names = [column.name for _, _, column in able]
+        bound.params[param.name] = names[0]
+        bound.missing.remove(param)
+        bound.questions.append(
+            OpenQuestion(
+                id=param.name, param=param.name, choices=names, proposed=names[0], required=True, blocking=True,
+                text=f"Which column is meant? {param.description.rstrip('.')}.", why="No word of the question names it.",
+            )
+        )  # fmt: skip
+
+
+def _kin(name: str, others: Sequence[str]) -> float:
+    """Return how much of its beginning a name shares with one of others: reader2 with reader1."""
+    shared = [_alike(name.lower(), other.lower()) / max(len(name), len(other)) for other in others]
+    return max((share for share in shared if share >= 0.5), default=0.0)
+
+
+def _alike(one: str, other: str) -> int:
+    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+CHOICES = 8
+"""Among so many columns a person can choose."""
 
 
 def _flat(values: Any) -> list[str]:

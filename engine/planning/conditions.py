@@ -122,6 +122,19 @@ def outcome_is_number(bound: Bound, reading: Reading) -> bool:
 
 
 @_named
+def two_occasions(bound: Bound, reading: Reading) -> bool:
+    """Two columns of one measurement are named, and no grouping by which they could be compared."""
+    if bound.sheet is None:
+        return False
+    families = [w.columns for w in bound.sheet.structure.wide] + [list(p) for p in bound.sheet.structure.same_quantity]
+    named = [name for name in reading.columns() if bound.sheet.column(name)]
+    groups = [
+        n for n in reading.named() if (c := bound.sheet.column(n)) and is_group(c) and not any(n in f for f in families)
+    ]
+    return not groups and any(len(set(named) & set(family)) == 2 for family in families)
+
+
+@_named
 def more_than_groups(bound: Bound, reading: Reading) -> bool:
     """More is to explain the outcome than one grouping, for which a test of groups is asked: a number, or several columns."""
     causes = [bound.sheet.column(name) for name in bound.of_role("predictors")] if bound.sheet else []

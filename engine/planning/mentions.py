@@ -156,6 +156,10 @@ def _level(
         return []
     if len(level.strip()) == 1:  # never a letter by itself, but `women` where the levels are F and M
         meant = [at for at, w in enumerate(words) if len(w.text) > 2 and same_meaning(w.text, level.strip().lower())]
+        written = rf"\b(?:of|in|for|and|or|vs\.?|versus|against|than|only|type|group)\s+(?P<l>{re.escape(level.strip())})(?![\w'-])"
+        if level.strip().isupper() and level.strip() not in "AI":  # `the fresh weight of S`
+            starts = {match.start("l") for match in re.finditer(written, text)}
+            meant += [at for at, w in enumerate(words) if w.start in starts]
         return [Mention(column.name, level, at, at, 0.85) for at in meant]
     found = []
     distinctive = [part for part in name.parts if weights[part] == 1 and len(part) >= 4]

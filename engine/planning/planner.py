@@ -23,7 +23,7 @@ from engine.errors import PlanError
 from engine.planning.assemble import Assembler, Making
 from engine.planning.bind import bind
 from engine.planning.builder import in_words, why_not
-from engine.planning.choose import Embed
+from engine.planning.choose import Embed, Wording, probabilities
 from engine.planning.coverage import doubts, unexplained
 from engine.planning.read import read
 from engine.planning.reading import Reading
@@ -69,6 +69,10 @@ class Planner:
         self._embed = embed
         self._analyses = load_analyses()
         self._assembler = Assembler(registry, self._analyses)
+
+    def warm(self) -> None:
+        """Load what the first plan would wait for."""
+        probabilities([Wording("which", "which")], self._embed)
 
     def plan(
         self, question: str, profiles: list[Profile], found: ToolSearch | None = None, *, analysis: str = "",
@@ -268,7 +272,14 @@ def _also(reading: Reading, goals: list[Candidate], every: list[Candidate]) -> l
     found = []
     for other in every:
         bound = other.bound
-        if bound is None or bound.spec.name in planned or bound.missing or other.unmet or other.wording < NAMED:
+        if (
+            bound is None
+            or bound.spec.task_type != "visualization"
+            or bound.spec.name in planned
+            or bound.missing
+            or other.unmet
+            or other.wording < NAMED
+        ):
             continue
         names = [
             re.escape(w) for w in (bound.spec.title, *bound.spec.keywords) if len(w) > 4 and w.lower() not in known

@@ -143,7 +143,7 @@ def _lacking(item: Candidate, within: set[DataType]) -> int:
 
 def _contrasts_left(item: Candidate, reading: Reading) -> int:
     """Return how many columns have levels set against each other that the step does not compare."""
-    if item.bound is None or any(p.role in ("rows", "formula") for p in item.bound.spec.params):
+    if item.bound is None or any(p.role == "formula" for p in item.bound.spec.params):
         return 0
     taken = item.bound.columns()
     return sum(

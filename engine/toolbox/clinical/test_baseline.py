@@ -8,10 +8,8 @@ import pytest
 from scipy import stats
 from table_steps import check_issues, classic, run_step
 
-from engine.planning.planner import Planner
-from engine.profiling.profiler import profile_files
 from engine.toolbox.clinical.baseline import mean_smd, share_smd, table_one
-from engine.toolbox.registry import builtin_tools
+from tests.toolbox.planning import profile_files, the_planner
 
 
 def people(n=60, seed=3):
@@ -187,10 +185,9 @@ def test_lost_subjects_are_caught(tmp_path):
     "question", ["Table 1 by arm: age, sex, smoker", "baseline characteristics of age, sex and smoker by arm"]
 )
 def test_a_plain_question_plans_it_with_its_columns(question, tmp_path):
-    from engine.adapters.embedding import load_embedder
 
     people().to_csv(tmp_path / "trial.csv", index=False)
-    planner = Planner(builtin_tools(), load_embedder("all-MiniLM-L6-v2").embed)
+    planner = the_planner()
     (step,) = planner.plan(question, profile_files([tmp_path / "trial.csv"])).plan.nodes
     assert step.tool == "table_one"
     assert step.params["group"] == "arm"

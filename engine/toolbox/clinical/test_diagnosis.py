@@ -12,8 +12,6 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 from table_steps import check_issues, run_step
 
-from engine.planning.planner import Planner
-from engine.profiling.profiler import profile_files
 from engine.toolbox.clinical.diagnosis import (
     delong_parts,
     delong_variance,
@@ -21,7 +19,7 @@ from engine.toolbox.clinical.diagnosis import (
     roc_curve,
     youden_cut,
 )
-from engine.toolbox.registry import builtin_tools
+from tests.toolbox.planning import profile_files, the_planner
 
 
 def hanley():
@@ -287,9 +285,8 @@ PLANNED = {
 
 @pytest.mark.parametrize("question", PLANNED)
 def test_a_plain_question_plans_it_with_its_columns(question, tmp_path):
-    from engine.adapters.embedding import load_embedder
 
-    planner = Planner(builtin_tools(), load_embedder("all-MiniLM-L6-v2").embed)
+    planner = the_planner()
     (step,) = planner.plan(question, patients(tmp_path)).plan.nodes
     tool, params = PLANNED[question]
     assert step.tool == tool

@@ -10,10 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from table_steps import check_issues, run_step
 
-from engine.planning.planner import Planner
-from engine.profiling.profiler import profile_files
 from engine.toolbox.clinical.risks import number_needed, risk_measures, unexposed_level
-from engine.toolbox.registry import builtin_tools
+from tests.toolbox.planning import profile_files, the_planner
 
 COUNTS = {"exposure": "arm", "events": "ill", "total": "n"}
 
@@ -195,14 +193,13 @@ def test_wrong_measures_are_caught(tmp_path):
 
 @pytest.mark.parametrize("question", ["NNT of vaccine for pneumonia", "relative risk of pneumonia with vaccine"])
 def test_a_plain_question_plans_it_with_its_columns(question, tmp_path):
-    from engine.adapters.embedding import load_embedder
 
     rows = [
         (v, s) for v, e, n in (("vaccinated", 6, 40), ("unvaccinated", 15, 40)) for s in ["yes"] * e + ["no"] * (n - e)
     ]
     frame = pd.DataFrame(rows, columns=["vaccine", "pneumonia"]).assign(calf=range(1, 81), weight=[80 + i % 7 / 3 for i in range(80)])  # fmt: skip
     frame.to_csv(tmp_path / "calves.csv", index=False)
-    planner = Planner(builtin_tools(), load_embedder("all-MiniLM-L6-v2").embed)
+    planner = the_planner()
     (step,) = planner.plan(question, profile_files([tmp_path / "calves.csv"])).plan.nodes
     assert step.tool == "risk_measures"
     assert (step.params["exposure"], step.params["outcome"], step.params["event_value"]) == (

@@ -264,10 +264,7 @@ PLANS = {
 
 @pytest.mark.parametrize("question", PLANS)
 def test_a_plain_question_plans_it_with_the_right_columns(question, tmp_path):
-    from engine.adapters.embedding import load_embedder
-    from engine.planning.planner import Planner
-    from engine.profiling.profiler import profile_files
-    from engine.toolbox.registry import builtin_tools
+    from tests.toolbox.planning import profile_files, the_planner
 
     tool, params = PLANS[question]
     path = tmp_path / "patients.csv"
@@ -280,7 +277,7 @@ def test_a_plain_question_plans_it_with_the_right_columns(question, tmp_path):
         for short, long in names.items():
             question = question.replace(f" {short},", f" {long},").replace(f" {short} ", f" {long} ")
         params = {k: [names.get(n, n) for n in v] if isinstance(v, list) else v for k, v in params.items()}
-    planner = Planner(builtin_tools(), load_embedder("all-MiniLM-L6-v2").embed)
+    planner = the_planner()
     node = planner.plan(question, profile_files([path])).plan.nodes[-1]
     assert node.tool == tool
     found = {key: sorted(v) if isinstance(v := node.params.get(key), list) else v for key in params}

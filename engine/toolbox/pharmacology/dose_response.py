@@ -173,7 +173,7 @@ def curve_remarks(name, fit, x, row, kind):
     params={
         "dose": param("Column of doses or concentrations", kind="column", of="table", role="over"),
         "response": param(
-            "Column of the response, measured or yes/no", kind="column", of="table", role="response", needed=True
+            "Column of the response, measured or yes/no", kind="column", of="table", role="measure", needed=True
         ),
         "events": param(
             "Column of counted events (dead, germinated), when the table is tallied",

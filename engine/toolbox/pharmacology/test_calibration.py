@@ -8,10 +8,8 @@ import pytest
 from scipy.optimize import curve_fit
 from table_steps import check_issues, run_step
 
-from engine.planning.planner import Planner
-from engine.profiling.profiler import profile_files
 from engine.toolbox.pharmacology.calibration import standard_curve
-from engine.toolbox.registry import builtin_tools
+from tests.toolbox.planning import profile_files, the_planner
 
 # R datasets::DNase, run 1 (Davidian and Giltinan 1995): an ELISA of recombinant DNase in rat serum
 CONC = np.repeat([0.04882812, 0.1953125, 0.390625, 0.78125, 1.5625, 3.125, 6.25, 12.5], 2)
@@ -142,9 +140,8 @@ def test_step_runs_from_its_own_source_and_passes_its_checks(model, tmp_path):
 
 
 def test_plain_questions_plan_it(tmp_path):
-    from engine.adapters.embedding import load_embedder
 
-    planner = Planner(builtin_tools(), load_embedder("all-MiniLM-L6-v2").embed)
+    planner = the_planner()
     plate().to_csv(tmp_path / "elisa.csv", index=False)
     plan = planner.plan(
         "ELISA: read the concentrations of the unknown sera off the standard curve of OD and conc",

@@ -7,10 +7,8 @@ import pandas as pd
 import pytest
 from table_steps import check_issues, run_step
 
-from engine.planning.planner import Planner
-from engine.profiling.profiler import profile_files
 from engine.toolbox.pharmacology.dose_response import dose_response
-from engine.toolbox.registry import builtin_tools
+from tests.toolbox.planning import profile_files, the_planner
 
 # drc::ryegrass (Inderjit et al. 2002): root length of perennial ryegrass (cm) under ferulic acid (mM).
 ROOT = """0: 7.58 8 8.328571429 7.25 7.375 7.9625; 0.94: 8.355555556 6.914285714 7.75; 1.88: 6.871428571 6.45
@@ -210,9 +208,8 @@ def test_wrong_doses_are_caught(tmp_path):
 
 
 def test_plain_questions_plan_it(tmp_path):
-    from engine.adapters.embedding import load_embedder
 
-    planner = Planner(builtin_tools(), load_embedder("all-MiniLM-L6-v2").embed)
+    planner = the_planner()
     ryegrass().to_csv(tmp_path / "roots.csv", index=False)
     plan = planner.plan("IC50 of conc for rootl with 95% limits", profile_files([tmp_path / "roots.csv"])).plan
     (step,) = [node for node in plan.nodes if node.tool == "dose_response"]

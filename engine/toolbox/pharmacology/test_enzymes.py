@@ -7,10 +7,8 @@ import pandas as pd
 import pytest
 from table_steps import check_issues, run_step
 
-from engine.planning.planner import Planner
-from engine.profiling.profiler import profile_files
 from engine.toolbox.pharmacology.enzymes import enzyme_kinetics
-from engine.toolbox.registry import builtin_tools
+from tests.toolbox.planning import profile_files, the_planner
 
 TREATED = [76, 47, 97, 107, 123, 139, 159, 152, 191, 201, 207, 200]
 UNTREATED = [67, 51, 84, 86, 98, 115, 131, 124, 144, 158, 160]
@@ -112,9 +110,8 @@ def test_step_runs_from_its_own_source_and_passes_its_checks(params, tmp_path):
 
 
 def test_plain_questions_plan_it(tmp_path):
-    from engine.adapters.embedding import load_embedder
 
-    planner = Planner(builtin_tools(), load_embedder("all-MiniLM-L6-v2").embed)
+    planner = the_planner()
     puromycin().to_csv(tmp_path / "enzyme.csv", index=False)
     profile = profile_files([tmp_path / "enzyme.csv"])
     for question, group in (

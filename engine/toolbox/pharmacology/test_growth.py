@@ -9,10 +9,8 @@ from scipy import stats
 from scipy.optimize import curve_fit
 from table_steps import check_issues, run_step
 
-from engine.planning.planner import Planner
-from engine.profiling.profiler import profile_files
 from engine.toolbox.pharmacology.growth import growth_rate
-from engine.toolbox.registry import builtin_tools
+from tests.toolbox.planning import profile_files, the_planner
 
 HOURS = np.arange(0, 24.5, 0.5)
 # R datasets::ChickWeight, chick 1 (Crowder and Hand 1990)
@@ -152,9 +150,8 @@ def test_step_runs_from_its_own_source_and_passes_its_checks(method, tmp_path):
 
 
 def test_plain_questions_plan_it(tmp_path):
-    from engine.adapters.embedding import load_embedder
 
-    planner = Planner(builtin_tools(), load_embedder("all-MiniLM-L6-v2").embed)
+    planner = the_planner()
     plate().to_csv(tmp_path / "plate.csv", index=False)
     plan = planner.plan(
         "growth rate and lag of each strain from OD600 against hours", profile_files([tmp_path / "plate.csv"])

@@ -11,10 +11,8 @@ import pandas as pd
 import pytest
 from table_steps import check_issues, run_step
 
-from engine.planning.planner import Planner
-from engine.profiling.profiler import profile_files
 from engine.toolbox.pharmacology.pharmacokinetics import pharmacokinetics
-from engine.toolbox.registry import builtin_tools
+from tests.toolbox.planning import profile_files, the_planner
 
 PROFILES = {
     "1": (
@@ -181,9 +179,8 @@ def test_a_single_profile_can_be_analysed(tmp_path):
 
 
 def test_plain_questions_plan_it(tmp_path):
-    from engine.adapters.embedding import load_embedder
 
-    planner = Planner(builtin_tools(), load_embedder("all-MiniLM-L6-v2").embed)
+    planner = the_planner()
     theoph().assign(Subject=lambda t: "S" + t["Subject"]).to_csv(tmp_path / "theo.csv", index=False)
     profile = profile_files([tmp_path / "theo.csv"])
     for question in (

@@ -8,10 +8,8 @@ import pytest
 from scipy import stats
 from table_steps import check_issues, run_step
 
-from engine.planning.planner import Planner
-from engine.profiling.profiler import profile_files
 from engine.toolbox.pharmacology.qpcr import qpcr_relative
-from engine.toolbox.registry import builtin_tools
+from tests.toolbox.planning import profile_files, the_planner
 
 # Livak and Schmittgen (2001) Methods 25:402, table 2: six wells each of c-myc and GAPDH in brain and kidney
 LIVAK = {
@@ -162,9 +160,8 @@ def test_step_runs_from_its_own_source_and_passes_its_checks(params, tmp_path):
 
 
 def test_plain_questions_plan_it(tmp_path):
-    from engine.adapters.embedding import load_embedder
 
-    planner = Planner(builtin_tools(), load_embedder("all-MiniLM-L6-v2").embed)
+    planner = the_planner()
     wells().to_csv(tmp_path / "qpcr.csv", index=False)
     plan = planner.plan(
         "delta-delta Ct from Ct of each gene and sample: LPS against control treatment",

@@ -100,7 +100,11 @@ def independence_tests(counts, seed):
             drawn = stats.MonteCarloMethod(n_resamples=19_999, rng=np.random.default_rng(seed))
             result = stats.fisher_exact(counts.astype(int), method=drawn)
             rows.insert(
-                0, {"test": "Fisher-Freeman-Halton test (19999 random tables)", "p_value": float(np.ravel(result.pvalue)[0])}
+                0,
+                {
+                    "test": "Fisher-Freeman-Halton test (19999 random tables)",
+                    "p_value": float(np.ravel(result.pvalue)[0]),
+                },
             )
     for i, row in enumerate(rows):
         row |= {"n": int(n), "cramers_v": cramers, "recommended": i == 0}

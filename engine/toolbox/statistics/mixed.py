@@ -78,21 +78,28 @@ def chosen_family(table, outcome, family, exposure):
     ] * (not exposure)
 
 
+def shared_beginning(texts):
+    """Return the longest text that all of them begin with."""
+    first = texts[0]
+    length = 0
+    while length < len(first) and all(text.startswith(first[: length + 1]) for text in texts):
+        length += 1
+    return first[:length]
+
+
 def one_row_an_occasion(table, columns, subject):
     """Return the table with a row for each of `columns`, and what its value, subject and occasion are called.
 
     The value is named by what the columns' names share, the occasions by what tells them apart, the first as reference.
     """
-    import os
-
     import pandas as pd
 
     columns = list(dict.fromkeys(columns))
     if len(columns) < 2:
         raise ValueError("Only one column of measurements was named; expected two or more, one an occasion.")
     require_columns(table, [*columns, *([subject] if subject else [])])
-    start = os.path.commonprefix(columns)
-    end = os.path.commonprefix([name[len(start) :][::-1] for name in columns])[::-1]
+    start = shared_beginning(columns)
+    end = shared_beginning([name[len(start) :][::-1] for name in columns])[::-1]
     labels = [name[len(start) : len(name) - len(end)] for name in columns]
     if not all(labels) or len(set(labels)) < len(labels):
         labels = columns
@@ -496,7 +503,8 @@ def describe_effects(rows, tests, ratio, event, interactions):
     example="Does growth over the weeks differ between the diets, with several weighings of each pig?",
     helpers=(plain_table, require_columns, numeric_values, level_labels, order_levels, pick_level, likely_control,
              complete_rows, format_p, format_number, finding_values, palette, new_axes, predictor_matrix, check_rank,
-             chosen_predictors, coefficient_figure, separated, event_level, chosen_family, one_row_an_occasion, model_columns,
+             chosen_predictors, coefficient_figure, separated, event_level, chosen_family, shared_beginning,
+             one_row_an_occasion, model_columns,
              standardised, generalised_least_squares, fit_variances, degrees_of_freedom, linear_mixed,
              no_finite_rates, estimating_equations, wald_tests, mixed_figure, describe_model, describe_effects),
     repairs=[

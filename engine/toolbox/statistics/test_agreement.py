@@ -10,10 +10,8 @@ from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.inter_rater import cohens_kappa
 from table_steps import check_issues, run_step
 
-from engine.planning.planner import Planner
-from engine.profiling.profiler import profile_files
-from engine.toolbox.registry import builtin_tools
 from engine.toolbox.statistics.agreement import agreement, intraclass_rows, kappa_row
+from tests.toolbox.planning import profile_files, the_planner
 
 # Bland and Altman (1986) Lancet i:307, table: peak expiratory flow (l/min), first reading by each of two meters.
 LARGE = [494, 395, 516, 434, 476, 557, 413, 442, 650, 433, 417, 656, 267, 478, 178, 423, 427]
@@ -234,10 +232,9 @@ def test_wrong_agreement_is_caught(tmp_path):
 
 
 def plan(question, table, folder):
-    from engine.adapters.embedding import load_embedder
 
     table.to_csv(folder / "rated.csv", index=False)
-    planner = Planner(builtin_tools(), load_embedder("all-MiniLM-L6-v2").embed)
+    planner = the_planner()
     (step,) = planner.plan(question, profile_files([folder / "rated.csv"])).plan.nodes
     assert step.tool == "agreement"
     return step.params

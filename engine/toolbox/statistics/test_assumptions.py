@@ -10,11 +10,8 @@ from scipy import stats
 from statsmodels.stats.diagnostic import het_breuschpagan, linear_reset
 from table_steps import check_issues, run_step
 
-from engine.adapters.embedding import load_embedder
-from engine.planning.planner import Planner
-from engine.profiling.profiler import profile_files
-from engine.toolbox.registry import builtin_tools
 from engine.toolbox.statistics.assumptions import assumption_checks
+from tests.toolbox.planning import profile_files, the_planner
 
 RNG = np.random.default_rng(4)
 X = RNG.uniform(0, 10, 80)
@@ -128,7 +125,7 @@ def test_a_result_against_its_p_value_is_caught(tmp_path):
 def test_a_plain_question_plans_the_checks(question, tmp_path):
     path = tmp_path / "rows.csv"
     ROWS.round(3).to_csv(path, index=False)
-    planner = Planner(builtin_tools(), load_embedder("all-MiniLM-L6-v2").embed)
+    planner = the_planner()
     node = planner.plan(question, profile_files([path])).plan.nodes[-1]
     assert node.tool == "assumption_checks"
     assert node.params["measure"] == "near"

@@ -9,11 +9,8 @@ import pandas as pd
 import pytest
 from table_steps import check_issues, run_step
 
-from engine.adapters.embedding import load_embedder
-from engine.planning.planner import Planner
-from engine.profiling.profiler import profile_files
-from engine.toolbox.registry import builtin_tools
 from engine.toolbox.statistics.curves import curve_meanings, curve_value, nonlinear_fit
+from tests.toolbox.planning import profile_files, the_planner
 
 # Treloar (1974), as in R's Puromycin, treated cells.
 PUROMYCIN = pd.DataFrame({"conc": np.repeat([0.02, 0.06, 0.11, 0.22, 0.56, 1.10], 2),
@@ -140,7 +137,7 @@ def test_a_plain_question_plans_the_curve(question, model, tmp_path):
     path = tmp_path / "leaves.csv"
     table = known("hyperbola", 0.3).rename(columns={"x": "light", "y": "photosynthesis"})
     table.assign(day=range(40), leaf="a").to_csv(path, index=False)
-    planner = Planner(builtin_tools(), load_embedder("all-MiniLM-L6-v2").embed)
+    planner = the_planner()
     node = planner.plan(question, profile_files([path])).plan.nodes[-1]
     assert node.tool == "nonlinear_fit"
     assert (node.params["x"], node.params["y"], node.params["model"]) == ("light", "photosynthesis", model)

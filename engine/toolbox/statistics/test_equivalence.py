@@ -11,12 +11,9 @@ from scipy import stats
 from statsmodels.stats.weightstats import ttost_ind, ttost_paired
 from table_steps import check_issues, run_step
 
-from engine.adapters.embedding import load_embedder
 from engine.errors import PlanError
-from engine.planning.planner import Planner
-from engine.profiling.profiler import profile_files
-from engine.toolbox.registry import builtin_tools
 from engine.toolbox.statistics.equivalence import equivalence_test
+from tests.toolbox.planning import profile_files, the_planner
 
 RNG = np.random.default_rng(5)
 EXAM = pd.DataFrame(
@@ -139,7 +136,7 @@ def test_a_wrong_verdict_is_caught(tmp_path):
 
 @pytest.fixture(scope="module")
 def planner():
-    return Planner(builtin_tools(), load_embedder("all-MiniLM-L6-v2").embed)
+    return the_planner()
 
 
 def test_a_plain_question_plans_it_with_its_margin_and_none_is_refused(planner, tmp_path):

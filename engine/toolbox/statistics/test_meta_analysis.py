@@ -16,11 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from table_steps import check_issues, run_step
 
-from engine.adapters.embedding import load_embedder
-from engine.planning.planner import Planner
-from engine.profiling.profiler import profile_files
-from engine.toolbox.registry import builtin_tools
 from engine.toolbox.statistics.meta_analysis import arm_columns, meta_analysis
+from tests.toolbox.planning import profile_files, the_planner
 
 BCG = pd.DataFrame(
     [
@@ -245,7 +242,7 @@ def test_a_plain_question_plans_it_with_effect_and_error(question, params, tmp_p
     pd.DataFrame({"paper": [f"Lab {i}" for i in range(12)], "logOR": RANDOM["yi"], "SE": RANDOM["vi"]}).to_csv(
         path, index=False
     )
-    planner = Planner(builtin_tools(), load_embedder("all-MiniLM-L6-v2").embed)
+    planner = the_planner()
     node = planner.plan(question, profile_files([path])).plan.nodes[-1]
     assert node.tool == "meta_analysis"
     assert {key: node.params[key] for key in params} == params

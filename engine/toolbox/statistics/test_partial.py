@@ -10,11 +10,8 @@ import pytest
 import statsmodels.api as sm
 from table_steps import check_issues, run_step
 
-from engine.adapters.embedding import load_embedder
-from engine.planning.planner import Planner
-from engine.profiling.profiler import profile_files
-from engine.toolbox.registry import builtin_tools
 from engine.toolbox.statistics.partial import partial_correlation
+from tests.toolbox.planning import profile_files, the_planner
 
 RNG = np.random.default_rng(3)
 LENGTH = RNG.normal(30, 5, 60)
@@ -109,7 +106,7 @@ def test_a_wrong_interval_is_caught(tmp_path):
 def test_a_plain_question_plans_it_with_what_is_held(tmp_path):
     path = tmp_path / "fish.csv"
     FISH.round(3).to_csv(path, index=False)
-    planner = Planner(builtin_tools(), load_embedder("all-MiniLM-L6-v2").embed)
+    planner = the_planner()
     question = "Do mercury and age still go together with length held constant?"
     node = planner.plan(question, profile_files([path])).plan.nodes[-1]
     assert node.tool == "partial_correlation"

@@ -11,11 +11,8 @@ from scipy import stats
 from statsmodels.stats.power import TTestIndPower, TTestPower
 from table_steps import check_issues, run_step
 
-from engine.adapters.embedding import load_embedder
-from engine.planning.planner import Planner
-from engine.profiling.profiler import profile_files
-from engine.toolbox.registry import builtin_tools
 from engine.toolbox.statistics.power import planned_power, power_sample_size, smallest_effect, smallest_number
+from tests.toolbox.planning import profile_files, the_planner
 
 PILOT = pd.DataFrame({"diet": ["a", "b"] * 6, "gain": [10.0, 20, 12, 21, 11, 19, 9, 22, 8, 18, 10, 20]})
 
@@ -140,7 +137,7 @@ def test_a_plain_question_plans_it_with_its_numbers(question, params, tmp_path):
     path = tmp_path / "cows.csv"
     milk = np.random.default_rng(2).normal(25, 4, 40).round(1)
     pd.DataFrame({"cow": range(40), "feed": ["a", "b"] * 20, "milk": milk}).to_csv(path, index=False)
-    planner = Planner(builtin_tools(), load_embedder("all-MiniLM-L6-v2").embed)
+    planner = the_planner()
     node = planner.plan(question, profile_files([path])).plan.nodes[-1]
     assert node.tool == "power_sample_size"
     assert {key: node.params[key] for key in params} == params

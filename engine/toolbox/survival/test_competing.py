@@ -236,14 +236,11 @@ def test_incidences_that_do_not_add_up_are_caught(tmp_path):
 
 
 def test_a_plain_question_plans_it_with_the_right_columns(tmp_path):
-    from engine.adapters.embedding import load_embedder
-    from engine.planning.planner import Planner
-    from engine.profiling.profiler import profile_files
-    from engine.toolbox.registry import builtin_tools
+    from tests.toolbox.planning import profile_files, the_planner
 
     path = tmp_path / "transplants.csv"
     study().to_csv(path, index=False)
-    planner = Planner(builtin_tools(), load_embedder("all-MiniLM-L6-v2").embed)
+    planner = the_planner()
     question = "How likely is relapse within 24 months when some die before, by donor type?"
     node = planner.plan(question, profile_files([path])).plan.nodes[-1]
     expected = {"time": "months", "event": "outcome", "event_value": "relapse", "group": "donor", "at": 24.0}

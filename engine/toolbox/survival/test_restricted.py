@@ -125,14 +125,11 @@ def test_wrong_means_and_differences_are_caught(tmp_path):
 
 
 def test_a_plain_question_plans_it_with_the_right_columns(tmp_path):
-    from engine.adapters.embedding import load_embedder
-    from engine.planning.planner import Planner
-    from engine.profiling.profiler import profile_files
-    from engine.toolbox.registry import builtin_tools
+    from tests.toolbox.planning import profile_files, the_planner
 
     path = tmp_path / "flies.csv"
     flies().to_csv(path, index=False)
-    planner = Planner(builtin_tools(), load_embedder("all-MiniLM-L6-v2").embed)
+    planner = the_planner()
     question = "Restricted mean survival up to 30 days, protein vs sugar food"
     node = planner.plan(question, profile_files([path])).plan.nodes[-1]
     expected = {"time": "days", "event": "dead", "event_value": "yes", "group": "food", "treated": "protein",

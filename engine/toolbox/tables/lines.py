@@ -6,7 +6,6 @@ first to the last point is that of the subjects who have both.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 
 from engine.domain.results import Issue
@@ -122,7 +121,7 @@ def wide_points(table, columns, group, subject):
     wide = pd.DataFrame({name: numeric_values(kept, name).to_numpy() for name in columns})
     numbers = [re.findall(r"\d+(?:\.\d+)?", name) for name in columns]
     last = [float(found[-1]) for found in numbers if found]
-    rising = len(last) == len(columns) and all(a < b for a, b in itertools.pairwise(last))
+    rising = len(last) == len(columns) and sorted(set(last)) == last
     places = last if rising else list(range(len(columns)))
     groups = level_labels(kept[group]).to_numpy() if group else "all"
     rows = pd.Series([str(n + 1) for n in range(len(kept))])

@@ -543,8 +543,8 @@ def find_outliers(
         warnings.append(f"Too few values to judge in: {', '.join(sorted(skipped)[:8])}.")
     keep = ["cell", "row", "name", "group", "column", "value", "text", "kind", "why", "robust_z", "lower_limit",
             "upper_limit"]  # fmt: skip
-    odd_table = pd.DataFrame([row | {"row": position[row["at"]], "name": names[row["at"]],
-                                     "cell": f"row {position[row['at']]}, {row['column']}"} for row in odd])  # fmt: skip
+    odd_table = pd.DataFrame([row | {"row": position[row["at"]], "name": names[row["at"]], "cell":
+                              f"row {position[row['at']]}, {row['column']}"} for row in odd])  # fmt: skip
     apart_table = pd.DataFrame([{"row": position[row["at"]], "name": names[row["at"]], "cutoff": cut}
                                 | {key: row[key] for key in row if key != "at"} for row in apart])  # fmt: skip
     return {

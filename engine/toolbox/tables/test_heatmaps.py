@@ -9,11 +9,8 @@ from scipy.cluster.hierarchy import linkage as scipy_linkage
 from scipy.spatial.distance import pdist
 from table_steps import check_issues, run_step
 
-from engine.adapters.embedding import load_embedder
-from engine.planning.planner import Planner
-from engine.profiling.profiler import profile_files
-from engine.toolbox.registry import builtin_tools
 from engine.toolbox.tables.heatmaps import clustered_heatmap, neighbour_share, standardise, tree_of
+from tests.toolbox.planning import profile_files, the_planner
 
 
 def blocks(n=24, seed=0):
@@ -141,7 +138,7 @@ def test_orders_that_differ_are_caught(tmp_path):
 def test_a_plain_question_plans_the_strip_and_the_linkage(tmp_path):
     path = tmp_path / "metabolites.csv"
     blocks().to_csv(path, index=False)
-    planner = Planner(builtin_tools(), load_embedder("all-MiniLM-L6-v2").embed)
+    planner = the_planner()
     plan = planner.plan("clustered heatmap of everything with Ward linkage, bar for diet", profile_files([path])).plan
     step = next(node for node in plan.nodes if node.tool == "clustered_heatmap")
     assert (step.params["annotate"], step.params["linkage"]) == ("diet", "ward")

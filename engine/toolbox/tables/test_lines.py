@@ -8,11 +8,8 @@ import pytest
 from scipy import stats
 from table_steps import check_issues, run_step
 
-from engine.adapters.embedding import load_embedder
-from engine.planning.planner import Planner
-from engine.profiling.profiler import profile_files
-from engine.toolbox.registry import builtin_tools
 from engine.toolbox.tables.lines import calendar_order, line_plot
+from tests.toolbox.planning import profile_files, the_planner
 
 # R's data set `Orange` (Draper and Smith 1998): circumference (mm) of five trees at seven ages (days).
 AGES = [118, 484, 664, 1004, 1231, 1372, 1582]
@@ -162,7 +159,7 @@ def test_wrong_lines_are_caught(tmp_path):
 def test_a_plain_question_plans_lines_of_the_trees(tmp_path):
     path = tmp_path / "trees.csv"
     ORANGE.assign(Tree=[f"tree{100 + t}" for t in ORANGE["Tree"]]).to_csv(path, index=False)
-    planner = Planner(builtin_tools(), load_embedder("all-MiniLM-L6-v2").embed)
+    planner = the_planner()
     plan = planner.plan("spaghetti plot of circumference by age", profile_files([path])).plan
     step = next(node for node in plan.nodes if node.tool == "line_plot")
     assert {key: step.params[key] for key in ("value", "x", "subject", "show")} == LONG | {"show": "both"}

@@ -8,11 +8,8 @@ import pytest
 from scipy import stats
 from table_steps import check_issues, run_step
 
-from engine.adapters.embedding import load_embedder
-from engine.planning.planner import Planner
-from engine.profiling.profiler import profile_files
-from engine.toolbox.registry import builtin_tools
 from engine.toolbox.tables.missing import dropout_rows, little_test, missing_cells, missing_values
+from tests.toolbox.planning import profile_files, the_planner
 
 # R's data set `airquality` (Chambers and others 1983), New York 1973-05-01 to 09-30: Ozone, Solar.R, Wind, Temp of 153 days.
 AIR = """
@@ -158,7 +155,7 @@ def test_lost_values_are_caught(tmp_path):
 def test_a_plain_question_plans_the_gaps_of_the_column(tmp_path):
     path = tmp_path / "air.csv"
     air().to_csv(path, index=False)
-    planner = Planner(builtin_tools(), load_embedder("all-MiniLM-L6-v2").embed)
+    planner = the_planner()
     plan = planner.plan(
         "How many ozone values are missing, and is ozone blank mostly when temp is high?", profile_files([path])
     ).plan

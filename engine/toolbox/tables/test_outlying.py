@@ -11,11 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from table_steps import check_issues, run_step
 
-from engine.adapters.embedding import load_embedder
-from engine.planning.planner import Planner
-from engine.profiling.profiler import profile_files
-from engine.toolbox.registry import builtin_tools
 from engine.toolbox.tables.outlying import find_outliers, impossible_values, ordinary_distance, robust_limits, unit_hint
+from tests.toolbox.planning import profile_files, the_planner
 
 # R's data set `stackloss` (Brownlee 1965): air flow, water temperature, acid concentration of 21 days.
 STACK = pd.DataFrame(
@@ -221,7 +218,7 @@ def test_values_within_their_limits_are_caught(tmp_path):
 def test_a_plain_question_plans_the_named_columns(tmp_path):
     path = tmp_path / "body.csv"
     body().assign(ward=["north", "south"] * 40).to_csv(path, index=False)
-    planner = Planner(builtin_tools(), load_embedder("all-MiniLM-L6-v2").embed)
+    planner = the_planner()
     plan = planner.plan(
         "Flag outliers more than 3 SD from the mean of weight_kg, separately for each ward", profile_files([path])
     ).plan

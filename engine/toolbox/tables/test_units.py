@@ -11,11 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from table_steps import check_issues, run_step
 
-from engine.adapters.embedding import load_embedder
-from engine.planning.planner import Planner
-from engine.profiling.profiler import profile_files
-from engine.toolbox.registry import builtin_tools
 from engine.toolbox.tables.units import conversion, convert_units, plain_unit, read_unit, unit_in_name
+from tests.toolbox.planning import profile_files, the_planner
 
 # NIST SP 811, appendix B.8, factors as printed there (bushels and yields follow from the US bushel weights of the USDA).
 NIST = [("lb", "kg", 0.45359237, 9), ("oz", "g", 28.34952, 6), ("stone", "kg", 6.350293, 6), ("inches", "cm", 2.54, 9),
@@ -167,7 +164,7 @@ def test_a_plain_question_plans_column_units_and_molar_mass(tmp_path):
     rng = np.random.default_rng(1)
     pd.DataFrame({"patient": [f"p{n}" for n in range(30)], "glucose": rng.normal(100, 12, 30).round(1),
                   "height": rng.normal(170, 8, 30).round(0)}).to_csv(path, index=False)  # fmt: skip
-    planner = Planner(builtin_tools(), load_embedder("all-MiniLM-L6-v2").embed)
+    planner = the_planner()
     plan = planner.plan("convert glucose from mg/dl to mmol/l, molar mass 180.16", profile_files([path])).plan
     step = next(node for node in plan.nodes if node.tool == "convert_units")
     assert {key: step.params[key] for key in ("column", "from_unit", "to_unit", "molar_mass")} == {
