@@ -25,7 +25,6 @@ from engine.memory.facts import SemanticMemory
 from engine.memory.service import Memory
 from engine.memory.working import WorkingMemory, resolve_budget
 from engine.orchestrator import Orchestrator
-from engine.planning.choose import ENCODER
 from engine.planning.planner import Planner
 from engine.ports import ArtifactStore, Clock, IdSource, Limits, RunStore, Sandbox
 from engine.retrieval.embedding_cache import CachedEmbeddings
@@ -141,8 +140,7 @@ def _connect(settings: Settings, workspace: Workspace) -> Parts:
         reuse=settings.reuse_results,
         slots=threading.BoundedSemaphore(settings.parallel_steps),
     )
-    questions = load_embedder(settings.embedding_model, corrections=ENCODER if ENCODER.is_file() else None)
-    planner = Planner(registry, questions.embed if questions else None)
+    planner = Planner(registry, embeddings.embedder.embed if embeddings else None)
     orchestrator = Orchestrator(
         registry=registry,
         planner=planner,

@@ -4,7 +4,7 @@
     python scripts/train_planner.py --judge    # only says how well unseen writers are understood
 
 Every example enters masked and once more with its data partly unmasked or mistaken, as the reader will sometimes see
-them. The temperatures are fitted on predictions for writers whom neither this model nor the encoder saw.
+them. The temperatures are fitted on predictions for writers whom a model made for that did not see.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from engine.adapters.embedding import load_embedder
-from engine.planning.choose import ENCODER, FILE, UNSEEN, weigh
+from engine.planning.choose import FILE, UNSEEN, weigh
 from engine.planning.text import tokens
 from engine.planning.wording import spoken, vocabulary
 from engine.toolbox.analyses import MARK, Example, all_examples, load_analyses, sources_hash
@@ -107,7 +107,7 @@ class Trainer:
         chance = random.Random(20261122)  # noqa: S311 - noise for training, reproducible on purpose
         self.masked = [example.masked for example in self.examples]
         self.noisy = [noisy(example.text, chance) for example in self.examples]
-        embedder = load_embedder("all-MiniLM-L6-v2", corrections=ENCODER if ENCODER.is_file() else None)
+        embedder = load_embedder("all-MiniLM-L6-v2")
         assert embedder is not None
         typed = embedder.embed([example.plain for example in self.examples])
         said = embedder.embed([spoken(text) for text in self.masked])

@@ -33,26 +33,24 @@ class _Loaded(Protocol):
     def embed(self, texts: Sequence[str]) -> np.ndarray: ...
 
 
-def load_embedder(model: str, cache: Path | None = None, *, corrections: Path | None = None) -> Embedder | None:
+def load_embedder(model: str, cache: Path | None = None) -> Embedder | None:
     """Return the embedder a setting names; it reads its files when first used.
 
     Args:
         model: the setting `embedding_model`: `all-MiniLM-L6-v2`, another model of sentence-transformers that
             was downloaded, the folder of one, or `none`.
         cache: where exports are kept; `models` in the account's cache folder by default.
-        corrections: a file of low-rank corrections of the default model (`scripts/train_encoder.py`).
 
     Returns:
-        The embedder, or None for `none` and where corrections of another model are asked for. A model
-        that cannot be used is found out at first use: every property
+        The embedder, or None for `none`. A model that cannot be used is found out at first use: every property
         and method then raises ModelUnavailable.
     """
     wanted = model.strip()
     if wanted.lower() == "none":
         return None
     if wanted.lower() in _DEFAULT_NAMES:
-        return DefaultEmbedder(cache, corrections)
-    return SentenceTransformerEmbedder(wanted) if corrections is None else None
+        return DefaultEmbedder(cache)
+    return SentenceTransformerEmbedder(wanted)
 
 
 def default_cache() -> Path:
@@ -63,9 +61,8 @@ def default_cache() -> Path:
 class DefaultEmbedder:
     """all-MiniLM-L6-v2: 384 numbers, the mean over at most 256 word pieces. Thread-safe."""
 
-    def __init__(self, cache: Path | None = None, corrections: Path | None = None) -> None:
+    def __init__(self, cache: Path | None = None) -> None:
         self._cache = cache
-        self._corrections = corrections
         self._lock = threading.Lock()
         self._files: ModelFiles | None = None
         self._loaded: _Loaded | None = None
@@ -112,22 +109,15 @@ class DefaultEmbedder:
 
     def _load(self) -> _Loaded:
         files, cache = self._find(), self._cache or default_cache()
-        if self._corrections is not None and not self._corrections.is_file():
-            raise ModelUnavailable(
-                f"{self._corrections.name}, which corrects the embedding model, is missing.",
-                advice="Install Biodesk again.",
-            )
-        folder = cache / embedding_export.folder_of(files, self._corrections)
+        folder = cache / files.sha256
         model = _open_export(folder, files.sha256)
         if model is not None:
             return model
         files.check()
         try:
-            embedding_export.export_in_subprocess(files, cache, self._corrections)
+            embedding_export.export_in_subprocess(files, cache)
             model = _open_export(folder, files.sha256)
         except ModelUnavailable as error:
-            if self._corrections is not None:
-                raise
             _LOG.warning("%s Until then it loads slowly.", error.message)
         # The same vectors from the original, at the price of ten seconds at every start.
         return model or _SentenceTransformer(files.folder, DEFAULT_MODEL)

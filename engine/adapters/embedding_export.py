@@ -1,7 +1,7 @@
 """Turns the default embedding model into a form that loads in a fraction of a second: ONNX, 32-bit floats.
 
-Run once, in a process of its own (`python -m engine.adapters.embedding_export FOLDER TARGET [CORRECTIONS]`), as
-what it imports takes ten seconds and half a gigabyte. The form holds pooling and normalisation too, so that what comes
+Run once, in a process of its own (`python -m engine.adapters.embedding_export FOLDER TARGET`), because what it
+imports takes ten seconds and half a gigabyte. The form holds pooling and normalisation too, so that what comes
 out are the unit vectors themselves. It is compared with the original before it is kept, and put in its place by
 one renaming: another process finds nothing there or all of it.
 """
@@ -54,23 +54,17 @@ def read_manifest(folder: Path, sha256: str) -> dict[str, Any] | None:
     return manifest if whole and fits else None
 
 
-def folder_of(files: ModelFiles, corrections: Path | None) -> str:
-    """Return the name of the folder of an export: the hash of the weights, and of what corrects them."""
-    return files.sha256 if corrections is None else f"{files.sha256}-{hash_file(corrections)[:16]}"
-
-
-def export_in_subprocess(files: ModelFiles, cache: Path, corrections: Path | None = None) -> Path:
+def export_in_subprocess(files: ModelFiles, cache: Path) -> Path:
     """Make the export of files that were checked, in a process of its own, and return its folder; once, 15 seconds.
 
     Raises:
         ModelUnavailable: when the export failed.
     """
-    folder = cache / folder_of(files, corrections)
+    folder = cache / files.sha256
     package_root = str(Path(__file__).resolve().parents[2])
     paths = [package_root, *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), **OFFLINE}
     command = [sys.executable, "-m", "engine.adapters.embedding_export", str(files.folder), str(folder)]
-    command += [str(corrections)] if corrections else []
     try:
         done = subprocess.run(
             command, env=environment, capture_output=True, text=True, timeout=_SECONDS, check=False, errors="replace"
@@ -90,7 +84,7 @@ OFFLINE = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "HF_HUB_DISABLE_T
 """Keeps Hugging Face's libraries from the network."""
 
 
-def export(source: Path, target: Path, corrections: Path | None = None) -> None:
+def export(source: Path, target: Path) -> None:
     """Write the export of the model in `source` to the folder `target`, in one step.
 
     Raises:
@@ -101,7 +95,7 @@ def export(source: Path, target: Path, corrections: Path | None = None) -> None:
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=_MAKING, ignore_cleanup_errors=True) as temporary:
         made = Path(temporary) / "export"
         made.mkdir(mode=0o700)
-        canary, cosine = _write_model(source, made, corrections)
+        canary, cosine = _write_model(source, made)
         facts = {
             "form": FORM,
             "weights_sha256": hash_file(source / WEIGHTS),
@@ -136,20 +130,7 @@ def _put_in_place(made: Path, target: Path) -> None:
             raise
 
 
-def _corrected(network: Any, corrections: Path) -> None:
-    """Add the product of each pair `NAME.up` (out x rank) and `NAME.down` (rank x in) to the weights of that name."""
-    import numpy as np
-    import torch
-
-    stored = np.load(corrections, allow_pickle=False)
-    weights = dict(network.named_parameters())
-    with torch.no_grad():
-        for name in (key.removesuffix(".up") for key in stored.files if key.endswith(".up")):
-            change = stored[f"{name}.up"].astype(np.float32) @ stored[f"{name}.down"].astype(np.float32)
-            weights[f"{name}.weight"] += torch.from_numpy(change)
-
-
-def _write_model(source: Path, folder: Path, corrections: Path | None) -> tuple[list[float], float]:
+def _write_model(source: Path, folder: Path) -> tuple[list[float], float]:
     """Write model and tokenizer to `folder`; return the canary's vector and the lowest cosine to the original."""
     import numpy as np
     import torch
@@ -158,8 +139,6 @@ def _write_model(source: Path, folder: Path, corrections: Path | None) -> tuple[
 
     # The plain form of attention is the one whose export works with any length.
     network: Any = AutoModel.from_pretrained(str(source), local_files_only=True, attn_implementation="eager")
-    if corrections is not None:
-        _corrected(network, corrections)
 
     class UnitVectors(torch.nn.Module):
         """The network, the mean over a text's word pieces, and length 1."""
@@ -194,8 +173,6 @@ def _write_model(source: Path, folder: Path, corrections: Path | None) -> tuple[
         program.save(str(folder / MODEL_FILE), external_data=False)
     shutil.copyfile(source / "tokenizer.json", folder / TOKENIZER_FILE)
     original = SentenceTransformer(str(source), local_files_only=True, device="cpu")
-    if corrections is not None:
-        _corrected(original[0].auto_model, corrections)
     reference = np.asarray(original.encode(list(_SAMPLES), normalize_embeddings=True, show_progress_bar=False))
     made = OnnxModel(folder).embed(_SAMPLES)
     cosine = float((reference * made).sum(axis=1).min())
@@ -210,14 +187,14 @@ def _last_line(text: str) -> str:
 
 
 def main() -> int:
-    """Export `FOLDER` to `TARGET`, with the corrections of a third file if one is named."""
+    """Export `FOLDER` to `TARGET`."""
     import warnings
 
     os.environ.update(OFFLINE)
     warnings.simplefilter("ignore")
     logging.disable(logging.WARNING)
     try:
-        export(*map(Path, sys.argv[1:]))
+        export(Path(sys.argv[1]), Path(sys.argv[2]))
     except (ModelUnavailable, OSError) as error:
         print(error, file=sys.stderr)
         return 1

@@ -60,14 +60,12 @@ def fill(cache: Path) -> bool:
 
 
 def prepare_embedding(cache: Path | None = None) -> str:
-    """Make the embedding model's fast forms unless they are there; return "" or, in one sentence, why that failed."""
+    """Make the embedding model's fast form unless it is there; return "" or, in one sentence, why that failed."""
     from engine.adapters.embedding import DefaultEmbedder
-    from engine.planning.choose import ENCODER
 
     embedder = DefaultEmbedder(cache)
     try:
         embedder.warm()
-        DefaultEmbedder(cache, ENCODER).warm()
     except ModelUnavailable as error:
         return error.message
     return "" if embedder.is_fast else "The embedding model could not be prepared and will take ten seconds to load."

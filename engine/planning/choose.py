@@ -14,7 +14,6 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from importlib import resources
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -26,10 +25,8 @@ _LOG = logging.getLogger(__name__)
 SHIFT = 1.15
 """How much less sure than on the writers of the examples: people at work word their questions less clearly."""
 FILE = "data/chooser.npz"
-ENCODER = Path(__file__).parent / "data" / "encoder.npz"
-"""What corrects the sentence encoder for questions; see `scripts/train_encoder.py`."""
 UNSEEN = frozenset({3, 9, 17, 20})
-"""Writers whose questions the encoder was not trained on, so that the probabilities can be fitted on them."""
+"""Writers who are left out when the temperatures are fitted, so that these are of people the models have not met."""
 Embed = Callable[[Sequence[str]], np.ndarray]
 
 

@@ -620,7 +620,9 @@ def test_airway_gives_3896_genes_at_five_percent(airway):
         *airway, condition="dex", treated="treated", control="control", covariates=["celltype"]
     )
     table = result["de_table"]
-    assert (table["p_adj"] < 0.05).sum() == 3896
+    # Genes this near to the threshold fall on either side of it, by the rounding of other processors.
+    near = int((table["p_adj"] - 0.05).abs().lt(1e-4).sum())
+    assert abs((table["p_adj"] < 0.05).sum() - 3896) <= min(near, 2)
     np.testing.assert_allclose(result["design_table"]["size_factor"], SIZE_FACTORS, atol=6e-4)
     by_symbol = table.dropna(subset=["symbol"]).drop_duplicates("symbol").set_index("symbol")
     for symbol, lfc in KNOWN.items():

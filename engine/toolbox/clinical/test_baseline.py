@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from plan_questions import profile_files, the_planner
 from scipy import stats
 from table_steps import check_issues, classic, run_step
 
 from engine.toolbox.clinical.baseline import mean_smd, share_smd, table_one
-from tests.toolbox.planning import profile_files, the_planner
 
 
 def people(n=60, seed=3):

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from plan_questions import profile_files, the_planner
 from sklearn.metrics import roc_auc_score
 from table_steps import check_issues, run_step
 
@@ -19,7 +20,6 @@ from engine.toolbox.clinical.diagnosis import (
     roc_curve,
     youden_cut,
 )
-from tests.toolbox.planning import profile_files, the_planner
 
 
 def hanley():

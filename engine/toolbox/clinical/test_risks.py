@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from plan_questions import profile_files, the_planner
 from table_steps import check_issues, run_step
 
 from engine.toolbox.clinical.risks import number_needed, risk_measures, unexposed_level
-from tests.toolbox.planning import profile_files, the_planner
 
 COUNTS = {"exposure": "arm", "events": "ill", "total": "n"}
 

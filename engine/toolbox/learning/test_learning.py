@@ -264,7 +264,7 @@ PLANS = {
 
 @pytest.mark.parametrize("question", PLANS)
 def test_a_plain_question_plans_it_with_the_right_columns(question, tmp_path):
-    from tests.toolbox.planning import profile_files, the_planner
+    from plan_questions import profile_files, the_planner
 
     tool, params = PLANS[question]
     path = tmp_path / "patients.csv"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from plan_questions import profile_files, the_planner
 from scipy.optimize import curve_fit
 from table_steps import check_issues, run_step
 
 from engine.toolbox.pharmacology.calibration import standard_curve
-from tests.toolbox.planning import profile_files, the_planner
 
 # R datasets::DNase, run 1 (Davidian and Giltinan 1995): an ELISA of recombinant DNase in rat serum
 CONC = np.repeat([0.04882812, 0.1953125, 0.390625, 0.78125, 1.5625, 3.125, 6.25, 12.5], 2)

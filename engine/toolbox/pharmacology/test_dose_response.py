@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from plan_questions import profile_files, the_planner
 from table_steps import check_issues, run_step
 
 from engine.toolbox.pharmacology.dose_response import dose_response
-from tests.toolbox.planning import profile_files, the_planner
 
 # drc::ryegrass (Inderjit et al. 2002): root length of perennial ryegrass (cm) under ferulic acid (mM).
 ROOT = """0: 7.58 8 8.328571429 7.25 7.375 7.9625; 0.94: 8.355555556 6.914285714 7.75; 1.88: 6.871428571 6.45

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from plan_questions import profile_files, the_planner
 from table_steps import check_issues, run_step
 
 from engine.toolbox.pharmacology.enzymes import enzyme_kinetics
-from tests.toolbox.planning import profile_files, the_planner
 
 TREATED = [76, 47, 97, 107, 123, 139, 159, 152, 191, 201, 207, 200]
 UNTREATED = [67, 51, 84, 86, 98, 115, 131, 124, 144, 158, 160]

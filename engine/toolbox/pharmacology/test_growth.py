@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from plan_questions import profile_files, the_planner
 from scipy import stats
 from scipy.optimize import curve_fit
 from table_steps import check_issues, run_step
 
 from engine.toolbox.pharmacology.growth import growth_rate
-from tests.toolbox.planning import profile_files, the_planner
 
 HOURS = np.arange(0, 24.5, 0.5)
 # R datasets::ChickWeight, chick 1 (Crowder and Hand 1990)

@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from plan_questions import profile_files, the_planner
 from table_steps import check_issues, run_step
 
 from engine.toolbox.pharmacology.pharmacokinetics import pharmacokinetics
-from tests.toolbox.planning import profile_files, the_planner
 
 PROFILES = {
     "1": (

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from plan_questions import profile_files, the_planner
 from scipy import stats
 from table_steps import check_issues, run_step
 
 from engine.toolbox.pharmacology.qpcr import qpcr_relative
-from tests.toolbox.planning import profile_files, the_planner
 
 # Livak and Schmittgen (2001) Methods 25:402, table 2: six wells each of c-myc and GAPDH in brain and kidney
 LIVAK = {

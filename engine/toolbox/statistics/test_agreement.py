@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from plan_questions import profile_files, the_planner
 from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.inter_rater import cohens_kappa
 from table_steps import check_issues, run_step
 
 from engine.toolbox.statistics.agreement import agreement, intraclass_rows, kappa_row
-from tests.toolbox.planning import profile_files, the_planner
 
 # Bland and Altman (1986) Lancet i:307, table: peak expiratory flow (l/min), first reading by each of two meters.
 LARGE = [494, 395, 516, 434, 476, 557, 413, 442, 650, 433, 417, 656, 267, 478, 178, 423, 427]

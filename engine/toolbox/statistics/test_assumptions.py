@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.api as sm
+from plan_questions import profile_files, the_planner
 from scipy import stats
 from statsmodels.stats.diagnostic import het_breuschpagan, linear_reset
 from table_steps import check_issues, run_step
 
 from engine.toolbox.statistics.assumptions import assumption_checks
-from tests.toolbox.planning import profile_files, the_planner
 
 RNG = np.random.default_rng(4)
 X = RNG.uniform(0, 10, 80)

@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from plan_questions import profile_files, the_planner
 from table_steps import check_issues, run_step
 
 from engine.toolbox.statistics.curves import curve_meanings, curve_value, nonlinear_fit
-from tests.toolbox.planning import profile_files, the_planner
 
 # Treloar (1974), as in R's Puromycin, treated cells.
 PUROMYCIN = pd.DataFrame({"conc": np.repeat([0.02, 0.06, 0.11, 0.22, 0.56, 1.10], 2),

@@ -7,13 +7,13 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from plan_questions import profile_files, the_planner
 from scipy import stats
 from statsmodels.stats.weightstats import ttost_ind, ttost_paired
 from table_steps import check_issues, run_step
 
 from engine.errors import PlanError
 from engine.toolbox.statistics.equivalence import equivalence_test
-from tests.toolbox.planning import profile_files, the_planner
 
 RNG = np.random.default_rng(5)
 EXAM = pd.DataFrame(

@@ -14,10 +14,10 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from plan_questions import profile_files, the_planner
 from table_steps import check_issues, run_step
 
 from engine.toolbox.statistics.meta_analysis import arm_columns, meta_analysis
-from tests.toolbox.planning import profile_files, the_planner
 
 BCG = pd.DataFrame(
     [

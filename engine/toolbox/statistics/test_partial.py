@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.api as sm
+from plan_questions import profile_files, the_planner
 from table_steps import check_issues, run_step
 
 from engine.toolbox.statistics.partial import partial_correlation
-from tests.toolbox.planning import profile_files, the_planner
 
 RNG = np.random.default_rng(3)
 LENGTH = RNG.normal(30, 5, 60)

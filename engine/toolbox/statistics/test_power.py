@@ -7,12 +7,12 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from plan_questions import profile_files, the_planner
 from scipy import stats
 from statsmodels.stats.power import TTestIndPower, TTestPower
 from table_steps import check_issues, run_step
 
 from engine.toolbox.statistics.power import planned_power, power_sample_size, smallest_effect, smallest_number
-from tests.toolbox.planning import profile_files, the_planner
 
 PILOT = pd.DataFrame({"diet": ["a", "b"] * 6, "gain": [10.0, 20, 12, 21, 11, 19, 9, 22, 8, 18, 10, 20]})
 

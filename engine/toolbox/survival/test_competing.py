@@ -236,7 +236,7 @@ def test_incidences_that_do_not_add_up_are_caught(tmp_path):
 
 
 def test_a_plain_question_plans_it_with_the_right_columns(tmp_path):
-    from tests.toolbox.planning import profile_files, the_planner
+    from plan_questions import profile_files, the_planner
 
     path = tmp_path / "transplants.csv"
     study().to_csv(path, index=False)

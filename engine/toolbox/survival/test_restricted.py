@@ -125,7 +125,7 @@ def test_wrong_means_and_differences_are_caught(tmp_path):
 
 
 def test_a_plain_question_plans_it_with_the_right_columns(tmp_path):
-    from tests.toolbox.planning import profile_files, the_planner
+    from plan_questions import profile_files, the_planner
 
     path = tmp_path / "flies.csv"
     flies().to_csv(path, index=False)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from plan_questions import profile_files, the_planner
 from scipy.cluster.hierarchy import linkage as scipy_linkage
 from scipy.spatial.distance import pdist
 from table_steps import check_issues, run_step
 
 from engine.toolbox.tables.heatmaps import clustered_heatmap, neighbour_share, standardise, tree_of
-from tests.toolbox.planning import profile_files, the_planner
 
 
 def blocks(n=24, seed=0):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from plan_questions import profile_files, the_planner
 from scipy import stats
 from table_steps import check_issues, run_step
 
 from engine.toolbox.tables.lines import calendar_order, line_plot
-from tests.toolbox.planning import profile_files, the_planner
 
 # R's data set `Orange` (Draper and Smith 1998): circumference (mm) of five trees at seven ages (days).
 AGES = [118, 484, 664, 1004, 1231, 1372, 1582]

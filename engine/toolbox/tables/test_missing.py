@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from plan_questions import profile_files, the_planner
 from scipy import stats
 from table_steps import check_issues, run_step
 
 from engine.toolbox.tables.missing import dropout_rows, little_test, missing_cells, missing_values
-from tests.toolbox.planning import profile_files, the_planner
 
 # R's data set `airquality` (Chambers and others 1983), New York 1973-05-01 to 09-30: Ozone, Solar.R, Wind, Temp of 153 days.
 AIR = """

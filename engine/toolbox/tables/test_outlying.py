@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from plan_questions import profile_files, the_planner
 from table_steps import check_issues, run_step
 
 from engine.toolbox.tables.outlying import find_outliers, impossible_values, ordinary_distance, robust_limits, unit_hint
-from tests.toolbox.planning import profile_files, the_planner
 
 # R's data set `stackloss` (Brownlee 1965): air flow, water temperature, acid concentration of 21 days.
 STACK = pd.DataFrame(

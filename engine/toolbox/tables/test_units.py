@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from plan_questions import profile_files, the_planner
 from table_steps import check_issues, run_step
 
 from engine.toolbox.tables.units import conversion, convert_units, plain_unit, read_unit, unit_in_name
-from tests.toolbox.planning import profile_files, the_planner
 
 # NIST SP 811, appendix B.8, factors as printed there (bushels and yields follow from the US bushel weights of the USDA).
 NIST = [("lb", "kg", 0.45359237, 9), ("oz", "g", 28.34952, 6), ("stone", "kg", 6.350293, 6), ("inches", "cm", 2.54, 9),

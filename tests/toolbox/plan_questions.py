@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 
 from engine.adapters.embedding import load_embedder
-from engine.planning.choose import ENCODER
 from engine.planning.planner import Planner
 from engine.profiling.profiler import profile_files
 from engine.toolbox.registry import builtin_tools
@@ -15,7 +14,7 @@ __all__ = ["profile_files", "the_planner"]
 
 @functools.cache
 def the_planner() -> Planner:
-    """Return the planner with every built-in tool and the vectors of questions."""
-    embedder = load_embedder("all-MiniLM-L6-v2", corrections=ENCODER if ENCODER.is_file() else None)
+    """Return the planner with every built-in tool and the embedder."""
+    embedder = load_embedder("all-MiniLM-L6-v2")
     assert embedder is not None
     return Planner(builtin_tools(), embedder.embed)
