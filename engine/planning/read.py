@@ -38,7 +38,7 @@ _EVERY = re.compile(
     re.IGNORECASE,
 )
 _ASKS = re.compile(
-    r"^\W*(?:\(?[ivx\d]+[.)]\s*)?(?:please|pls|kindly|and|then|also|now|so|but|or|i\.e\.)?\W*(?:to\s+)?(?:which|what|who|whose|whom|how|when|where|why|is|are|was|were|"
+    r"^\W*(?:\(?[ivx\d]+[.)]\s*)?(?:please|pls|kindly|and|then|also|now|so|but|or|i\.e\.|first(?:ly)?|second(?:ly)?|third(?:ly)?|next|last(?:ly)?|finally)?\W*(?:to\s+)?(?:which|what|who|whose|whom|how|when|where|why|is|are|was|were|"
     r"do|does|did|can|could|will|would|should|has|have|had|may|might|any|show|draw|plot|make|give|list|tell|find|compare|test|check|fit|"
     r"compute|calculate|estimate|work|run|perform|describe|summari[sz]e|count|add|join|merge|keep|filter|sort|rank|predict|model|analy[sz]e|"
     r"get|need|want|know|whether|if|i need|i want|we need|we want|i would|i'd|we would|let|look|see|report|convert|adjust|read|put|print|quantify|determine|"
@@ -51,6 +51,10 @@ _CUT = re.compile(
     r"which|whether|how|what|is|are|do|does|did)\b)",
     re.IGNORECASE,
 )
+
+
+SHORT = 3
+"""A further request has at least so many words: `and how many` belongs to what stands before it."""
 
 
 def read(question: str, data: Data) -> Reading:
@@ -141,7 +145,7 @@ def _requests(question: str, words: list[Token]) -> list[Request]:
             re.match(r"\W*\(?(?:[a-c]|i{1,3}|[1-4])\)\s", question[start:end]) is not None
             or "(a)" in question[start:end]
         )
-        if len(inside) >= 2 and (
+        if len(inside) >= (SHORT if found else 2) and (
             listed or _ASKS.search(question[start:end]) or question[start:end].rstrip().endswith("?")
         ):
             found.append(Request(inside[0], inside[-1]))
