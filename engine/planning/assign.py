@@ -52,7 +52,8 @@ class Assignment:
         self.singles = sorted(
             (p for p in params if p.kind == "column" and p.role), key=lambda p: (p.name not in self.needed,)
         )
-        self.many = [p for p in params if p.kind == "columns" and p.role and p.role != "strata"]
+        many = [p for p in params if p.kind == "columns" and p.role and p.role != "strata"]
+        self.many = sorted(many, key=lambda p: p.role != "wide")  # the occasions first, then what may explain them
         self.best = float("-inf")
         self.chosen: dict[str, Any] = {}
         self.guessed: set[str] = set()

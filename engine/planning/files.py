@@ -62,6 +62,13 @@ def suits(analysis: Analysis, bound: Bound | None, reading: Reading, data: Data,
     return share
 
 
+def leaves_files(analysis: Analysis, bound: Bound | None, data: Data) -> bool:
+    """Say whether an analysis takes none of the files that are no plain tables, a matrix or a gene set file."""
+    takes = {DataType(kind) for kind in analysis.data} | {port.type for port in (bound.spec.inputs if bound else [])}
+    own = [s for s in data.sheets if s.profile.best and s.profile.best.type not in TABULAR]
+    return bool(own) and not any(takes & ({guess.type for guess in usable(s.profile)} - _PLAIN) for s in own)
+
+
 def _called(sheet: Sheet, reading: Reading) -> bool:
     """Say whether the question calls a file by what it is: gene sets, a ranked list, survival."""
     assert sheet.profile.best is not None

@@ -40,6 +40,10 @@ SURE = 0.5
 """From this probability on a plan is made without asking whether it is the one that was meant."""
 HEARD = 0.06
 """An analysis that the data put in place of another must at least be this likely by the words."""
+PLAIN = 0.3
+"""When the words give no analysis of its kind so much, what the data make of them is proposed and not just planned."""
+LEAST = 0.01
+"""An analysis that the data put in the place of another is asked about when the words themselves give it less."""
 NEAR = 0.4
 """A step that can be done is proposed instead of an analysis that cannot when it is at least this much as likely."""
 POSSIBLE = 0.06
@@ -228,7 +232,9 @@ class Planner:
         left = unexplained(reading, done, made.bounds, [p.name for p in profiles])
         made.questions += doubts(reading, left)
         alternatives = alternatives_of(every, {goal.analysis.id for goal in answered})
-        unsure = answered[0].probability < SURE or answered[0].wording < HEARD or answered[0].unmet
+        family = answered[0].analysis.family
+        heard = max([answered[0].wording, *(c.wording for c in every if c.analysis.family == family)])
+        unsure = answered[0].probability < SURE or heard < PLAIN or answered[0].wording < LEAST or answered[0].unmet
         if len(answered) == 1 and unsure and not told:
             made.questions.insert(0, did_you_mean(answered[0], alternatives))
             own = Alternative(

@@ -15,7 +15,7 @@ from engine.domain.toolspec import ToolSpec
 from engine.planning.bind import Bound, bind
 from engine.planning.choose import Embed, Wording, probabilities
 from engine.planning.conditions import holds
-from engine.planning.files import methods_named, on_the_way, reachable, suits
+from engine.planning.files import leaves_files, methods_named, on_the_way, reachable, suits
 from engine.planning.mentions import SURE
 from engine.planning.read import masked
 from engine.planning.reading import Reading
@@ -93,7 +93,8 @@ def weighed(
         if key in analyses and (share >= LEAST or families[analyses[key].family] >= 0.1)
     ]
     within = reachable(data, tools)
-    meant = {heir for item in found if item.wording > 0.05 for heir in _heirs(item, analyses, within)}
+    aside = {c.analysis.id for c in found if leaves_files(c.analysis, c.bound, data)}
+    meant = {heir for item in found if item.wording > 0.05 for heir in _heirs(item, analyses, within, aside)}
     known = {item.analysis.id for item in found}
     found += [
         _candidate(analyses[key], words.get(key, 0.0), reading, data, tools, types)
@@ -103,7 +104,7 @@ def weighed(
     weights = {
         item.analysis.id: math.exp(FIT * max(-1.5, min(1.5, _fit(item, reading, data, tools)))) for item in found
     }
-    given = {item.analysis.id: _heirs(item, analyses, within) for item in found}
+    given = {item.analysis.id: _heirs(item, analyses, within, aside) for item in found}
     named = methods_named(tools, reading.question)
     scores: dict[str, float] = {}
     for item in found:
@@ -155,12 +156,13 @@ def _contrasts_left(item: Candidate, reading: Reading) -> int:
     )
 
 
-def _heirs(unfit: Candidate, analyses: dict[str, Analysis], within: set[DataType]) -> set[str]:
+def _heirs(unfit: Candidate, analyses: dict[str, Analysis], within: set[DataType], aside: set[str]) -> set[str]:
     """Return the analyses that are meant where the data do not serve one: those it names, and those that stand for it."""
     own = set(unfit.analysis.instead) if unfit.unmet else set()
     unable = (
-        not unfit.feasible or unfit.bound is None or bool(unfit.unmet or unfit.bound.missing or _lacking(unfit, within))
-    )
+        not unfit.feasible or unfit.bound is None or unfit.analysis.id in aside
+        or bool(unfit.unmet or unfit.bound.missing or _lacking(unfit, within))
+    )  # fmt: skip
     return own | {key for key, other in analyses.items() if unable and unfit.analysis.id in other.stands_for}
 
 

@@ -60,6 +60,8 @@ def _readings(name: str) -> list[tuple[tuple[str, ...], Any, str, bool]]:
     """Return the ways to read a name as stem and varying part: (stem, sort key, label, whether the part is a time)."""
     parts = tokens(name)
     readings: list[tuple[tuple[str, ...], Any, str, bool]] = []
+    if len(parts) == 1 and (glued := re.fullmatch(r"(pre|post)([a-z]{2,})", parts[0])):  # Prewt and Postwt
+        parts = [glued[1], glued[2]]
     for i, part in enumerate(parts):
         if part in _OCCASIONS:
             readings.append(((*parts[:i], "*", *parts[i + 1 :]), (-1e-9, 5e8, 1e9)[_OCCASIONS[part]], part, True))
