@@ -18,7 +18,7 @@ from engine.planning.conditions import holds
 from engine.planning.files import files_for
 from engine.planning.guards import Case, run_guards
 from engine.planning.reading import Reading
-from engine.planning.refusals import refusal, unbound
+from engine.planning.refusals import nothing_called, refusal, unbound
 from engine.planning.score import Candidate
 from engine.planning.settings import settings_said
 from engine.planning.sheets import Data
@@ -105,7 +105,9 @@ class Assembler:
         run_guards(analysis.guards, case)
         made.warnings += case.warnings
         made.notes += case.notes
-        if bound.missing:
+        if bound.missing and not nothing_called(
+            made.reading, made.data
+        ):  # a word nothing is called may name the column
             propose_missing(bound)
         if bound.missing:
             port = bound.spec.input(bound.missing[0].of)

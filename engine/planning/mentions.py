@@ -60,7 +60,7 @@ def column_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile], te
             ):
                 continue
             strength = name.strength(window)
-            if column.distinct <= 1 and strength < SURE_NAME:
+            if column.distinct == 1 and strength < SURE_NAME:
                 continue  # the same in all rows: only meant where it is called by its name
             if strength >= LIKELY and not (len(window) == 1 and len(window[0].text) == 1 and strength < 1):
                 found.setdefault((first, last), []).append((round(strength, 3), column.name))

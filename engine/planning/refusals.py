@@ -36,7 +36,7 @@ def require_data(profiles: list[Profile], data: Data) -> None:
         raise DataError(message, advice="Give a file that holds data, for example a CSV table or an h5ad file.")
 
 
-def _nothing_called(reading: Reading, data: Data) -> str:
+def nothing_called(reading: Reading, data: Data) -> str:
     """Return the words of a question that nothing in the data is called, as the end of a sentence, or ""."""
     left = unexplained(reading, [], [], [sheet.name for sheet in data.sheets])
     words = [reading.words[at] for at in left if len(reading.words[at].text) > 3]
@@ -51,7 +51,7 @@ def refusal(
     analysis = goal.analysis
     able = [tool for tool in registry if analysis.id in tool.answers]
     if not analysis.data:
-        message = "These data cannot answer that question." + _nothing_called(reading, data)
+        message = "These data cannot answer that question." + nothing_called(reading, data)
         advice = "They hold " + "; ".join(
             f"{s.name}: {', '.join(c.name for c in s.columns[:12])}" for s in data.sheets[:3]
         )
@@ -79,7 +79,7 @@ def unbound(analysis: Analysis, bound: Bound, reading: Reading, data: Data) -> P
     message = (
         f"The question asks for {analysis.name}, but names no column for: {param.description.rstrip('.').lower()}."
     )
-    message += _nothing_called(reading, data)
+    message += nothing_called(reading, data)
     where = sheet.name if sheet else "the data"
     return NotUnderstood(
         message,

@@ -110,7 +110,7 @@ def principal_components(values):
         "in one unit): share of variance of each, loadings, scores, and how many rise above shuffled data (parallel "
         "analysis). Draws a scree plot and the first two axes, coloured by a group. Describes, tests nothing."
     ),
-    domain="machine learning",
+    domain="statistics",
     task_type="analysis",
     answers=["dimension_reduction"],
     inputs={"table": "table: one row a sample, columns of measurements"},
@@ -272,7 +272,7 @@ def best_cut(values, most, seed):
         "each "
         "group as the mean Jaccard overlap in bootstrap resamples (above 0.75 stable, below 0.6 not to be trusted)."
     ),
-    domain="machine learning",
+    domain="statistics",
     task_type="analysis",
     answers=["cluster_samples"],
     inputs={"table": "table: one row a sample, columns of measurements"},

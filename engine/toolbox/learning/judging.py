@@ -75,7 +75,7 @@ def calibration_bins_add_up(step: StepOutputs) -> Iterator[Issue]:
         "of accuracy) or a number (loss of R2); with the share of folds in which a column helped and in which it was "
         "among the first five. Ids and copies of the outcome are left out; the rows of a subject stay together."
     ),
-    domain="machine learning",
+    domain="statistics",
     task_type="analysis",
     answers=["feature_importance"],
     inputs={"table": "table: one row a sample"},
@@ -243,7 +243,7 @@ def logit_fit(happened, logits, slope):
         "read "
         "as such. Needs predictions made on rows that the model was not fitted to."
     ),
-    domain="machine learning",
+    domain="statistics",
     task_type="analysis",
     answers=["calibration"],
     inputs={"table": "table: one row a subject, its predicted probability and what happened"},

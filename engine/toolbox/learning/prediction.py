@@ -144,7 +144,7 @@ def draw_classes(truth, predicted, chance, classes, event, area):
         "rows "
         "of a subject stay together."
     ),
-    domain="machine learning",
+    domain="statistics",
     task_type="analysis",
     answers=["classify"],
     inputs={"table": "table: one row a sample"},
@@ -294,7 +294,7 @@ def explained_share(truth, predicted, plain):
         "Ids, "
         "constant columns and copies of the outcome are left out and said; the rows of a subject stay together."
     ),
-    domain="machine learning",
+    domain="statistics",
     task_type="analysis",
     answers=["predict_value"],
     inputs={"table": "table: one row a sample"},

@@ -196,7 +196,7 @@ def standard_rows(fit, x, y):
         "efficiency), reads the concentrations of unknown samples from it with 95 % intervals, and gives recovery of "
         "the standards and the range that can be trusted. Rows without a concentration are the unknowns."
     ),
-    domain="biochemistry",
+    domain="pharmacology",
     task_type="analysis",
     inputs={"table": "table: standards and samples, one row a well"},
     outputs={

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.domain.results import Issue
-from engine.domain.toolspec import Citation, NextStep
+from engine.domain.toolspec import Citation
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.pharmacology.fitting import (
     CURVE_HELPERS,
@@ -142,7 +142,7 @@ def constant_ratios(rows, fits):
         "(with the enzyme concentration also kcat) with 95 % intervals, one curve or one per group; two groups are "
         "compared by the ratios of their constants."
     ),
-    domain="biochemistry",
+    domain="pharmacology",
     task_type="analysis",
     inputs={"table": "table: one row a substrate concentration and rate"},
     outputs={
@@ -184,12 +184,6 @@ def constant_ratios(rows, fits):
     packages=("scipy", "numpy", "pandas"),
     seconds=2.0,
     example="What are Km and Vmax of the treated and the untreated enzyme?",
-    next_steps=(
-        NextStep(
-            text="Where an inhibitor was added, fit all its concentrations together (enzyme_inhibition).",
-            unless_tool="enzyme_inhibition",
-        ),
-    ),
     helpers=(*CURVE_HELPERS, fit_michaelis_menten, kinetics_row, kinetics_remarks, constant_ratios),
     answers=["enzyme_kinetics"],
 )

@@ -278,7 +278,7 @@ def rate_comparisons(wells, groups):
         "the steepest stretch of log density, a logistic curve or one exponential; then means over replicate cultures "
         "with 95 % intervals and comparisons of groups (Welch). Takes long tables and plates with a column a well."
     ),
-    domain="microbiology",
+    domain="pharmacology",
     task_type="analysis",
     inputs={"table": "table: density over time"},
     outputs={

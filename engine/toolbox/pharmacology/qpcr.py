@@ -270,7 +270,7 @@ def fold_row(gene, level, control, one, other):
         "averaged first, one or several reference genes are taken off, efficiencies other than 2 are allowed (Pfaffl), "
         "and groups are compared on delta Ct (Welch) with 95 % intervals."
     ),
-    domain="molecular biology",
+    domain="pharmacology",
     task_type="analysis",
     inputs={"table": "table: one row a well, or one a sample with a Ct column for each gene"},
     outputs={
