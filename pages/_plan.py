@@ -92,6 +92,8 @@ def draw_questions(engine: Engine, plan: TaskDag, *, key: str) -> TaskDag:
             st.caption(plain(question.why))
             continue
         value = node.params.get(param.name, question.proposed)
+        if question.blocking and not plan.answers(question):
+            value = None  # what is only proposed is not chosen yet
         answer = field(
             param.model_copy(update={"required": question.blocking}),
             value,
@@ -107,9 +109,11 @@ def draw_questions(engine: Engine, plan: TaskDag, *, key: str) -> TaskDag:
 
 
 def with_param(plan: TaskDag, node_id: str, name: str, value: Any) -> TaskDag:
-    """Return the plan with one parameter of one step set."""
+    """Return the plan with one parameter of one step set by hand."""
     nodes = [
-        node.model_copy(update={"params": {**node.params, name: value}}) if node.id == node_id else node
+        node.model_copy(update={"params": {**node.params, name: value}, "settled": {**node.settled, name: "edit"}})
+        if node.id == node_id
+        else node
         for node in plan.nodes
     ]
     return plan.model_copy(update={"nodes": nodes})

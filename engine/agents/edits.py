@@ -125,8 +125,13 @@ def _node_changes(old: TaskNode, new: TaskNode) -> list[str]:
     sentences: list[str] = []
     if old.tool != new.tool:
         sentences.append(f"Step {new.id} uses {new.tool} instead of {old.tool}.")
-    for name in different_params(old, new):
+    different = different_params(old, new)
+    for name in different:
         sentences.append(f"Step {new.id}: {name} is {new.params.get(name)!r} instead of {old.params.get(name)!r}.")
+    kept = [
+        name for name in new.settled if new.settled[name] == "edit" != old.settled.get(name) and name not in different
+    ]
+    sentences += [f"Step {new.id}: {name} is {new.params.get(name)!r}, as proposed." for name in kept]
     for name in sorted({*old.inputs, *new.inputs}):
         if old.inputs.get(name) != new.inputs.get(name):
             was, now = old.inputs.get(name, "nothing"), new.inputs.get(name, "nothing")

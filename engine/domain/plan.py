@@ -161,6 +161,14 @@ class TaskDag(Value):
         """Return the dataset with this name, or None."""
         return next((dataset for dataset in self.datasets if dataset.name == name), None)
 
+    def answers(self, question: OpenQuestion) -> bool:
+        """Say whether a question has its answer: a value that somebody chose, be it the proposed one."""
+        node = self.node(question.node)
+        value = node.params.get(question.param) if node else None
+        if node is None or value in (None, "", []):
+            return False
+        return value != question.proposed or node.settled.get(question.param) in ("set", "edit")
+
     def descendants(self, node_id: str) -> set[str]:
         """Return the ids of every node that needs `node_id`, directly or not."""
         found: set[str] = set()

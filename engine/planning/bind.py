@@ -182,7 +182,7 @@ def propose_missing(bound: Bound) -> None:
         bound.questions.append(
             OpenQuestion(
                 id=param.name, param=param.name, choices=names, proposed=names[0], required=True, blocking=True,
-                text=f"Which column is meant? {param.description.rstrip('.')}.", why="No word of the question names it.",
+                text=f"Which column is meant? {param.description.rstrip('.')}.", why=f"No word of the question names it. Nearest: {', '.join(names)}.",
             )
         )  # fmt: skip
 

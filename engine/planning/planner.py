@@ -252,10 +252,6 @@ class Planner:
             analysis=[Chosen(id=g.analysis.id, probability=round(g.probability, 3)) for g in answered],
         )  # fmt: skip
         problems = [i for i in check_plan(plan, self._registry) if i.severity == "error" and i.code != "open_question"]
-        wanted = {(q.node, q.param) for q in plan.open_questions if q.blocking}
-        problems = [
-            p for p in problems if not (p.code == "missing_param" and any(p.where == node for node, _ in wanted))
-        ]
         if problems:
             message = f"The plan does not fit together: {problems[0].message}"
             raise PlanError(message, details={"issues": [p.model_dump() for p in problems]})

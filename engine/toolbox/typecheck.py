@@ -26,20 +26,15 @@ def check_plan(plan: TaskDag, registry: ToolRegistry) -> list[Issue]:
         plan.order()
     except ValueError as err:
         issues.append(_error("cycle", str(err), ""))
+    # A required value that is asked is one problem, not two.
+    waits = [question for question in plan.open_questions if question.blocking and not plan.answers(question)]
+    asked = {(node, question.param) for question in waits for node in (question.node, *question.also)}
     for node in plan.nodes:
-        issues.extend(_check_node(plan, node, registry))
-    for question in plan.open_questions:
-        if question.blocking and not _answered(plan, question.node, question.param):
-            issues.append(_error("open_question", question.text, question.node))
-    return issues
+        issues.extend(_check_node(plan, node, registry, {param for at, param in asked if at == node.id}))
+    return [*issues, *(_error("open_question", question.text, question.node) for question in waits)]
 
 
-def _answered(plan: TaskDag, node_id: str, param: str) -> bool:
-    node = plan.node(node_id)
-    return node is not None and node.params.get(param) not in (None, "", [])
-
-
-def _check_node(plan: TaskDag, node: TaskNode, registry: ToolRegistry) -> list[Issue]:
+def _check_node(plan: TaskDag, node: TaskNode, registry: ToolRegistry, asked: set[str]) -> list[Issue]:
     try:
         spec = registry.get(node.tool)
     except NotFoundError as err:
@@ -66,7 +61,7 @@ def _check_node(plan: TaskDag, node: TaskNode, registry: ToolRegistry) -> list[I
                 issues.append(_error("missing_input", message, node.id))
             continue
         issues.extend(_check_reference(plan, node, port.name, port.type, ref, registry))
-    issues.extend(_check_params(node, spec))
+    issues.extend(_check_params(node, spec, asked))
     return issues
 
 
@@ -96,7 +91,7 @@ def offered_type(plan: TaskDag, ref: str, registry: ToolRegistry) -> DataType | 
     return port.type if port else None
 
 
-def _check_params(node: TaskNode, spec: ToolSpec) -> list[Issue]:
+def _check_params(node: TaskNode, spec: ToolSpec, asked: set[str]) -> list[Issue]:
     issues: list[Issue] = []
     for name in node.params:
         if spec.param(name) is None:
@@ -106,7 +101,7 @@ def _check_params(node: TaskNode, spec: ToolSpec) -> list[Issue]:
     for param in spec.params:
         value = node.params.get(param.name)
         if value in (None, "", []):
-            if param.required:
+            if param.required and param.name not in asked:
                 message = f"Step {node.id}: parameter {param.name!r} is needed: {param.description}."
                 issues.append(_error("missing_param", message.replace("..", "."), node.id))
             continue

@@ -98,6 +98,18 @@ def test_a_question_without_an_honest_default_stops_the_plan_until_it_is_answere
     assert ("open_question", "n1") in issues_of(step(params={}), open_questions=[question])
 
 
+def test_what_is_only_proposed_to_a_blocking_question_is_no_answer():
+    question = OpenQuestion(
+        id="q1", text="Which one?", why="", node="n1", param="condition", proposed="dex", blocking=True
+    )
+    proposed = step(params={"condition": "dex"}, settled={"condition": "plan"})
+    assert issues_of(proposed, open_questions=[question]) == [("open_question", "n1")]
+    chosen = step(params={"condition": "dex"}, settled={"condition": "edit"})
+    assert issues_of(chosen, open_questions=[question]) == []
+    other = step(params={"condition": "cell"}, settled={"condition": "plan"})
+    assert issues_of(other, open_questions=[question]) == []
+
+
 def test_a_question_with_a_default_does_not_stop_the_plan():
     question = OpenQuestion(id="q1", text="Which one?", why="", node="n1", param="other", proposed="a")
     assert issues_of(step(), open_questions=[question]) == []
