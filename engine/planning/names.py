@@ -52,9 +52,11 @@ def alike(word: str, part: str) -> float:
         return 1.0
     if word[0].isdigit() or part[0].isdigit():
         return 1.0 if as_number(word) is not None and as_number(word) == as_number(part) else 0.0
+    if word in STOP or len(word) < 2:
+        return 0.0
     if same_meaning(word, part):
         return 0.85
-    if word in STOP or len(word) < 3 or len(part) < 2:
+    if len(word) < 3 or len(part) < 2:
         return 0.0
     if len(part) >= 3 and len(word) >= 4 and (word.startswith(part) or part.startswith(word)):
         return 0.85 if min(len(word), len(part)) >= 4 or word.startswith(part) else 0.6
@@ -98,6 +100,23 @@ def _skeleton(word: str, part: str) -> bool:
     return all(letter in letters for letter in part)
 
 
+@functools.lru_cache(maxsize=5_000)
+def compound(part: str) -> tuple[str, ...]:
+    """Return the two words a part is grown together of, as in `bodyweight` or `Behandlungsgruppe`; else the part itself."""
+    known = synonyms()
+    if len(part) < 8 or not part.isalpha() or part in known:
+        return (part,)
+    for at in range(4, len(part) - 3):
+        head, tail = part[:at], part[at:]
+        if tail in known and any(form in known for form in (head, *(head.removesuffix(e) for e in _LINKS))):
+            return (head, tail)
+    return (part,)
+
+
+_LINKS = ("s", "n", "en", "es", "e")
+"""What German puts between the words of a compound (Fugenelemente)."""
+
+
 class Name:
     """A name to be found: its parts with their weights."""
 
@@ -105,7 +124,7 @@ class Name:
         self.text = name
         parts = name_parts(re.sub(r"[(\[].*?[)\]]", " ", name)) or name_parts(name)
         kept = [part for part in parts if part not in UNITS] if units else parts
-        self.parts = kept or parts
+        self.parts = [word for part in kept or parts for word in compound(part)]
         self.all = name_parts(name)
         self.whole = "".join(self.parts)
         self.weights = [

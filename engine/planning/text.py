@@ -28,7 +28,7 @@ class Token(NamedTuple):
 
 
 _GREEK = {"α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "epsilon", "κ": "kappa", "λ": "lambda", "σ": "sigma",
-          "τ": "tau", "ω": "omega", "µ": "u", "μ": "u", "π": "pi", "χ": "chi", "ρ": "rho"}  # fmt: skip
+          "τ": "tau", "ω": "omega", "µ": "u", "μ": "u", "π": "pi", "χ": "chi", "ρ": "rho", "ß": "ss"}  # fmt: skip
 _ONES = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"]  # fmt: skip
 _TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
 _ORDINALS = ["zeroth", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth", "seventeenth", "eighteenth", "nineteenth", "twentieth"]  # fmt: skip
