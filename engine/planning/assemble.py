@@ -12,7 +12,7 @@ from engine.domain.plan import DATA_PREFIX, OpenQuestion
 from engine.domain.toolspec import InputSpec, ParamSpec, ToolSpec
 from engine.errors import PlanError
 from engine.planning import designs  # noqa: F401 - registers its guards
-from engine.planning.bind import Bound, bind, condition, propose_missing, takes_rows
+from engine.planning.bind import Bound, Near, bind, condition, propose_missing, takes_rows
 from engine.planning.builder import Builder, in_words, missing
 from engine.planning.conditions import holds
 from engine.planning.files import files_for
@@ -33,6 +33,7 @@ class Making:
     reading: Reading
     data: Data
     builder: Builder
+    near: Near
     questions: list[OpenQuestion] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -49,9 +50,9 @@ class Assembler:
         self._registry = registry
         self._analyses = analyses
 
-    def begin(self, reading: Reading, data: Data) -> Making:
-        """Return an empty plan for a question."""
-        made = Making(reading, data, Builder(self._registry, data))
+    def begin(self, reading: Reading, data: Data, near: Near) -> Making:
+        """Return an empty plan for a question; `near` says which columns its unexplained words may mean."""
+        made = Making(reading, data, Builder(self._registry, data), near)
         made.builder.make = lambda spec: self._on_the_way(spec, made)
         made.builder.said = lambda spec: _said_on_the_way(spec, reading)
         made.builder.words = frozenset(token.stem for token in reading.words)
@@ -105,10 +106,8 @@ class Assembler:
         run_guards(analysis.guards, case)
         made.warnings += case.warnings
         made.notes += case.notes
-        if bound.missing and not nothing_called(
-            made.reading, made.data
-        ):  # a word nothing is called may name the column
-            propose_missing(bound)
+        if bound.missing:
+            propose_missing(bound, made.reading, made.near, nothing_called(made.reading, made.data))
         if bound.missing:
             port = bound.spec.input(bound.missing[0].of)
             if port is not None and not made.builder.can_make(port.type):  # the file with the columns is not there

@@ -7,7 +7,7 @@ the structure of the data where that offers it; the rest becomes a question.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -160,31 +160,40 @@ ABLE, MOST = 0.6, 40
 """How well a column must fit, and how many at most, to be named where all are meant."""
 
 
-def propose_missing(bound: Bound) -> None:
-    """Propose a column for each required one that no word names, and ask: the plan waits for the answer."""
+Near = Callable[[Sequence[str]], dict[str, float]]
+"""Names of columns -> how near each is in meaning to the words of the question that name nothing."""
+
+
+def propose_missing(bound: Bound, reading: Reading, near: Near, left: str) -> None:
+    """Propose a column for each required one that no word names, and ask: the plan waits for the answer.
+
+    Args:
+        bound: the step; its `missing` parameters of one column each are filled where some column fits.
+        reading: the question.
+        near: orders the columns that fit.
+        left: what is said of those words, or "".
+    """
     sheet = bound.sheet
     if sheet is None:
         return
     for param in list(bound.missing):
-        slot = slot_of(param.role)
-        taken = bound.columns()
-        able = [
-            (slot.fits(c, sheet), _kin(c.name, taken), c)
-            for c in sheet.columns
-            if c.name not in taken and c.distinct > 1
-        ]
-        able = sorted((item for item in able if item[0] >= ABLE), key=lambda item: (-item[1], -item[0]))
-        if param.kind != "column" or not able or len(able) > CHOICES:
+        slot, taken = slot_of(param.role), bound.columns()
+        able = {c.name: fit for c in sheet.columns if c.name not in taken and c.distinct > 1
+                and (fit := slot.fits(c, sheet)) >= ABLE}  # fmt: skip
+        if param.kind != "column" or not able:
             continue
-        names = [column.name for _, _, column in able]
+        meant = near(list(able))
+        names = sorted(able, key=lambda name: -(_kin(name, taken) + able[name] + meant.get(name, 0.0)))[:CHOICES]
         bound.params[param.name] = names[0]
         bound.missing.remove(param)
         bound.questions.append(
             OpenQuestion(
-                id=param.name, param=param.name, choices=names, proposed=names[0], required=True, blocking=True,
-                text=f"Which column is meant? {param.description.rstrip('.')}.", why=f"No word of the question names it. Nearest: {', '.join(names)}.",
+                id=param.name, param=param.name, choices=names, proposed=names[0], blocking=True,
+                text=f"Which column is meant? {param.description.rstrip('.')}.",
+                why=f"No word of the question surely names it.{left} Nearest: {', '.join(names)}.",
             )
         )  # fmt: skip
+        _levels(bound, reading, {p.name: None for p in bound.spec.params if p.of != param.name})
 
 
 def _kin(name: str, others: Sequence[str]) -> float:
@@ -198,7 +207,7 @@ def _alike(one: str, other: str) -> int:
 
 
 CHOICES = 8
-"""Among so many columns a person can choose."""
+"""So many columns are offered."""
 
 
 def _flat(values: Any) -> list[str]:

@@ -106,7 +106,7 @@ def probabilities(wordings: Sequence[Wording], embed: Embed | None) -> list[dict
             if len(at):
                 scores[row] += 0.5 * (values @ m.words[at])
     temperature = m.temperature_words
-    vectors = _vectors([*(w.text for w in wordings), *(spoken(w.masked) for w in wordings)], embed)
+    vectors = vectors_of([*(w.text for w in wordings), *(spoken(w.masked) for w in wordings)], embed)
     if vectors is not None:
         scores += np.hstack([vectors[: len(wordings)], vectors[len(wordings) :]]) @ m.vectors
         temperature = m.temperature
@@ -115,7 +115,8 @@ def probabilities(wordings: Sequence[Wording], embed: Embed | None) -> list[dict
     return [dict(zip(m.analyses, map(float, row), strict=True)) for row in shares]
 
 
-def _vectors(texts: Sequence[str], embed: Embed | None) -> np.ndarray | None:
+def vectors_of(texts: Sequence[str], embed: Embed | None) -> np.ndarray | None:
+    """Return the unit vectors of texts, or None where the embedding model is not there."""
     try:
         return embed(texts) if embed is not None else None
     except ModelUnavailable as err:

@@ -13,6 +13,7 @@ error that says what is missing, never a neighbour's answer.
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 
@@ -25,6 +26,7 @@ from engine.planning.bind import bind
 from engine.planning.builder import in_words, why_not
 from engine.planning.choose import Embed, Wording, probabilities
 from engine.planning.coverage import doubts, unexplained
+from engine.planning.near import near
 from engine.planning.read import read
 from engine.planning.reading import Reading
 from engine.planning.refusals import NotUnderstood, alternatives_of, did_you_mean, not_understood, require_data, says
@@ -110,7 +112,7 @@ class Planner:
             goals = [self._as_told(analysis, every, reading, data)] if analysis else self._goals(reading, data, every)
         if not goals:
             raise not_understood(data, found, every)
-        made = self._assembler.begin(reading, data)
+        made = self._assembler.begin(reading, data, functools.partial(near, reading, data, self._embed))
         self._assembler.answer_all(goals, made)
         plan = self._finished(goals, every, made, profiles, told=bool(analysis))
         return Proposal(plan=plan, retrieved=_retrieved(every, found))
