@@ -12,13 +12,15 @@ from typing import Any
 from engine.domain.toolspec import ParamSpec
 from engine.planning.contrast import control_level
 from engine.planning.reading import Reading
-from engine.planning.sheets import Sheet, is_id
+from engine.planning.sheets import Sheet, is_id, numbers_things
 from engine.planning.slots import slot_of
+from engine.planning.text import name_parts
 
 MISSING = 2.0
 """What a required column costs that is not there."""
 UNUSED = 0.9
 """What a named column costs that nothing takes, times its strength."""
+_EXPLAINS = frozenset({"predictors", "covariates", "factors"})
 _MOST = 7
 """At most so many named columns are weighed one by one."""
 
@@ -113,6 +115,8 @@ class Assignment:
             and param.role in ("outcome", "response", "event", "category")
         ):
             grammar += 0.3  # the state whose share or odds are asked for
+        if param.role in _EXPLAINS and numbers_things(column) and not reading.is_a(name, "adjust", "by"):
+            return -1.0  # `which wards have fewer falls` asks about the wards, not about their numbers
         if param.role == "held" and name not in reading.named() and not reading.is_a(name, "adjust"):
             return -1.0  # a level that is named is compared or kept, never held constant
         level_only = name not in reading.named() and not contrasted and not two_states(self.sheet, name)
@@ -165,6 +169,8 @@ class Assignment:
             slot = slot_of(param.role)
             gains = {name: self._gain(param, name) for name in self.free if name not in used}
             picked = [name for name, gain in gains.items() if gain > 0.12]
+            measured = [name for name in picked if not self._whom(name)]
+            picked = measured or picked
             if param.most:
                 picked = sorted(picked, key=lambda n: -gains[n])[: param.most]
                 picked = [name for name in gains if name in picked]
@@ -200,6 +206,12 @@ class Assignment:
         if column is not None and is_id(column):
             return False  # `the patients` are whom the rows are about
         return name in self.reading.named() or any(c.column == name for c in self.reading.contrasts)
+
+    def _whom(self, name: str) -> bool:
+        """Say whether a named column is whom the question is about (`the dogs`) and not a column that is meant."""
+        column = self.sheet.column(name)
+        written = len(name_parts(name)) > 1 and self.reading.strength(name) == 1.0
+        return column is not None and is_id(column) and not written
 
     def _all(self, slot: Any, used: set[str]) -> list[str]:
         able = [c.name for c in self.sheet.columns if c.name not in used and c.distinct > 1]

@@ -198,7 +198,7 @@ def two_levels_compared(case: Case) -> None:
 def clustered_rows(case: Case) -> None:
     """Let a model whose rows belong to subjects know of them, so that its errors are not too small."""
     found = repetition(case.bound)
-    param = next((p for p in case.bound.spec.params if p.kind == "column" and p.role == "subject"), None)
+    param = next((p for p in case.bound.spec.params if p.kind == "column" and p.role in ("subject", "cluster")), None)
     if found is None or param is None or case.bound.params.get(param.name) or found.subject in case.bound.columns():
         return
     case.bound.params[param.name] = found.subject

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.domain.datatypes import DataType, accepts
 from engine.domain.profile import ColumnProfile, Profile, Repeated, Structure, TypeGuess
+from engine.planning.text import name_parts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,7 +40,24 @@ def is_group(column: ColumnProfile) -> bool:
 
 def is_id(column: ColumnProfile) -> bool:
     """Say whether a column only names rows or subjects: never an outcome, never a predictor."""
+    if column.scale in ("number", "count") and column.kind == "integer":
+        return (column.minimum or 0) >= 1 and column.name.strip().lower() in _THINGS  # `piglet` 1 to 17 in every litter
     return column.scale in ("identifier", "code") and (column.scale == "identifier" or column.distinct > FEW)
+
+
+def numbers_things(column: ColumnProfile) -> bool:
+    """Say whether a column numbers what was observed (`ward` 1 to 6, `plot_no`): whom the rows are about."""
+    things = {part.removesuffix("s") for part in name_parts(column.name)} & _THINGS
+    return is_id(column) or (column.scale == "code" and bool(things))
+
+
+_THINGS = frozenset(
+    "patient subject animal person individual participant volunteer donor sample specimen mouse rat dog cat cow calf sheep "
+    "lamb goat pig piglet sow horse chick bird fish pup litter cage pen tank nest herd flock colony hive tree plant leaf pot "
+    "plot quadrat transect trap net ward bed clinic practice family household twin eye tooth slide section field well plate "
+    "dish tube vial culture replicate rep case stay admission".split()
+)
+"""Nouns of general language for what is observed one by one."""
 
 
 class Made(NamedTuple):

@@ -109,6 +109,10 @@ def _subject(column: ColumnProfile, sheet: Sheet) -> float:
     )
 
 
+def _cluster(column: ColumnProfile, sheet: Sheet) -> float:
+    return 1.0 if sheet.repeated(by=column.name) is not None else 0.0
+
+
 def _time(column: ColumnProfile, sheet: Sheet) -> float:
     if column.name == sheet.structure.survival.get("time"):
         return 1.0
@@ -204,6 +208,7 @@ SLOTS: dict[str, Slot] = {
     "held": Slot(_predictor, _HELD, _OUTCOME | _SUBJECT),
     "strata": Slot(_group, frozenset()),
     "subject": Slot(_subject, _parts("subject", "by"), _OUTCOME, natural=_subjects),
+    "cluster": Slot(_cluster, _parts("subject", "by"), _OUTCOME, natural=_subjects),
     "pair": Slot(_subject, _parts("subject"), _OUTCOME | _parts("cause", "by")),
     "time": Slot(_time, _parts("over"), natural=_survival("time")),
     "event": Slot(_event, _OUTCOME, _CAUSE, natural=_survival("event")),

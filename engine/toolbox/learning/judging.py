@@ -89,7 +89,7 @@ def calibration_bins_add_up(step: StepOutputs) -> Iterator[Issue]:
         "predictors": param("Columns that are ranked; empty for all others", kind="columns", of="table",
                             role="predictors"),
         "subject": param("Column of subjects with several rows; all rows of one stay in the same fold", kind="column",
-                         of="table", role="subject"),
+                         of="table", role="cluster"),
         "model": param("How it is predicted", choices=["forest", "linear"],
                        words=["forest: random.?forests?|decision trees?", "linear: logistic|ridge|linear|lasso"]),
         "folds": param("Parts the rows are split into", minimum=2, maximum=20, words=["folds?"]),

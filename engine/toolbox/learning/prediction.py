@@ -36,7 +36,7 @@ _NESTED = Citation(
 )  # fmt: skip
 _SKLEARN = Citation(title="Scikit-learn: machine learning in Python", authors="Pedregosa F, et al.", year=2011)
 _SUBJECT = param("Column of subjects with several rows; all rows of one stay in the same fold", kind="column",
-                 of="table", role="subject")  # fmt: skip
+                 of="table", role="cluster")  # fmt: skip
 _PREDICTORS = param("Columns to predict from; empty for all others that may be used", kind="columns", of="table",
                     role="predictors")  # fmt: skip
 _FOLDS = param("Parts the rows are split into; each is predicted from the others", minimum=2, maximum=20,

@@ -338,7 +338,7 @@ def count_findings(rows, factors, chosen, name, what):
                        choices=("auto", "poisson", "negative_binomial"),
                        words=['negative_binomial: negative binomial|neg\\w*\\.? ?bin|NB2?\\b', 'poisson: poisson']),
         "cluster": param("Column naming the subject or plot whose rows belong together: robust errors", kind="column",
-                         of="table", role="subject"),
+                         of="table", role="cluster"),
         "categorical": param("Numeric predictors to take as groups", kind="columns", of="table"),
     },
     checks=("tables_not_empty", "p_values_valid", "findings_match_tables", "rate_ratios_match"),

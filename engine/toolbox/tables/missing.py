@@ -353,7 +353,7 @@ def presence(table, gaps, visits, subject, occasion):
                         "names differ by a number only", kind="columns", of="table", role="strata"),
         "columns": param("Columns to look at; empty for all", kind="columns", of="table", role="anything"),
         "group": param("Count in each level of this column", kind="column", of="table", role="split"),
-        "subject": param("Who has several rows (long form)", kind="column", of="table", role="subject"),
+        "subject": param("Who has several rows (long form)", kind="column", of="table", role="cluster"),
         "occasion": param("Time or visit of a row (long form)", kind="column", of="table", role="over"),
         "missing_codes": param("Count lone codes such as -99 as missing"),
         "alpha": param("Adjusted p-value below which gaps are said to go with a column", minimum=1e-10, maximum=0.5),
