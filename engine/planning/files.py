@@ -78,7 +78,7 @@ def _called(sheet: Sheet, reading: Reading) -> bool:
 
 
 def methods_named(tools: Iterable[ToolSpec], question: str) -> set[str]:
-    """Return the tools whose method the question names, by a term of several parts or an abbreviation that is no other's."""
+    """Return the tools whose method the question names, by a term of several parts or an abbreviation."""
     tools = list(tools)
     owners: dict[str, set[str]] = {}
     lower = question.lower()
@@ -88,8 +88,9 @@ def methods_named(tools: Iterable[ToolSpec], question: str) -> set[str]:
                 owners.setdefault(name.lower(), set()).add(tool.name)
     names = {(name.lower(), tool.name) for tool in tools for name in (tool.title, *tool.keywords)} if owners else set()
     return {
-        next(iter(own))
+        tool
         for name, own in owners.items()
+        for tool in own
         if not any(name in other for other, tool in names if tool not in own)
     }
 

@@ -246,6 +246,46 @@ def codes_explained(
     return found
 
 
+_YES, _NO = (
+    frozenset("1 yes true y positive pos present ja oui si".split()),
+    frozenset("0 no false n negative neg absent nein non".split()),
+)
+_WHOM = re.compile(
+    r"\s+(?:ones?|only|alone|cases?|groups?|patients?|people|persons?|subjects?|women|men|animals?|mice|samples?|rows)\b",
+    re.IGNORECASE,
+)
+_AMONG = re.compile(
+    r"(?:\bonly|\bjust|\bin|\bamong|\bfor|\bwithin|\bof|\bthe|\ball|^|[,:;(])\s*(?:the\s+)?$", re.IGNORECASE
+)
+_LACKS = re.compile(r"(?<!and )(?<!or )(?<!/)\b(?:without|no|non|never|not)[\s-]+(?:any\s+|the\s+)?$", re.IGNORECASE)
+
+
+def states_meant(
+    words: Sequence[Token], columns: Sequence[ColumnProfile], named: Sequence[Mention], text: str
+) -> list[Mention]:
+    """Return columns of yes and no that are said for one of the two: `in the benign ones`, `smokers only`, `without diabetes`.
+
+    A dose of which nothing was given counts, too: `without inhibitor`.
+    """
+    by_name = {column.name: column for column in columns}
+    found = []
+    for mention in named:
+        column = by_name.get(mention.column)
+        levels = {level.strip().lower(): level for level in column.levels} if column is not None else {}
+        yes = next((levels[level] for level in levels if level in _YES), None)
+        no = next((levels[level] for level in levels if level in _NO), None)
+        if column is None or mention.level or no is None or mention.strength < 0.7:
+            continue
+        start, end = words[mention.first].start, words[mention.last].end
+        lacks = _LACKS.search(text[:start])
+        if lacks and (column.scale == "binary" or column.role("dose") >= LIKELY):
+            first = next(at for at, word in enumerate(words) if word.end > lacks.start())
+            found.append(Mention(column.name, no, first, mention.last, 0.9))
+        elif yes is not None and column.scale == "binary" and _WHOM.match(text[end:]) and _AMONG.search(text[:start]):
+            found.append(Mention(column.name, yes, mention.first, mention.last, 0.9))
+    return found
+
+
 _PLAIN_WORDS = frozenset("no yes not none".split())
 PERSONS = frozenset(
     "patient subject animal person individual participant volunteer donor mouse rat plant sample nr no number id".split()

@@ -16,6 +16,7 @@ from engine.planning.mentions import (
     cover,
     level_mentions,
     numbered_mentions,
+    states_meant,
 )
 from engine.planning.reading import Reading, Request
 from engine.planning.sheets import Data
@@ -92,6 +93,9 @@ def _mentions(question: str, words: list[Token], data: Data) -> list[Mention]:
         every = [*named, *level_mentions(words, sheet.columns, question)]
         every += numbered_mentions(words, sheet.columns, named, question)
         every += codes_explained(words, sheet.columns, named, question)
+        states = states_meant(words, sheet.columns, named, question)
+        every = [m for m in every if not any(m.column == s.column and s.first <= m.first <= s.last for s in states)]
+        every += states
         found += [mention._replace(file=sheet.name) for mention in every]
     strongest = sorted(found, key=lambda m: -m.strength)
     unique: dict[tuple[int, int, str, str], Mention] = {}
