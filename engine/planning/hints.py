@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from engine.domain.profile import Structure
 from engine.planning.mentions import Mention
 from engine.planning.sheets import Sheet, is_group
-from engine.planning.text import Token, as_number, name_parts, stem, timed
+from engine.planning.text import Token, as_number, name_parts, stem, time_unit, timed
 
 _MEANT: tuple[tuple[frozenset[str], Callable[[Sheet], list[str]]], ...] = (
     (frozenset({"dose", "doses", "dosage", "concentration", "concentrations"}), lambda s: s.structure.doses),
@@ -67,9 +67,22 @@ def wide_mentions(words: Sequence[Token], structure: Structure) -> list[Mention]
                     found.append(Mention(column, "", at, at + 1, 0.9))
                 elif len(parts) == 1 and token.text == parts[0] and len(token.text) > 2 and token.number is None:
                     found.append(Mention(column, "", at, at, 0.85))
-                elif number is not None and token.number == number and _near(words, at, common):
+                elif (
+                    number is not None
+                    and token.number == number
+                    and (_near(words, at, common) or _listed(words, at, parts))
+                ):
                     found.append(Mention(column, "", at, at, 0.9))
     return found
+
+
+def _listed(words: Sequence[Token], at: int, parts: Sequence[str]) -> bool:
+    """Say whether a number follows others of the unit of a label: the 4 of `weeks 0, 4 and 8` and `wk4`."""
+    back = at - 1
+    while back >= 0 and (words[back].number is not None or words[back].text in ("and", "or", "to")):
+        back -= 1
+    unit = time_unit(words[back].text) if 0 <= back < at - 1 else ""
+    return bool(unit) and unit in {time_unit(part) for part in parts}
 
 
 def _near(words: Sequence[Token], at: int, common: set[str]) -> bool:

@@ -223,6 +223,13 @@ _MEANS = re.compile(
 )
 
 
+_IN_BRACKETS = (
+    re.compile(r"(?P<said>[A-Za-z][\w-]{2,})\s*\(\s*(?P<code>-?\d{1,2})\s*\)"),
+    re.compile(r"[(,]\s*(?P<code>\d{1,2})\s+(?P<said>[A-Za-z][\w-]{2,})\s*(?=[,)])"),
+)
+"""`benign (2)` and `(1 malignant, 2 benign)`: here the word itself is the level's name in this question."""
+
+
 def codes_explained(
     words: Sequence[Token], columns: Sequence[ColumnProfile], named: Sequence[Mention], text: str
 ) -> list[Mention]:
@@ -230,9 +237,17 @@ def codes_explained(
     by_name = {column.name: column for column in columns}
     found: list[Mention] = []
     column = None
-    for match in _MEANS.finditer(text):
+    matches = sorted((m for form in (_MEANS, *_IN_BRACKETS) for m in form.finditer(text)), key=lambda m: m.start())
+    codes = {float(match["code"]) for match in matches}
+    able = [
+        c for c in columns if 2 <= len(c.levels) <= 6 and len(codes) > 1 and codes <= {as_number(v) for v in c.levels}
+    ]
+    only = able[0] if len(able) == 1 else None
+    for match in matches:
         before = [m for m in named if not m.level and 0 <= match.start() - words[m.last].end < 25]
-        column = by_name.get(before[-1].column) if before else column
+        column = by_name.get(before[-1].column) if before else column or only
+        if column is not None and not any(as_number(v) == float(match["code"]) for v in column.levels):
+            column = only
         level = next((v for v in column.levels if as_number(v) == float(match["code"])), None) if column else None
         said = [at for at, token in enumerate(words) if token.start == match.start("said")]
         if column is None or level is None or not said or words[said[0]].text in STOP:
@@ -241,7 +256,7 @@ def codes_explained(
         found += [
             Mention(column.name, level, at, at, 0.9)
             for at, t in enumerate(words)
-            if t.stem == meaning and at != said[0]
+            if t.stem == meaning and (at != said[0] or match.re is not _MEANS)
         ]
     return found
 
@@ -398,6 +413,23 @@ def find(text: str, columns: Sequence[ColumnProfile]) -> list[Mention]:
     named = column_mentions(words, columns, text)
     every = [*named, *level_mentions(words, columns, text), *numbered_mentions(words, columns, named, text)]
     return cover(every)
+
+
+BESIDE = 0.12
+"""What a level gains that stands beside the name of its own column: `PCR positive`, `a positive rapid test`."""
+
+
+def beside_own(mentions: Sequence[Mention]) -> list[Mention]:
+    """Return the mentions with levels that several columns have drawn to the column that is named beside them."""
+    named = [m for m in mentions if not m.level and m.strength >= LIKELY]
+    columns = {(m.first, m.last): {o.column for o in mentions if (o.first, o.last) == (m.first, m.last) and o.level} for m in mentions if m.level}  # fmt: skip
+
+    def drawn(m: Mention) -> Mention:
+        shared = m.level and len(columns[m.first, m.last]) > 1
+        near = shared and any(n.column == m.column and (n.last + 1 == m.first or m.last + 1 == n.first) for n in named)
+        return m._replace(strength=min(1.0, m.strength) + BESIDE) if near else m
+
+    return [drawn(m) for m in mentions]
 
 
 def cover(mentions: Sequence[Mention]) -> list[Mention]:

@@ -97,7 +97,10 @@ def _skeleton(word: str, part: str) -> bool:
     if word[0] != part[0] or any(letter in "aeiou" for letter in part[1:]):
         return False
     letters = iter(word)
-    return all(letter in letters for letter in part)
+    consonants = [letter for letter in word if letter not in "aeiou"]
+    return all(letter in letters for letter in part) and (
+        part[-1] == consonants[-1] or word.replace("y", "").startswith(part) or "".join(consonants).startswith(part)
+    )
 
 
 @functools.lru_cache(maxsize=5_000)
@@ -123,7 +126,9 @@ class Name:
     def __init__(self, name: str, weights: Counter[str], *, units: bool) -> None:
         self.text = name
         parts = name_parts(re.sub(r"[(\[].*?[)\]]", " ", name)) or name_parts(name)
-        kept = [part for part in parts if part not in UNITS] if units else parts
+        kept = (
+            [part for part in parts if part not in UNITS] or parts[:1] if units else parts
+        )  # `Hg_ug_kg` is of mercury
         self.parts = [word for part in kept or parts for word in compound(part)]
         self.all = name_parts(name)
         self.whole = "".join(self.parts)

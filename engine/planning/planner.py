@@ -140,7 +140,7 @@ class Planner:
             best = worded  # what is asked for is known: say what it lacks
         able = next((c for c in every if c.bound is not None and not c.bound.missing and not c.unmet), None)
         if (
-            best.analysis.data
+            (best.analysis.data or len(able.bound.columns() if able and able.bound else []) > 1)
             and best.probability < SURE
             and able is not None
             and able.wording >= min(HEARD, 0.8 * best.wording)  # where all is faint, near counts

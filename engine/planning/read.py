@@ -11,6 +11,7 @@ from engine.planning.hints import generic_mentions, wide_mentions
 from engine.planning.mentions import (
     SURE_NAME,
     Mention,
+    beside_own,
     codes_explained,
     column_mentions,
     cover,
@@ -101,7 +102,7 @@ def _mentions(question: str, words: list[Token], data: Data) -> list[Mention]:
     unique: dict[tuple[int, int, str, str], Mention] = {}
     for mention in strongest:
         unique.setdefault((mention.first, mention.last, mention.column, mention.level), mention)
-    return cover(list(unique.values()))
+    return cover(beside_own(list(unique.values())))
 
 
 def _not_genes(mentions: list[Mention], question: str, words: list[Token], data: Data) -> list[Mention]:

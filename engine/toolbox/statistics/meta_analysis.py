@@ -530,7 +530,7 @@ def study_effects(table, effect, error, lower, upper, arms, measure, error_is, s
         "measure": param(
             "Effect computed from two groups",
             choices=["auto", "risk_ratio", "odds_ratio", "hedges_g", "mean_difference"],
-            words=["odds_ratio: odds|\\bOR\\b", "risk_ratio: risk ratios?|relative risk|\\bRR\\b",
+            words=["odds_ratio: odds|(?-i:\\bOR\\b)", "risk_ratio: risk ratios?|relative risk|(?-i:\\bRR\\b)",
                    "mean_difference: mean.differences?|raw differences?", "hedges_g: hedges|standardi[sz]ed|\\bSMD\\b"],
         ),
         "error_is": param(
