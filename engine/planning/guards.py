@@ -16,6 +16,7 @@ from engine.planning.bind import Bound
 from engine.planning.conditions import repetition
 from engine.planning.contrast import control_level
 from engine.planning.formulas.formula import propose
+from engine.planning.names import STOP
 from engine.planning.ordering import fill_order
 from engine.planning.reading import Reading
 from engine.planning.samples import sample_sheet
@@ -129,7 +130,7 @@ def unknown_groups(case: Case) -> None:
         taken = case.reading.used.get(at, ("unused", "", 0.0))
         if start <= token.start < end and taken[0] in ("column", "level", "gene") and taken[2] >= BY_ITS_NAME:
             return
-    if all(word.lower() in _GENERIC or control_level([word]) for word in (match["a"], match["b"])):
+    if all(word.lower() in _GENERIC | STOP or control_level([word]) for word in (match["a"], match["b"])):
         return
     groups = [f"{c.name}: {', '.join(list(c.levels)[:6])}" for c in case.data.columns() if is_group(c) and c.levels][:5]
     message = f"Neither {match['a']!r} nor {match['b']!r} is a group in these data."

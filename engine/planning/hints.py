@@ -77,12 +77,16 @@ def wide_mentions(words: Sequence[Token], structure: Structure) -> list[Mention]
 
 
 def _listed(words: Sequence[Token], at: int, parts: Sequence[str]) -> bool:
-    """Say whether a number follows others of the unit of a label: the 4 of `weeks 0, 4 and 8` and `wk4`."""
-    back = at - 1
-    while back >= 0 and (words[back].number is not None or words[back].text in ("and", "or", "to")):
-        back -= 1
-    unit = time_unit(words[back].text) if 0 <= back < at - 1 else ""
-    return bool(unit) and unit in {time_unit(part) for part in parts}
+    """Say whether a number stands in a row with the unit of a label: `weeks 0, 4 and 8` or `0, 4 and 8 weeks` and `wk4`."""
+    units = {time_unit(part) or (part if part in ("h", "d", "w", "m") else "") for part in parts} - {""}
+    units = {timed([unit, "1"])[:-1] or unit for unit in units}
+    for step in (-1, 1):
+        near = at + step
+        while 0 <= near < len(words) and (words[near].number is not None or words[near].text in ("and", "or", "to")):
+            near += step
+        if 0 <= near < len(words) and abs(near - at) > 1 and time_unit(words[near].text) in units:
+            return True
+    return False
 
 
 def _near(words: Sequence[Token], at: int, common: set[str]) -> bool:

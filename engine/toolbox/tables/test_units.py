@@ -93,6 +93,16 @@ def test_column_is_added_and_the_old_one_stays():
     assert convert_units(CALVES, column="weight_lb", decimals=1)["converted"]["weight_kg"].tolist()[0] == 68.0
 
 
+def test_several_columns_are_converted_each_beside_its_own(tmp_path):
+    table = pd.DataFrame({"before_lb": [100.0, 220.0], "after_lb": [110.0, 200.0], "sex": ["f", "m"]})
+    result = convert_units(table, column="before_lb", further=["after_lb"], to_unit="kg")
+    assert list(result["converted"].columns) == ["before_lb", "before_kg", "after_lb", "after_kg", "sex"]
+    assert result["converted"]["after_kg"].tolist() == pytest.approx([49.8951607, 90.718474])
+    assert len(result["findings"]) == len(result["conversion"]) == 2
+    tables = {"converted": result["converted"].assign(after_kg=1.0), "conversion": result["conversion"]}
+    assert check_issues(["conversion_is_the_factor"], tables, tmp_path) == ["conversion_differs"]
+
+
 def test_a_unit_that_is_asked_against_the_name_is_said():
     result = convert_units(CALVES, column="weight_lb", from_unit="g", to_unit="mg")
     assert any("says lb, but it was taken to be g" in text for text in result["warnings"])

@@ -24,14 +24,14 @@ from engine.toolbox.tables.columns import (
 @check("conversion_is_the_factor")
 def conversion_is_the_factor(step: StepOutputs) -> Iterator[Issue]:
     """Every converted value is the old one times the factor plus the offset, up to the decimals asked for."""
-    table, used = step.table("converted"), step.table("conversion").iloc[0]
-    old, new = table[used["column"]].astype(float), table[used["new_column"]].astype(float)
-    expected = old * used["factor"] + used["offset"]
-    decimals = int(step.params.get("decimals", -1))
-    slack = 1e-9 * expected.abs() + 1e-12 + (0.51 * 10.0**-decimals if decimals >= 0 else 0.0)
-    if ((new - expected).abs() > slack).any() or (old.isna() != new.isna()).any():
-        message = f"{used['new_column']!r} is not {used['column']!r} times its factor in every row."
-        yield Issue(code="conversion_differs", severity="error", message=message, where="converted")
+    table, decimals = step.table("converted"), int(step.params.get("decimals", -1))
+    for used in step.table("conversion").to_dict("records"):
+        old, new = table[used["column"]].astype(float), table[used["new_column"]].astype(float)
+        expected = old * used["factor"] + used["offset"]
+        slack = 1e-9 * expected.abs() + 1e-12 + (0.51 * 10.0**-decimals if decimals >= 0 else 0.0)
+        if ((new - expected).abs() > slack).any() or (old.isna() != new.isna()).any():
+            message = f"{used['new_column']!r} is not {used['column']!r} times its factor in every row."
+            yield Issue(code="conversion_differs", severity="error", message=message, where="converted")
 
 
 def unit_table():
@@ -262,73 +262,12 @@ def _unit_words():
 _CHOICES, _FROM, _TO = _unit_words()
 
 
-@tool(
-    name="convert_units",
-    title="Conversion of units",
-    description=(
-        "Write a column in another unit into a new column: everyday units of the laboratory, clinic and field with SI "
-        "prefixes (mg/dL, µmol/L, lb, in, °F, mmHg, bushels per acre). The unit it stands in is read from the column's "
-        "name unless given. Between mass and amount (mg/dL to mmol/L) only with the molar mass. The old column stays."
-    ),
-    domain="data handling",
-    task_type="preprocessing",
-    inputs={"table": "table: any table with a measurement"},
-    outputs={
-        "converted": "table: all columns, with the new one",
-        "conversion": "table: units, factor and offset",
-    },
-    params={
-        "column": param("The measurement to convert", kind="column", of="table", role="measure"),
-        "to_unit": param("The unit it is wanted in; auto for metric in place of imperial", choices=_CHOICES, words=_TO),
-        "from_unit": param("The unit it is in; auto reads it from the column's name", choices=_CHOICES, words=_FROM),
-        "molar_mass": param("Molar mass in g/mol, between mass and amount", minimum=0.5, maximum=5e6,
-                            words=["molar mass", "molar", "molecular (?:weight|mass)", "molecular", "mw",
-                                "g/mol", "mol\\.? wt\\.?"]),
-        "bushel_lb": param("Weight of a bushel in pounds (wheat and soybeans 60, maize 56)", minimum=10, maximum=100,
-                           words=["pounds? (?:per|a) bushel", "lbs? (?:per|a|/) ?bu"]),
-        "decimals": param("Decimals of the new values; -1 for all", minimum=-1, maximum=12,
-                          words=["decimals?", "decimal places", "digits"]),
-    },
-    answers=["convert_units"],
-    checks=("tables_not_empty", "conversion_is_the_factor"),
-    keywords=("convert units", "unit conversion", "mg/dL to mmol/L", "Fahrenheit to Celsius", "pounds to kilograms",
-              "SI units", "metric", "inches to cm", "other unit", "bushels per acre"),
-    citations=(
-        Citation(title="Guide for the use of the International System of Units (SI), NIST Special Publication 811",
-                 authors="Thompson A, Taylor BN", year=2008),
-    ),
-    packages=("pandas", "numpy"),
-    seconds=1.0,
-    example="Convert body weight from pounds to kilograms.",
-    helpers=(plain_table, require_columns, numeric_values, format_number, finding_values, unit_table, plain_unit,
-             read_unit,
-             conversion, unit_in_name, metric_unit),
-)  # fmt: skip
-def convert_units(
-    table,
-    *,
-    column: str,
-    to_unit: str = "auto",
-    from_unit: str = "auto",
-    molar_mass: float | None = None,
-    bushel_lb: float | None = None,
-    decimals: int = -1,
-):
-    """Write a column in another unit into a new column.
-
-    Factors are those of NIST Special Publication 811 (2008); the calorie is 4.184 J, bushel and gallon are those of
-    the US.
-
-    Raises:
-        ValueError: when a unit is unknown or not given, units measure different things, or a molar mass is needed.
-    """
+def with_converted(table, column, to_unit, from_unit, molar_mass, bushel_lb, decimals):
+    """Return the table with a column in another unit beside the old one, what was done, its finding and warnings."""
     import re
 
     import numpy as np
-    import pandas as pd
 
-    table = plain_table(table)
-    require_columns(table, [column])
     old, warnings = numeric_values(table, column), []
     stated, stem = unit_in_name(column, "" if to_unit == "auto" else to_unit)
     if from_unit == "auto" and not stated:
@@ -394,4 +333,77 @@ def convert_units(
            "offset": offset, "molar_mass": molar_mass if mass else None, "n": len(known), "missing": gone}  # fmt: skip
     finding = {"text": text, "output": "conversion",
                "values": finding_values(factor=factor, offset=offset, n=len(known))}  # fmt: skip
-    return {"converted": converted, "conversion": pd.DataFrame([row]), "findings": [finding], "warnings": warnings}
+    return converted, row, finding, warnings
+
+
+@tool(
+    name="convert_units",
+    title="Conversion of units",
+    description=(
+        "Write columns in another unit into new columns: everyday units of the laboratory, clinic and field with SI "
+        "prefixes (mg/dL, µmol/L, lb, in, °F, mmHg, bushels per acre). The unit it stands in is read from the column's "
+        "name unless given. Between mass and amount (mg/dL to mmol/L) only with the molar mass. The old columns stay."
+    ),
+    domain="data handling",
+    task_type="preprocessing",
+    inputs={"table": "table: any table with a measurement"},
+    outputs={
+        "converted": "table: all columns, with the new one",
+        "conversion": "table: units, factor and offset",
+    },
+    params={
+        "column": param("The measurement to convert", kind="column", of="table", role="measure"),
+        "further": param("Further measurements of the same unit", kind="columns", of="table", role="measures"),
+        "to_unit": param("The unit it is wanted in; auto for metric in place of imperial", choices=_CHOICES, words=_TO),
+        "from_unit": param("The unit it is in; auto reads it from the column's name", choices=_CHOICES, words=_FROM),
+        "molar_mass": param("Molar mass in g/mol, between mass and amount", minimum=0.5, maximum=5e6,
+                            words=["molar mass", "molar", "molecular (?:weight|mass)", "molecular", "mw",
+                                "g/mol", "mol\\.? wt\\.?"]),
+        "bushel_lb": param("Weight of a bushel in pounds (wheat and soybeans 60, maize 56)", minimum=10, maximum=100,
+                           words=["pounds? (?:per|a) bushel", "lbs? (?:per|a|/) ?bu"]),
+        "decimals": param("Decimals of the new values; -1 for all", minimum=-1, maximum=12,
+                          words=["decimals?", "decimal places", "digits"]),
+    },
+    answers=["convert_units"],
+    checks=("tables_not_empty", "conversion_is_the_factor"),
+    keywords=("convert units", "unit conversion", "mg/dL to mmol/L", "Fahrenheit to Celsius", "pounds to kilograms",
+              "SI units", "metric", "inches to cm", "other unit", "bushels per acre"),
+    citations=(
+        Citation(title="Guide for the use of the International System of Units (SI), NIST Special Publication 811",
+                 authors="Thompson A, Taylor BN", year=2008),
+    ),
+    packages=("pandas", "numpy"),
+    seconds=1.0,
+    example="Convert body weight from pounds to kilograms.",
+    helpers=(plain_table, require_columns, numeric_values, format_number, finding_values, unit_table, plain_unit,
+             read_unit,
+             conversion, unit_in_name, metric_unit, with_converted),
+)  # fmt: skip
+def convert_units(
+    table,
+    *,
+    column: str,
+    further: list[str] = [],  # noqa: B006 - a plain default, never changed
+    to_unit: str = "auto",
+    from_unit: str = "auto",
+    molar_mass: float | None = None,
+    bushel_lb: float | None = None,
+    decimals: int = -1,
+):
+    """Write columns in another unit into new columns, each beside the old one.
+
+    Factors are those of NIST Special Publication 811 (2008); the calorie is 4.184 J, bushel and gallon are those of
+    the US.
+
+    Raises:
+        ValueError: when a unit is unknown or not given, units measure different things, or a molar mass is needed.
+    """
+    import pandas as pd
+
+    table, columns = plain_table(table), list(dict.fromkeys([column, *further]))
+    require_columns(table, columns)
+    rows, findings, warnings = [], [], []
+    for name in columns:
+        table, row, finding, said = with_converted(table, name, to_unit, from_unit, molar_mass, bushel_lb, decimals)
+        rows, findings, warnings = [*rows, row], [*findings, finding], [*warnings, *said]
+    return {"converted": table, "conversion": pd.DataFrame(rows), "findings": findings, "warnings": warnings}
