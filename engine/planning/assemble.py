@@ -16,7 +16,7 @@ from engine.planning.bind import Bound, Near, bind, condition, propose_missing, 
 from engine.planning.builder import Builder, in_words, missing
 from engine.planning.conditions import holds
 from engine.planning.files import files_for
-from engine.planning.guards import Case, run_guards
+from engine.planning.guards import Case, rows_refused, run_guards
 from engine.planning.reading import Reading
 from engine.planning.refusals import nothing_called, refusal, unbound
 from engine.planning.score import Candidate
@@ -236,6 +236,8 @@ class Assembler:
         sheet = bound.sheets.get(port.name) if port is not None else None
         used = [*bound.columns(), *(item.column for item in bound.rows)]
         made_of = made.builder.with_columns(sheet, DataType.TABLE, used) if sheet is not None else None
+        if bound.rows and port is None and bound.spec.inputs:
+            raise rows_refused(bound.rows[0], made.reading)
         if not bound.rows or port is None:
             return {port.name: made_of} if port is not None and made_of else {}
         step = next((t for t in self._registry if any(p.role == "rows" for p in t.params)), None)

@@ -6,13 +6,14 @@ and a surely named column without a part cost. What no word names is taken from 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 from engine.domain.toolspec import ParamSpec
 from engine.planning.contrast import control_level
 from engine.planning.reading import Reading
-from engine.planning.sheets import Sheet, is_id, numbers_things
+from engine.planning.sheets import Sheet, is_group, is_id, numbers_things
 from engine.planning.slots import slot_of
 from engine.planning.text import name_parts
 
@@ -29,6 +30,9 @@ def two_states(sheet: Sheet, name: str) -> bool:
     """Say whether a column has two states."""
     column = sheet.column(name)
     return column is not None and column.scale == "binary"
+
+
+_LAST = re.compile(r"[\s_.-]+(?:\d{1,2}|[A-Za-z])$")
 
 
 class Assignment:
@@ -50,6 +54,7 @@ class Assignment:
         numeric = {r.column for r in reading.restrictions if r.op not in ("in", "not in") and not cuts}
         once = {c for c in numeric if sum(m.column == c for m in reading.mentions) <= 1}
         loose = ((sure | maybe) - set(reading.named()) | once) - contrasted
+        self.kept = {r.column for r in reading.restrictions if r.op == "in"} - contrasted
         self.free = [c for c in named if c not in loose][:_MOST]
         self.singles = sorted(
             (p for p in params if p.kind == "column" and p.role), key=lambda p: (p.name not in self.needed,)
@@ -117,11 +122,15 @@ class Assignment:
             grammar += 0.3  # the state whose share or odds are asked for
         if param.role in _EXPLAINS and numbers_things(column) and not reading.is_a(name, "adjust", "by"):
             return -1.0  # `which wards have fewer falls` asks about the wards, not about their numbers
+        if param.role in ("covariates", "held") and name in self.kept and not reading.is_a(name, "adjust"):
+            return -1.0  # `in the wild type` is about those rows, it holds nothing constant
         if param.role == "held" and name not in reading.named() and not reading.is_a(name, "adjust"):
             return -1.0  # a level that is named is compared or kept, never held constant
         level_only = name not in reading.named() and not contrasted and not two_states(self.sheet, name)
         if level_only and param.role in ("group", "predictors", "covariates"):
             grammar -= 0.25
+        if name in self.kept and param.role in ("group", "condition") and self._other_group(name):
+            grammar -= 0.6  # `by salt in the mutant` compares by salt
         earlier = next((m.first for m in reading.mentions if m.column == name), 0)
         return fits * (strength + grammar) - 0.002 * earlier
 
@@ -169,6 +178,7 @@ class Assignment:
             slot = slot_of(param.role)
             gains = {name: self._gain(param, name) for name in self.free if name not in used}
             picked = [name for name, gain in gains.items() if gain > 0.12]
+            picked = list(dict.fromkeys(name for one in picked for name in self._with_replicates(one, slot, used)))
             measured = [name for name in picked if not self._whom(name)]
             picked = measured or picked
             if param.most:
@@ -206,6 +216,23 @@ class Assignment:
         if column is not None and is_id(column):
             return False  # `the patients` are whom the rows are about
         return name in self.reading.named() or any(c.column == name for c in self.reading.contrasts)
+
+    def _other_group(self, name: str) -> bool:
+        """Say whether another column is named by which groups could be told apart."""
+        others = [
+            self.sheet.column(other) for other in self.reading.named() if other != name and other not in self.kept
+        ]
+        return any(column is not None and is_group(column) for column in others)
+
+    def _with_replicates(self, name: str, slot: Any, used: set[str]) -> list[str]:
+        """Return a column with those that the same words name and that differ by a last number or letter: WT_1, WT_2."""
+        base = _LAST.sub("", name)
+        words = next((m for m in self.reading.mentions if m.column == name and not m.level), None)
+        if words is None or base == name:
+            return [name]
+        alike = {name, *words.rivals}
+        return [c.name for c in self.sheet.columns if c.name in alike and _LAST.sub("", c.name) == base
+                and c.name not in used and slot.fits(c, self.sheet) > 0]  # fmt: skip
 
     def _whom(self, name: str) -> bool:
         """Say whether a named column is whom the question is about (`the dogs`) and not a column that is meant."""

@@ -87,9 +87,9 @@ def bind(
             )
     _columns(bound, reading, given or {}, needs)
     if any(p.role in ("rows", "formula") for p in spec.params):  # what is named goes into its condition or formula
-        bound.score = 0.8 * len(
-            {r.column for r in reading.restrictions} | set(reading.columns()) & set(reading.levels_named())
-        )
+        apart = {c.column for c in reading.contrasts if c.explicit}  # set against each other, not kept
+        kept = {r.column for r in reading.restrictions} | set(reading.columns()) & set(reading.levels_named())
+        bound.score = 0.8 * len(kept - apart)
         bound.score += 0.4 * len(set(reading.named()) - {r.column for r in reading.restrictions})
         bound.unused.clear()
     _levels(bound, reading, given or {})

@@ -123,7 +123,7 @@ def outcome_is_number(bound: Bound, reading: Reading) -> bool:
 
 @_named
 def two_occasions(bound: Bound, reading: Reading) -> bool:
-    """Two columns of one measurement are named, and no grouping by which they could be compared."""
+    """Two columns of one measurement are named and no grouping by which they could be compared, or more of one in order."""
     if bound.sheet is None:
         return False
     families = [w.columns for w in bound.sheet.structure.wide] + [list(p) for p in bound.sheet.structure.same_quantity]
@@ -131,7 +131,8 @@ def two_occasions(bound: Bound, reading: Reading) -> bool:
     groups = [
         n for n in reading.named() if (c := bound.sheet.column(n)) and is_group(c) and not any(n in f for f in families)
     ]
-    return not groups and any(len(set(named) & set(family)) == 2 for family in families)
+    course = any(w.ordered and len(set(named) & set(w.columns)) > 2 for w in bound.sheet.structure.wide)
+    return course or (not groups and any(len(set(named) & set(family)) == 2 for family in families))
 
 
 @_named

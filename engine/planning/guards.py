@@ -18,7 +18,7 @@ from engine.planning.contrast import control_level
 from engine.planning.formulas.formula import propose
 from engine.planning.names import STOP
 from engine.planning.ordering import fill_order
-from engine.planning.reading import Reading
+from engine.planning.reading import Reading, Restriction
 from engine.planning.samples import sample_sheet
 from engine.planning.sheets import Data, is_group
 
@@ -315,20 +315,21 @@ def cells_given(case: Case) -> None:
 def rows_of_samples(case: Case) -> None:
     """Refuse to leave out samples or cells silently: no step cuts these data down to some of them."""
     if case.bound.rows:
-        words = case.reading.words
-        first, last = case.bound.rows[0].first, case.bound.rows[0].last
-        said = case.reading.question[words[first].start : words[last].end]
-        message = (
-            f"The question leaves out part of the data ({said!r}), which this kind of analysis cannot do by itself."
-        )
-        advice = "Leave the others out of the file (of both files, where there are two) and ask about what is left."
-        raise PlanError(message, advice=advice)
+        raise rows_refused(case.bound.rows[0], case.reading)
     out = re.search(r"\b(?:excluding|exclude|except(?: for)?|without|leav\w+ out|omit\w*|drop\w*)\s+(?:the\s+)?(?:sample|cell|donor|patient)s?\s+\S+", case.reading.question, re.IGNORECASE)  # fmt: skip
     if out:
         message = f"The question leaves out part of the data ({out.group(0)!r}), which this kind of analysis cannot do by itself."
         raise PlanError(
             message, advice="Leave it out of the file (of both files, where there are two) and ask about what is left."
         )
+
+
+def rows_refused(rows: Restriction, reading: Reading) -> PlanError:
+    """Return the error for a question about some of the samples or cells of data that no step cuts down."""
+    said = reading.question[reading.words[rows.first].start : reading.words[rows.last].end]
+    message = f"The question leaves out part of the data ({said!r}), which this kind of analysis cannot do by itself."
+    advice = "Leave the others out of the file (of both files, where there are two) and ask about what is left."
+    return PlanError(message, advice=advice)
 
 
 @guard

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from engine.domain.profile import ColumnProfile
 from engine.planning.names import STOP, UNITS, Name, alike, same_meaning
-from engine.planning.text import Token, as_number, name_parts, time_unit, tokens
+from engine.planning.text import CARDINALS, Token, as_number, name_parts, time_unit, tokens
 
 SURE = 0.8
 """From this strength on a mention needs no confirmation."""
@@ -349,7 +349,8 @@ def _before(
                 if column and number is not None
                 else None
             )
-            if level is not None and (unit or not text[before.start : before.end].isdigit()):
+            said = text[before.start : before.end].lower()
+            if level is not None and (unit or not (said.isdigit() or said in CARDINALS)):  # `two flowcells` are both
                 found.append(Mention(name, level, mention.first - 1, mention.first - 1, 0.85))
     return found
 

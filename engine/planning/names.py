@@ -149,6 +149,8 @@ class Name:
             return 0.97
         if len(window) == 1 and len(self.whole) >= 3 and stem(joined) == stem(self.whole):
             return 0.97
+        if len(window) == 1 and len(self.parts) > 1 and same_meaning(joined, self.whole):
+            return 0.85  # `salt` for `NaCl_mM`, which is cut at its capitals
         if len(self.whole) >= 5 and len(window) <= 2 and joined.isalpha() and _misspelt(joined, self.whole):
             return 0.85
         if len(window) > 1 and (short := self._initials(words)):

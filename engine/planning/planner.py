@@ -40,10 +40,10 @@ from engine.toolbox.typecheck import check_plan
 
 SURE = 0.5
 """From this probability on a plan is made without asking whether it is the one that was meant."""
+LIKELY, FAR = 0.35, 4.0
+"""Or from this probability on, when it is so many times the next one's: what is left is spread over many."""
 HEARD = 0.06
 """An analysis that the data put in place of another must at least be this likely by the words."""
-PLAIN = 0.3
-"""When the words give no analysis of its kind so much, what the data make of them is proposed and not just planned."""
 LEAST = 0.01
 """An analysis that the data put in the place of another is asked about when the words themselves give it less."""
 NEAR = 0.4
@@ -229,14 +229,15 @@ class Planner:
         self, goals: list[Candidate], every: list[Candidate], made: Making, profiles: list[Profile], *, told: bool
     ) -> TaskDag:
         reading = made.reading
+        if not made.builder.nodes:
+            raise PlanError(" ".join(made.not_answered) or "The question leads to no step.")
         answered = [goal for goal in goals if goal.bound in made.bounds] or goals
         done = [key for node in made.builder.nodes for key in self._registry.get(node.tool).answers]
         left = unexplained(reading, done, made.bounds, [p.name for p in profiles])
         made.questions += doubts(reading, left)
         alternatives = alternatives_of(every, {goal.analysis.id for goal in answered})
-        family = answered[0].analysis.family
-        heard = max([answered[0].wording, *(c.wording for c in every if c.analysis.family == family)])
-        unsure = answered[0].probability < SURE or heard < PLAIN or answered[0].wording < LEAST or answered[0].unmet
+        first = answered[0]
+        unsure = not _leads(first, every) or first.wording < LEAST or first.unmet or first.left
         if len(answered) == 1 and unsure and not told:
             made.questions.insert(0, did_you_mean(answered[0], alternatives))
             own = Alternative(
@@ -295,6 +296,12 @@ def _also(reading: Reading, goals: list[Candidate], every: list[Candidate]) -> l
         ):
             found.append(other)
     return found[:2]
+
+
+def _leads(first: Candidate, every: list[Candidate]) -> bool:
+    """Say whether an analysis is at least as likely as all others together, or stands far above each of them."""
+    second = max((c.probability for c in every if c.analysis.id != first.analysis.id), default=0.0)
+    return first.probability >= SURE or (first.probability >= LIKELY and first.probability >= FAR * second)
 
 
 _FOLLOWS = re.compile(

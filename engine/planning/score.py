@@ -83,6 +83,8 @@ class Candidate:
     feasible: bool = True
     """False when no file holds the kind of data it needs."""
     unmet: tuple[str, ...] = ()
+    left: int = 0
+    """How many `A versus B` it does not compare."""
 
 
 def candidates(
@@ -133,6 +135,8 @@ def weighed(
         for key in meant - known
         if key in analyses
     ]
+    for item in found:
+        item.left = _contrasts_left(item, reading)
     fits = {item.analysis.id: max(-1.5, min(1.5, _fit(item, reading, data, tools))) for item in found}
     given = {item.analysis.id: _heirs(item, analyses, within, aside) for item in found}
     named = methods_named(tools, reading.question)
@@ -154,7 +158,7 @@ def weighed(
             + w.without_data * (not item.analysis.data)
             + w.unmet * len(item.unmet)
             + w.lacking * _lacking(item, within)
-            + w.left * _contrasts_left(item, reading)
+            + w.left * item.left
             + (w.asks if bound is not None and bound.missing else 0.0)
         )
     total = sum(scores.values()) or 1.0

@@ -35,6 +35,7 @@ _ORDINALS = ["zeroth", "first", "second", "third", "fourth", "fifth", "sixth", "
 _NUMBERS = {word: str(value) for value, word in enumerate(_ONES)} | {
     word: str(20 + 10 * at) for at, word in enumerate(_TENS)
 }
+CARDINALS = frozenset(_NUMBERS)
 _NUMBERS |= {"hundred": "100", "thousand": "1000"}
 _ORDINAL_NUMBERS = {word: str(value) for value, word in enumerate(_ORDINALS)} | {"thirtieth": "30"}
 _TIME_UNITS = {"w": "week", "wk": "week", "wks": "week", "week": "week", "weeks": "week", "wo": "week", "woche": "week",
