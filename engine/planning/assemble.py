@@ -236,8 +236,9 @@ class Assembler:
         sheet = bound.sheets.get(port.name) if port is not None else None
         used = [*bound.columns(), *(item.column for item in bound.rows)]
         made_of = made.builder.with_columns(sheet, DataType.TABLE, used) if sheet is not None else None
-        if bound.rows and port is None and bound.spec.inputs:
-            raise rows_refused(bound.rows[0], made.reading)
+        sure = next((item for item in bound.rows if item.sure), None)
+        if sure is not None and port is None and bound.spec.inputs:
+            raise rows_refused(sure, made.reading)
         if not bound.rows or port is None:
             return {port.name: made_of} if port is not None and made_of else {}
         step = next((t for t in self._registry if any(p.role == "rows" for p in t.params)), None)

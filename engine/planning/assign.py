@@ -220,7 +220,10 @@ class Assignment:
     def _other_group(self, name: str) -> bool:
         """Say whether another column is named by which groups could be told apart."""
         others = [
-            self.sheet.column(other) for other in self.reading.named() if other != name and other not in self.kept
+            self.sheet.column(other)
+            for other in self.reading.named()
+            if other not in {name, *self.kept, *self.sheet.structure.survival.values()}
+            and not self.reading.is_a(other, "outcome", "subject", "adjust")
         ]
         return any(column is not None and is_group(column) for column in others)
 

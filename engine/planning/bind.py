@@ -189,8 +189,8 @@ def propose_missing(bound: Bound, reading: Reading, near: Near, left: str) -> No
         bound.questions.append(
             OpenQuestion(
                 id=param.name, param=param.name, choices=names, proposed=names[0], blocking=True,
-                text=f"Which column is meant? {param.description.rstrip('.')}.",
-                why=f"No word of the question surely names it.{left} Nearest: {', '.join(names)}.",
+                text=f"Which column is meant? {param.description.rstrip('.')}.{left}",
+                why=f"No word of the question surely names it. Nearest: {', '.join(names)}.",
             )
         )  # fmt: skip
         _levels(bound, reading, {p.name: None for p in bound.spec.params if p.of != param.name})

@@ -145,6 +145,8 @@ def weighed(
     for item in found:
         key, bound, w = item.analysis.id, item.bound, WEIGHTS
         share = item.wording
+        if bound is not None and bound.missing and any(_able(c) for c in found if c.analysis.id in given[key]):
+            share *= 1 - HANDED
         if item.feasible and not item.unmet:
             share += HANDED * sum(_handed(c, item, found, fits, given) for c in found if key in given[c.analysis.id])
         scores[key] = math.exp(
@@ -215,14 +217,17 @@ def _heirs(unfit: Candidate, analyses: dict[str, Analysis], within: set[DataType
     return own | {key for key, other in analyses.items() if unable and unfit.analysis.id in other.stands_for}
 
 
+def _able(item: Candidate) -> bool:
+    """Say whether an analysis can be carried out as it stands."""
+    return item.feasible and not item.unmet and item.bound is not None and not item.bound.missing
+
+
 def _handed(
     unfit: Candidate, item: Candidate, found: list[Candidate], fits: dict[str, float], given: dict[str, set[str]]
 ) -> float:
     """Return what of an unfit analysis' weight goes to another: by their fit and wording among those meant instead."""
     meant = given[unfit.analysis.id]
-    heirs = [
-        c for c in found if c.analysis.id in meant and c.feasible and not c.unmet and c.bound and not c.bound.missing
-    ]
+    heirs = [c for c in found if c.analysis.id in meant and _able(c)]
     if item not in heirs:
         return 0.0
     shares = {c.analysis.id: math.exp(MEANT * fits[c.analysis.id]) * (c.wording + 0.05) for c in heirs}
