@@ -120,7 +120,7 @@ class Assignment:
             and param.role in ("outcome", "response", "event", "category")
         ):
             grammar += 0.3  # the state whose share or odds are asked for
-        if param.role in _EXPLAINS and numbers_things(column) and not reading.is_a(name, "adjust", "by"):
+        if column and param.role in _EXPLAINS and numbers_things(column) and not reading.is_a(name, "adjust", "by"):
             return -1.0  # `which wards have fewer falls` asks about the wards, not about their numbers
         if param.role in ("covariates", "held") and name in self.kept and not reading.is_a(name, "adjust"):
             return -1.0  # `in the wild type` is about those rows, it holds nothing constant
@@ -147,7 +147,8 @@ class Assignment:
             if gain > 0:
                 chosen[param.name] = name
                 used.add(name)
-                self._next(at + 1, chosen, used, total + gain * (1.0 if needed else 0.75))
+                said = needed or (param.role == "exposure" and self.reading.is_a(name, "exposure", "by"))
+                self._next(at + 1, chosen, used, total + gain * (1.0 if said else 0.75))
                 used.discard(name)
                 del chosen[param.name]
         natural = self._natural(param, used) if needed else ""

@@ -212,7 +212,7 @@ SLOTS: dict[str, Slot] = {
     "pair": Slot(_subject, _parts("subject"), _OUTCOME | _parts("cause", "by")),
     "time": Slot(_time, _parts("over"), natural=_survival("time")),
     "event": Slot(_event, _OUTCOME, _CAUSE, natural=_survival("event")),
-    "exposure": Slot(_any_number, _parts("exposure"), _OUTCOME),
+    "exposure": Slot(_any_number, _parts("exposure", "by"), _OUTCOME),  # `falls per bed day`
     "part": Slot(lambda c, s: 1.0 if c.name in s.structure.part_of else 0.0, _OUTCOME),
     "total": Slot(
         lambda c, s: 1.0 if c.name in s.structure.part_of.values() else 0.0,

@@ -8,6 +8,8 @@ import pytest
 
 from engine.domain.profile import Profile
 from engine.errors import DataError, PlanError
+from engine.examples import example_files, examples
+from engine.planning.files import methods_named
 from engine.planning.planner import Planner
 from engine.profiling.profiler import profile_files
 from engine.toolbox.registry import builtin_tools
@@ -458,3 +460,72 @@ def test_what_is_the_same_in_all_rows_of_a_subject_is_not_what_a_model_of_them_e
     assert node(plan, "mixed_model").params["outcome"] == "body wt (g)"
     plan = planner.plan("mixed model of the diet in the mice by week", visits).plan
     assert node(plan, "mixed_model").params["outcome"] not in ("Diet", "Week")
+
+
+# ==== whom a question is about, and what is only proposed ====
+
+
+@pytest.fixture(scope="module")
+def wards(folder):
+    """Falls on wards that are numbered, over two years; a card of every person with tests whose names say little."""
+    rng = np.random.default_rng(5)
+    falls = sheet_file(
+        folder, "falls.csv", ward=[n % 6 + 1 for n in range(72)], staff=rng.normal(8, 2, 72).round(1).tolist(),
+        bed_days=rng.integers(400, 900, 72).tolist(), falls=rng.poisson(4, 72).tolist(),
+    )  # fmt: skip
+    ages, sick = rng.normal(60, 9, 120).round(0), rng.random(120) < 0.4
+    cards = sheet_file(
+        folder, "cards.csv", person=[f"P{n:03d}" for n in range(120)], age=ages.tolist(),
+        crp=(rng.normal(20, 6, 120) + 12 * sick).round(1).tolist(), sepsis_confirmed=np.where(sick, "yes", "no").tolist(),
+        sex=np.where(rng.random(120) < 0.5, "f", "m").tolist(),
+    )  # fmt: skip
+    return profile_files([falls]), profile_files([cards])
+
+
+def test_numbers_of_what_was_observed_explain_nothing(planner, wards):
+    plan = planner.plan("Do better staffed wards have fewer falls per bed day?", wards[0], analysis="count_regression")
+    assert node(plan.plan, "count_regression").params["predictors"] == ["staff"]
+
+
+def test_rows_that_do_not_repeat_are_no_clusters(planner, wards):
+    plan = planner.plan("Can age and CRP tell the sexes of the persons apart?", wards[1], analysis="classify").plan
+    assert not node(plan, "classify").params.get("subject")
+
+
+def test_a_column_that_no_word_surely_names_is_proposed_by_meaning_and_waited_for(planner, wards):
+    plan = planner.plan("How well does crp tell the septic from the others: ROC curve", wards[1]).plan
+    asked = next(q for q in plan.open_questions if q.param == "outcome")
+    assert asked.blocking
+    assert asked.choices[0] == asked.proposed == "sepsis_confirmed"
+    assert "'septic'" in asked.text
+    waiting = [i.code for i in check_plan(plan, builtin_tools()) if i.severity == "error"]
+    assert "open_question" in waiting
+    first = node(plan, "roc_curve")
+    chosen = first.model_copy(update={"settled": {**first.settled, "outcome": "edit"}})
+    answered = plan.model_copy(update={"nodes": [chosen if n.id == first.id else n for n in plan.nodes]})
+    assert asked.text not in [issue.message for issue in check_plan(answered, builtin_tools())]
+
+
+def test_samples_that_no_step_can_leave_out_refuse_the_question(planner, paired):
+    with pytest.raises(PlanError, match="leaves out part of the data"):
+        planner.plan("heatmap of the top 40 genes, treated samples only", paired)
+
+
+def test_replicates_that_one_word_names_are_all_taken(planner, folder):
+    hours = np.arange(0, 12, 0.5)
+    wells = {f"{strain}_{n}": 0.05 * 2 ** (rate * hours) / (1 + 0.05 * 2 ** (rate * hours)) + 0.001 * n
+             for strain, rate in (("WT", 1.2), ("dhfr", 0.7)) for n in (1, 2, 3)}  # fmt: skip
+    file = sheet_file(folder, "plate.csv", time_h=hours.tolist(), **{k: v.round(4).tolist() for k, v in wells.items()})
+    plan = planner.plan("maximum growth rate and lag time of WT", profile_files([file])).plan
+    assert node(plan, "growth_rate").params["wells"] == ["WT_1", "WT_2", "WT_3"]
+
+
+def test_a_method_that_several_tools_are_called_by_names_them_all():
+    named = methods_named(builtin_tools(), "PCA, coloured by genotype")
+    assert {"sample_pca", "principal_component_analysis"} <= named
+
+
+def test_the_example_of_the_first_page_is_planned_without_asking(planner, tmp_path):
+    for example in examples():
+        plan = planner.plan(example.question, profile_files(example_files(example.id, tmp_path / example.id))).plan
+        assert [q.text for q in plan.open_questions if q.blocking] == []

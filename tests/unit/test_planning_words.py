@@ -283,3 +283,66 @@ def test_any_question_can_be_read(question):
     spans = reading.spans()
     assert all(span.text == question[span.start : span.end] for span in spans)
     assert all(a.end <= b.start for a, b in pairwise(spans))
+
+
+# ==== words of laboratories, other languages, states and codes ====
+
+
+@pytest.mark.parametrize(
+    ("question", "names", "expected"),
+    [
+        ("is body weight higher", ["Körpergewicht", "Alter"], ["Körpergewicht"]),
+        ("the treatment group", ["Behandlungsgruppe", "Dosis"], ["Behandlungsgruppe"]),
+        ("does mercury rise", ["Hg_ug_kg", "lake"], ["Hg_ug_kg"]),
+        ("how does salt act", ["NaCl_mM", "RIN"], ["NaCl_mM"]),
+        ("length of stay", ["LOS_d", "age"], ["LOS_d"]),
+        ("a predictive model", ["PCT (ug/L)", "age"], []),
+        ("the concentration", ["diet", "conc"], ["conc"]),
+    ],
+)
+def test_columns_are_found_in_compounds_abbreviations_and_other_languages(question, names, expected):
+    assert (
+        columns_in(question, [column(name, scale="number", kind="number", distinct=30) for name in names]) == expected
+    )
+
+
+CELLS = [
+    column("area", scale="number", kind="number", distinct=90),
+    column("benign", "0", "1", scale="binary", kind="integer"),
+    column("dx", "1", "2", scale="binary", kind="integer"),
+    column("screen", "neg", "pos", "unclear"),
+    column("faecal_PCR", "NEG", "POS", "unclear"),
+]
+
+
+@pytest.mark.parametrize(
+    ("question", "levels"),
+    [
+        ("is area normal in the benign ones", {"benign": ["1"]}),
+        ("area of cells without benign", {"benign": ["0"]}),
+        ("can area tell malignant (1) from healthy (2)", {"dx": ["1", "2"]}),
+        ("area coloured by type (1 malignant, 2 healthy)", {"dx": ["1", "2"]}),
+        ("is area larger in PCR positive", {"faecal_PCR": ["POS"]}),
+        ("is area larger in a positive screen", {"screen": ["pos"]}),
+        ("does area depend on benign", {}),
+    ],
+)
+def test_states_and_codes_are_levels_of_the_column_that_is_meant(question, levels):
+    reading = read(question, table(*CELLS))
+    found = {name: reading.levels(name) for name in reading.levels_named()}
+    assert found == levels
+
+
+def test_a_row_of_visits_names_all_of_them_before_or_after_the_unit():
+    names = ["sbp_wk0", "sbp_wk4", "sbp_wk8"]
+    wide = WideMeasure(name="sbp", columns=names, labels=["wk0", "wk4", "wk8"], ordered=True)
+    structure = Structure(wide=[wide])
+    for question in ("pressure at weeks 0, 4 and 8", "pressure after 0, 4 and 8 weeks"):
+        assert {m.column for m in wide_mentions(tokens(question), structure)} == set(names)
+    assert not wide_mentions(tokens("pressure of 4 and 8 patients"), structure)
+
+
+def test_two_of_a_kind_are_both_and_no_level():
+    flowcell = column("flowcell", "1", "2", scale="binary", kind="integer")
+    assert read("the libraries ran on two flowcells", table(flowcell)).levels_named() == []
+    assert read("in the second flowcell", table(flowcell)).levels("flowcell") == ["2"]
