@@ -40,8 +40,9 @@ def is_group(column: ColumnProfile) -> bool:
 
 def is_id(column: ColumnProfile) -> bool:
     """Say whether a column only names rows or subjects: never an outcome, never a predictor."""
-    if column.scale in ("number", "count") and column.kind == "integer":
-        return (column.minimum or 0) >= 1 and column.name.strip().lower() in _THINGS  # `piglet` 1 to 17 in every litter
+    if column.scale in ("number", "count", "ordered") and column.kind == "integer":
+        noun = [part for part in name_parts(column.name) if part not in _NUMBERED]
+        return (column.minimum or 0) >= 1 and len(noun) == 1 and noun[0] in _THINGS  # `piglet` 1 to 17 in every litter
     return column.scale in ("identifier", "code") and (column.scale == "identifier" or column.distinct > FEW)
 
 
@@ -55,9 +56,10 @@ _THINGS = frozenset(
     "patient subject animal person individual participant volunteer donor sample specimen mouse rat dog cat cow calf sheep "
     "lamb goat pig piglet sow horse chick bird fish pup litter cage pen tank nest herd flock colony hive tree plant leaf pot "
     "plot quadrat transect trap net ward bed clinic practice family household twin eye tooth slide section field well plate "
-    "dish tube vial culture replicate rep case stay admission".split()
+    "dish tube vial culture replicate rep case stay admission cell tray embryo dam ewe".split()
 )
 """Nouns of general language for what is observed one by one."""
+_NUMBERED = frozenset("no nr num number id".split())
 
 
 class Made(NamedTuple):

@@ -13,7 +13,7 @@ from engine.planning import numbers
 from engine.planning.hints import wide_mentions
 from engine.planning.mentions import find
 from engine.planning.read import read
-from engine.planning.sheets import Data
+from engine.planning.sheets import Data, is_id
 from engine.planning.text import name_parts, timed, tokens
 
 
@@ -346,3 +346,11 @@ def test_two_of_a_kind_are_both_and_no_level():
     flowcell = column("flowcell", "1", "2", scale="binary", kind="integer")
     assert read("the libraries ran on two flowcells", table(flowcell)).levels_named() == []
     assert read("in the second flowcell", table(flowcell)).levels("flowcell") == ["2"]
+
+
+@pytest.mark.parametrize("name", ["pup", "cow_no", "Cell ID", "piglet"])
+def test_numbers_of_what_was_observed_are_ids_and_counts_of_it_are_not(name):
+    facts = {"scale": "number", "kind": "integer", "distinct": 14, "minimum": 1}
+    assert is_id(column(name, **facts))
+    assert not is_id(column("n_" + name + "s", **facts))
+    assert not is_id(column(name, **{**facts, "minimum": 0}))
