@@ -13,8 +13,11 @@ def main() -> int:
     """Run the command and return its exit code."""
     code: list[int] = []
     atexit.register(_leave, code)  # registered first, so it comes last
-    from engine.cli.main import main as run
-
+    try:
+        from engine.cli.main import main as run
+    except KeyboardInterrupt:  # from here on the command says itself what an interruption left behind
+        print("Interrupted.", file=sys.stderr)
+        return 4
     code.append(run())
     return code[0]
 

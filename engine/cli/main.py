@@ -5,15 +5,18 @@
 
 from __future__ import annotations
 
+import _thread
 import argparse
 import json
 import re
 import signal
 import sys
+import threading
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from types import FrameType
+from typing import NoReturn
 
 from engine.cli import know_arguments as know
 from engine.errors import EngineError, UserError
@@ -135,7 +138,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     as_json = "--json" in arguments
-    signal.signal(signal.SIGTERM, _interrupt)
+    interruption = Interruption()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, interruption)
     doing = ""
     try:
         options = build_parser().parse_args(arguments)
@@ -148,16 +153,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         from engine.cli.commands import COMMANDS
 
         return COMMANDS[options.command](options)
-    except EngineError as err:
-        return _report(err, as_json=as_json)
-    except KeyboardInterrupt:
-        return _report(_Interrupted(doing), as_json=as_json)
     except BrokenPipeError:
         # The reader of our output went away (`biodesk runs | head`): nothing is wrong.
         sys.stderr.close()
         return 0
+    except KeyboardInterrupt:
+        failure: EngineError = _Interrupted(doing)
+    except EngineError as err:
+        failure = err
     except Exception as err:  # noqa: BLE001 - the last border: a person gets a sentence, a program a document
-        return _report(_Defect(err), as_json=as_json)
+        failure = _Defect(err)
+    # A library may turn the interruption into an error of its own, as DuckDB does in the midst of a query.
+    return _report(_Interrupted(doing) if interruption.raised else failure, as_json=as_json)
 
 
 class _Defect(EngineError):
@@ -198,8 +205,35 @@ _AFTER: dict[str, tuple[str, str]] = {
 """Command -> what an interruption left behind, and what to do next."""
 
 
-def _interrupt(*_: Any) -> NoReturn:
-    raise KeyboardInterrupt
+class Interruption:
+    """What Ctrl-C does: raise `KeyboardInterrupt`, but never where a module is just being imported.
+
+    DuckDB's binding makes Python classes while it is imported and aborts the process when one of them is not made.
+    """
+
+    WAIT_S = 0.05
+
+    def __init__(self) -> None:
+        self.raised = False
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        """Interrupt what `frame` does, or try again after `WAIT_S` seconds."""
+        while frame is not None:
+            if frame.f_code.co_filename.startswith("<frozen importlib"):
+                again = threading.Timer(self.WAIT_S, _send, (number,))
+                again.daemon = True
+                again.start()
+                return
+            frame = frame.f_back
+        self.raised = True
+        raise KeyboardInterrupt
+
+
+def _send(number: int) -> None:
+    if hasattr(signal, "pthread_kill"):  # this one also wakes a main thread that waits
+        signal.pthread_kill(threading.main_thread().ident or 0, number)
+    else:
+        _thread.interrupt_main(signal.Signals(number))
 
 
 _ENDLESS = re.compile(r"(\S{100})\S{300,}")

@@ -6,6 +6,7 @@ makes its binding library report leaks. Both depend on the moment, so each comma
 
 from __future__ import annotations
 
+import importlib
 import signal
 import subprocess
 import sys
@@ -43,7 +44,7 @@ def test_a_refusal_is_all_that_is_said(command: list[str], plants: Path, tmp_pat
         assert len(said.splitlines()) == 1, said
 
 
-@pytest.mark.parametrize("seconds", [1.5, 2.5, 3.5])
+@pytest.mark.parametrize("seconds", [0.5, 1.0, 1.5, 2.5, 3.5])
 def test_an_interruption_is_all_that_is_said(seconds: float, plants: Path, tmp_path: Path) -> None:
     process = start(tmp_path, "ask", "Does height differ by light?", "--data", str(plants), "--yes", "--quiet")
     time.sleep(seconds)
@@ -51,6 +52,48 @@ def test_an_interruption_is_all_that_is_said(seconds: float, plants: Path, tmp_p
     said = process.communicate(timeout=120)[1]
     assert process.returncode in (0, REFUSED, INTERRUPTED, -signal.SIGINT), said
     assert not any(word in said for word in ("terminate", "nanobind", "Traceback", "Exception", "defect", "busy")), said
+
+
+INTERRUPTED_BY_ITSELF = "import signal\nsignal.raise_signal(signal.SIGINT)\nWHOLE = True\n"
+
+
+def test_an_import_is_never_cut_in_half(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """DuckDB's binding aborts the process when a class that it makes while being imported is not made."""
+    from engine.cli.main import Interruption
+
+    (tmp_path / "interrupted_by_itself.py").write_text(INTERRUPTED_BY_ITSELF, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    before = signal.signal(signal.SIGINT, interruption := Interruption())
+    try:
+        module = importlib.import_module("interrupted_by_itself")
+        assert module.WHOLE
+        with pytest.raises(KeyboardInterrupt):
+            time.sleep(30)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert interruption.raised
+
+
+def test_an_error_that_a_library_makes_of_an_interruption_is_no_defect(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from engine.cli import commands, main
+
+    def query(_options: object) -> int:
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt as err:
+            raise RuntimeError("Query interrupted") from err
+        return 0
+
+    monkeypatch.setitem(commands.COMMANDS, "runs", query)
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        assert main.main(["runs"]) == INTERRUPTED
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    assert capsys.readouterr().err.startswith("Interrupted.")
 
 
 BUSY_AT_THE_END = """
