@@ -164,7 +164,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as err:  # noqa: BLE001 - the last border: a person gets a sentence, a program a document
         failure = _Defect(err)
     # A library may turn the interruption into an error of its own, as DuckDB does in the midst of a query.
-    return _report(_Interrupted(doing) if interruption.raised else failure, as_json=as_json)
+    if interruption.raised and failure.exit_code != _Interrupted.exit_code:
+        failure = _Interrupted(doing)
+    return _report(failure, as_json=as_json)
 
 
 class _Defect(EngineError):

@@ -211,13 +211,13 @@ def function_source(function: Callable[..., Any]) -> str:
 
 @functools.lru_cache(maxsize=32)
 def _definitions(path: str) -> tuple[list[str], dict[int, ast.FunctionDef]]:
-    """Return the lines of a file and its functions by the line they begin at, decorators included.
+    """Return the lines of a file and its outermost functions by the line they begin at, decorators included.
 
     Asking `inspect` for each function would read every file as often as it has functions: a second at each start.
     """
     lines = [line.rstrip("\n") for line in linecache.getlines(path)]
     found: dict[int, ast.FunctionDef] = {}
-    for node in ast.walk(ast.parse("\n".join(lines))):
+    for node in ast.parse("\n".join(lines)).body:
         if isinstance(node, ast.FunctionDef):
             found[min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])] = node
     return lines, found

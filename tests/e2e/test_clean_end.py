@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-TIMES = 4
+TIMES = 2
 REFUSED, INTERRUPTED = 2, 4
 
 

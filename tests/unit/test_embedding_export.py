@@ -24,6 +24,7 @@ def source() -> Path:
     return embedding_files.find_default().folder
 
 
+@pytest.mark.slow
 def test_a_killed_export_leaves_nothing_in_place_and_two_at_once_leave_one(tmp_path: Path) -> None:
     sha256 = embedding_files.find_default().sha256
     target = tmp_path / "models" / sha256
