@@ -9,6 +9,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from engine.adapters import embedding_export, embedding_files
 from engine.adapters.embedding_onnx import OnnxModel
 
