@@ -71,8 +71,21 @@ def _group(bound: Bound) -> ColumnProfile | None:
 
 @_named
 def independent(bound: Bound, reading: Reading) -> bool:
-    """No subject has several of the rows that are analysed."""
-    return repetition(bound) is None or reading.paired is False
+    """No subject has several of the rows that are analysed; those of a herd or ward may, where what is compared differs within it."""
+    found = repetition(bound)
+    return found is None or reading.paired is False or _differs_among_members(found, bound)
+
+
+def _differs_among_members(found: Repeated, bound: Bound) -> bool:
+    """Say whether each row is somebody else of a cluster and no column that is used is the same for all of a cluster.
+
+    What is the same for all of a cluster was done to the cluster, whose members are then no replicates (Hurlbert 1984).
+    """
+    sheet = bound.sheet
+    if sheet is None or set(bound.columns()) & set(found.between):
+        return False
+    own = [c for c in sheet.columns if c.name != found.subject and is_id(c)]
+    return any(c.distinct == sheet.profile.rows or c.name in found.within for c in own)
 
 
 @_named
@@ -146,10 +159,10 @@ def more_than_groups(bound: Bound, reading: Reading) -> bool:
 
 @_named
 def uncensored(bound: Bound, reading: Reading) -> bool:
-    """No column that is compared is a time to an event that some have not reached."""
+    """No column that is compared is a time to an event that some have not reached, or that event itself."""
     sheet = bound.sheet
-    time = sheet.structure.survival.get("time") if sheet else None
-    return not time or time not in bound.columns()
+    found = sheet.structure.survival if sheet else {}
+    return not any(found.get(role) in bound.columns() for role in ("time", "event") if found.get(role))
 
 
 @_named

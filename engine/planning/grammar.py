@@ -60,7 +60,7 @@ _OUT = (
     r"(?:without|exclud\w+|except(?:ing)?(?: for)?|leav\w+ (?:out|aside)|omit\w*|drop\w*|remov\w+|ignor\w+|not counting|apart from|disregard\w*|"
     r"discard\w*|throw\w* out|skip\w*|but not|other than)"
 )
-_ONLY = r"(?:only|just|solely|exclusively|restrict\w* (?:\w+ )?to|limit\w* (?:\w+ )?to|confin\w* to|keep\w*(?: only)?|subset (?:of|to)|nothing but)"
+_ONLY = r"(?:only|just|solely|exclusively|restrict\w* (?:\w+ )?to|limit\w* (?:\w+ )?to|confin\w* to|keep\w*(?: only)?|subset (?:of|to)|nothing but)(?!\s+(?:\d+|<l\d+>)\s+(?:out\s+)?of\b)"
 _ABOVE = {">": ">", ">=": ">=", "≥": ">=", "above": ">", "over": ">", "more than": ">", "greater than": ">", "at least": ">=", "older than": ">",
           "after": ">", "later than": ">", "since": ">=", "from": ">=", "exceeding": ">", "higher than": ">", "larger than": ">", "longer than": ">",
           "heavier than": ">", "beyond": ">", "no less than": ">="}  # fmt: skip
@@ -168,7 +168,7 @@ def restrictions(coded: Coded, columns: dict[str, ColumnProfile]) -> list[Restri
     for match in re.finditer(rf"\b{_ONLY}\b(?:\s+(?:in|for|with|the|those|among|of|from|at|on|use|using|\w+))?{short}(?P<l>{levels})", text, re.IGNORECASE):  # fmt: skip
         add(match, "in", True)
     for match in re.finditer(
-        rf"(?P<l>{levels})(?:\s+(?:<c\d+>|(?!<)[\w'-]+)){{0,1}}\s+(?:only|alone|ones?)\b", text, re.IGNORECASE
+        rf"(?P<l>{levels})(?:\s+(?:<c\d+>|(?!<)[\w'-]+)){{0,1}}\s+(?:only|alone|ones?)\b(?!\s+(?:\d|<l))", text, re.IGNORECASE
     ):
         add(match, "in", True)
     found += _onwards(coded, found) + _compared(coded, columns)

@@ -207,6 +207,17 @@ def clustered_rows(case: Case) -> None:
 
 
 @guard
+def alike_within(case: Case) -> None:
+    """Warn where rows belong together and the step takes them as independent."""
+    found = repetition(case.bound)
+    if found is not None and case.reading.paired is not False and found.subject not in case.bound.columns():
+        case.warnings.append(
+            f"Rows of one {found.subject!r} may be alike, and this step takes all rows as independent: a mixed model with "
+            f"{found.subject!r} as the subject would not."
+        )
+
+
+@guard
 def slope_over_time(case: Case) -> None:
     """Where an effect is to depend on another and only one is named (`rises faster`), the other is the time of the rows."""
     found, sheet = repetition(case.bound), case.bound.sheet

@@ -29,7 +29,15 @@ from engine.planning.coverage import doubts, unexplained
 from engine.planning.near import near
 from engine.planning.read import read
 from engine.planning.reading import Reading
-from engine.planning.refusals import NotUnderstood, alternatives_of, did_you_mean, not_understood, require_data, says
+from engine.planning.refusals import (
+    NotUnderstood,
+    alternatives_of,
+    did_you_mean,
+    not_understood,
+    nothing_called,
+    require_data,
+    says,
+)
 from engine.planning.score import Candidate, candidates
 from engine.planning.sheets import Data
 from engine.planning.views import data_made, with_measure, with_subjects
@@ -126,19 +134,27 @@ class Planner:
         """Return what to plan: one analysis, or one for each request that is sure of another."""
         if not every:
             return []
-        best = self._best(every)
+        best = self._best(every, reading, data)
         if best.probability < POSSIBLE:
             return []
         goals = self._several(reading, data, best) if len(reading.requests) > 1 else [best]
         return [*goals, *_also(reading, goals, every)]
 
-    def _best(self, every: list[Candidate]) -> Candidate:
+    def _best(self, every: list[Candidate], reading: Reading, data: Data) -> Candidate:
         """Return what to plan: the likeliest, unless a near one can be done where it cannot, or brings it along."""
         best = every[0]
         worded = max(every, key=lambda item: item.wording)
         if not best.analysis.data and worded.analysis.data:
             best = worded  # what is asked for is known: say what it lacks
         able = next((c for c in every if c.bound is not None and not c.bound.missing and not c.unmet), None)
+        if (
+            not best.analysis.data
+            and able
+            and able.bound
+            and able.bound.columns()
+            and not nothing_called(reading, data)
+        ):
+            return able  # every word is known to the data: asked about, not refused
         if (
             (best.analysis.data or len(able.bound.columns() if able and able.bound else []) > 1)
             and best.probability < SURE
