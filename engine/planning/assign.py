@@ -13,7 +13,7 @@ from typing import Any
 from engine.domain.toolspec import ParamSpec
 from engine.planning.contrast import control_level
 from engine.planning.reading import Reading
-from engine.planning.sheets import Sheet, is_group, is_id, numbers_things
+from engine.planning.sheets import Sheet, is_group, is_id, is_number, numbers_things
 from engine.planning.slots import slot_of
 from engine.planning.text import name_parts
 
@@ -21,6 +21,8 @@ MISSING = 2.0
 """What a required column costs that is not there."""
 UNUSED = 0.9
 """What a named column costs that nothing takes, times its strength."""
+PAIRED = 0.5
+"""What speaks for two columns that the data know as two of one quantity, where two such are to be compared."""
 _EXPLAINS = frozenset({"predictors", "covariates", "factors"})
 _MOST = 7
 """At most so many named columns are weighed one by one."""
@@ -164,6 +166,11 @@ class Assignment:
     def _natural(self, param: ParamSpec, used: set[str]) -> str:
         """Return the column that the data offer for a parameter that no word fills, or ""."""
         slot = slot_of(param.role)
+        if slot.pairs:
+            halves = [pair for pair in self.sheet.structure.same_quantity if (pair[0] in used) != (pair[1] in used)]
+            others = [pair[1] if pair[0] in used else pair[0] for pair in halves]
+            if len(set(others)) == 1:
+                return others[0]
         offered = [
             n for n in (slot.natural(self.sheet) if slot.natural else []) if n not in used and self.sheet.column(n)
         ]
@@ -201,11 +208,22 @@ class Assignment:
                 total += sum(0.8 * max(0.12, gains.get(name, 0.15)) for name in picked[:4])
             elif param.name in self.needed:
                 total -= MISSING
+        total += self._matched(chosen)
         total -= sum(UNUSED * self._weight(n) for n in self.free if n not in used and self._counts(n))
         if total > self.best:
             self.best = total
             self.chosen = {key.rstrip("*"): value for key, value in chosen.items()}
             self.guessed = {key.rstrip("*") for key in chosen if key.endswith("*")}
+
+    def _matched(self, chosen: dict[str, Any]) -> float:
+        """Return what speaks for two columns that are to hold one quantity, or against them."""
+        names = [chosen.get(p.name) or chosen.get(f"{p.name}*") for p in self.singles if slot_of(p.role).pairs]
+        if len(names) != 2 or not all(names):
+            return 0.0
+        if tuple(names) in self.sheet.structure.same_quantity or tuple(names[::-1]) in self.sheet.structure.same_quantity:
+            return PAIRED
+        first, second = (self.sheet.column(name) for name in names)
+        return -MISSING if first and second and is_number(first) != is_number(second) else 0.0
 
     def _weight(self, name: str) -> float:
         """Return how much a named column counts that nothing takes: a vague match hardly."""

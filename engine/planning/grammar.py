@@ -168,7 +168,9 @@ def restrictions(coded: Coded, columns: dict[str, ColumnProfile]) -> list[Restri
     for match in re.finditer(rf"\b{_ONLY}\b(?:\s+(?:in|for|with|the|those|among|of|from|at|on|use|using|\w+))?{short}(?P<l>{levels})", text, re.IGNORECASE):  # fmt: skip
         add(match, "in", True)
     for match in re.finditer(
-        rf"(?P<l>{levels})(?:\s+(?:<c\d+>|(?!<)[\w'-]+)){{0,1}}\s+(?:only|alone|ones?)\b(?!\s+(?:\d|<l))", text, re.IGNORECASE
+        rf"(?P<l>{levels})(?:\s+(?:<c\d+>|(?!<)[\w'-]+)){{0,1}}\s+(?:only|alone|ones?)\b(?!\s+(?:\d|<l))",
+        text,
+        re.IGNORECASE,
     ):
         add(match, "in", True)
     found += _onwards(coded, found) + _compared(coded, columns)

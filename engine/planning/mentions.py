@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from engine.domain.profile import ColumnProfile
 from engine.planning.names import STOP, UNITS, Name, alike, same_meaning
-from engine.planning.text import CARDINALS, Token, as_number, name_parts, time_unit, tokens
+from engine.planning.text import CARDINALS, Token, as_number, name_parts, name_pieces, time_unit, tokens
 
 SURE = 0.8
 """From this strength on a mention needs no confirmation."""
@@ -47,7 +47,7 @@ class Mention(NamedTuple):
 
 def column_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile], text: str) -> list[Mention]:
     """Return every window of words that names a column, all candidates; overlaps are settled by the reader."""
-    weights = Counter(part for column in columns for part in set(name_parts(column.name)))
+    weights = Counter(part for column in columns for part in {*name_parts(column.name), *name_pieces(column.name)})
     spaced = _before_and_after([column.name for column in columns])
     names = [(Name(spaced.get(column.name, column.name), weights, units=True), column) for column in columns]
     found: dict[tuple[int, int], list[tuple[float, str]]] = {}

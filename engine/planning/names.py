@@ -10,10 +10,10 @@ import functools
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import resources
 
-from engine.planning.text import Token, as_number, name_parts, stem, timed
+from engine.planning.text import Token, as_number, name_parts, name_pieces, stem, timed
 
 STOP = frozenset(
     (
@@ -29,7 +29,7 @@ UNITS = frozenset(
     (
         "mm cm m km um nm mg g kg ug ng ml l dl ul mmol mol umol nmol pg iu u h hr hrs min s sec ms days day "
         "d weeks week months month years year yr yrs pct percent bpm mmhg hg kpa c k ha od au per lb lbs oz "
-        "in inch o oo hours hour wk wks mo seconds minutes"
+        "in inch o oo hours hour wk wks mo seconds minutes ppm ppb iu mv hz cfu rpm"
     ).split()
 )
 
@@ -77,9 +77,15 @@ def same_meaning(word: str, part: str) -> bool:
     return part in others or (part.endswith("s") and part[:-1] in others)
 
 
+_DERIVED = re.compile(r"(?:ic|ical|y|ies|ia|ity|ous|osis|otic|es|etic|ance|ant|ent|ency|ancy|ion|ive|ism|ist|al|e)$")
+"""Endings by which nouns and adjectives of one word differ: `atopic` and `atopy`, `anaemic` and `anaemia`."""
+
+
 def _same_root(word: str, part: str) -> bool:
     shared = next((at for at, (a, b) in enumerate(zip(word, part, strict=False)) if a != b), min(len(word), len(part)))
-    return shared >= 5 and shared >= 0.6 * max(len(word), len(part))
+    if shared >= 5 and shared >= 0.6 * max(len(word), len(part)):
+        return True
+    return len(word) >= 5 and _DERIVED.sub("", word) == _DERIVED.sub("", part) and len(_DERIVED.sub("", word)) >= 4
 
 
 @functools.lru_cache(maxsize=20_000)
@@ -123,37 +129,46 @@ _LINKS = ("s", "n", "en", "es", "e")
 class Name:
     """A name to be found: its parts with their weights."""
 
-    def __init__(self, name: str, weights: Counter[str], *, units: bool) -> None:
+    def __init__(
+        self, name: str, weights: Counter[str], *, units: bool, cut: Callable[[str], list[str]] = name_parts
+    ) -> None:
         self.text = name
-        parts = name_parts(re.sub(r"[(\[].*?[)\]]", " ", name)) or name_parts(name)
+        parts = cut(re.sub(r"[(\[].*?[)\]]", " ", name)) or cut(name)
         kept = (
             [part for part in parts if part not in UNITS] or parts[:1] if units else parts
         )  # `Hg_ug_kg` is of mercury
         self.parts = [word for part in kept or parts for word in compound(part)]
-        self.all = name_parts(name)
+        self.all = cut(name)
         self.whole = "".join(self.parts)
         self.weights = [
             1.0 / (1.0 + math.log(max(1, weights[part]))) * (0.4 if len(part) == 1 else 1.0) for part in self.parts
         ]
         self.time = timed(self.parts)
+        whole = cut is name_parts and name_pieces(name) != self.all
+        self.pieces = Name(name, weights, units=units, cut=name_pieces) if whole else None
+        """The same cut at signs only: `FeNO` and `HbA1c` are one word to those who use them."""
 
     def strength(self, window: Sequence[Token]) -> float:
         """Return how surely the words of a window name this, 0 to 1."""
         words = [token.text for token in window]
+        return max(self.strength_of(words), self.pieces.strength_of(_together(window)) if self.pieces else 0.0)
+
+    def strength_of(self, words: list[str]) -> float:
+        """Return how surely these words name this, 0 to 1."""
         joined = "".join(words)
         if joined == self.whole or words == self.all or words == self.parts:
             return 1.0
         if len(words) == len(self.parts) > 1 and sorted(words) == sorted(self.parts):
             return 0.96
-        if len(window) == 2 and self.time and timed(words) == self.time:
+        if len(words) == 2 and self.time and timed(words) == self.time:
             return 0.97
-        if len(window) == 1 and len(self.whole) >= 3 and stem(joined) == stem(self.whole):
+        if len(words) == 1 and len(self.whole) >= 3 and stem(joined) == stem(self.whole):
             return 0.97
-        if len(window) == 1 and len(self.parts) > 1 and same_meaning(joined, self.whole):
+        if len(words) == 1 and len(self.parts) > 1 and same_meaning(joined, self.whole):
             return 0.85  # `salt` for `NaCl_mM`, which is cut at its capitals
-        if len(self.whole) >= 5 and len(window) <= 2 and joined.isalpha() and _misspelt(joined, self.whole):
+        if len(self.whole) >= 5 and len(words) <= 2 and joined.isalpha() and _misspelt(joined, self.whole):
             return 0.85
-        if len(window) > 1 and (short := self._initials(words)):
+        if len(words) > 1 and (short := self._initials(words)):
             return short
         return self._by_parts(words)
 
@@ -182,6 +197,17 @@ class Name:
         share = found / total
         # One distinctive word of a longer name is a fair hint; one that many names share is not.
         return share * 0.95 if share > 0.75 else 0.8 * share**0.4 if share > 0.22 else 0.0
+
+
+def _together(window: Sequence[Token]) -> list[str]:
+    """Return the words of a window as they are written, `hba1c` in one."""
+    words: list[str] = []
+    for at, token in enumerate(window):
+        if at and window[at - 1].end == token.start:
+            words[-1] += token.text
+        else:
+            words.append(token.text)
+    return words
 
 
 def _abbreviates(words: Sequence[str], whole: str) -> bool:

@@ -144,17 +144,11 @@ class Planner:
         """Return what to plan: the likeliest, unless a near one can be done where it cannot, or brings it along."""
         best = every[0]
         worded = max(every, key=lambda item: item.wording)
-        if not best.analysis.data and worded.analysis.data:
-            best = worded  # what is asked for is known: say what it lacks
         able = next((c for c in every if c.bound is not None and not c.bound.missing and not c.unmet), None)
-        if (
-            not best.analysis.data
-            and able
-            and able.bound
-            and able.bound.columns()
-            and not nothing_called(reading, data)
-        ):
+        if not best.analysis.data and able and able.bound and able.bound.columns() and not nothing_called(reading, data):
             return able  # every word is known to the data: asked about, not refused
+        if not best.analysis.data and worded.analysis.data and worded.probability >= POSSIBLE:
+            best = worded  # what is asked for is known: say what it lacks
         if (
             (best.analysis.data or len(able.bound.columns() if able and able.bound else []) > 1)
             and best.probability < SURE

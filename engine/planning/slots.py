@@ -26,6 +26,8 @@ class Slot(NamedTuple):
     """The columns that the structure of the data offers for it when the words name none, best first."""
     families: Callable[[Sheet], list[list[str]]] | None = None
     """Columns that belong together: one of them named means all."""
+    pairs: bool = False
+    """True when it and another part of the step are two columns of one quantity: one of them named brings the other."""
     only: bool = False
     """True when the only column that fits may be taken though no word names it."""
 
@@ -44,6 +46,10 @@ def _measure(column: ColumnProfile, sheet: Sheet) -> float:
 
 def _any_number(column: ColumnProfile, sheet: Sheet) -> float:
     return 0.0 if is_id(column) or not is_number(column) else 0.5 if column.scale == "binary" else 1.0
+
+
+def _rating(column: ColumnProfile, sheet: Sheet) -> float:
+    return 0.0 if is_id(column) or column.distinct <= 1 else 1.0
 
 
 def _group(column: ColumnProfile, sheet: Sheet) -> float:
@@ -230,8 +236,10 @@ SLOTS: dict[str, Slot] = {
         natural=lambda s: s.structure.wide[0].columns if len(s.structure.wide) == 1 else [],
         families=lambda s: [w.columns for w in s.structure.wide],
     ),
-    "measure_a": Slot(_any_number, _OUTCOME, natural=lambda s: _same(s, 0)),
-    "measure_b": Slot(_any_number, _OUTCOME, natural=lambda s: _same(s, 1)),
+    "measure_a": Slot(_any_number, _OUTCOME, natural=lambda s: _same(s, 0), pairs=True),
+    "measure_b": Slot(_any_number, _OUTCOME, natural=lambda s: _same(s, 1), pairs=True),
+    "rating_a": Slot(_rating, _OUTCOME, natural=lambda s: _same(s, 0), pairs=True),
+    "rating_b": Slot(_rating, _OUTCOME, natural=lambda s: _same(s, 1), pairs=True),
     "label": Slot(_group, _CAUSE),
     "": Slot(lambda column, sheet: 0.5),
 }

@@ -97,6 +97,11 @@ def tokens(text: str) -> list[Token]:
     return found
 
 
+def name_pieces(name: str) -> list[str]:
+    """Return the lower-case pieces of a name that signs and blanks set apart: `hba1c`, `pre` of `HbA1c_pre`."""
+    return re.findall(r"[^\W_]+", plain(name))
+
+
 def name_parts(name: str) -> list[str]:
     """Return the lower-case parts of a column's name or a level: cut at signs, digits and changes of case."""
     spaced = _CAMEL.sub(" ", name)

@@ -499,8 +499,9 @@ def _survival(table: View, times: list[str], repeated: list[Repeated]) -> dict[s
     if table.rows < 5:
         return {}
     interval = _interval(table, repeated)
-    if not interval and any(r.within and r.confidence > BLOCK for r in repeated):
-        return {}
+    clock = {c.name for c in table.cols if _clock_score(c, times) >= 0.6}
+    if not interval and any(set(r.within) - clock and r.confidence > BLOCK for r in repeated):
+        return {}  # rows are occasions; what differs only in how long it was watched are several teeth of a patient
     events = [(score, value, col) for col in table.cols if (score := _event_score(col, value := _event_value(col)))]
     if not events:
         return {}
@@ -537,7 +538,20 @@ def _ends_with_study(event: Col, clock: Col) -> bool:
 
 def event_words(col: Col) -> bool:
     """Say whether a level says that something ended or has not ended yet."""
-    return any(ascii_lower(level).strip() in _EVENT_LEVELS | _NO_EVENT_LEVELS for level in col.profile.levels)
+    levels = list(col.profile.levels)
+    return any(_happened(level) for level in levels) or any(
+        ascii_lower(level).strip() in _NO_EVENT_LEVELS for level in levels
+    )
+
+
+def _happened(level: str) -> bool:
+    """Say whether a level says that the event came: `dead`, `died in ICU`, not `alive` or `lost to follow-up`."""
+    plain = ascii_lower(level).strip()
+    words = set(re.findall(r"[a-z-]+", plain))
+    return plain in _EVENT_LEVELS or bool(words & _EVENT_LEVELS and not words & (_NO_EVENT_LEVELS | _NEVER))
+
+
+_NEVER = {"no", "not", "without", "other", "non", "never", "free"}
 
 
 def _ends(col: Col) -> bool:
@@ -593,7 +607,7 @@ def _event_value(col: Col) -> str:
     """Return the level that means the event came, "" when the coding does not say."""
     levels = list(col.profile.levels)
     plain: dict[str, str] = {ascii_lower(level).strip(): level for level in levels}
-    happened = [level for text, level in plain.items() if text in _EVENT_LEVELS]
+    happened = [level for level in levels if _happened(level)]
     if len(happened) == 1:
         return happened[0]
     open_end = [level for text, level in plain.items() if text in _NO_EVENT_LEVELS]

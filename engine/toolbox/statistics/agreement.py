@@ -424,9 +424,9 @@ def rated_agreement(ratings, levels, ordered):
     },
     optional_outputs=("counts",),
     params={
-        "first": param("Column of the first method or rater", kind="column", of="table", role="anything", needed=True),
+        "first": param("Column of the first method or rater", kind="column", of="table", role="rating_a", needed=True),
         "second": param("Column of the second, subtracted from the first", kind="column", of="table",
-                        role="anything", needed=True),
+                        role="rating_b", needed=True),
         "further": param("Columns of further raters", kind="columns", of="table", role="measures"),
         "value": param("Column of all values, where raters stand in rows", kind="column", of="table", role="anything",
                        instead_of=["first", "second", "further"]),
