@@ -23,6 +23,7 @@ UNUSED = 0.9
 """What a named column costs that nothing takes, times its strength."""
 PAIRED = 0.5
 """What speaks for two columns that the data know as two of one quantity, where two such are to be compared."""
+_COMPARES = frozenset({"group", "group_optional", "condition", "factors", "split", "ordered"})
 _EXPLAINS = frozenset({"predictors", "covariates", "factors"})
 _MOST = 7
 """At most so many named columns are weighed one by one."""
@@ -57,6 +58,7 @@ class Assignment:
         once = {c for c in numeric if sum(m.column == c for m in reading.mentions) <= 1}
         loose = ((sure | maybe) - set(reading.named()) | once) - contrasted
         self.kept = {r.column for r in reading.restrictions if r.op == "in"} - contrasted
+        self.alone = {r.column for r in reading.restrictions if r.sure and r.op == "in" and len(r.values) == 1}
         self.free = [c for c in named if c not in loose][:_MOST]
         self.singles = sorted(
             (p for p in params if p.kind == "column" and p.role), key=lambda p: (p.name not in self.needed,)
@@ -82,7 +84,7 @@ class Assignment:
     def _weigh(self, param: ParamSpec, name: str) -> float:
         slot, column = slot_of(param.role), self.sheet.column(name)
         fits = slot.fits(column, self.sheet) if column else 0.0
-        if fits <= 0:
+        if fits <= 0 or self._ruled_out(param, name):
             return -1.0
         reading = self.reading
         strength = reading.strength(name)
@@ -122,12 +124,6 @@ class Assignment:
             and param.role in ("outcome", "response", "event", "category")
         ):
             grammar += 0.3  # the state whose share or odds are asked for
-        if column and param.role in _EXPLAINS and numbers_things(column) and not reading.is_a(name, "adjust", "by"):
-            return -1.0  # `which wards have fewer falls` asks about the wards, not about their numbers
-        if param.role in ("covariates", "held") and name in self.kept and not reading.is_a(name, "adjust"):
-            return -1.0  # `in the wild type` is about those rows, it holds nothing constant
-        if param.role == "held" and name not in reading.named() and not reading.is_a(name, "adjust"):
-            return -1.0  # a level that is named is compared or kept, never held constant
         level_only = name not in reading.named() and not contrasted and not two_states(self.sheet, name)
         if level_only and param.role in ("group", "predictors", "covariates"):
             grammar -= 0.25
@@ -135,6 +131,18 @@ class Assignment:
             grammar -= 0.6  # `by salt in the mutant` compares by salt
         earlier = next((m.first for m in reading.mentions if m.column == name), 0)
         return fits * (strength + grammar) - 0.002 * earlier
+
+    def _ruled_out(self, param: ParamSpec, name: str) -> bool:
+        """Say whether what is said of a column keeps it from a part that it would fit."""
+        reading, column = self.reading, self.sheet.column(name)
+        if column and param.role in _EXPLAINS and numbers_things(column) and not reading.is_a(name, "adjust", "by"):
+            return True  # `which wards have fewer falls` asks about the wards, not about their numbers
+        if param.role in ("covariates", "held") and name in self.kept and not reading.is_a(name, "adjust"):
+            return True  # `in the wild type` is about those rows, it holds nothing constant
+        if param.role == "held" and name not in reading.named() and not reading.is_a(name, "adjust"):
+            return True  # a level that is named is compared or kept, never held constant
+        contrasted = any(c.column == name for c in reading.contrasts)
+        return name in self.alone and not contrasted and param.role in _COMPARES  # only one of its groups is left
 
     def _next(self, at: int, chosen: dict[str, Any], used: set[str], total: float) -> None:
         if at == len(self.singles):
@@ -217,10 +225,14 @@ class Assignment:
 
     def _matched(self, chosen: dict[str, Any]) -> float:
         """Return what speaks for two columns that are to hold one quantity, or against them."""
-        names = [chosen.get(p.name) or chosen.get(f"{p.name}*") for p in self.singles if slot_of(p.role).pairs]
-        if len(names) != 2 or not all(names):
+        pair = [chosen.get(p.name) or chosen.get(f"{p.name}*") for p in self.singles if slot_of(p.role).pairs]
+        names = [str(name) for name in pair if name]
+        if len(names) != 2:
             return 0.0
-        if tuple(names) in self.sheet.structure.same_quantity or tuple(names[::-1]) in self.sheet.structure.same_quantity:
+        if (
+            tuple(names) in self.sheet.structure.same_quantity
+            or tuple(names[::-1]) in self.sheet.structure.same_quantity
+        ):
             return PAIRED
         first, second = (self.sheet.column(name) for name in names)
         return -MISSING if first and second and is_number(first) != is_number(second) else 0.0

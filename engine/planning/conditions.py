@@ -81,11 +81,16 @@ def _differs_among_members(found: Repeated, bound: Bound) -> bool:
 
     What is the same for all of a cluster was done to the cluster, whose members are then no replicates (Hurlbert 1984).
     """
-    sheet = bound.sheet
-    if sheet is None or set(bound.columns()) & set(found.between):
-        return False
+    return bool(members(bound)) and not set(bound.columns()) & set(found.between)
+
+
+def members(bound: Bound) -> str:
+    """Return the column that names the single members of clusters (pigs of litters), or "" where rows repeat a subject."""
+    found, sheet = repetition(bound), bound.sheet
+    if found is None or sheet is None:
+        return ""
     own = [c for c in sheet.columns if c.name != found.subject and is_id(c)]
-    return any(c.distinct == sheet.profile.rows or c.name in found.within for c in own)
+    return next((c.name for c in own if c.distinct == sheet.profile.rows or c.name in found.within), "")
 
 
 @_named
@@ -141,8 +146,11 @@ def two_occasions(bound: Bound, reading: Reading) -> bool:
         return False
     families = [w.columns for w in bound.sheet.structure.wide] + [list(p) for p in bound.sheet.structure.same_quantity]
     named = [name for name in reading.columns() if bound.sheet.column(name)]
+    one_left = {r.column for r in reading.restrictions if r.sure and r.op == "in" and len(r.values) == 1}
     groups = [
-        n for n in reading.named() if (c := bound.sheet.column(n)) and is_group(c) and not any(n in f for f in families)
+        n
+        for n in reading.named()
+        if (c := bound.sheet.column(n)) and is_group(c) and n not in one_left and not any(n in f for f in families)
     ]
     course = any(w.ordered and len(set(named) & set(w.columns)) > 2 for w in bound.sheet.structure.wide)
     return course or (not groups and any(len(set(named) & set(family)) == 2 for family in families))

@@ -9,8 +9,9 @@ from collections.abc import Callable, Sequence
 
 from engine.domain.profile import Structure
 from engine.planning.mentions import Mention
+from engine.planning.names import UNITS
 from engine.planning.sheets import Sheet, is_group
-from engine.planning.text import Token, as_number, name_parts, stem, time_unit, timed
+from engine.planning.text import Token, as_number, name_parts, name_pieces, stem, time_unit, timed
 
 _MEANT: tuple[tuple[frozenset[str], Callable[[Sheet], list[str]]], ...] = (
     (frozenset({"dose", "doses", "dosage", "concentration", "concentrations"}), lambda s: s.structure.doses),
@@ -27,6 +28,42 @@ _MEANT: tuple[tuple[frozenset[str], Callable[[Sheet], list[str]]], ...] = (
 )  # fmt: skip
 
 
+_QUANTITIES = {
+    "temperature": "c celsius degc kelvin",
+    "temperatures": "c celsius degc kelvin",
+    "area": "m2 cm2 mm2 km2 ha",
+    "volume": "ml ul l cm3 mm3 m3",
+    "pressure": "mmhg kpa pa hpa",
+    "weight": "kg g mg lb",
+    "mass": "kg g mg",
+    "length": "cm mm m um",
+    "height": "cm mm m",
+    "energy": "kcal kj",
+    "percentage": "pct percent",
+    "hours": "h hr hrs",
+    "minutes": "min mins",
+    "seconds": "s sec secs",
+}
+"""Quantity -> the units it is measured in (the SI and what laboratories write)."""
+
+
+def _measured_in(words: Sequence[Token], sheet: Sheet) -> list[Mention]:
+    """Return `temperature` as a mention of `storage_C`, where one column alone has a unit of that quantity."""
+    found = []
+    for at, token in enumerate(words):
+        units = _QUANTITIES.get(token.text, "").split()
+        names = [c.name for c in sheet.columns if _unit(c.name) in units] if units else []
+        if len(names) == 1:
+            found.append(Mention(names[0], "", at, at, 0.62))
+    return found
+
+
+def _unit(name: str) -> str:
+    """Return the unit at the end of a name of two pieces (`storage_C`); one of three is of a ratio (`N_kg_ha`)."""
+    pieces = name_pieces(name)
+    return pieces[1] if len(pieces) == 2 and pieces[0] not in UNITS else ""
+
+
 def _with(names: list[str], unit: str) -> list[str]:
     return [name for name in names if any(stem(part) == unit for part in name_parts(name))] or names
 
@@ -38,7 +75,7 @@ def generic_mentions(words: Sequence[Token], sheet: Sheet) -> list[Mention]:
         here = [at for at, token in enumerate(words) if token.text in meant]
         if here and len(names := columns(sheet)) == 1:
             found += [Mention(names[0], "", at, at, 0.62) for at in here]
-    return found
+    return found + _measured_in(words, sheet)
 
 
 _START = frozenset("baseline start started beginning entry outset initially before".split())

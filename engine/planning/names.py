@@ -52,8 +52,8 @@ def alike(word: str, part: str) -> float:
         return 1.0
     if word[0].isdigit() or part[0].isdigit():
         return 1.0 if as_number(word) is not None and as_number(word) == as_number(part) else 0.0
-    if word in STOP or len(word) < 2:
-        return 0.0
+    if word in STOP or len(word) < 2 or any(letter.isdigit() for letter in word + part):
+        return 0.0  # EXON12 is not EXON1
     if same_meaning(word, part):
         return 0.85
     if len(word) < 3 or len(part) < 2:
@@ -166,7 +166,8 @@ class Name:
             return 0.97
         if len(words) == 1 and len(self.parts) > 1 and same_meaning(joined, self.whole):
             return 0.85  # `salt` for `NaCl_mM`, which is cut at its capitals
-        if len(self.whole) >= 5 and len(words) <= 2 and joined.isalpha() and _misspelt(joined, self.whole):
+        near = len(words) == 1 or (len(words) == 2 and all(len(word) > 2 for word in words))  # not `naproxeno vs`
+        if near and len(self.whole) >= 5 and joined.isalpha() and _misspelt(joined, self.whole):
             return 0.85
         if len(words) > 1 and (short := self._initials(words)):
             return short

@@ -25,6 +25,7 @@ from engine.planning.assemble import Assembler, Making
 from engine.planning.bind import bind
 from engine.planning.builder import in_words, why_not
 from engine.planning.choose import Embed, Wording, probabilities
+from engine.planning.conditions import members
 from engine.planning.coverage import doubts, unexplained
 from engine.planning.near import near
 from engine.planning.read import read
@@ -145,7 +146,13 @@ class Planner:
         best = every[0]
         worded = max(every, key=lambda item: item.wording)
         able = next((c for c in every if c.bound is not None and not c.bound.missing and not c.unmet), None)
-        if not best.analysis.data and able and able.bound and able.bound.columns() and not nothing_called(reading, data):
+        if (
+            not best.analysis.data
+            and able
+            and able.bound
+            and able.bound.columns()
+            and not nothing_called(reading, data)
+        ):
             return able  # every word is known to the data: asked about, not refused
         if not best.analysis.data and worded.analysis.data and worded.probability >= POSSIBLE:
             best = worded  # what is asked for is known: say what it lacks
@@ -247,7 +254,9 @@ class Planner:
         made.questions += doubts(reading, left)
         alternatives = alternatives_of(every, {goal.analysis.id for goal in answered})
         first = answered[0]
-        unsure = not _leads(first, every) or first.wording < LEAST or first.unmet or first.left
+        unsure = (
+            not _leads(first, every) or first.wording < LEAST or first.unmet or first.left or _overruled(first, every)
+        )
         if len(answered) == 1 and unsure and not told:
             made.questions.insert(0, did_you_mean(answered[0], alternatives))
             own = Alternative(
@@ -312,6 +321,13 @@ def _leads(first: Candidate, every: list[Candidate]) -> bool:
     """Say whether an analysis is at least as likely as all others together, or stands far above each of them."""
     second = max((c.probability for c in every if c.analysis.id != first.analysis.id), default=0.0)
     return first.probability >= SURE or (first.probability >= LIKELY and first.probability >= FAR * second)
+
+
+def _overruled(first: Candidate, every: list[Candidate]) -> bool:
+    """Say whether the words ask for another analysis that is left only because members of one herd or ward may be alike."""
+    worded = max(every, key=lambda c: c.wording)
+    alike = worded.bound is not None and worded.unmet == ("independent",) and bool(members(worded.bound))
+    return alike and worded.wording > first.wording and worded.analysis.id != first.analysis.id
 
 
 _FOLLOWS = re.compile(

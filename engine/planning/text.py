@@ -43,7 +43,11 @@ _TIME_UNITS = {"w": "week", "wk": "week", "wks": "week", "week": "week", "weeks"
                "month": "month", "months": "month", "monat": "month", "y": "year", "yr": "year", "yrs": "year", "year": "year",
                "years": "year", "jahr": "year", "h": "hour", "hr": "hour", "hrs": "hour", "hour": "hour", "hours": "hour",
                "min": "minute", "mins": "minute", "minute": "minute", "minutes": "minute", "s": "second", "sec": "second",
-               "v": "visit", "visit": "visit", "visits": "visit"}  # fmt: skip
+               "v": "visit", "visit": "visit", "visits": "visit",
+               "j": "day", "jour": "day", "jours": "day", "tage": "day", "dia": "day", "dias": "day", "semaine": "week",
+               "semaines": "week", "wochen": "week", "semana": "week", "semanas": "week", "mois": "month", "monate": "month",
+               "mes": "month", "meses": "month", "jahre": "year", "ans": "year", "anos": "year", "heure": "hour",
+               "heures": "hour", "stunde": "hour", "stunden": "hour", "hora": "hour", "horas": "hour"}  # fmt: skip
 _PIECE = re.compile(r"\d+(?:[.,]\d+)*(?:[eE][+-]?\d+)?|[^\W\d_]+", re.UNICODE)
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 

@@ -43,7 +43,8 @@ _MEASURED = {
 }  # fmt: skip
 DAYS = {
     "s": 1 / 86400, "sec": 1 / 86400, "min": 1 / 1440, "h": 1 / 24, "hr": 1 / 24, "hrs": 1 / 24, "hour": 1 / 24,
-    "d": 1, "day": 1, "tag": 1, "jour": 1, "dia": 1, "w": 7, "wk": 7, "week": 7, "woche": 7, "semaine": 7, "semana": 7,
+    "d": 1, "j": 1, "day": 1, "tag": 1, "jour": 1, "dia": 1,
+    "w": 7, "wk": 7, "week": 7, "woche": 7, "semaine": 7, "semana": 7,
     "m": 30.4, "mo": 30.4, "mon": 30.4, "month": 30.4, "monat": 30.4, "mois": 30.4, "mes": 30.4,
     "y": 365, "yr": 365, "year": 365, "jahr": 365, "an": 365, "ano": 365,
 }  # fmt: skip

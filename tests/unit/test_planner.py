@@ -529,3 +529,39 @@ def test_the_example_of_the_first_page_is_planned_without_asking(planner, tmp_pa
     for example in examples():
         plan = planner.plan(example.question, profile_files(example_files(example.id, tmp_path / example.id))).plan
         assert [q.text for q in plan.open_questions if q.blocking] == []
+
+
+@pytest.fixture(scope="module")
+def herds(folder):
+    rng = np.random.default_rng(3)
+    herd = np.repeat("Ash Birch Cedar Elm Fir Hazel Larch Maple Oak Pine Rowan Yew".split(), 20)
+    cows = len(herd)
+    return profile_files([sheet_file(
+        folder, "herds.csv", eartag=rng.permutation(np.arange(50_000, 50_000 + cows)), herd=herd,
+        housing=np.repeat(rng.permutation(["free", "tied"] * 6), 20), breed=rng.choice(["Jersey", "Holstein"], cows),
+        milk_kg=(25 + rng.normal(0, 3, cows) + np.repeat(rng.normal(0, 2, 12), 20)).round(1),
+    )])  # fmt: skip
+
+
+def test_members_of_a_herd_are_compared_where_the_groups_differ_within_herds(planner, herds):
+    plan = planner.plan("Is milk_kg different between Jersey and Holstein cows?", herds).plan
+    assert "compare_groups" in {item.tool for item in plan.nodes}
+    assert any("'herd'" in text and "alike" in text for text in plan.warnings)
+
+
+def test_what_was_done_to_whole_herds_is_not_compared_cow_by_cow(planner, herds):
+    plan = planner.plan("Is milk_kg different between free and tied housing?", herds).plan
+    assert "compare_groups" not in {item.tool for item in plan.nodes}
+    assert any(question.id == "analysis" for question in plan.open_questions), "the words ask for another test: say so"
+
+
+def test_two_readings_of_one_thing_go_together(planner, folder):
+    rng = np.random.default_rng(4)
+    true = rng.integers(10, 30, 40)
+    file = sheet_file(folder, "mms.csv", resident=[f"R{n:03d}" for n in range(40)], ward=rng.choice(["A", "B", "C"], 40),
+                      MMS_nurse1=true, MMS_nurse2=true + rng.integers(-2, 3, 40))  # fmt: skip
+    plan = planner.plan(
+        "two nurses did the MMS on the same resident. inter-rater agreement?", profile_files([file])
+    ).plan
+    step = node(plan, "agreement")
+    assert {step.params["first"], step.params["second"]} == {"MMS_nurse1", "MMS_nurse2"}

@@ -354,3 +354,41 @@ def test_numbers_of_what_was_observed_are_ids_and_counts_of_it_are_not(name):
     assert is_id(column(name, **facts))
     assert not is_id(column("n_" + name + "s", **facts))
     assert not is_id(column(name, **{**facts, "minimum": 0}))
+
+
+@pytest.mark.parametrize(
+    ("question", "names", "expected"),
+    [
+        ("feno in asthma", ["FeNO_ppb", "age"], ["FeNO_ppb"]),
+        ("did hba1c before treatment differ", ["HbA1c_pre", "sex"], ["HbA1c_pre"]),
+        ("is CD4 lower", ["CD4_count", "CD8_count"], ["CD4_count"]),
+        ("atopic children", ["atopy", "age"], ["atopy"]),
+        ("the anaemic ones", ["anaemia", "age"], ["anaemia"]),
+        ("exon12 deletion", ["EXON1", "EXON2"], []),
+    ],
+)
+def test_a_name_is_found_as_people_write_it(question, names, expected):
+    assert (
+        columns_in(question, [column(name, scale="number", kind="number", distinct=40) for name in names]) == expected
+    )
+
+
+def test_a_word_between_two_groups_is_no_part_of_one():
+    drug = column("drug", "naproxen12", "naproxeno", "ibuprofeno")
+    first = next(m for m in find("naproxeno vs ibuprofeno", [drug]) if m.level == "naproxeno")
+    assert (first.first, first.last) == (0, 0)
+
+
+def test_a_quantity_names_the_only_column_in_its_unit():
+    sheet = table(
+        column("storage_C", scale="ordered", kind="integer", distinct=4),
+        column("logCFU_g", scale="number", kind="number", distinct=90),
+        column("h", scale="number", kind="number", distinct=9),
+    )
+    assert "storage_C" in read("one line per temperature", sheet).named()
+
+
+def test_numbers_after_only_keep_no_rows():
+    died = column("status", "dead", "alive", scale="binary")
+    found = read("112 of 138 men died but only 53 of 90 women", table(*PEOPLE, died)).restrictions
+    assert not [item for item in found if item.sure]

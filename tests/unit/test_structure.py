@@ -817,3 +817,14 @@ def test_tables_and_cells_carry_their_structure(tmp_path: Path) -> None:
     assert (first.subject, first.subjects, first.between) == ("donor", 4, ["arm"])
     fixed = apply(profile_file(tmp_path / "cells.h5ad"), {"donor": "ignore"})
     assert fixed.structure.repeated == []
+
+
+def test_an_event_told_in_words_among_other_ends_is_found() -> None:
+    rng = np.random.default_rng(2)
+    ends = rng.choice(["failed", "in function", "lost to follow-up"], 150, p=[0.3, 0.5, 0.2])
+    frame = pd.DataFrame({
+        "tooth": [f"t{n}" for n in range(150)], "patient": [f"p{n // 2}" for n in range(150)],
+        "months in service": rng.exponential(40, 150).round(1), "status last visit": ends,
+    })  # fmt: skip
+    survival = found(frame).survival
+    assert survival == {"time": "months in service", "event": "status last visit", "event_value": "failed"}
