@@ -136,8 +136,10 @@ class Planner:
         if not every:
             return []
         best = self._best(every, reading, data)
-        if best.probability < POSSIBLE:
-            return []
+        none = max((c.probability for c in every if not c.analysis.data), default=0.0)
+        lost = not reading.mentions and not reading.genes and none > 0.5 * best.probability
+        if best.probability < POSSIBLE or (lost and best.analysis.data and nothing_called(reading, data)):
+            return []  # `which unicorns fly`: no word is of these data, and the wording says little by itself
         goals = self._several(reading, data, best) if len(reading.requests) > 1 else [best]
         return [*goals, *_also(reading, goals, every)]
 

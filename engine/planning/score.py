@@ -122,17 +122,17 @@ def weighed(
     families: dict[str, float] = {}
     for key, share in words.items():
         families[analyses[key].family] = families.get(analyses[key].family, 0.0) + share
+    within = reachable(data, tools)
     found = [
-        _candidate(analyses[key], share, reading, data, tools, types)
+        _candidate(analyses[key], share, reading, data, tools, types, within)
         for key, share in words.items()
         if key in analyses and (share >= LEAST or families[analyses[key].family] >= 0.1)
     ]
-    within = reachable(data, tools)
     aside = {c.analysis.id for c in found if leaves_files(c.analysis, c.bound, data)}
     meant = {heir for item in found if item.wording > 0.05 for heir in _heirs(item, analyses, within, aside)}
     known = {item.analysis.id for item in found}
     found += [
-        _candidate(analyses[key], words.get(key, 0.0), reading, data, tools, types)
+        _candidate(analyses[key], words.get(key, 0.0), reading, data, tools, types, within)
         for key in meant - known
         if key in analyses
     ]
@@ -237,8 +237,9 @@ def _handed(
 
 
 def _candidate(
-    analysis: Analysis, share: float, reading: Reading, data: Data, tools: list[ToolSpec], types: set[DataType]
-) -> Candidate:
+    analysis: Analysis, share: float, reading: Reading, data: Data, tools: list[ToolSpec], types: set[DataType],
+    within: set[DataType],
+) -> Candidate:  # fmt: skip
     served = [kind in types or (kind == "table" and bool(types & TABULAR)) for kind in analysis.data]
     item = Candidate(analysis, share, feasible=not analysis.data or any(served))
     feasible = item.feasible
@@ -250,7 +251,8 @@ def _candidate(
         bound = bind(tool, reading, data, needs=analysis.needs)
         unmet = tuple(name for name in (*analysis.when, *tool.when) if not holds(name, bound, reading))
         named = sum(word.lower() in reading.question.lower() for word in (tool.title, *tool.keywords))
-        options.append((len(unmet), -bound.score - 0.3 * min(3, named), bound, unmet))
-    best = min(options, key=lambda option: option[:2])
-    item.bound, item.unmet = best[2], best[3]
+        fed = all(port.optional or port.type in within for port in tool.inputs)
+        options.append((not fed, len(unmet), -bound.score - 0.3 * min(3, named), bound, unmet))
+    best = min(options, key=lambda option: option[:3])
+    item.bound, item.unmet = best[3], best[4]
     return item

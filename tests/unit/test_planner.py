@@ -565,3 +565,12 @@ def test_two_readings_of_one_thing_go_together(planner, folder):
     ).plan
     step = node(plan, "agreement")
     assert {step.params["first"], step.params["second"]} == {"MMS_nurse1", "MMS_nurse2"}
+
+
+def test_of_two_tools_for_one_thing_the_one_that_has_its_file_is_taken(planner, herds):
+    assert {item.tool for item in planner.plan("show me an overview", herds).plan.nodes} == {"summarize_table"}
+
+
+def test_a_question_of_which_the_data_know_no_word_is_not_guessed_at(planner, herds):
+    with pytest.raises(PlanError):
+        planner.plan("Which unicorns fly?", herds)
