@@ -48,6 +48,8 @@ from engine.toolbox.registry import ToolRegistry
 from engine.toolbox.typecheck import check_plan
 
 SURE = 0.5
+"""From this probability on no near analysis is put in the place of the likeliest."""
+CLEAR = 0.65
 """From this probability on a plan is made without asking whether it is the one that was meant."""
 LIKELY, FAR = 0.35, 4.0
 """Or from this probability on, when it is so many times the next one's: what is left is spread over many."""
@@ -320,9 +322,9 @@ def _also(reading: Reading, goals: list[Candidate], every: list[Candidate]) -> l
 
 
 def _leads(first: Candidate, every: list[Candidate]) -> bool:
-    """Say whether an analysis is at least as likely as all others together, or stands far above each of them."""
+    """Say whether an analysis is clearly likelier than all others together, or stands far above each of them."""
     second = max((c.probability for c in every if c.analysis.id != first.analysis.id), default=0.0)
-    return first.probability >= SURE or (first.probability >= LIKELY and first.probability >= FAR * second)
+    return first.probability >= CLEAR or (first.probability >= LIKELY and first.probability >= FAR * second)
 
 
 def _overruled(first: Candidate, every: list[Candidate]) -> bool:
