@@ -81,16 +81,16 @@ def _differs_among_members(found: Repeated, bound: Bound) -> bool:
 
     What is the same for all of a cluster was done to the cluster, whose members are then no replicates (Hurlbert 1984).
     """
-    return bool(members(bound)) and not set(bound.columns()) & set(found.between)
+    return members(bound) and not set(bound.columns()) & set(found.between)
 
 
-def members(bound: Bound) -> str:
-    """Return the column that names the single members of clusters (pigs of litters), or "" where rows repeat a subject."""
+def members(bound: Bound) -> bool:
+    """Say whether a column names the single members of clusters (pigs of litters); without one, rows repeat a subject."""
     found, sheet = repetition(bound), bound.sheet
     if found is None or sheet is None:
-        return ""
+        return False
     own = [c for c in sheet.columns if c.name != found.subject and is_id(c)]
-    return next((c.name for c in own if c.distinct == sheet.profile.rows or c.name in found.within), "")
+    return any(c.distinct == sheet.profile.rows or c.name in found.within for c in own)
 
 
 @_named

@@ -52,7 +52,7 @@ def _measured_in(words: Sequence[Token], sheet: Sheet) -> list[Mention]:
     found = []
     for at, token in enumerate(words):
         units = _QUANTITIES.get(token.text, "").split()
-        names = [c.name for c in sheet.columns if _unit(c.name) in units] if units else []
+        names = [c.name for c in sheet.columns if (c.unit.lower() or _unit(c.name)) in units] if units else []
         if len(names) == 1:
             found.append(Mention(names[0], "", at, at, 0.62))
     return found

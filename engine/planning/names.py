@@ -85,7 +85,8 @@ def _same_root(word: str, part: str) -> bool:
     shared = next((at for at, (a, b) in enumerate(zip(word, part, strict=False)) if a != b), min(len(word), len(part)))
     if shared >= 5 and shared >= 0.6 * max(len(word), len(part)):
         return True
-    return len(word) >= 5 and _DERIVED.sub("", word) == _DERIVED.sub("", part) and len(_DERIVED.sub("", word)) >= 4
+    root = _DERIVED.sub("", word)
+    return len(word) >= 5 and len(root) >= 4 and root == _DERIVED.sub("", part)
 
 
 @functools.lru_cache(maxsize=20_000)

@@ -330,7 +330,7 @@ def _leads(first: Candidate, every: list[Candidate]) -> bool:
 def _overruled(first: Candidate, every: list[Candidate]) -> bool:
     """Say whether the words ask for another analysis that is left only because members of one herd or ward may be alike."""
     worded = max(every, key=lambda c: c.wording)
-    alike = worded.bound is not None and worded.unmet == ("independent",) and bool(members(worded.bound))
+    alike = worded.bound is not None and worded.unmet == ("independent",) and members(worded.bound)
     return alike and worded.wording > first.wording and worded.analysis.id != first.analysis.id
 
 

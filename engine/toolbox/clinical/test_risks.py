@@ -93,7 +93,7 @@ def test_case_control_gives_only_the_odds_ratio():
     assert any("chosen by their outcome" in text for text in result["warnings"])
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(1, 60), min_size=4, max_size=4))
 def test_swapping_groups_inverts_ratios_and_mirrors_the_difference(cells):
     a, b, c, d = cells
