@@ -28,8 +28,8 @@ from engine.planning.choose import Embed, Wording, probabilities
 from engine.planning.conditions import members
 from engine.planning.coverage import doubts, unexplained
 from engine.planning.near import near
-from engine.planning.read import read
-from engine.planning.reading import Reading
+from engine.planning.read import read, within
+from engine.planning.reading import Reading, Request
 from engine.planning.refusals import (
     NotUnderstood,
     alternatives_of,
@@ -39,7 +39,8 @@ from engine.planning.refusals import (
     require_data,
     says,
 )
-from engine.planning.score import Candidate, candidates
+from engine.planning.requests import cuts
+from engine.planning.score import Candidate, candidates, stretch
 from engine.planning.sheets import Data
 from engine.planning.views import data_made, with_measure, with_subjects
 from engine.profiling.matching import cross_check
@@ -67,6 +68,8 @@ FAINT = 0.12
 """A request of its own about a measure that is computed first asks for something: from this probability on it is proposed."""
 SEVERAL = 0.55
 """How sure each of several requests must be to be planned for itself."""
+HALF, ALONE = 0.35, 0.8
+"""How likely by its words the analysis of each half of a request must be for it to be taken for two: where words add a request, and where not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,6 +145,7 @@ class Planner:
         lost = not reading.mentions and not reading.genes and none > 0.5 * best.probability
         if best.probability < POSSIBLE or (lost and best.analysis.data and nothing_called(reading, data)):
             return []  # `which unicorns fly`: no word is of these data, and the wording says little by itself
+        reading.requests = self._requests(reading, data)
         goals = self._several(reading, data, best) if len(reading.requests) > 1 else [best]
         return [*goals, *_also(reading, goals, every)]
 
@@ -212,12 +216,30 @@ class Planner:
             return None
         return reading, data, [best]
 
+    def _requests(self, reading: Reading, data: Data) -> list[Request]:
+        """Return the requests of a question, cut further where both sides of an `and` clearly ask for different things."""
+        by_name = {column.name: column for column in data.columns()}
+        found: list[Request] = []
+        single = len(reading.requests) == 1 and len(reading.words) > 1
+        for request in [Request(0, len(reading.words) - 1)] if single else reading.requests:
+            places = cuts(reading, request)
+            halves = [stretch(reading, by_name, *half) for cut in places for half in (cut.left, cut.right)]
+            shares = [max(share.items(), key=lambda item: item[1]) for share in probabilities(halves, self._embed)]
+            best, apart = 0.0, (request,)
+            for cut, (one, first), (other, second) in zip(places, shares[::2], shares[1::2], strict=True):
+                least, data_both = min(first, second), self._analyses[one].data and self._analyses[other].data
+                if one != other and data_both and least > max(best, HALF if cut.clear else ALONE):
+                    best, apart = least, (cut.left, cut.right)
+            found += apart
+        return reading.requests if len(found) == 1 else found
+
     def _several(self, reading: Reading, data: Data, best: Candidate) -> list[Candidate]:
         found: list[Candidate] = []
         for request in reading.requests:
             own = candidates(
-                reading, data, self._analyses, self._registry, self._embed, first=request.first, last=request.last
-            )
+                within(reading, request, data), data, self._analyses, self._registry, self._embed, first=request.first,
+                last=request.last, whole=reading,
+            )  # fmt: skip
             if (
                 own
                 and own[0].probability >= SEVERAL

@@ -20,6 +20,7 @@ from engine.planning.mentions import (
     states_meant,
 )
 from engine.planning.reading import Reading, Request
+from engine.planning.requests import requests_of
 from engine.planning.sheets import Data
 from engine.planning.text import Token, tokens
 
@@ -39,25 +40,6 @@ _EVERY = re.compile(
     r"\bprognostic factors?\b|\bwhat (?:affects?|influences?|determines?|drives?|predicts?)\b",
     re.IGNORECASE,
 )
-_ASKS = re.compile(
-    r"^\W*(?:\(?[ivx\d]+[.)]\s*)?(?:please|pls|kindly|and|then|also|now|so|but|or|i\.e\.|first(?:ly)?|second(?:ly)?|third(?:ly)?|next|last(?:ly)?|finally)?\W*(?:to\s+)?(?:which|what|who|whose|whom|how|when|where|why|is|are|was|were|"
-    r"do|does|did|can|could|will|would|should|has|have|had|may|might|any|show|draw|plot|make|give|list|tell|find|compare|test|check|fit|"
-    r"compute|calculate|estimate|work|run|perform|describe|summari[sz]e|count|add|join|merge|keep|filter|sort|rank|predict|model|analy[sz]e|"
-    r"get|need|want|know|whether|if|i need|i want|we need|we want|i would|i'd|we would|let|look|see|report|convert|adjust|read|put|print|quantify|determine|"
-    r"identify|explore|visuali[sz]e|cluster|annotate|normali[sz]e|correlate|regress)\b",
-    re.IGNORECASE,
-)
-_CUT = re.compile(
-    r"(?<=[.?!;])\s+|\n+|\s*;\s*|(?<=\S)\s+(?=\(?(?:ii|iii|iv|[2-9]|b|c)\)\s)|,?\s+\b(?:and then|then|after that|finally|afterwards)\b\s*|"
-    r",?\s+and\s+(?=(?:also\s+)?(?:plot|draw|show|list|test|check|work out|compute|calculate|give|compare|fit|tell|say|make|add|run|find|estimate|"
-    r"which|whether|how|what|is|are|do|does|did)\b)",
-    re.IGNORECASE,
-)
-
-
-SHORT = 3
-"""A further request has at least so many words: `and how many` belongs to what stands before it."""
-
 
 def read(question: str, data: Data) -> Reading:
     """Return the reading of a question; see `Reading` for what is in it."""
@@ -80,10 +62,27 @@ def interpret(question: str, words: list[Token], mentions: list[Mention], data: 
     reading.direction = numbers.direction(question)
     reading.paired = False if _UNPAIRED.search(question) else True if _PAIRED.search(question) else None
     reading.every = bool(_EVERY.search(question))
-    reading.requests = _requests(question, words)
+    reading.requests = requests_of(question, words)
     reading.masked = masked(reading, by_name)
     _mark(reading)
     return reading
+
+
+def within(reading: Reading, request: Request, data: Data) -> Reading:
+    """Return what one of several requests says: what it names itself, what stands in none, and what holds for all.
+
+    For all hold the rows that are kept and the topic before a colon (`Smoking and birth weight: a plot, then a test`).
+    """
+    others = [r for r in reading.requests if r != request]
+    topic = reading.question.find(":")
+    shared = {at for r in reading.restrictions if r.sure for at in range(r.first, r.last + 1)}
+    shared |= {at for at, word in enumerate(reading.words) if word.end <= topic}
+    mentions = [
+        m for m in reading.mentions if m.first in shared or not any(r.first <= m.first <= r.last for r in others)
+    ]
+    own = interpret(reading.question, reading.words, mentions, data)
+    own.requests, own.used = [request], reading.used
+    return own
 
 
 def _mentions(question: str, words: list[Token], data: Data) -> list[Mention]:
@@ -132,29 +131,6 @@ def _genes(question: str, data: Data, mentions: list[Mention], words: list[Token
     taken = [(words[m.first].start, words[m.last].end) for m in mentions if m.level or m.strength >= 0.97]
     found = numbers.genes(question, exclude=frozenset(exclude), known=known)
     return [item for item in found if not any(start <= item[1] < end for start, end in taken)]
-
-
-def _requests(question: str, words: list[Token]) -> list[Request]:
-    """Return the stretches of the question that ask for something; the whole where none stands out."""
-    pieces: list[tuple[int, int]] = []
-    at = 0
-    for match in _CUT.finditer(question):
-        if match.start() > at:
-            pieces.append((at, match.start()))
-        at = match.end()
-    pieces.append((at, len(question)))
-    found = []
-    for start, end in pieces:
-        inside = [n for n, token in enumerate(words) if start <= token.start < end]
-        listed = (
-            re.match(r"\W*\(?(?:[a-c]|i{1,3}|[1-4])\)\s", question[start:end]) is not None
-            or "(a)" in question[start:end]
-        )
-        if len(inside) >= (SHORT if found else 2) and (
-            listed or _ASKS.search(question[start:end]) or question[start:end].rstrip().endswith("?")
-        ):
-            found.append(Request(inside[0], inside[-1]))
-    return found or [Request(0, max(0, len(words) - 1))]
 
 
 def kind_of(column: ColumnProfile) -> str:

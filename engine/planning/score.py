@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from engine.domain.datatypes import TABULAR, DataType
+from engine.domain.profile import ColumnProfile
 from engine.domain.toolspec import ToolSpec
 from engine.planning.bind import Bound, bind
 from engine.planning.choose import Embed, Wording, probabilities
@@ -90,22 +91,36 @@ class Candidate:
 
 def candidates(
     reading: Reading, data: Data, analyses: dict[str, Analysis], tools: Iterable[ToolSpec], embed: Embed | None, *,
-    first: int = 0, last: int | None = None,
+    first: int = 0, last: int | None = None, whole: Reading | None = None,
 ) -> list[Candidate]:  # fmt: skip
-    """Return the analyses that a question (or a stretch of it) may ask for, likeliest first."""
+    """Return the analyses that a question (or a stretch of it) may ask for, likeliest first.
+
+    Args:
+        reading: the question, or what one of its requests says.
+        data: the files.
+        analyses: what can be asked.
+        tools: what can be done.
+        embed: texts to vectors, or None.
+        first: the token where the stretch begins.
+        last: the token where it ends.
+        whole: the whole question, from which a step takes its columns that the stretch leaves out.
+    """
     by_name = {column.name: column for column in data.columns()}
-    whole = Wording(reading.question, reading.masked)
-    wordings = [whole]
+    wordings = [Wording(reading.question, reading.masked)]
     last = len(reading.words) - 1 if last is None else last
     if reading.words and (first, last) != (0, len(reading.words) - 1):
-        start, end = reading.words[first].start, reading.words[last].end
-        wordings = [Wording(reading.question[start:end], masked(reading, by_name, first, last))]
+        wordings = [stretch(reading, by_name, first, last)]
     elif reading.words and (asked := _asked(reading)) is not None:
-        start, end = reading.words[asked[0]].start, reading.words[asked[1]].end
-        wordings.append(Wording(reading.question[start:end], masked(reading, by_name, *asked)))
+        wordings.append(stretch(reading, by_name, *asked))
     shares = probabilities(wordings, embed)
     words = {key: sum(share[key] for share in shares) / len(shares) for key in shares[0]}
-    return weighed(words, reading, data, analyses, list(tools))
+    return weighed(words, reading, data, analyses, list(tools), whole)
+
+
+def stretch(reading: Reading, columns: dict[str, ColumnProfile], first: int, last: int) -> Wording:
+    """Return the wording of some tokens of a question."""
+    start, end = reading.words[first].start, reading.words[last].end
+    return Wording(reading.question[start:end], masked(reading, columns, first, last))
 
 
 def _asked(reading: Reading) -> tuple[int, int] | None:
@@ -115,8 +130,9 @@ def _asked(reading: Reading) -> tuple[int, int] | None:
 
 
 def weighed(
-    words: dict[str, float], reading: Reading, data: Data, analyses: dict[str, Analysis], tools: list[ToolSpec]
-) -> list[Candidate]:
+    words: dict[str, float], reading: Reading, data: Data, analyses: dict[str, Analysis], tools: list[ToolSpec],
+    whole: Reading | None = None,
+) -> list[Candidate]:  # fmt: skip
     """Return the candidates for given probabilities of the wording."""
     types = data.types()
     families: dict[str, float] = {}
@@ -124,7 +140,7 @@ def weighed(
         families[analyses[key].family] = families.get(analyses[key].family, 0.0) + share
     within = reachable(data, tools)
     found = [
-        _candidate(analyses[key], share, reading, data, tools, types, within)
+        _candidate(analyses[key], share, reading, data, tools, types, within, whole)
         for key, share in words.items()
         if key in analyses and (share >= LEAST or families[analyses[key].family] >= 0.1)
     ]
@@ -132,7 +148,7 @@ def weighed(
     meant = {heir for item in found if item.wording > 0.05 for heir in _heirs(item, analyses, within, aside)}
     known = {item.analysis.id for item in found}
     found += [
-        _candidate(analyses[key], words.get(key, 0.0), reading, data, tools, types, within)
+        _candidate(analyses[key], words.get(key, 0.0), reading, data, tools, types, within, whole)
         for key in meant - known
         if key in analyses
     ]
@@ -238,7 +254,7 @@ def _handed(
 
 def _candidate(
     analysis: Analysis, share: float, reading: Reading, data: Data, tools: list[ToolSpec], types: set[DataType],
-    within: set[DataType],
+    within: set[DataType], whole: Reading | None = None,
 ) -> Candidate:  # fmt: skip
     served = [kind in types or (kind == "table" and bool(types & TABULAR)) for kind in analysis.data]
     item = Candidate(analysis, share, feasible=not analysis.data or any(served))
@@ -249,6 +265,8 @@ def _candidate(
     options = []
     for tool in able:
         bound = bind(tool, reading, data, needs=analysis.needs)
+        if bound.missing and whole is not None:
+            bound = bind(tool, whole, data, needs=analysis.needs)
         unmet = tuple(name for name in (*analysis.when, *tool.when) if not holds(name, bound, reading))
         named = sum(word.lower() in reading.question.lower() for word in (tool.title, *tool.keywords))
         fed = all(port.optional or port.type in within for port in tool.inputs)

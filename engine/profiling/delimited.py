@@ -213,7 +213,9 @@ def read_delimited(path: Path, text: Text) -> TableSource:
         skip += 1
     if skip:
         read["skip"] = skip
-    if any(line.startswith("#") for line in lines[layout.start + 1 :]):
+    body = [line for line in lines[layout.start + 1 :] if line.strip()]
+    marked = sum(line.startswith("#") for line in body)
+    if 0 < marked <= len(body) / 2:  # where most lines have it, it belongs to their numbers: `#01`
         _refuse_cut_cells(path.name, lines[layout.start :])
         read["comment"] = "#"
     read |= _number_style(path.name, rows, layout, warnings)

@@ -234,3 +234,12 @@ def test_comments_between_rows_never_cut_cells(tmp_path: Path) -> None:
     profile = profile_file(make.write(tmp_path / "u.csv", clean.replace("b,k", "b,k #2")))
     assert profile.types == []
     assert "would be cut there" in profile.warnings[0]
+
+
+def test_numbers_with_a_hash_before_them_are_no_comments(tmp_path: Path) -> None:
+    rows = "".join(f"#{n:02d},{'AB'[n % 2]},{n * 1.5}\n" for n in range(1, 21))
+    path = make.write(tmp_path / "mice.csv", "mouse,group,weight\n" + rows)
+    profile = profile_file(path)
+    assert profile.rows == 20
+    assert not any("comment" in guess.read for guess in profile.types)
+    assert io.read_data(str(path), "table", sep=",")["mouse"].iloc[0] == "#01"

@@ -1,0 +1,78 @@
+"""Cuts a question into what it asks for."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from engine.planning.reading import Reading, Request
+from engine.planning.text import Token
+
+_ASKS = re.compile(
+    r"^\W*(?:\(?[ivx\d]+[.)]\s*)?(?:please|pls|kindly|and|then|also|now|so|but|or|i\.e\.|first(?:ly)?|second(?:ly)?|third(?:ly)?|next|last(?:ly)?|finally)?\W*(?:to\s+)?(?:which|what|who|whose|whom|how|when|where|why|is|are|was|were|"
+    r"do|does|did|can|could|will|would|should|has|have|had|may|might|any|show|draw|plot|make|give|list|tell|find|compare|test|check|fit|"
+    r"compute|calculate|estimate|work|run|perform|describe|summari[sz]e|count|add|join|merge|keep|filter|sort|rank|predict|model|analy[sz]e|"
+    r"get|need|want|know|whether|if|i need|i want|we need|we want|i would|i'd|we would|let|look|see|report|convert|adjust|read|put|print|quantify|determine|"
+    r"identify|explore|visuali[sz]e|cluster|annotate|normali[sz]e|correlate|regress)\b",
+    re.IGNORECASE,
+)
+_CUT = re.compile(
+    r"(?<=[.?!;])\s+|\n+|\s*;\s*|(?<=\S)\s+(?=\(?(?:ii|iii|iv|[2-9]|b|c)\)\s)|,?\s+\b(?:and then|then|after that|finally|afterwards)\b\s*|"
+    r",?\s+and\s+(?=(?:also\s+)?(?:plot|draw|show|list|test|check|work out|compute|calculate|give|compare|fit|tell|say|make|add|run|find|estimate|"
+    r"which|whether|how|what|is|are|do|does|did)\b)",
+    re.IGNORECASE,
+)
+
+
+SHORT = 3
+"""A further request has at least so many words: `and how many` belongs to what stands before it."""
+
+
+def requests_of(question: str, words: list[Token]) -> list[Request]:
+    """Return the stretches of the question that ask for something; the whole where none stands out."""
+    pieces: list[tuple[int, int]] = []
+    at = 0
+    for match in _CUT.finditer(question):
+        if match.start() > at:
+            pieces.append((at, match.start()))
+        at = match.end()
+    pieces.append((at, len(question)))
+    found = []
+    for start, end in pieces:
+        inside = [n for n, token in enumerate(words) if start <= token.start < end]
+        listed = (
+            re.match(r"\W*\(?(?:[a-c]|i{1,3}|[1-4])\)\s", question[start:end]) is not None
+            or "(a)" in question[start:end]
+        )
+        if len(inside) >= (SHORT if found else 2) and (
+            listed or _ASKS.search(question[start:end]) or question[start:end].rstrip().endswith("?")
+        ):
+            found.append(Request(inside[0], inside[-1]))
+    return found or [Request(0, max(0, len(words) - 1))]
+
+
+_JOINS = frozenset({"and", "plus", "then", "&", "+", "also"})
+_ADDS = re.compile(r"[+;]|,\W*(?:and|then|plus|also)\b|\b(?:and|plus) (?:then|also)\b|^\W*plus\b", re.IGNORECASE)
+"""What adds a further request; a comma or an `and` alone mostly lists columns."""
+
+
+class Cut(NamedTuple):
+    """A place where one request may be two."""
+
+    left: Request
+    right: Request
+    clear: bool
+    """Whether the words there add a request rather than a column."""
+
+
+def cuts(reading: Reading, request: Request) -> list[Cut]:
+    """Return the places where a request may be two: an `and`, a stop or a plus sign with words on both sides."""
+    words, found = reading.words, []
+    for at in range(request.first + 1, request.last + 1):
+        join = words[at].text.lower() in _JOINS
+        between = reading.question[words[at - 1].end : words[at].start]
+        left, right = Request(request.first, at - 1), Request(at + join, request.last)
+        if (join or between.strip()) and min(left.last - left.first, right.last - right.first) >= 1:
+            here = reading.question[words[at - 1].end : words[min(at + 1, request.last)].end]
+            found.append(Cut(left, right, _ADDS.search(here) is not None))
+    return found
