@@ -12,6 +12,7 @@ from typing import Any
 
 from engine.domain.toolspec import ParamSpec
 from engine.planning.contrast import control_level
+from engine.planning.mentions import SURE_NAME
 from engine.planning.reading import Reading
 from engine.planning.sheets import Sheet, is_group, is_id, is_number, numbers_things
 from engine.planning.slots import slot_of
@@ -35,6 +36,13 @@ def two_states(sheet: Sheet, name: str) -> bool:
     return column is not None and column.scale == "binary"
 
 
+def called(param: ParamSpec, name: str) -> bool:
+    """Say whether a column has one of the names that are conventional for a parameter."""
+    return bool(param.called) and re.fullmatch(param.called, " ".join(name_parts(name))) is not None
+
+
+CALLED = 0.4
+"""What speaks for a column that is called as such columns conventionally are."""
 _LAST = re.compile(r"[\s_.-]+(?:\d{1,2}|[A-Za-z])$")
 
 
@@ -88,7 +96,10 @@ class Assignment:
             return -1.0
         reading = self.reading
         strength = reading.strength(name)
+        if param.called and not called(param, name) and (strength < SURE_NAME or name not in reading.named()):
+            return -1.0
         grammar = 0.45 * reading.is_a(name, *slot.wants) - 0.45 * reading.is_a(name, *slot.shuns)
+        grammar += CALLED * called(param, name)
         contrasted = any(c.column == name for c in reading.contrasts)
         natural = slot.natural(self.sheet) if slot.natural else []
         if natural and name not in natural and fits < 0.8:
@@ -161,7 +172,7 @@ class Assignment:
                 self._next(at + 1, chosen, used, total + gain * (1.0 if said else 0.75))
                 used.discard(name)
                 del chosen[param.name]
-        natural = self._natural(param, used) if needed else ""
+        natural = self._natural(param, used) if needed or param.called else ""
         if natural:
             chosen[f"{param.name}*"] = natural
             used.add(natural)
@@ -174,6 +185,12 @@ class Assignment:
     def _natural(self, param: ParamSpec, used: set[str]) -> str:
         """Return the column that the data offer for a parameter that no word fills, or ""."""
         slot = slot_of(param.role)
+        if param.called:
+            able = [c.name for c in self.sheet.columns if called(param, c.name) and slot.fits(c, self.sheet) > 0]
+            if len(able) == 1 and able[0] not in used:
+                return able[0]
+        if param.name not in self.needed:
+            return ""
         if slot.pairs:
             halves = [pair for pair in self.sheet.structure.same_quantity if (pair[0] in used) != (pair[1] in used)]
             others = [pair[1] if pair[0] in used else pair[0] for pair in halves]
@@ -201,6 +218,10 @@ class Assignment:
                 picked = sorted(picked, key=lambda n: -gains[n])[: param.most]
                 picked = [name for name in gains if name in picked]
             guessed = False
+            if param.called and len(picked) < max(1, param.least):
+                own = [c.name for c in self.sheet.columns if called(param, c.name) and slot.fits(c, self.sheet) > 0]
+                if len(own) >= max(1, param.least) and set(picked) <= set(own):
+                    picked, guessed = own, not picked
             kin = [f for f in (slot.families(self.sheet) if slot.families else []) if set(picked) & set(f)]
             if (
                 slot.natural is not None

@@ -157,13 +157,15 @@ def event_level(reading: Reading, column: ColumnProfile, known: str = "") -> tup
     """Return the level that means that the outcome happened, with a question when the coding does not say.
 
     Args:
-        reading: the question; a level of the column that it names is the event.
+        reading: the question; a level of the column that it names, the most often of several, is the event.
         column: the outcome.
         known: what the structure of the data says, if anything.
     """
     levels = list(column.levels)
     named = [level for level in reading.levels(column.name) if level in levels]
-    if len(named) == 1:
+    said = [m.level for m in reading.mentions if m.column == column.name and m.level in named]
+    named.sort(key=said.count, reverse=True)
+    if len(named) == 1 or (named and said.count(named[0]) > said.count(named[1])):
         return named[0], []
     if known in levels:
         return known, [_happened(column, known)] if _doubtful(column, known) else []

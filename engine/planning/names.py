@@ -35,15 +35,36 @@ UNITS = frozenset(
 
 
 @functools.cache
-def synonyms() -> dict[str, frozenset[str]]:
-    """Return word -> words that mean about the same."""
-    text = resources.files("engine.planning").joinpath("data/synonyms.tsv").read_text("utf-8")
+def synonyms(files: tuple[str, ...] = ("synonyms.tsv", "trade.tsv")) -> dict[str, frozenset[str]]:
+    """Return word -> words that mean about the same; phrases are written in one, `packedcellvolume`."""
     groups: dict[str, set[str]] = {}
-    for line in text.splitlines():
-        words = {word for word in line.split("\t") if word}
-        for word in words:
-            groups.setdefault(word, set()).update(words)
+    for file in files:
+        text = resources.files("engine.planning").joinpath("data", file).read_text("utf-8")
+        for line in text.splitlines():
+            words = {word.replace(" ", "") for word in line.split("\t") if word}
+            for word in words:
+                groups.setdefault(word, set()).update(words)
     return {word: frozenset(others) for word, others in groups.items()}
+
+
+@functools.lru_cache(maxsize=50_000)
+def in_terms(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Return words with those that are a term of the lexicon written in one: `shoot`, `freshweight`."""
+    found: list[str] = []
+    at = 0
+    while at < len(words):
+        size = next((n for n in range(LONGEST, 1, -1) if at + n <= len(words) and _known("".join(words[at : at + n]))), 1)
+        found.append("".join(words[at : at + size]))
+        at += size
+    return tuple(found)
+
+
+LONGEST = 5
+"""A term of the lexicon has at most so many words."""
+
+
+def _known(term: str) -> bool:
+    return term in synonyms() or (term.endswith("s") and term[:-1] in synonyms())
 
 
 def alike(word: str, part: str) -> float:
@@ -52,10 +73,12 @@ def alike(word: str, part: str) -> float:
         return 1.0
     if word[0].isdigit() or part[0].isdigit():
         return 1.0 if as_number(word) is not None and as_number(word) == as_number(part) else 0.0
-    if word in STOP or len(word) < 2 or any(letter.isdigit() for letter in word + part):
-        return 0.0  # EXON12 is not EXON1
+    if word in STOP or len(word) < 2:
+        return 0.0
     if same_meaning(word, part):
         return 0.85
+    if any(letter.isdigit() for letter in word + part):
+        return 0.0  # EXON12 is not EXON1
     if len(word) < 3 or len(part) < 2:
         return 0.0
     if len(part) >= 3 and len(word) >= 4 and (word.startswith(part) or part.startswith(word)):
@@ -113,7 +136,7 @@ def _skeleton(word: str, part: str) -> bool:
 @functools.lru_cache(maxsize=5_000)
 def compound(part: str) -> tuple[str, ...]:
     """Return the two words a part is grown together of, as in `bodyweight` or `Behandlungsgruppe`; else the part itself."""
-    known = synonyms()
+    known = synonyms(("synonyms.tsv",))
     if len(part) < 8 or not part.isalpha() or part in known:
         return (part,)
     for at in range(4, len(part) - 3):
@@ -144,10 +167,22 @@ class Name:
         self.weights = [
             1.0 / (1.0 + math.log(max(1, weights[part]))) * (0.4 if len(part) == 1 else 1.0) for part in self.parts
         ]
+        self.terms = list(in_terms(tuple(self.parts)))
+        self.term_weights = self._of_terms()
         self.time = timed(self.parts)
         whole = cut is name_parts and name_pieces(name) != self.all
         self.pieces = Name(name, weights, units=units, cut=name_pieces) if whole else None
         """The same cut at signs only: `FeNO` and `HbA1c` are one word to those who use them."""
+
+    def _of_terms(self) -> list[float]:
+        """Return the weight of each term: that of the rarest of its words."""
+        weights, left = [], list(zip(self.parts, self.weights, strict=True))
+        for term in self.terms:
+            taken = [left.pop(0)]
+            while "".join(part for part, _ in taken) != term:
+                taken.append(left.pop(0))
+            weights.append(max(weight for _, weight in taken))
+        return weights
 
     def strength(self, window: Sequence[Token]) -> float:
         """Return how surely the words of a window name this, 0 to 1."""
@@ -172,7 +207,12 @@ class Name:
             return 0.85
         if len(words) > 1 and (short := self._initials(words)):
             return short
-        return self._by_parts(words)
+        terms = in_terms(tuple(words))
+        told = terms != tuple(words) or self.terms != self.parts
+        return max(
+            _by_parts(words, self.parts, self.weights),
+            _by_parts(terms, self.terms, self.term_weights) if told else 0.0,
+        )
 
     def _initials(self, words: list[str]) -> float:
         content = [word for word in words if word not in STOP]
@@ -182,23 +222,6 @@ class Name:
             return 0.85
         cut = len(self.whole) >= 4 and not self.whole.startswith(words[0]) and all(word.isalpha() for word in words)
         return 0.85 if cut and _abbreviates(words, self.whole) else 0.0
-
-    def _by_parts(self, words: list[str]) -> float:
-        total = sum(self.weights)
-        found, used = 0.0, set()
-        for part, weight in zip(self.parts, self.weights, strict=True):
-            best, at = max(((alike(word, part), at) for at, word in enumerate(words)), default=(0.0, 0))
-            if best:
-                found += weight * best
-                used.add(at)
-        if len(self.parts) == 1 and len(words) == 1:
-            return 0.97 * found / total if found / total > 0.99 else 0.93 * found / total
-        unused = [word for at, word in enumerate(words) if at not in used]
-        if 0 not in used or len(words) - 1 not in used or any(word not in STOP for word in unused):
-            return 0.0
-        share = found / total
-        # One distinctive word of a longer name is a fair hint; one that many names share is not.
-        return share * 0.95 if share > 0.75 else 0.8 * share**0.4 if share > 0.22 else 0.0
 
 
 def _together(window: Sequence[Token]) -> list[str]:
@@ -210,6 +233,25 @@ def _together(window: Sequence[Token]) -> list[str]:
         else:
             words.append(token.text)
     return words
+
+
+def _by_parts(words: Sequence[str], parts: Sequence[str], weights: Sequence[float]) -> float:
+    """Return how surely words name what has these parts, each with its weight."""
+    total = sum(weights)
+    found, used = 0.0, set()
+    for part, weight in zip(parts, weights, strict=True):
+        best, at = max(((alike(word, part), at) for at, word in enumerate(words)), default=(0.0, 0))
+        if best:
+            found += weight * best
+            used.add(at)
+    if len(parts) == 1 and len(words) == 1:
+        return 0.97 * found / total if found / total > 0.99 else 0.93 * found / total
+    unused = [word for at, word in enumerate(words) if at not in used]
+    if 0 not in used or len(words) - 1 not in used or any(word not in STOP for word in unused):
+        return 0.0
+    share = found / total
+    # One distinctive word of a longer name is a fair hint; one that many names share is not.
+    return share * 0.95 if share > 0.75 else 0.8 * share**0.4 if share > 0.22 else 0.0
 
 
 def _abbreviates(words: Sequence[str], whole: str) -> bool:

@@ -66,13 +66,15 @@ class Cut(NamedTuple):
 
 
 def cuts(reading: Reading, request: Request) -> list[Cut]:
-    """Return the places where a request may be two: an `and`, a stop or a plus sign with words on both sides."""
+    """Return the places where a request may be two: where words add one, or at an `and` or a stop between names of data."""
     words, found = reading.words, []
     for at in range(request.first + 1, request.last + 1):
         join = words[at].text.lower() in _JOINS
         between = reading.question[words[at - 1].end : words[at].start]
         left, right = Request(request.first, at - 1), Request(at + join, request.last)
-        if (join or between.strip()) and min(left.last - left.first, right.last - right.first) >= 1:
-            here = reading.question[words[at - 1].end : words[min(at + 1, request.last)].end]
-            found.append(Cut(left, right, _ADDS.search(here) is not None))
+        here = reading.question[words[at - 1].end : words[min(at + 1, request.last)].end]
+        clear = _ADDS.search(here) is not None
+        names = [any(half.first <= m.first <= half.last for m in reading.mentions) for half in (left, right)]
+        if (clear or (all(names) and (join or between.strip()))) and min(left.last - left.first, right.last - right.first) >= 1:
+            found.append(Cut(left, right, clear))
     return found

@@ -111,7 +111,9 @@ def _noted(columns: list[ColumnProfile], structure: Structure) -> list[ColumnPro
 
 def _repeated(table: View) -> list[Repeated]:
     found: list[tuple[Repeated, Col]] = []
-    candidates = [col for col in table.cols if _may_name_subjects(col, table.rows)][:_MOST]
+    fixed = [col for col in table.cols if col.hint("sex", "kind") and col.profile.scale in _FACTORS]
+    candidates = [col for col in table.cols if _may_name_subjects(col, table.rows) and not _only_counts(col, fixed)]
+    candidates = candidates[:_MOST]
     for col in candidates:
         restarted = _restarted(col, table)
         if restarted is not None:
@@ -158,6 +160,12 @@ def _may_name_subjects(col: Col, rows: int) -> bool:
         return False
     present = int(col.sizes.sum())
     return 2 <= col.size <= 0.85 * present and int((col.sizes >= 2).sum()) >= 2 and column.missing <= 0.2 * rows
+
+
+def _only_counts(col: Col, fixed: list[Col]) -> bool:
+    """Say whether numbers only count the rows of each sex or species: nobody is of two."""
+    anew = col.profile.scale == "code" and not col.hint("subject", "cluster", "batch") and not col.profile.corrected
+    return anew and any(_changes(col, kind) for kind in fixed)
 
 
 def _rival(judged: Repeated, col: Col, better: Repeated, other: Col) -> bool:
@@ -505,13 +513,14 @@ def _survival(table: View, times: list[str], repeated: list[Repeated]) -> dict[s
     events = [(score, value, col) for col in table.cols if (score := _event_score(col, value := _event_value(col)))]
     if not events:
         return {}
-    clocks = [(score, col) for col in table.cols if (score := _clock_score(col, times))] if not interval else []
     events.sort(key=lambda found: -found[0])
     score, value, event = events[0]
     if interval and score < 0.5:
         return {}
     if interval:
         return {"start": interval[0], "time": interval[1], "event": event.name, "event_value": value}
+    clocks = [(_clock_score(col, times) + ENDS * _ends_with_study(event, col), col) for col in table.cols]
+    clocks = [found for found in clocks if found[0] > 0]
     clocks.sort(key=lambda found: -found[0])
     if not clocks:
         return {}
@@ -522,7 +531,20 @@ def _survival(table: View, times: list[str], repeated: list[Repeated]) -> dict[s
         score, value, event = ends[0]
     elif score + clocks[0][0] < 1.0:
         return {}
+    told = next((col for col in table.cols if event.numbers is not None and _says_the_same(event, col)), None)
+    if told is not None:  # a column of words for the codes
+        event, value = told, _event_value(told)
     return {"time": clocks[0][1].name, "event": event.name, "event_value": value}
+
+
+def _says_the_same(code: Col, col: Col) -> bool:
+    """Say whether words stand in a column for the codes of another."""
+    same = col.numbers is None and col.size == code.size > 2
+    return same and code.determines(col) and col.determines(code)
+
+
+ENDS = 0.8
+"""What speaks for a clock that those without the event ran to its end."""
 
 
 def _ends_with_study(event: Col, clock: Col) -> bool:

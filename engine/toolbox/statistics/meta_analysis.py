@@ -113,6 +113,11 @@ def arm_columns(table, names):
                 at = words.index(hits[0])
                 found[(kind, " ".join(words[:at] + words[at + 1 :]))] = name
                 break
+    for _, arm in [key for key in found if key[0] in ("event", "mean")]:  # `TB cases (vaccinated)` of `N vaccinated`
+        wider = [k for k in found if k[0] in ("total", "rest", "sd") and set(k[1].split()) < set(arm.split())]
+        if not any((other, arm) in found for other in ("total", "rest")):
+            for other in wider:
+                found[other[0], arm] = found.pop(other)
     for _, arm in found:
         parts = {k for k, a in found if a == arm}
         if arm not in arms and (parts >= {"mean", "sd", "total"} or (
@@ -512,16 +517,27 @@ def study_effects(table, effect, error, lower, upper, arms, measure, error_is, s
     },
     optional_outputs=("egger",),
     params={
-        "effect": param("Effect of each study; empty to recognise it", kind="column", of="table", role="y"),
-        "error": param("Column with its standard error or variance", kind="column", of="table", role="measure_b"),
+        "effect": param(
+            "Effect of each study; empty to recognise it", kind="column", of="table", role="y",
+            called=r"(log |ln |l)?(or|rr|hr|irr|rd|md|smd|es|te)( .*)?|(log |ln )?(odds|risk|hazard|rate|response) ratio( .*)?|yi|effect( size| estimate)?|"
+            r"estimate|beta|hedges g|cohens? d|mean difference",
+        ),
+        "error": param(
+            "Column with its standard error or variance", kind="column", of="table", role="y",
+            called=r"sei?( .*)?|.* sei?|std err(or)?|standard error|vi|var(iance)?( .*)?|.* var(iance)?",
+        ),
         "lower": param("Column with the lower 95 % limit", kind="column", of="table", role="measures"),
         "upper": param("Column with the upper 95 % limit", kind="column", of="table", role="measures"),
         "arms": param(
             "Columns of two groups: events and totals, or means, SDs and ns (recognised by their names)",
             kind="columns", of="table", role="measures", least=4, most=6,
+            called=r"(.* )?(events?|cases|deaths|died|dead|positive|responders?|n|total|totals|mean|sd|tpos|tneg|cpos|cneg)( .*)?",
             instead_of=["effect", "error", "lower", "upper"],
         ),
-        "study": param("Column that names the studies", kind="column", of="table", role="subject"),
+        "study": param(
+            "Column that names the studies", kind="column", of="table", role="anything",
+            called=r"(study|studies|trial|author|authors|paper|publication)( .*)?",
+        ),
         "model": param(
             "Which model answers; the others stand in the table",
             choices=["reml", "dersimonian_laird", "fixed"],
