@@ -25,6 +25,7 @@ UNUSED = 0.9
 PAIRED = 0.5
 """What speaks for two columns that the data know as two of one quantity, where two such are to be compared."""
 _COMPARES = frozenset({"group", "group_optional", "condition", "factors", "split", "ordered"})
+_HAPPENS = frozenset({"outcome", "event", "category"})
 _EXPLAINS = frozenset({"predictors", "covariates", "factors"})
 _MOST = 7
 """At most so many named columns are weighed one by one."""
@@ -153,7 +154,8 @@ class Assignment:
         if param.role == "held" and name not in reading.named() and not reading.is_a(name, "adjust"):
             return True  # a level that is named is compared or kept, never held constant
         contrasted = any(c.column == name for c in reading.contrasts)
-        return name in self.alone and not contrasted and param.role in _COMPARES  # only one of its groups is left
+        constant = name in self.alone and not contrasted and not reading.is_a(name, "outcome")
+        return constant and param.role in _COMPARES | _HAPPENS  # only one of its groups is left
 
     def _next(self, at: int, chosen: dict[str, Any], used: set[str], total: float) -> None:
         if at == len(self.singles):

@@ -20,7 +20,7 @@ from engine.planning.contrast import compared, control_level, event_level
 from engine.planning.reading import Reading, Restriction
 from engine.planning.samples import sample_sheet
 from engine.planning.settings import settings_said
-from engine.planning.sheets import Data, Sheet
+from engine.planning.sheets import Data, Sheet, numbers_things
 from engine.planning.slots import slot_of
 
 
@@ -145,17 +145,21 @@ def _all_meant(bound: Bound) -> None:
     if sheet is None:
         return
     for param in bound.spec.params:
-        if param.kind != "columns" or bound.params.get(param.name) or param.role not in ("measures", "predictors"):
+        if param.kind != "columns" or bound.params.get(param.name) or param.role not in ALL:
             continue
         if not param.description.partition("empty for all")[1]:
             continue
         slot, taken = slot_of(param.role), {*bound.columns(), *sheet.structure.survival.values()}
-        able = [c.name for c in sheet.columns if c.name not in taken and c.distinct > 1 and slot.fits(c, sheet) >= ABLE]
+        taken |= {item.subject for item in sheet.structure.repeated}
+        able = [c.name for c in sheet.columns if c.name not in taken and c.distinct > 1 and slot.fits(c, sheet) > ABLE
+                and not numbers_things(c)]  # fmt: skip
         if len(able) <= MOST:
             bound.params[param.name] = able
             bound.guessed.append(param.name)
 
 
+ALL = ("measures", "predictors", "anything")
+"""Parts that may mean every column."""
 ABLE, MOST = 0.6, 40
 """How well a column must fit, and how many at most, to be named where all are meant."""
 

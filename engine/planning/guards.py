@@ -126,10 +126,11 @@ def unknown_groups(case: Case) -> None:
     if match is None:
         return
     start, end = match.span()
-    for at, token in enumerate(case.reading.words):
-        taken = case.reading.used.get(at, ("unused", "", 0.0))
-        if start <= token.start < end and taken[0] in ("column", "level", "gene") and taken[2] >= BY_ITS_NAME:
-            return
+    inside = [at for at, token in enumerate(case.reading.words) if start <= token.start < end]
+    taken = [case.reading.used.get(at, ("unused", "", 0.0)) for at in (inside[0], inside[-1])]
+    named = [item[2] for item in taken if item[0] in ("column", "level", "gene")]
+    if len(named) == 2 or any(strength >= BY_ITS_NAME for strength in named):
+        return
     if all(word.lower() in _GENERIC | STOP or control_level([word]) for word in (match["a"], match["b"])):
         return
     groups = [f"{c.name}: {', '.join(list(c.levels)[:6])}" for c in case.data.columns() if is_group(c) and c.levels][:5]

@@ -128,18 +128,22 @@ def level_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile], tex
         weights = Counter(part for level in levels for part in set(name_parts(level)))
         found += _explained(words, column, text)
         for level in levels:
-            if as_number(level) is not None or not level.strip():
+            if as_number(level.strip().lstrip("+-")) is not None or not level.strip():
                 continue
             found += _level(words, column, level, Name(level, weights, units=False), weights, text)
     return found
 
 
 _CODED = re.compile(r"([\w.+-]+)\s*[=:]\s*([\w.+-]+)")
+_CODED_SHORT = re.compile(r"(?<![A-Za-z0-9])(\d)[ _-]?([A-Za-z]+)(?![A-Za-z0-9])")
+"""`sex_1m_2f`"""
 
 
 def _explained(words: Sequence[Token], column: ColumnProfile, text: str) -> list[Mention]:
     """Return the words that a column's name says its codes stand for: `drug` in `grp(1=drug 2=plac)`."""
     pairs = [(a, b) if a in column.levels else (b, a) for a, b in _CODED.findall(column.name)]
+    short = _CODED_SHORT.findall(column.name)
+    pairs += short if {code for code, _ in short} == set(column.levels) else []
     meaning = {said: code for code, said in pairs if code in column.levels}
     weights = Counter(part for said in meaning for part in set(name_parts(said)))
     return [
@@ -283,7 +287,7 @@ def states_meant(
     A dose of which nothing was given counts, too: `without inhibitor`.
     """
     by_name = {column.name: column for column in columns}
-    found = []
+    found = _nothing_given(words, columns)
     for mention in named:
         column = by_name.get(mention.column)
         levels = {level.strip().lower(): level for level in column.levels} if column is not None else {}
@@ -299,6 +303,19 @@ def states_meant(
         elif yes is not None and column.scale == "binary" and _WHOM.match(text[end:]) and _AMONG.search(text[:start]):
             found.append(Mention(column.name, yes, mention.first, mention.last, 0.9))
     return found
+
+
+_NOT_GIVEN = re.compile(
+    r"un(?:treated|sprayed|dosed|fertili[sz]ed|exposed|stimulated|supplemented|inoculated|irrigated|amended|drugged|challenged)"
+)
+
+
+def _nothing_given(words: Sequence[Token], columns: Sequence[ColumnProfile]) -> list[Mention]:
+    """Return `unsprayed` and `untreated` as the zero of the only dose, where no level is called so."""
+    zeros = [(c.name, v) for c in columns if c.role("dose") >= LIKELY for v in c.levels if as_number(v) == 0]
+    here = [at for at, word in enumerate(words) if _NOT_GIVEN.fullmatch(word.text)]
+    called = {level.lower() for column in columns for level in column.levels}
+    return [Mention(*zeros[0], at, at, 0.9) for at in here if len(zeros) == 1 and words[at].text not in called]
 
 
 _PLAIN_WORDS = frozenset("no yes not none".split())

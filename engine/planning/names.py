@@ -89,7 +89,7 @@ def alike(word: str, part: str) -> float:
         return 0.75
     if len(word) >= 5 and len(part) >= 5 and _misspelt(word, part):
         return 0.8
-    if 2 <= len(part) <= 5 and len(word) >= 2 * len(part) - 1 and _skeleton(word, part):
+    if 3 <= len(part) <= 5 and len(word) >= 2 * len(part) - 1 and _skeleton(word, part):
         return 0.6
     return 0.0
 

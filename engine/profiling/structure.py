@@ -562,7 +562,7 @@ def event_words(col: Col) -> bool:
     """Say whether a level says that something ended or has not ended yet."""
     levels = list(col.profile.levels)
     return any(_happened(level) for level in levels) or any(
-        ascii_lower(level).strip() in _NO_EVENT_LEVELS for level in levels
+        ascii_lower(level).strip() in _NO_EVENT_LEVELS - {"none"} for level in levels
     )
 
 
