@@ -16,7 +16,8 @@ from engine.planning.mentions import SURE_NAME
 from engine.planning.reading import Reading
 from engine.planning.sheets import Sheet, is_group, is_id, is_number, numbers_things
 from engine.planning.slots import slot_of
-from engine.planning.text import name_parts
+from engine.planning.text import name_parts, name_pieces
+from engine.profiling.scales import two_states as yes_and_no
 
 MISSING = 2.0
 """What a required column costs that is not there."""
@@ -39,7 +40,8 @@ def two_states(sheet: Sheet, name: str) -> bool:
 
 def called(param: ParamSpec, name: str) -> bool:
     """Say whether a column has one of the names that are conventional for a parameter."""
-    return bool(param.called) and re.fullmatch(param.called, " ".join(name_parts(name))) is not None
+    forms = (" ".join(cut(name)) for cut in (name_parts, name_pieces))
+    return bool(param.called) and any(re.fullmatch(param.called, form) for form in forms)
 
 
 CALLED = 0.4
@@ -136,6 +138,9 @@ class Assignment:
             and param.role in ("outcome", "response", "event", "category")
         ):
             grammar += 0.3  # the state whose share or odds are asked for
+        levels = list(column.levels) if column else []
+        if param.role in _HAPPENS and len(levels) == 2 and control_level(levels) and not yes_and_no(levels):
+            grammar -= 0.4  # placebo and drug is what was done, not what happened
         level_only = name not in reading.named() and not contrasted and not two_states(self.sheet, name)
         if level_only and param.role in ("group", "predictors", "covariates"):
             grammar -= 0.25

@@ -32,6 +32,7 @@ _RELATIONS: tuple[tuple[str, dict[str, Part]], ...] = (
     (rf"\btak(?:ing|e)\s+(?:\w+\s+)?{_A}{_GAP}into account", {"a": "adjust"}),
     (rf"\b(?:regardless|irrespective|independent(?:ly)?) of{_GAP}{_A}", {"a": "adjust"}),
     (rf"\b(?:mind|given|holding|keeping|at (?:the )?same|at equal|for the same){_GAP}{_A}(?:\s+(?:constant|fixed|equal|the same))?", {"a": "adjust"}),
+    (rf"{_A}\s+(?:is|are|being|was|were)\s+(?:held|kept)\s+(?:constant|fixed|equal)", {"a": "adjust"}),
     (rf"\bcovariates?:?\s+{_A}", {"a": "adjust"}),
     (rf"\bpredict(?:ing|ed|s|ion of)?{_GAP}{_Y}{_GAP}\b(?:from|by|with|using|on){_GAP}{_X}", {"x": "cause", "y": "outcome"}),
     (rf"{_Y}{_GAP}\b(?:predicted|explained|determined|driven|affected|influenced|changed) (?:by|from){_GAP}{_X}", {"x": "cause", "y": "outcome"}),

@@ -9,9 +9,10 @@ from collections.abc import Callable, Sequence
 
 from engine.domain.profile import Structure
 from engine.planning.mentions import Mention
-from engine.planning.names import UNITS
+from engine.planning.names import QUANTITIES, UNITS
 from engine.planning.sheets import Sheet, is_group
 from engine.planning.text import Token, as_number, name_parts, name_pieces, stem, time_unit, timed
+from engine.profiling.scales import hint
 
 _MEANT: tuple[tuple[frozenset[str], Callable[[Sheet], list[str]]], ...] = (
     (frozenset({"dose", "doses", "dosage", "concentration", "concentrations"}), lambda s: s.structure.doses),
@@ -21,37 +22,18 @@ _MEANT: tuple[tuple[frozenset[str], Callable[[Sheet], list[str]]], ...] = (
     (frozenset({"months", "monthly", "month"}), lambda s: _with(s.structure.times, "month")),
     (frozenset({"patients", "patient", "subjects", "subject", "animals", "animal", "persons", "person", "people", "individuals",
                 "individual", "participants", "volunteers", "volunteer"}),
-     lambda s: [item.subject for item in s.structure.repeated[:1]]),
+     lambda s: [item.subject for item in s.structure.repeated[:1] if not hint(item.subject, "cluster", "batch")]),
     (frozenset({"groups", "treatments", "arms", "drugs", "conditions"}),
      lambda s: [c.name for c in s.columns if is_group(c) and c.scale in ("category", "binary", "code", "ordered")
                 and c.name not in s.structure.times and c.name not in {r.subject for r in s.structure.repeated}]),
 )  # fmt: skip
 
 
-_QUANTITIES = {
-    "temperature": "c celsius degc kelvin",
-    "temperatures": "c celsius degc kelvin",
-    "area": "m2 cm2 mm2 km2 ha",
-    "volume": "ml ul l cm3 mm3 m3",
-    "pressure": "mmhg kpa pa hpa",
-    "weight": "kg g mg lb",
-    "mass": "kg g mg",
-    "length": "cm mm m um",
-    "height": "cm mm m",
-    "energy": "kcal kj",
-    "percentage": "pct percent",
-    "hours": "h hr hrs",
-    "minutes": "min mins",
-    "seconds": "s sec secs",
-}
-"""Quantity -> the units it is measured in (the SI and what laboratories write)."""
-
-
 def _measured_in(words: Sequence[Token], sheet: Sheet) -> list[Mention]:
     """Return `temperature` as a mention of `storage_C`, where one column alone has a unit of that quantity."""
     found = []
     for at, token in enumerate(words):
-        units = _QUANTITIES.get(token.text, "").split()
+        units = QUANTITIES.get(token.text, "").split()
         names = [c.name for c in sheet.columns if (c.unit.lower() or _unit(c.name)) in units] if units else []
         if len(names) == 1:
             found.append(Mention(names[0], "", at, at, 0.62))
@@ -100,6 +82,8 @@ def wide_mentions(words: Sequence[Token], structure: Structure) -> list[Mention]
             number = next((as_number(part) for part in parts if as_number(part) is not None), None)
             for at, token in enumerate(words):
                 pair = [token.text, words[at + 1].text] if at + 1 < len(words) else []
+                if len(pair) == 2 and _a_span(words, at):
+                    continue
                 if len(pair) == 2 and ((timed(pair) and timed(pair) == timed(parts)) or pair == parts):
                     found.append(Mention(column, "", at, at + 1, 0.9))
                 elif len(parts) == 1 and token.text == parts[0] and len(token.text) > 2 and token.number is None:
@@ -111,6 +95,14 @@ def wide_mentions(words: Sequence[Token], structure: Structure) -> list[Mention]
                 ):
                     found.append(Mention(column, "", at, at, 0.9))
     return found
+
+
+def _a_span(words: Sequence[Token], at: int) -> bool:
+    """Say whether `the three months` begins here: a stretch of time and no point in it."""
+    before = words[at - 1].text if at else ""
+    return (
+        words[at].number is not None and words[at + 1].text.endswith("s") and before in ("the", "all", "these", "whole")
+    )
 
 
 def _listed(words: Sequence[Token], at: int, parts: Sequence[str]) -> bool:
@@ -134,3 +126,32 @@ def _near(words: Sequence[Token], at: int, common: set[str]) -> bool:
     while back >= 0 and (words[back].number is not None or words[back].text in ("and", "or", "to", "vs", "versus")):
         back -= 1
     return back >= 0 and words[back].stem in common
+
+
+def of_one_measure(mentions: list[Mention], structure: Structure) -> list[Mention]:
+    """Return the mentions with `self esteem ... in the third month` as one column where a measure is named apart from its occasion.
+
+    The name of the measure fits all its columns, the occasion fits that of each measure: together they name one.
+    """
+    for own in [*({*wide.columns} for wide in structure.wide), *map(set, structure.same_quantity)]:
+        base = [m for m in mentions if not m.level and m.column in own and len(own & {m.column, *m.rivals}) > 1]
+        told = [m for m in mentions if not m.level and m.column in own and not own & set(m.rivals)]
+        if not base or not told:
+            continue
+        places = {(m.first, m.last) for m in told}
+        nearest = {m: min(told, key=lambda t: abs(t.first - m.first)).column for m in base}
+        mentions = [
+            m._replace(column=nearest[m], rivals=())
+            if m in nearest
+            else m._replace(strength=min(1.0, m.strength + APART))
+            if m in told
+            else m._replace(strength=m.strength - APART)
+            if (m.first, m.last) in places and not m.level
+            else m
+            for m in mentions
+        ]
+    return mentions
+
+
+APART = 0.05
+"""What an occasion gains for the measure that is named beside it, and loses for another."""

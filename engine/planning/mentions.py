@@ -93,9 +93,14 @@ def _windows(words: Sequence[Token], text: str, longest: int) -> list[tuple[int,
         for first in range(len(words))
         for last in range(first, min(first + longest, len(words)))
         if (words[last].text not in STOP or last == first)
+        and words[first].text not in _LEADS
         and not _splits(words, first, last)
         and not re.search(r"[,;:.?!]\s", text[words[first].start : words[last].start])
     ]
+
+
+_LEADS = frozenset({"since", "until"})
+"""What a name goes on with and never begins with: `time since diagnosis`."""
 
 
 def _splits(words: Sequence[Token], first: int, last: int) -> bool:
@@ -128,7 +133,7 @@ def level_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile], tex
         weights = Counter(part for level in levels for part in set(name_parts(level)))
         found += _explained(words, column, text)
         for level in levels:
-            if as_number(level.strip().lstrip("+-")) is not None or not level.strip():
+            if as_number(level.strip().lstrip("+-#")) is not None or not level.strip():
                 continue
             found += _level(words, column, level, Name(level, weights, units=False), weights, text)
     return found
@@ -159,7 +164,11 @@ def _level(
     if not name.parts:
         return []
     if len(level.strip()) == 1:  # never a letter by itself, but `women` where the levels are F and M
-        meant = [at for at, w in enumerate(words) if len(w.text) > 2 and same_meaning(w.text, level.strip().lower())]
+        meant = [
+            at
+            for at, w in enumerate(words)
+            if len(w.text) > 2 and w.text not in STOP and same_meaning(w.text, level.strip().lower())
+        ]
         written = rf"\b(?:of|in|for|and|or|vs\.?|versus|against|than|only|type|group)\s+(?P<l>{re.escape(level.strip())})(?![\w'-])"
         if level.strip().isupper() and level.strip() not in "AI":  # `the fresh weight of S`
             starts = {match.start("l") for match in re.finditer(written, text)}
@@ -176,6 +185,8 @@ def _level(
                 continue
             if word in _PLAIN_WORDS and not re.search(r"[=:'\"]\s*$", text[: window[0].start]):
                 continue  # `no p-values` names no level
+            if word in PERSONS and word not in name.parts:
+                continue  # `the patients` are no sites called Case
             if word == "test" and (first == 0 or text[window[0].start].islower()) and level.lower() == word:
                 continue  # `Test every feature`: a verb, not the rows of a level so called
             if strength < SURE and any(alike(word, part) >= 0.8 for part in distinctive):
@@ -214,6 +225,7 @@ def numbered_mentions(
         if token.text in PERSONS and words[at + 1].number is not None and len(ids := _ids(columns)) == 1:
             after.setdefault(at + 1, []).append((ids[0], 0.8))
     found = [*_before(words, by_name, named, text), *_runs(words, columns), *_measured(words, columns)]
+    found += _at_a_time(words, columns)
     for start, able in after.items():
         for name, strength in able:
             column = by_name.get(name)
@@ -318,7 +330,7 @@ def _nothing_given(words: Sequence[Token], columns: Sequence[ColumnProfile]) -> 
     return [Mention(*zeros[0], at, at, 0.9) for at in here if len(zeros) == 1 and words[at].text not in called]
 
 
-_PLAIN_WORDS = frozenset("no yes not none".split())
+_PLAIN_WORDS = frozenset("no yes not none with without".split())
 PERSONS = frozenset(
     "patient subject animal person individual participant volunteer donor mouse rat plant sample nr no number id".split()
 )
@@ -330,6 +342,27 @@ def _ids(columns: Sequence[ColumnProfile]) -> list[str]:
 
 
 FEW_CODES = 6
+
+
+def _at_a_time(words: Sequence[Token], columns: Sequence[ColumnProfile]) -> list[Mention]:
+    """Return `at nine months` and `after 24 h` as the level of the only column in that unit that has it."""
+    found = []
+    for at, token in enumerate(words[1:-1], 1):
+        unit = time_unit(words[at + 1].text) or {"h": "hour", "d": "day"}.get(words[at + 1].text, "")
+        if token.number is None or not unit or words[at - 1].text not in _AT:
+            continue
+        able = {
+            c.name: level
+            for c in columns
+            if unit in map(time_unit, name_parts(f"{c.name} {c.unit}"))
+            or (unit == "hour" and name_parts(c.name)[-1] == "h")
+            for level in c.levels
+            if as_number(level) == token.number
+        }
+        if len(able) == 1:
+            (name, level), *_ = able.items()
+            found.append(Mention(name, level, at, at + 1, 0.9))
+    return found
 
 
 def _measured(words: Sequence[Token], columns: Sequence[ColumnProfile]) -> list[Mention]:

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from importlib import resources
 
-from engine.planning.text import Token, as_number, name_parts, name_pieces, stem, timed
+from engine.planning.text import Token, as_number, name_parts, name_pieces, stem, time_unit, timed
 
 STOP = frozenset(
     (
@@ -32,6 +32,25 @@ UNITS = frozenset(
         "in inch o oo hours hour wk wks mo seconds minutes ppm ppb iu mv hz cfu rpm"
     ).split()
 )
+
+
+QUANTITIES = {
+    "temperature": "c celsius degc kelvin",
+    "temperatures": "c celsius degc kelvin",
+    "area": "m2 cm2 mm2 km2 ha",
+    "volume": "ml ul l cm3 mm3 m3",
+    "pressure": "mmhg kpa pa hpa",
+    "weight": "kg g mg lb",
+    "mass": "kg g mg",
+    "length": "cm mm m um",
+    "height": "cm mm m",
+    "energy": "kcal kj",
+    "percentage": "pct percent",
+    "hours": "h hr hrs",
+    "minutes": "min mins",
+    "seconds": "s sec secs",
+}
+"""Quantity -> the units it is measured in (the SI and what laboratories write)."""
 
 
 @functools.cache
@@ -53,7 +72,9 @@ def in_terms(words: tuple[str, ...]) -> tuple[str, ...]:
     found: list[str] = []
     at = 0
     while at < len(words):
-        size = next((n for n in range(LONGEST, 1, -1) if at + n <= len(words) and _known("".join(words[at : at + n]))), 1)
+        size = next(
+            (n for n in range(LONGEST, 1, -1) if at + n <= len(words) and is_term("".join(words[at : at + n]))), 1
+        )
         found.append("".join(words[at : at + size]))
         at += size
     return tuple(found)
@@ -63,7 +84,8 @@ LONGEST = 5
 """A term of the lexicon has at most so many words."""
 
 
-def _known(term: str) -> bool:
+def is_term(term: str) -> bool:
+    """Say whether words written in one are a term of the lexicon."""
     return term in synonyms() or (term.endswith("s") and term[:-1] in synonyms())
 
 
@@ -75,10 +97,12 @@ def alike(word: str, part: str) -> float:
         return 1.0 if as_number(word) is not None and as_number(word) == as_number(part) else 0.0
     if word in STOP or len(word) < 2:
         return 0.0
-    if same_meaning(word, part):
+    if word not in UNITS and same_meaning(word, part):
         return 0.85
     if any(letter.isdigit() for letter in word + part):
         return 0.0  # EXON12 is not EXON1
+    if word in ("time", "duration") and time_unit(part):
+        return 0.6  # `time since diagnosis` for `Months_since_dx`
     if len(word) < 3 or len(part) < 2:
         return 0.0
     if len(part) >= 3 and len(word) >= 4 and (word.startswith(part) or part.startswith(word)):
@@ -97,7 +121,13 @@ def alike(word: str, part: str) -> float:
 def same_meaning(word: str, part: str) -> bool:
     """Say whether a word and a part of a name are everyday synonyms."""
     others = synonyms().get(word) or (synonyms().get(word[:-1]) if word.endswith("s") else None) or ()
-    return part in others or (part.endswith("s") and part[:-1] in others)
+    if part in others or (part.endswith("s") and part[:-1] in others):
+        return True
+    return len(part) >= CUT and any(other.startswith(part) for other in others)  # `photother` for light therapy
+
+
+CUT = 6
+"""From so many letters on the beginning of a term stands for it."""
 
 
 _DERIVED = re.compile(r"(?:ic|ical|y|ies|ia|ity|ous|osis|otic|es|etic|ance|ant|ent|ency|ancy|ion|ive|ism|ist|al|e)$")
@@ -167,6 +197,7 @@ class Name:
         self.weights = [
             1.0 / (1.0 + math.log(max(1, weights[part]))) * (0.4 if len(part) == 1 else 1.0) for part in self.parts
         ]
+        self.units = {part for part in parts if part in UNITS} if units else set()
         self.terms = list(in_terms(tuple(self.parts)))
         self.term_weights = self._of_terms()
         self.time = timed(self.parts)
@@ -187,6 +218,9 @@ class Name:
     def strength(self, window: Sequence[Token]) -> float:
         """Return how surely the words of a window name this, 0 to 1."""
         words = [token.text for token in window]
+        rest = [word for word in words if not self.units.intersection(QUANTITIES.get(word, "").split())]
+        if rest and len(rest) < len(words):  # `stated height` for `cm_said`
+            return max(self.strength_of(words), self.strength_of(rest))
         return max(self.strength_of(words), self.pieces.strength_of(_together(window)) if self.pieces else 0.0)
 
     def strength_of(self, words: list[str]) -> float:
@@ -209,10 +243,20 @@ class Name:
             return short
         terms = in_terms(tuple(words))
         told = terms != tuple(words) or self.terms != self.parts
+        short = self._abbreviated(words)
         return max(
             _by_parts(words, self.parts, self.weights),
             _by_parts(terms, self.terms, self.term_weights) if told else 0.0,
+            SHORT * _by_parts(short, self.parts, self.weights) if short else 0.0,
         )
+
+    def _abbreviated(self, words: Sequence[str]) -> list[str]:
+        """Return the words with two that a part abbreviates in its place: `totlngth`, `selfest` of self esteem; [] without."""
+        for at in range(len(words) - 1):
+            for part in self.parts:
+                if len(part) >= 5 and part.isalpha() and _grown_together(part, words[at], words[at + 1]):
+                    return [*words[:at], part, *words[at + 2 :]]
+        return []
 
     def _initials(self, words: list[str]) -> float:
         content = [word for word in words if word not in STOP]
@@ -238,20 +282,44 @@ def _together(window: Sequence[Token]) -> list[str]:
 def _by_parts(words: Sequence[str], parts: Sequence[str], weights: Sequence[float]) -> float:
     """Return how surely words name what has these parts, each with its weight."""
     total = sum(weights)
-    found, used = 0.0, set()
+    found, used, hits = 0.0, set(), []
     for part, weight in zip(parts, weights, strict=True):
         best, at = max(((alike(word, part), at) for at, word in enumerate(words)), default=(0.0, 0))
+        hits.append(best)
         if best:
             found += weight * best
             used.add(at)
     if len(parts) == 1 and len(words) == 1:
         return 0.97 * found / total if found / total > 0.99 else 0.93 * found / total
+    told = [part for part, best in zip(parts, hits, strict=True) if best]
+    if told and len(parts) > 1 and all(len(part) == 1 for part in told):
+        return 0.0  # `how many` is not `plaque_n`
     unused = [word for at, word in enumerate(words) if at not in used]
     if 0 not in used or len(words) - 1 not in used or any(word not in STOP for word in unused):
         return 0.0
     share = found / total
     # One distinctive word of a longer name is a fair hint; one that many names share is not.
     return share * 0.95 if share > 0.75 else 0.8 * share**0.4 if share > 0.22 else 0.0
+
+
+SHORT = 0.9
+"""How sure a name made of the beginnings of two words is, next to one that is written out."""
+
+
+@functools.lru_cache(maxsize=20_000)
+def _grown_together(part: str, first: str, second: str) -> bool:
+    """Say whether a part is made of short forms of two words, in order."""
+    if part[0] != first[0] or first in STOP or second in STOP:
+        return False
+    return any(
+        _stands_for(part[:at], first) and _stands_for(part[at:], second) and max(at, len(part) - at) >= 3
+        for at in range(2, len(part))
+    )
+
+
+def _stands_for(short: str, word: str) -> bool:
+    """Say whether letters are a word's beginning or its consonants."""
+    return word.startswith(short) or (len(short) > 1 and _skeleton(word, short))
 
 
 def _abbreviates(words: Sequence[str], whole: str) -> bool:

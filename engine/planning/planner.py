@@ -42,6 +42,7 @@ from engine.planning.refusals import (
 from engine.planning.requests import cuts
 from engine.planning.score import Candidate, candidates, stretch
 from engine.planning.sheets import Data
+from engine.planning.text import tokens
 from engine.planning.views import data_made, with_measure, with_subjects
 from engine.profiling.matching import cross_check
 from engine.toolbox.analyses import load_analyses
@@ -89,6 +90,8 @@ class Planner:
         self._embed = embed
         self._analyses = load_analyses()
         self._assembler = Assembler(registry, self._analyses)
+        names = [name for spec in registry for name in (spec.title, *spec.keywords)]
+        self._terms = frozenset(term for name in names if len(term := tuple(t.stem for t in tokens(name))) > 1)
 
     def warm(self) -> None:
         """Load what the first plan would wait for."""
@@ -118,7 +121,7 @@ class Planner:
         if previous is not None and not analysis and goes_on(question):
             analysis = previous.analysis[0].id if len(previous.analysis) == 1 else ""
             question = f"{previous.question.rstrip(' .?!')}; {question}"
-        reading = read(question, data)
+        reading = read(question, data, self._terms)
         every = self._candidates(reading, data)
         if not analysis and (computed := self._of_computed(reading, data, every)) is not None:
             reading, data, goals = computed

@@ -7,7 +7,7 @@ import re
 from engine.domain.profile import ColumnProfile
 from engine.planning import numbers
 from engine.planning.grammar import Coded, contrasts, parts_of, restrictions
-from engine.planning.hints import generic_mentions, wide_mentions
+from engine.planning.hints import generic_mentions, of_one_measure, wide_mentions
 from engine.planning.mentions import (
     SURE_NAME,
     Mention,
@@ -19,6 +19,7 @@ from engine.planning.mentions import (
     numbered_mentions,
     states_meant,
 )
+from engine.planning.names import is_term
 from engine.planning.reading import Reading, Request
 from engine.planning.requests import requests_of
 from engine.planning.sheets import Data
@@ -41,10 +42,49 @@ _EVERY = re.compile(
     re.IGNORECASE,
 )
 
-def read(question: str, data: Data) -> Reading:
-    """Return the reading of a question; see `Reading` for what is in it."""
+
+def read(question: str, data: Data, terms: frozenset[tuple[str, ...]] = frozenset()) -> Reading:
+    """Return the reading of a question; see `Reading` for what is in it.
+
+    Args:
+        question: what is asked.
+        data: the files.
+        terms: stems of what methods are called in several words; a part of `relative risk` names no column `risk`.
+    """
     words = tokens(question)
-    return interpret(question, words, _not_genes(_mentions(question, words, data), question, words, data), data)
+    inside = _terms_in(words, terms)
+    mentions = _not_genes(_mentions(question, words, data, inside), question, words, data)
+    return interpret(question, words, mentions, data)
+
+
+def _part_of(m: Mention, first: int, last: int) -> bool:
+    """Say whether a mention is only a part of a term, or one that is not quite it."""
+    return first <= m.first and m.last <= last and (m.width < last - first + 1 or m.strength < TERM)
+
+
+TERM = 0.75
+"""From this strength on several words name a column as the term that they are together."""
+
+
+def _whole_terms(mentions: list[Mention], words: list[Token]) -> list[tuple[int, int]]:
+    """Return the spans of mentions that are one term: `birth weight` is no weight of a birth."""
+    return [
+        (m.first, m.last)
+        for m in mentions
+        if m.width > 1 and m.strength >= TERM and is_term("".join(w.text for w in words[m.first : m.last + 1]))
+    ]
+
+
+def _terms_in(words: list[Token], terms: frozenset[tuple[str, ...]]) -> list[tuple[int, int]]:
+    """Return the spans of tokens that are the name of a method."""
+    stems = [word.stem for word in words]
+    sizes = {len(term) for term in terms}
+    return [
+        (at, at + size - 1)
+        for size in sizes
+        for at in range(len(stems) - size + 1)
+        if (*stems[at : at + size],) in terms
+    ]
 
 
 def interpret(question: str, words: list[Token], mentions: list[Mention], data: Data) -> Reading:
@@ -85,7 +125,7 @@ def within(reading: Reading, request: Request, data: Data) -> Reading:
     return own
 
 
-def _mentions(question: str, words: list[Token], data: Data) -> list[Mention]:
+def _mentions(question: str, words: list[Token], data: Data, inside: list[tuple[int, int]]) -> list[Mention]:
     found: list[Mention] = []
     for sheet in data.sheets:
         named = column_mentions(words, sheet.columns, question)
@@ -96,6 +136,8 @@ def _mentions(question: str, words: list[Token], data: Data) -> list[Mention]:
         states = states_meant(words, sheet.columns, named, question)
         every = [m for m in every if not any(m.column == s.column and s.first <= m.first <= s.last for s in states)]
         every += states
+        every = of_one_measure(every, sheet.structure)
+        every = [m for m in every if not any(_part_of(m, a, b) for a, b in [*inside, *_whole_terms(every, words)])]
         found += [mention._replace(file=sheet.name) for mention in every]
     strongest = sorted(found, key=lambda m: -m.strength)
     unique: dict[tuple[int, int, str, str], Mention] = {}

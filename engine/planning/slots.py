@@ -110,7 +110,7 @@ def _subject(column: ColumnProfile, sheet: Sheet) -> float:
         0.5
         if column.scale in ("code", "identifier")
         else 0.15
-        if column.scale in ("category", "ordered") and column.distinct > 3
+        if column.scale in ("category", "ordered") and column.distinct > 3 and not is_number(column)
         else 0.0
     )
 

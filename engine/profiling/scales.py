@@ -18,6 +18,8 @@ from engine.domain.profile import ColumnProfile, Scale
 from engine.profiling.columns import is_numeric
 from engine.profiling.source import Frame
 
+NUMBERED = 400
+"""Numbers in one row without gaps that begin so high name something."""
 FEW = 12
 """A column of numbers with more levels than this is not a factor."""
 
@@ -83,6 +85,10 @@ def telling(name: str) -> frozenset[str]:
     found = words(re.sub(r"[(\[][^()\[\]]*[)\]]\s*$", "", name) or name) | (set() if "/" in unit else words(unit))
     found -= set(tokens(unit)) if "/" in unit else set()
     base = [part for part in tokens(re.sub(r"[(\[].*", "", name)) if not part.isdigit()]
+    if unit and not words(unit) & HINTS["time_unit"]:
+        found -= HINTS["time"]  # `weight_wk3_kg` is a weight
+    if len(base) > 1 and base[-1] == "n":
+        found.add("count")  # `plaque_n`
     return frozenset(found if len(base) == 1 else {w for w in found if len(w) > 1 and w != "delta"})
 
 
@@ -509,6 +515,8 @@ def _whole_by_name(col: Col, count: int) -> Scale | None:
     few = col.size <= FEW and count >= 2 * col.size
     repeated = col.size < count
     years = date_like(column.minimum, column.maximum, whole=True)
+    if not repeated and not years and float(column.minimum or 0) >= NUMBERED and constant_step(col):
+        return "code"  # the ear tags 7000 to 7095 are no days
     if unit_of(column.name) or years or col.hint("time", "age"):
         return "ordered" if few and col.size > 2 and repeated and not col.hint("count") else "number"
     # "No." and "number" say nothing by themselves: the number of a sample names it, the number of nodes counts.

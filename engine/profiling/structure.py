@@ -74,10 +74,12 @@ def _structure(table: View) -> Structure:
     table = View(cols, table.rows)
     if table.rows < 2 or not cols:
         return Structure()
-    repeated = _repeated(table)
-    times = _times(table, repeated)
-    survival = _survival(table, times, repeated)
     families = wide_measures(table)
+    spread = {name for family in families if len(family.columns) > 2 for name in family.columns}
+    rest = View([col for col in cols if col.name not in spread], table.rows)  # `LW_wk3` is a weight, not a time
+    repeated = _repeated(rest if len(rest.cols) > 1 else table)
+    times = _times(rest, repeated)
+    survival = _survival(table, times, repeated)
     wide = [w for w in families if not {survival.get("start"), survival.get("time")} <= set(w.columns)]
     parts = parts_of_totals(table)
     nested, crossed = _nested_and_crossed(table)

@@ -257,7 +257,7 @@ def logit_fit(happened, logits, slope):
         "event_value": param("The level that means that it happened; empty to recognise it", kind="level", of="outcome",
                              role="event"),
         "probability": param("Column of predicted probabilities, 0 to 1 or in percent", kind="column", of="table",
-                             role="p_value"),
+                             role="p_value", called=r"(.* )?(p|prob|probability|risk|pred|predicted|prediction|forecast|chance)( .*)?"),
         "bins": param("Groups of like predictions", minimum=2, maximum=20, words=["bins?", "groups?", "deciles?"]),
     },
     checks=("tables_not_empty", "findings_match_tables", "calibration_bins_add_up"),

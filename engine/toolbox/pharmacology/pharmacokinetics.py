@@ -244,12 +244,28 @@ def summarised(rows, keys):
     },
     params={
         "time": param("Column of times since the dose", kind="column", of="table", role="over"),
-        "concentration": param("Column of concentrations", kind="column", of="table", role="measure"),
+        "concentration": param(
+            "Column of concentrations",
+            kind="column",
+            of="table",
+            role="measure",
+            called=r"(plasma |serum |blood |drug )?(conc|concentration|cp|dv|level|konz|konzentration)( .*)?|.* (ng|ug|mg|mcg|pg) (ml|l|dl)",
+        ),
         "subject": param(
-            "Column that tells subjects apart; empty for one", kind="column", of="table", role="subject", needed=False
+            "Column that tells subjects apart; empty for one",
+            kind="column",
+            of="table",
+            role="subject",
+            called=r"(id|subject|subj|patient|pat|animal|volunteer|participant|rat|mouse|dog|ewe|cow|proband)( (id|no|nr|number))?",
         ),
         "group": param("Column of formulations, doses or groups", kind="column", of="table", role="group_optional"),
-        "dose_column": param("Column of the dose of every subject", kind="column", of="table", role="exposure"),
+        "dose_column": param(
+            "Column of the dose of every subject",
+            kind="column",
+            of="table",
+            role="exposure",
+            called=r"(dose|dosis|amt|amount)( .*)?",
+        ),
         "dose": param("The dose, when it is the same for all", minimum=0, words=["dose", "doses", "given"]),
         "route": param(
             "How the drug was given",

@@ -279,8 +279,21 @@ def fold_row(gene, level, control, one, other):
         "fold_plot": "figure: relative expression of every sample",
     },
     params={
-        "ct": param("Column of cycles (Ct, Cq)", kind="column", of="table", role="measure", needed=True),
-        "gene": param("Column of genes (targets and references)", kind="column", of="table", role="gene"),
+        "ct": param(
+            "Column of cycles (Ct, Cq)",
+            kind="column",
+            of="table",
+            role="measure",
+            needed=True,
+            called=r"(ct|cq|cp|c t)( .*)?",
+        ),
+        "gene": param(
+            "Column of genes (targets and references)",
+            kind="column",
+            of="table",
+            role="label",
+            called=r"(gene|target|assay|detector|primer|amplicon)( (name|id|symbol))?",
+        ),
         "cts": param(
             "Ct columns, one a gene, when the table is wide",
             kind="columns",
