@@ -70,8 +70,8 @@ class ParamSpec(Value):
     least: int = 0
     """For a required `columns`: at least so many."""
     called: str = ""
-    """For `column` and `columns`: what such a column is conventionally called, an expression over the words of its name in lower
-    case, parted by blanks. Where words name none, a column that alone is called so is taken."""
+    """For `column` and `columns`: what such a column is conventionally called, an expression over the words of its
+    name in lower case, parted by blanks. Where words name none, a column that alone is called so is taken."""
     made_by: str = ""
     """For a `column` whose default names a column that a step makes: the tool that makes it."""
     each: list[str] = []

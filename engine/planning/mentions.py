@@ -180,27 +180,33 @@ def _level(
         window = words[first : last + 1]
         strength = name.strength(window)
         if len(window) == 1:
-            word = window[0].text
-            if word in STOP and word != level.lower():
-                continue
-            if word in _PLAIN_WORDS and not re.search(r"[=:'\"]\s*$", text[: window[0].start]):
-                continue  # `no p-values` names no level
-            if word in PERSONS and word not in name.parts:
-                continue  # `the patients` are no sites called Case
-            if word == "test" and (first == 0 or text[window[0].start].islower()) and level.lower() == word:
-                continue  # `Test every feature`: a verb, not the rows of a level so called
-            if strength < SURE and any(alike(word, part) >= 0.8 for part in distinctive):
-                strength = 0.8
-            if len(level) <= 3 and strength < 0.97 and not same_meaning(word, level.lower()):
-                continue
-            if len(level) <= 2 and text[window[0].start : window[0].end] != level and strength >= 0.97:
-                continue  # `no`, `an`, `OJ`: short names count as written only
+            strength = _one_word(window[0], level, name, strength, distinctive, text)
         glued = len(window) > 1 and window[-1].end - window[0].start == sum(len(word.text) for word in window)
         if glued and len(level) <= 3 and not time_unit(window[0].text) and not level.lower().startswith(window[0].text):
             continue  # `DESeq2` and `DUSP1` are names of their own, not D2 and D1
         if strength >= 0.6:
             found.append(Mention(column.name, level, first, last, round(strength, 3)))
     return found
+
+
+def _one_word(token: Token, level: str, name: Name, strength: float, distinctive: Sequence[str], text: str) -> float:
+    """Return how surely a single word names a level, 0 where the word has another meaning."""
+    word, written = token.text, text[token.start : token.end]
+    if word in STOP and word != level.lower():
+        return 0.0
+    if word in _PLAIN_WORDS and not re.search(r"[=:'\"]\s*$", text[: token.start]):
+        return 0.0  # `no p-values` names no level
+    if word in PERSONS and word not in name.parts:
+        return 0.0  # `the patients` are no sites called Case
+    if word == "test" == level.lower() and (token.start == 0 or written.islower()):
+        return 0.0  # `Test every feature`: a verb, not the rows of a level so called
+    if strength < SURE and any(alike(word, part) >= 0.8 for part in distinctive):
+        strength = 0.8
+    if len(level) <= 3 and strength < 0.97 and not same_meaning(word, level.lower()):
+        return 0.0
+    if len(level) <= 2 and written != level and strength >= 0.97:
+        return 0.0  # `no`, `an`, `OJ`: short names count as written only
+    return strength
 
 
 def numbered_mentions(

@@ -200,11 +200,10 @@ class Planner:
         at = next(m.first for m in reading.mentions if m.column == name)
         apart = [r for r in reading.requests if not r.first <= at <= r.last]
         found: list[Candidate] = []
-        for request in apart or [None]:
+        for request in apart or [Request(0, len(reading.words) - 1)]:
             found += candidates(
-                reading, data, self._analyses, self._registry, self._embed,
-                **({"first": request.first, "last": request.last} if request else {}),
-            )  # fmt: skip
+                reading, data, self._analyses, self._registry, self._embed, first=request.first, last=request.last
+            )
         able = [
             c
             for c in found

@@ -59,7 +59,7 @@ def read(question: str, data: Data, terms: frozenset[tuple[str, ...]] = frozense
 
 def _part_of(m: Mention, first: int, last: int) -> bool:
     """Say whether a mention is only a part of a term, or one that is not quite it."""
-    return first <= m.first and m.last <= last and (m.width < last - first + 1 or m.strength < TERM)
+    return not m.level and first <= m.first and m.last <= last and (m.width < last - first + 1 or m.strength < TERM)
 
 
 TERM = 0.75

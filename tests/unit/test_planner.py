@@ -493,11 +493,11 @@ def test_rows_that_do_not_repeat_are_no_clusters(planner, wards):
 
 
 def test_a_column_that_no_word_surely_names_is_proposed_by_meaning_and_waited_for(planner, wards):
-    plan = planner.plan("How well does crp tell those with poisoned blood from the others: ROC curve", wards[1]).plan
+    plan = planner.plan("How well does crp tell the feverish from the others: ROC curve", wards[1]).plan
     asked = next(q for q in plan.open_questions if q.param == "outcome")
     assert asked.blocking
     assert asked.choices[0] == asked.proposed == "sepsis_confirmed"
-    assert "'poisoned'" in asked.text
+    assert "'feverish'" in asked.text
     waiting = [i.code for i in check_plan(plan, builtin_tools()) if i.severity == "error"]
     assert "open_question" in waiting
     first = node(plan, "roc_curve")

@@ -249,14 +249,14 @@ def summarised(rows, keys):
             kind="column",
             of="table",
             role="measure",
-            called=r"(plasma |serum |blood |drug )?(conc|concentration|cp|dv|level|konz|konzentration)( .*)?|.* (ng|ug|mg|mcg|pg) (ml|l|dl)",
+            called=r"(plasma |serum |blood |drug )?(conc\w*|cp|dv|level|konz\w*)( .*)?|.* (ng|ug|mg|mcg|pg) (ml|l|dl)",
         ),
         "subject": param(
             "Column that tells subjects apart; empty for one",
             kind="column",
             of="table",
             role="subject",
-            called=r"(id|subject|subj|patient|pat|animal|volunteer|participant|rat|mouse|dog|ewe|cow|proband)( (id|no|nr|number))?",
+            called=r"(id|subj(ect)?|pat(ient)?|animal|volunteer|participant|rat|mouse|dog|cow|proband)( (id|no|nr))?",
         ),
         "group": param("Column of formulations, doses or groups", kind="column", of="table", role="group_optional"),
         "dose_column": param(

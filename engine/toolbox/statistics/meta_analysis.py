@@ -238,24 +238,33 @@ def dersimonian_laird(y, v):
 
 
 def restricted_likelihood(y, v):
-    """Return tau2 by restricted maximum likelihood (Viechtbauer 2005), Fisher scoring with halved steps."""
+    """Return tau2 by restricted maximum likelihood (Viechtbauer 2005): the best root of the likelihood's slope, or 0.
+
+    Few studies can have several maxima, one of them at 0; climbing from one start ends in any of them.
+    """
+    import numpy as np
+    from scipy.optimize import brentq
+
     unit = float(v.mean())  # so that what counts as 0 does not depend on the unit of the effect
     y, v = y / unit**0.5, v / unit
-    tau2 = dersimonian_laird(y, v)
-    for _ in range(500):
+
+    def slope(tau2):
         w = 1 / (v + tau2)
         residual = y - (w * y).sum() / w.sum()
-        trace = w.sum() - (w**2).sum() / w.sum()
-        trace_squared = (w**2).sum() - 2 * (w**3).sum() / w.sum() + ((w**2).sum() / w.sum()) ** 2
-        step = float(((w**2 * residual**2).sum() - trace) / trace_squared)
-        while tau2 + step < 0 and step < -1e-12:
-            step /= 2
-            if tau2 + step < 1e-10:
-                step = -tau2
-        tau2 = max(0.0, tau2 + step)
-        if abs(step) < 1e-12 * (1 + tau2):
-            break
-    return tau2 * unit
+        return float((w**2 * residual**2).sum() - w.sum() + (w**2).sum() / w.sum())
+
+    def likelihood(tau2):
+        w = 1 / (v + tau2)
+        mean = (w * y).sum() / w.sum()
+        return float(np.log(w).sum() - np.log(w.sum()) - (w * (y - mean) ** 2).sum()) / 2
+
+    top = 4 * float(y.var(ddof=1) + v.max())
+    grid = [0.0, *np.geomspace(1e-8 * top, top, 200)]
+    rising = [slope(tau2) > 0 for tau2 in grid]
+    ends = [0.0] if not rising[0] else []
+    ends += [brentq(slope, low, high, xtol=1e-14) for low, high, up, on in zip(grid[:-1], grid[1:], rising[:-1], rising[1:], strict=True)
+             if up and not on]  # fmt: skip
+    return max(ends, key=likelihood) * unit
 
 
 def tau2_interval(y, v):
@@ -519,8 +528,8 @@ def study_effects(table, effect, error, lower, upper, arms, measure, error_is, s
     params={
         "effect": param(
             "Effect of each study; empty to recognise it", kind="column", of="table", role="y",
-            called=r"(log |ln |l)?(or|rr|hr|irr|rd|md|smd|es|te)( .*)?|(log |ln )?(odds|risk|hazard|rate|response) ratio( .*)?|yi|effect( size| estimate)?|"
-            r"estimate|beta|hedges g|cohens? d|mean difference",
+            called=r"(log |ln |l)?(or|rr|hr|irr|rd|md|smd|es|te)( .*)?|yi|effect( size| estimate)?|estimate|beta|"
+            r"hedges g|(log |ln )?(odds|risk|hazard|rate|response) ratio( .*)?|cohens? d|mean difference",
         ),
         "error": param(
             "Column with its standard error or variance", kind="column", of="table", role="y",
@@ -531,7 +540,8 @@ def study_effects(table, effect, error, lower, upper, arms, measure, error_is, s
         "arms": param(
             "Columns of two groups: events and totals, or means, SDs and ns (recognised by their names)",
             kind="columns", of="table", role="measures", least=4, most=6,
-            called=r"(.* )?(events?|cases|deaths|died|dead|positive|responders?|n|total|totals|mean|sd|tpos|tneg|cpos|cneg)( .*)?",
+            called=r"(.* )?(events?|cases|deaths|died|dead|positive|responders?|n|totals?|mean|sd|tpos|tneg|cpos|cneg)"
+            r"( .*)?",
             instead_of=["effect", "error", "lower", "upper"],
         ),
         "study": param(
