@@ -134,7 +134,7 @@ class Assignment:
             not contrasted
             and len(one) == 1
             and not control_level(one)
-            and not any(r.column == name for r in reading.restrictions)
+            and not any(r.column == name and r.op != "not in" for r in reading.restrictions)
             and param.role in ("outcome", "response", "event", "category")
         ):
             grammar += 0.3  # the state whose share or odds are asked for

@@ -162,6 +162,8 @@ def more_than_groups(bound: Bound, reading: Reading) -> bool:
     causes = [bound.sheet.column(name) for name in bound.of_role("predictors")] if bound.sheet else []
     if len(causes) != 1 or causes[0] is None or not is_group(causes[0]):
         return True
+    if any(c.column == causes[0].name and c.explicit for c in reading.contrasts):
+        return False  # `diet 3 against diet 1`
     return causes[0].kind in ("integer", "number") and causes[0].distinct > 2
 
 

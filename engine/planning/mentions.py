@@ -202,6 +202,8 @@ def _one_word(token: Token, level: str, name: Name, strength: float, distinctive
         return 0.0  # `Test every feature`: a verb, not the rows of a level so called
     if strength < SURE and any(alike(word, part) >= 0.8 for part in distinctive):
         strength = 0.8
+    if strength < SURE and len(word) > 5 and any(same_meaning(word, part) for part in name.parts):
+        strength = 0.8  # `knockout` for `Nlrp3KO`
     if len(level) <= 3 and strength < 0.97 and not same_meaning(word, level.lower()):
         return 0.0
     if len(level) <= 2 and written != level and strength >= 0.97:
@@ -232,11 +234,12 @@ def numbered_mentions(
             after.setdefault(at + 1, []).append((ids[0], 0.8))
     found = [*_before(words, by_name, named, text), *_runs(words, columns), *_measured(words, columns)]
     found += _at_a_time(words, columns)
+    heads = {m.first for m in named if not m.level and m.strength >= SURE}
     for start, able in after.items():
         for name, strength in able:
             column = by_name.get(name)
             if column is not None and (column.levels or column.scale in ("number", "count", "ordered", "code")):
-                found += _numbers_from(words, start, column, strength, text)
+                found += _numbers_from(words, start, column, strength, text, heads - {start})
     return found
 
 
@@ -287,6 +290,11 @@ _YES, _NO = (
     frozenset("1 yes true y positive pos present ja oui si".split()),
     frozenset("0 no false n negative neg absent nein non".split()),
 )
+_SET_APART = re.compile(
+    r"\s*(?:vs\.?|versus|against|compared (?:with|to)|than|relative to)\s+(?:the\s+)?(?:non|no|without|not)\b",
+    re.IGNORECASE,
+)
+"""`smoker vs non smoker`: what goes before it is the state itself."""
 _WHOM = re.compile(
     r"\s+(?:ones?|only|alone|cases?|groups?|patients?|people|persons?|subjects?|women|men|animals?|mice|samples?|rows)\b",
     re.IGNORECASE,
@@ -318,7 +326,9 @@ def states_meant(
         if lacks and (column.scale == "binary" or column.role("dose") >= LIKELY):
             first = next(at for at, word in enumerate(words) if word.end > lacks.start())
             found.append(Mention(column.name, no, first, mention.last, 0.9))
-        elif yes is not None and column.scale == "binary" and _WHOM.match(text[end:]) and _AMONG.search(text[:start]):
+        elif (yes is not None and column.scale == "binary" and _SET_APART.match(text[end:])) or (
+            yes is not None and column.scale == "binary" and _WHOM.match(text[end:]) and _AMONG.search(text[:start])
+        ):
             found.append(Mention(column.name, yes, mention.first, mention.last, 0.9))
     return found
 
@@ -418,7 +428,7 @@ _BETWEEN = frozenset(
 
 
 def _numbers_from(
-    words: Sequence[Token], start: int, column: ColumnProfile, strength: float, text: str
+    words: Sequence[Token], start: int, column: ColumnProfile, strength: float, text: str, heads: set[int]
 ) -> list[Mention]:
     found: list[Mention] = []
     levels = {level.strip().lower(): level for level in column.levels}
@@ -427,6 +437,8 @@ def _numbers_from(
     while at < len(words) and at < start + 9:
         token = words[at]
         number = token.number
+        if number is not None and found and at + 1 < len(words) and at + 1 in heads:
+            break  # `(d21), 4 diets`: so many of another column
         level = numeric.get(number) if number is not None else None
         if level is None and (len(token.text) <= 4 and token.text in levels):
             written = text[token.start : token.end]

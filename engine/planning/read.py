@@ -57,6 +57,22 @@ def read(question: str, data: Data, terms: frozenset[tuple[str, ...]] = frozense
     return interpret(question, words, mentions, data)
 
 
+def _in_other_words(mentions: list[Mention], words: list[Token], question: str) -> list[Mention]:
+    """Return the mentions without those that only paraphrase a name in brackets: `the verified result (rec_ver_tat)`."""
+    ends = {
+        words[m.first].start - 1
+        for m in mentions
+        if not m.level and m.strength >= SURE_NAME and question[max(0, words[m.first].start - 1)] == "("
+    }
+    around = [(end, [at for at, w in enumerate(words) if w.end <= end][-PHRASE:]) for end in ends]
+    told = {at for end, before in around for at in before if not re.search(r"[.,;:?!]", question[words[at].end : end])}
+    return [m for m in mentions if m.level or m.strength >= SURE_NAME or not {m.first, m.last} <= told]
+
+
+PHRASE = 3
+"""So many words before a name in brackets may say the same."""
+
+
 def _part_of(m: Mention, first: int, last: int) -> bool:
     """Say whether a mention is only a part of a term, or one that is not quite it."""
     return not m.level and first <= m.first and m.last <= last and (m.width < last - first + 1 or m.strength < TERM)
@@ -138,6 +154,7 @@ def _mentions(question: str, words: list[Token], data: Data, inside: list[tuple[
         every += states
         every = of_one_measure(every, sheet.structure)
         every = [m for m in every if not any(_part_of(m, a, b) for a, b in [*inside, *_whole_terms(every, words)])]
+        every = _in_other_words(every, words, question)
         found += [mention._replace(file=sheet.name) for mention in every]
     strongest = sorted(found, key=lambda m: -m.strength)
     unique: dict[tuple[int, int, str, str], Mention] = {}

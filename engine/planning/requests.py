@@ -75,8 +75,7 @@ def cuts(reading: Reading, request: Request) -> list[Cut]:
         here = reading.question[words[at - 1].end : words[min(at + 1, request.last)].end]
         clear = _ADDS.search(here) is not None
         names = [any(half.first <= m.first <= half.last for m in reading.mentions) for half in (left, right)]
-        if (clear or (all(names) and (join or between.strip()))) and min(
-            left.last - left.first, right.last - right.first
-        ) >= 1:
+        strong = clear and "," not in between
+        if (strong or (all(names) and (clear or join))) and min(left.last - left.first, right.last - right.first) >= 1:
             found.append(Cut(left, right, clear))
     return found

@@ -59,7 +59,7 @@ class Weights:
     """For each column surely named, where nothing takes columns."""
     without_data: float = 0.3
     """It needs no data."""
-    unmet: float = -0.92
+    unmet: float = -2.0
     """For each condition that does not hold."""
     lacking: float = -0.78
     """For each input that neither is there nor can be made."""

@@ -114,7 +114,10 @@ def _noted(columns: list[ColumnProfile], structure: Structure) -> list[ColumnPro
 def _repeated(table: View) -> list[Repeated]:
     found: list[tuple[Repeated, Col]] = []
     fixed = [col for col in table.cols if col.hint("sex", "kind") and col.profile.scale in _FACTORS]
-    candidates = [col for col in table.cols if _may_name_subjects(col, table.rows) and not _only_counts(col, fixed)]
+    doses = [col for col in table.cols if col.profile.scale == "ordered" and col.numbers is not None]
+    candidates = [
+        col for col in table.cols if _may_name_subjects(col, table.rows) and not _only_counts(col, fixed, doses)
+    ]
     candidates = candidates[:_MOST]
     for col in candidates:
         restarted = _restarted(col, table)
@@ -164,9 +167,14 @@ def _may_name_subjects(col: Col, rows: int) -> bool:
     return 2 <= col.size <= 0.85 * present and int((col.sizes >= 2).sum()) >= 2 and column.missing <= 0.2 * rows
 
 
-def _only_counts(col: Col, fixed: list[Col]) -> bool:
+def _only_counts(col: Col, fixed: list[Col], doses: list[Col]) -> bool:
     """Say whether numbers only count the rows of each sex or species: nobody is of two."""
     anew = col.profile.scale == "code" and not col.hint("subject", "cluster", "batch") and not col.profile.corrected
+    vessels = col.hint("vessel") and col.profile.minimum == 1 and col.profile.maximum == col.size
+    if vessels and any(
+        other.size > 2 and len(other.codes) == other.size * col.size and _tells_apart(col, other) for other in doses
+    ):
+        return True  # each dose has its plates 1, 2 and 3
     return anew and any(_changes(col, kind) for kind in fixed)
 
 
