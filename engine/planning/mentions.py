@@ -196,7 +196,7 @@ def _one_word(token: Token, level: str, name: Name, strength: float, distinctive
         return 0.0
     if word in _PLAIN_WORDS and not re.search(r"[=:'\"]\s*$", text[: token.start]):
         return 0.0  # `no p-values` names no level
-    if word in PERSONS and word not in name.parts:
+    if word.removesuffix("s") in PERSONS and word not in name.parts:
         return 0.0  # `the patients` are no sites called Case
     if word == "test" == level.lower() and (token.start == 0 or written.islower()):
         return 0.0  # `Test every feature`: a verb, not the rows of a level so called

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from importlib import resources
 
-from engine.planning.text import Token, as_number, name_parts, name_pieces, stem, time_unit, timed
+from engine.planning.text import Token, as_number, name_parts, name_pieces, stem, timed
 
 STOP = frozenset(
     (
@@ -46,6 +46,7 @@ QUANTITIES = {
     "height": "cm mm m",
     "energy": "kcal kj",
     "percentage": "pct percent",
+    "time": "h hr hrs hours d days wk weeks mo months yr years",
     "hours": "h hr hrs",
     "minutes": "min mins",
     "seconds": "s sec secs",
@@ -101,8 +102,6 @@ def alike(word: str, part: str) -> float:
         return 0.85
     if any(letter.isdigit() for letter in word + part):
         return 0.0  # EXON12 is not EXON1
-    if word in ("time", "duration") and time_unit(part):
-        return 0.6  # `time since diagnosis` for `Months_since_dx`
     if len(word) < 3 or len(part) < 2:
         return 0.0
     if len(part) >= 3 and len(word) >= 4 and (word.startswith(part) or part.startswith(word)):

@@ -66,7 +66,7 @@ def _in_other_words(mentions: list[Mention], words: list[Token], question: str) 
     }
     around = [(end, [at for at, w in enumerate(words) if w.end <= end][-PHRASE:]) for end in ends]
     told = {at for end, before in around for at in before if not re.search(r"[.,;:?!]", question[words[at].end : end])}
-    return [m for m in mentions if m.level or m.strength >= SURE_NAME or not {m.first, m.last} <= told]
+    return [m for m in mentions if m.level or not {m.first, m.last} <= told]
 
 
 PHRASE = 3

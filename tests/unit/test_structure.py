@@ -828,3 +828,55 @@ def test_an_event_told_in_words_among_other_ends_is_found() -> None:
     })  # fmt: skip
     survival = found(frame).survival
     assert survival == {"time": "months in service", "event": "status last visit", "event_value": "failed"}
+
+
+def test_nobody_is_of_two_sexes_or_species() -> None:
+    """Numbers 1 to 25 of each sex of each species: rows that are counted, not subjects that were measured four times."""
+    groups = [(s, x) for s in ("Blue", "Orange") for x in ("F", "M") for _ in range(25)]
+    frame = pd.DataFrame(groups, columns=["species", "sex"]).assign(
+        index=[*range(1, 26)] * 4, length=RNG(2).normal(20, 3, 100)
+    )
+    assert subjects(frame) == []
+
+
+def test_plates_of_each_dose_are_numbered_anew() -> None:
+    frame = pd.DataFrame(
+        [(dose, plate) for dose in (0, 10, 33, 100, 333) for plate in (1, 2, 3)], columns=["dose ug", "plate"]
+    ).assign(colonies=RNG(3).poisson(25, 15))
+    assert subjects(frame) == []
+
+
+def test_ear_tags_and_weights_of_a_week_are_no_times() -> None:
+    rng = RNG(4)
+    frame = pd.DataFrame({"tag": range(7000, 7040), "pen": [*range(1, 9)] * 5, "drench": ["none", "ivm"] * 20}).assign(
+        **{f"LW_wk{n}_kg": rng.normal(20 + n, 2, 40).round(1) for n in (0, 3, 6)}
+    )
+    columns, structure = look(frame)
+    assert structure.times == []
+    assert structure.survival == {}
+    assert next(c for c in columns if c.name == "tag").scale in ("code", "identifier")
+    assert all(set(item.within) == set() for item in structure.repeated)
+
+
+def test_the_time_that_those_without_the_event_ran_to_its_end_is_the_clock() -> None:
+    rng = RNG(5)
+    relapse = (rng.random(120) < 0.7).astype(int)
+    frame = pd.DataFrame({"ttr": np.where(relapse == 1, rng.integers(0, 170, 120), 182), "relapse": relapse}).assign(
+        yearsSmoking=rng.integers(5, 45, 120)
+    )
+    assert found(frame).survival == {"time": "ttr", "event": "relapse", "event_value": "1"}
+
+
+def test_words_beside_codes_are_the_event() -> None:
+    rng = RNG(6)
+    status = rng.integers(0, 3, 90)
+    frame = pd.DataFrame({"time": rng.exponential(5, 90).round(2), "status": status}).assign(
+        cause=[("event-free", "AIDS", "SI")[n] for n in status]
+    )
+    assert found(frame).survival["event"] == "cause"
+
+
+def test_a_count_ends_with_n_and_a_plaque_is_no_plate() -> None:
+    rng = RNG(7)
+    frame = pd.DataFrame({"plaque_n": rng.poisson(1.5, 80), "mouse": [f"m{n // 4}" for n in range(80)]})
+    assert next(c for c in look(frame)[0] if c.name == "plaque_n").scale == "count"

@@ -262,8 +262,8 @@ def restricted_likelihood(y, v):
     grid = [0.0, *np.geomspace(1e-8 * top, top, 200)]
     rising = [slope(tau2) > 0 for tau2 in grid]
     ends = [0.0] if not rising[0] else []
-    ends += [brentq(slope, low, high, xtol=1e-14) for low, high, up, on in zip(grid[:-1], grid[1:], rising[:-1], rising[1:], strict=True)
-             if up and not on]  # fmt: skip
+    turns = [n for n in range(len(grid) - 1) if rising[n] and not rising[n + 1]]
+    ends += [brentq(slope, grid[n], grid[n + 1], xtol=1e-14) for n in turns]
     return max(ends, key=likelihood) * unit
 
 
