@@ -262,6 +262,8 @@ class Assignment:
             or tuple(names[::-1]) in self.sheet.structure.same_quantity
         ):
             return PAIRED
+        if set(names) & {*self.sheet.structure.doses, *self.sheet.structure.times}:
+            return -MISSING  # a dose is no second reading of a length
         first, second = (self.sheet.column(name) for name in names)
         return -MISSING if first and second and is_number(first) != is_number(second) else 0.0
 

@@ -156,7 +156,7 @@ def top_n(question: str) -> Said | None:
 
 def beside(question: str, names: str) -> Said | None:
     """Return the number that stands after or before one of `names` (a regular expression)."""
-    match = re.search(rf"\b(?:{names})\s*(?:=|of|to|:|is)?\s*{_NUMBER}", question, re.IGNORECASE) or re.search(
+    match = re.search(rf"(?<!\w)(?:{names})\s*(?:=|of|to|:|is)?\s*{_NUMBER}", question, re.IGNORECASE) or re.search(
         rf"(?<![\w.]){_NUMBER}[\s-]*(?:{names})\b", question, re.IGNORECASE
     )
     value = as_number(match["n"]) if match else None

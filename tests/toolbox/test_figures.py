@@ -29,6 +29,18 @@ def test_box_table_of_iris_matches_the_summary_r_prints():
     assert table.loc["virginica", columns].tolist() == pytest.approx([4.9, 6.225, 6.5, 6.588, 6.9, 7.9])
 
 
+def test_box_table_of_two_groups_holds_every_combination():
+    frame = iris().assign(dose=[0.5, 1, 2] * 50)
+    table = box_plot(frame, value="sepal_length", group="species", color_by="dose")["box_table"]
+    wanted = frame.groupby(["species", "dose"])["sepal_length"].agg(["size", "mean", "median"])
+    found = table.set_index(["species", "dose"])
+    assert found.index.tolist() == wanted.index.tolist()
+    assert found["n"].tolist() == wanted["size"].tolist()
+    assert found[["mean", "median"]].to_numpy() == pytest.approx(wanted[["mean", "median"]].to_numpy())
+    with pytest.raises(ValueError, match="combinations"):
+        box_plot(frame.assign(id=range(150)), value="sepal_length", group="species", color_by="id")
+
+
 @pytest.mark.parametrize("kind", ["box", "violin", "points"])
 def test_box_plot_shows_every_group_with_its_size_and_unit(kind):
     figure = box_plot(iris(), value="sepal_length", group="species", kind=kind, unit="cm")["box_plot"]
@@ -119,6 +131,7 @@ def test_bad_data_gives_one_clear_sentence(case):
 
 STEPS = {
     "box": (box_plot, {"value": "sepal_length", "group": "species", "kind": "violin"}),
+    "box of two": (box_plot, {"value": "sepal_length", "group": "species", "color_by": "dose"}),
     "scatter": (scatter_plot, {"x": "sepal_length", "y": "petal_length", "color_by": "species", "log": "both"}),
     "scatter_scale": (scatter_plot, {"x": "sepal_length", "y": "petal_length", "color_by": "petal_width"}),
     "histogram": (histogram, {"column": "petal_length", "bins": 12}),

@@ -76,6 +76,24 @@ def split_groups(table, value, group, limit):
     return {originals[label]: numbers[labels == label].to_numpy() for label in levels}, levels, warnings
 
 
+def crossed_groups(table, value, group, second):
+    """Return (levels, label, numbers) of each group, or each combination of two, in natural order, and warnings."""
+    groups, labels, warnings = split_groups(table, value, group, 40)
+    if not second:
+        return [((level,), label, x) for (level, x), label in zip(groups.items(), labels, strict=True)], warnings
+    table, more = complete_rows(table, [value, group, second])
+    told = level_labels(table[second])
+    cells = []
+    for label in order_levels(told):
+        own, names, _ = split_groups(table[told == label], value, group, 40)
+        level = table.loc[told == label, second].iloc[0]
+        cells += [((first, level), f"{name}, {label}", x) for (first, x), name in zip(own.items(), names, strict=True)]
+    if len(cells) > 40:
+        raise ValueError(f"{group!r} and {second!r} have {len(cells)} combinations; at most 40 can be drawn.")
+    place = {level: at for at, level in enumerate(groups)}
+    return sorted(cells, key=lambda cell: place[cell[0][0]]), list(dict.fromkeys([*warnings, *more]))
+
+
 @tool(
     name="box_plot",
     title="Box, violin or point plot of a measurement by group",
@@ -91,6 +109,9 @@ def split_groups(table, value, group, limit):
     params={
         "value": param("The measured quantity", kind="column", of="table", role="measure"),
         "group": param("The column of groups", kind="column", of="table", role="group"),
+        "color_by": param(
+            "Second column of groups: side by side in each group, by colour", kind="column", of="table", role="split"
+        ),
         "kind": param(
             "What to draw",
             choices=["box", "violin", "points"],
@@ -132,36 +153,39 @@ def split_groups(table, value, group, limit):
         new_axes,
         label_groups,
         split_groups,
+        crossed_groups,
         table_row,
     ),
     answers=["group_plot"],
 )
-def box_plot(table, *, value: str, group: str, kind: str = "box", unit: str = ""):
-    """Draw a measurement by group."""
+def box_plot(table, *, value: str, group: str, color_by: str = "", kind: str = "box", unit: str = ""):
+    """Draw a measurement by group, or by the combinations of two groups."""
     import numpy as np
     import pandas as pd
     from scipy import stats
 
     table = plain_table(table)
-    require_columns(table, [value, group])
+    by = [group, color_by] if color_by else [group]
+    require_columns(table, [value, *by])
     if kind not in ("box", "violin", "points"):
         raise ValueError(f"There is no kind {kind!r} of plot; expected box, violin or points.")
-    groups, labels, warnings = split_groups(table, value, group, 40)
+    cells, warnings = crossed_groups(table, value, group, color_by)
     rows = []
-    figure, axis = new_axes(width=max(4.2, min(16, 0.9 * len(groups) + 2.4)))
-    rng, colours = np.random.default_rng(0), palette(len(groups))
-    for i, (level, x) in enumerate(groups.items()):
+    figure, axis = new_axes(width=max(4.2, min(16, 0.9 * len(cells) + 2.4)))
+    seconds = list(dict.fromkeys(keys[-1] for keys, _, _ in cells))
+    rng, colours = np.random.default_rng(0), palette(len(seconds))
+    for i, (keys, _, x) in enumerate(cells):
         q1, median, q3 = np.percentile(x, [25, 50, 75])
         outside = int(((x < q1 - 1.5 * (q3 - q1)) | (x > q3 + 1.5 * (q3 - q1))).sum())
         sd = float(x.std(ddof=1)) if len(x) > 1 else float("nan")
-        rows.append({group: level, "n": len(x), "mean": float(x.mean()), "sd": sd, "min": float(x.min()),
-                     "q1": float(q1), "median": float(median), "q3": float(q3), "max": float(x.max()),
-                     "outside_whiskers": outside})  # fmt: skip
-        shown = rng.permutation(x)[:500]
+        rows.append({**dict(zip(by, keys, strict=True)), "n": len(x), "mean": float(x.mean()), "sd": sd,
+                     "min": float(x.min()), "q1": float(q1), "median": float(median), "q3": float(q3),
+                     "max": float(x.max()), "outside_whiskers": outside})  # fmt: skip
+        shown, colour = rng.permutation(x)[:500], colours[seconds.index(keys[-1])]
         if kind == "violin" and len(x) > 2 and np.ptp(x) > 0:
             parts = axis.violinplot([x], positions=[i], widths=0.8, showmedians=True)
             for body in parts["bodies"]:
-                body.set_facecolor(colours[i])
+                body.set_facecolor(colour)
         elif kind == "points":
             half = stats.t.ppf(0.975, len(x) - 1) * sd / np.sqrt(len(x)) if len(x) > 1 else 0.0
             axis.errorbar([i], [x.mean()], yerr=[half], fmt="_", color="black", capsize=6, markersize=18, zorder=4)
@@ -169,28 +193,30 @@ def box_plot(table, *, value: str, group: str, kind: str = "box", unit: str = ""
             axis.boxplot([x], positions=[i], widths=0.6, showfliers=False, medianprops={"color": "black"})
         if kind != "violin":
             where = i + rng.uniform(-0.16, 0.16, len(shown))
-            axis.scatter(where, shown, s=14, color=colours[i], alpha=0.8, edgecolor="white", linewidth=0.4, zorder=3)
-    axis.set_xlim(-0.6, len(groups) - 0.4)
+            axis.scatter(where, shown, s=14, color=colour, alpha=0.8, edgecolor="white", linewidth=0.4, zorder=3)
+    labels = [label for _, label, _ in cells]
+    axis.set_xlim(-0.6, len(cells) - 0.4)
     names = [f"{name}\nn = {row['n']}" for name, row in zip(labels, rows, strict=True)]
-    label_groups(axis, names, list(range(len(groups))))
-    axis.set_xlabel(group)
+    label_groups(axis, names, list(range(len(cells))))
+    axis.set_xlabel(", ".join(by))
     axis.set_ylabel(f"{value} ({unit})" if unit else value)
     if min(row["n"] for row in rows) < 5 and kind != "points":
         warnings.append("A group has fewer than 5 values, too few for a box or violin to mean much; prefer points.")
-    ordered = sorted(rows, key=lambda row: row["median"])
+    ordered = sorted(zip(rows, labels, strict=True), key=lambda pair: pair[0]["median"])
+    (low, lowest), (high, highest) = ordered[0], ordered[-1]
     findings = [
-        {"text": f"Of {len(rows)} groups of {group} ({sum(row['n'] for row in rows)} values), the median {value} is "
-                 f"lowest in {ordered[0][group]} ({format_number(ordered[0]['median'])}) and highest in "
-                 f"{ordered[-1][group]} ({format_number(ordered[-1]['median'])}); this is a description, not a test.",
+        {"text": f"Of {len(rows)} groups of {' and '.join(by)} ({sum(row['n'] for row in rows)} values), the median "
+                 f"{value} is lowest in {lowest} ({format_number(low['median'])}) and highest in "
+                 f"{highest} ({format_number(high['median'])}); this is a description, not a test.",
          "values": finding_values(n_groups=len(rows), n_values=sum(row["n"] for row in rows))}
     ]  # fmt: skip
     frame = pd.DataFrame(rows)
     findings += [
-        {"text": f"{value} in {group} {name}: median {format_number(row['median'])} (quartiles "
+        {"text": f"{value} in {' and '.join(by)} {name}: median {format_number(row['median'])} (quartiles "
                  f"{format_number(row['q1'])} "
                  f"to {format_number(row['q3'])}), mean {format_number(row['mean'])}, n = {row['n']}.",
          "values": finding_values(median=row["median"], q1=row["q1"], q3=row["q3"], mean=row["mean"], n=row["n"]),
-         "output": "box_table", "row": table_row(frame, **{group: row[group]})}
+         "output": "box_table", "row": table_row(frame, **{name: row[name] for name in by})}
         for name, row in list(zip(labels, rows, strict=True))[:8]
     ]  # fmt: skip
     return {"box_plot": figure, "box_table": frame, "findings": findings, "warnings": warnings}
