@@ -139,6 +139,27 @@ def level_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile], tex
     return found
 
 
+_SET_AGAINST = re.compile(
+    r"\b(?P<a>[a-z]{3,})\s+(?:[a-z]+\s+)?(?:vs?\.?|versus|against|than|compared (?:with|to)|and|or)\s+(?:the\s+|in\s+)?(?P<b>[a-z]{3,})",
+    re.IGNORECASE,
+)
+
+
+def beginnings(words: Sequence[Token], columns: Sequence[ColumnProfile], text: str) -> list[Mention]:
+    """Return two words set against each other whose beginnings are levels of one column: `upstream` and `downstream` for up, down."""
+    found = []
+    for match in _SET_AGAINST.finditer(text):
+        at = [n for n, w in enumerate(words) if w.start in (match.start("a"), match.start("b"))]
+        if len(at) != 2 or words[at[0]].stem == words[at[1]].stem:
+            continue
+        for column in columns:
+            levels = {level.lower(): level for level in column.levels if level.isalpha() and len(level) < 5}
+            pair = [next((levels[v] for v in levels if words[n].text.startswith(v)), "") for n in at]
+            if 2 <= len(column.levels) <= 4 and all(pair) and pair[0] != pair[1]:
+                found += [Mention(column.name, level, n, n, 0.8) for n, level in zip(at, pair, strict=True)]
+    return found
+
+
 _CODED = re.compile(r"([\w.+-]+)\s*[=:]\s*([\w.+-]+)")
 _CODED_SHORT = re.compile(r"(?<![A-Za-z0-9])(\d)[ _-]?([A-Za-z]+)(?![A-Za-z0-9])")
 """`sex_1m_2f`"""

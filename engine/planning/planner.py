@@ -22,11 +22,12 @@ from engine.domain.profile import Profile
 from engine.domain.retrieval import ToolSearch
 from engine.errors import PlanError
 from engine.planning.assemble import Assembler, Making
-from engine.planning.bind import bind
+from engine.planning.bind import Bound, bind
 from engine.planning.builder import in_words, why_not
 from engine.planning.choose import Embed, Wording, probabilities
 from engine.planning.conditions import members
 from engine.planning.coverage import doubts, unexplained
+from engine.planning.mentions import SURE as SURE_NAMED
 from engine.planning.near import near
 from engine.planning.read import read, within
 from engine.planning.reading import Reading, Request
@@ -162,9 +163,9 @@ class Planner:
             and able
             and able.bound
             and able.bound.columns()
-            and not nothing_called(reading, data)
+            and (not nothing_called(reading, data) or _named_by(able.bound, reading) > 1)
         ):
-            return able  # every word is known to the data: asked about, not refused
+            return able  # the words are known to the data: asked about, not refused
         if not best.analysis.data and worded.analysis.data and worded.probability >= POSSIBLE:
             best = worded  # what is asked for is known: say what it lacks
         if (
@@ -315,6 +316,11 @@ class Planner:
             f"{profile.name} was not used: {why_not(profile)}" for profile in profiles if profile.path not in used
         ]
         return [*cross_check([profile for profile in profiles if profile.path in used]), *own, *unused]
+
+
+def _named_by(bound: Bound, reading: Reading) -> int:
+    """Return how many columns of a step the question surely names."""
+    return sum(reading.strength(name) >= SURE_NAMED for name in set(bound.columns()))
 
 
 def _also(reading: Reading, goals: list[Candidate], every: list[Candidate]) -> list[Candidate]:

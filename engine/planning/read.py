@@ -11,6 +11,7 @@ from engine.planning.hints import generic_mentions, of_one_measure, wide_mention
 from engine.planning.mentions import (
     SURE_NAME,
     Mention,
+    beginnings,
     beside_own,
     codes_explained,
     column_mentions,
@@ -147,6 +148,7 @@ def _mentions(question: str, words: list[Token], data: Data, inside: list[tuple[
         named = column_mentions(words, sheet.columns, question)
         named += [*wide_mentions(words, sheet.structure), *generic_mentions(words, sheet)]
         every = [*named, *level_mentions(words, sheet.columns, question)]
+        every += beginnings(words, sheet.columns, question)
         every += numbered_mentions(words, sheet.columns, named, question)
         every += codes_explained(words, sheet.columns, named, question)
         states = states_meant(words, sheet.columns, named, question)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from engine.domain.datatypes import TABULAR, DataType
 from engine.domain.profile import ColumnProfile
@@ -87,6 +87,8 @@ class Candidate:
     unmet: tuple[str, ...] = ()
     left: int = 0
     """How many `A versus B` it does not compare."""
+    signs: dict[str, float] = field(default_factory=dict)
+    """What speaks for and against it, by the names of `Weights`."""
 
 
 def candidates(
@@ -160,26 +162,28 @@ def weighed(
     sure = sum(reading.strength(name) >= SURE for name in reading.named())
     scores: dict[str, float] = {}
     for item in found:
-        key, bound, w = item.analysis.id, item.bound, WEIGHTS
+        key, bound = item.analysis.id, item.bound
         share = item.wording
         if bound is not None and bound.missing and any(_able(c) for c in found if c.analysis.id in given[key]):
             share *= 1 - HANDED
         if item.feasible and not item.unmet:
             share += HANDED * sum(_handed(c, item, found, fits, given) for c in found if key in given[c.analysis.id])
-        scores[key] = math.exp(
-            w.wording * math.log(share + UNHEARD)
-            + w.family * math.log(families.get(item.analysis.family, 0.0) + 1e-3)
-            + w.fit * fits[key]
-            + w.used * _used(item, reading)
-            + w.suits * math.log(suits(item.analysis, bound, reading, data, named))
-            + w.infeasible * (not item.feasible)
-            + (w.no_tool * (item.feasible and bool(item.analysis.data)) + w.unfed * sure if bound is None else 0.0)
-            + w.without_data * (not item.analysis.data)
-            + w.unmet * len(item.unmet)
-            + w.lacking * _lacking(item, within)
-            + w.left * item.left
-            + (w.asks if bound is not None and bound.missing else 0.0)
-        )
+        item.signs = {
+            "wording": math.log(share + UNHEARD),
+            "family": math.log(families.get(item.analysis.family, 0.0) + 1e-3),
+            "fit": fits[key],
+            "used": _used(item, reading),
+            "suits": math.log(suits(item.analysis, bound, reading, data, named)),
+            "infeasible": not item.feasible,
+            "no_tool": bound is None and item.feasible and bool(item.analysis.data),
+            "unfed": sure if bound is None else 0,
+            "without_data": not item.analysis.data,
+            "unmet": len(item.unmet),
+            "lacking": _lacking(item, within),
+            "left": item.left,
+            "asks": bound is not None and bool(bound.missing),
+        }
+        scores[key] = math.exp(sum(getattr(WEIGHTS, name) * value for name, value in item.signs.items()))
     total = sum(scores.values()) or 1.0
     for item in found:
         item.probability = scores[item.analysis.id] / total

@@ -159,6 +159,15 @@ def same_quantities(table: View, wide: list[WideMeasure]) -> list[tuple[str, str
             for other in group[i + 1 :]:
                 if not any({one.name, other.name} <= columns for columns in occasions) and alike(one, other):
                     found.append((one.name, other.name))
+    bases: dict[str, list[Col]] = {}
+    for col in raters:
+        bases.setdefault(re.sub(r"[\W_]*(?:[12]|[ABab])$", "", col.name), []).append(col)
+    pairs = [(cols[0], cols[1]) for base, cols in bases.items() if len(base) > 2 and len(cols) == 2]
+    found += [
+        (one.name, other.name)
+        for one, other in pairs
+        if (one.name, other.name) not in found and set(one.profile.levels) & set(other.profile.levels)
+    ]  # `kramer_mw1` and `kramer_mw2`, which may well disagree
     return found
 
 
