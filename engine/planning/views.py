@@ -15,7 +15,7 @@ from engine.planning.formulas.formula import propose
 from engine.planning.mentions import Mention
 from engine.planning.read import interpret
 from engine.planning.reading import Reading
-from engine.planning.sheets import Data, Made, Sheet
+from engine.planning.sheets import Data, Made, Sheet, is_group
 
 
 def with_subjects(data: Data) -> Data:
@@ -53,6 +53,8 @@ def with_measure(reading: Reading, data: Data) -> tuple[Reading, Data] | None:
     """Return question and data with the measure that the question computes from columns; None when it computes none."""
     trial = replace(reading, used={})
     formula, _ = propose(trial, data)
+    if formula is None:
+        formula = _change(trial, data)
     if formula is None or not trial.used:
         return None
     name, expression = formula
@@ -69,8 +71,29 @@ def with_measure(reading: Reading, data: Data) -> tuple[Reading, Data] | None:
     view = _view(sheet, [*sheet.columns, column], sheet.structure.repeated, made)
     data = Data([view if s is sheet else s for s in data.sheets])
     mention = Mention(name, "", min(trial.used), max(trial.used), 1.0, sheet.name)
-    rest = [m for m in reading.mentions if m.last < mention.first or m.first > mention.last]
+    rest = [m for m in reading.mentions if (m.last < mention.first or m.first > mention.last) and m.column not in used]
     return interpret(reading.question, reading.words, sorted([*rest, mention], key=lambda m: m.first), data), data
+
+
+_CHANGED = re.compile(
+    r"\b(?:gain\w*|los[et]\w*|put(?:s|ting)? on|chang\w+|improv\w+|increas\w+|decreas\w+|drop(?:ped|s)?|fell|rose|declin\w+|reduc\w+)\b",
+    re.IGNORECASE,
+)
+
+
+def _change(reading: Reading, data: Data) -> tuple[str, str] | None:
+    """Return the change from the first to the second of the only measure with two occasions, where groups `gained` or `lost`."""
+    said = _CHANGED.search(reading.question)
+    for sheet in data.sheets if said else ():
+        courses = [w for w in sheet.structure.wide if w.ordered and len(w.columns) == 2]
+        groups = {c.column for c in reading.contrasts} | {
+            n for n in reading.named() if (c := sheet.column(n)) and is_group(c) and reading.is_a(n, "cause", "by")
+        }
+        if len(courses) == 1 and len(sheet.structure.wide) == 1 and groups - set(courses[0].columns):
+            first, last = courses[0].columns
+            reading.mark_text(said.start(), said.end(), "column", f"{last} - {first}")  # type: ignore[union-attr]
+            return f"{last} - {first}", f"`{last}` - `{first}`"
+    return None
 
 
 def data_made(data: Data) -> str:

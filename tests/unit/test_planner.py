@@ -574,3 +574,24 @@ def test_of_two_tools_for_one_thing_the_one_that_has_its_file_is_taken(planner, 
 def test_a_question_of_which_the_data_know_no_word_is_not_guessed_at(planner, herds):
     with pytest.raises(PlanError):
         planner.plan("Which unicorns fly?", herds)
+
+
+@pytest.mark.parametrize(
+    "question", ["Who gained more weight, FT or CBT?", "did the girls on FT put on more than those on CBT"]
+)
+def test_a_gain_of_groups_is_the_difference_of_the_two_occasions(planner, folder, question):
+    rng = np.random.default_rng(8)
+    before = rng.normal(80, 5, 60)
+    file = sheet_file(
+        folder, "girls.csv", therapy=["FT", "CBT", "Cont"] * 20, Prewt=before.round(1).tolist(),
+        Postwt=(before + rng.normal(3, 4, 60)).round(1).tolist(),
+    )  # fmt: skip
+    plan = planner.plan(question, profile_files([file])).plan
+    assert node(plan, "derive_column").params["expression"] == "`Postwt` - `Prewt`"
+    step = node(plan, "compare_groups").params
+    assert (step["value"], step["group"], step["treated"], step["control"]) == ("Postwt - Prewt", "therapy", "FT", "CBT")
+
+
+def test_a_surely_named_question_is_asked_about_even_where_other_words_are_strange(planner, wards):
+    plan = planner.plan("Respected madam, kindly opine whether crp is towering in male duty persons of my honoured place", wards[1]).plan
+    assert set(node(plan, "compare_groups").params.values()) >= {"crp", "sex"}
