@@ -14,8 +14,10 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from scipy import linalg, sparse  # noqa: TID253 - a script, run by hand
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -26,6 +28,8 @@ from engine.planning.wording import spoken, vocabulary
 from engine.toolbox.analyses import MARK, Example, all_examples, load_analyses, sources_hash
 
 RIDGE_WORDS, RIDGE_VECTORS = 1.0, 0.4
+RARE, RARE_PAIR = 3, 8
+"""A stem and a pair of stems enter from so many texts on; an example counts twice."""
 _MISTAKEN = {
     "num": "CNT",
     "cat": "BIN",
@@ -49,22 +53,22 @@ def noisy(text: str, chance: random.Random) -> str:
     return MARK.sub(one, text)
 
 
-def ridge(rows: np.ndarray, labels: np.ndarray, classes: int, penalty: float) -> np.ndarray:
-    """Return the weights (columns of rows x classes) of a ridge classifier."""
+def ridge(rows: Any, labels: np.ndarray, classes: int, penalty: float) -> np.ndarray:
+    """Return the weights (columns of rows x classes) of a ridge classifier; `rows` may be sparse."""
     targets = np.full((len(labels), classes), -1.0 / classes, dtype=np.float32)
     targets[np.arange(len(labels)), labels] = 1.0
     gram = rows.T @ rows
+    gram = gram.toarray() if sparse.issparse(gram) else gram
     gram[np.diag_indices_from(gram)] += penalty
-    return np.linalg.solve(gram, rows.T @ targets).astype(np.float32)
+    return linalg.solve(gram, rows.T @ targets, assume_a="pos", overwrite_a=True, check_finite=False).astype(np.float32)
 
 
-def tfidf(texts: Sequence[str], known: dict[str, int], idf: np.ndarray) -> np.ndarray:
-    """Return the dense tf-idf rows of masked wordings."""
-    rows = np.zeros((len(texts), len(known)), dtype=np.float32)
-    for row, text in enumerate(texts):
-        at, values = weigh(text, known, idf)
-        rows[row, at] = values
-    return rows
+def tfidf(texts: Sequence[str], known: dict[str, int], idf: np.ndarray) -> sparse.csr_array:
+    """Return the tf-idf rows of masked wordings."""
+    rows = [weigh(text, known, idf) for text in texts]
+    starts = np.cumsum([0, *(len(at) for at, _ in rows)])
+    at, values = (np.concatenate(parts) for parts in zip(*rows, strict=True))
+    return sparse.csr_array((values.astype(np.float32), at, starts), shape=(len(texts), len(known)))
 
 
 ASKING = 12
@@ -120,7 +124,7 @@ class Trainer:
         known = {
             name: at
             for at, name in enumerate(
-                sorted(name for name, count in counts.items() if count >= (2 if " " not in name else 5))
+                sorted(name for name, count in counts.items() if count >= (RARE_PAIR if " " in name else RARE))
             )
         }
         idf = np.array([np.log((1 + len(texts)) / (1 + counts[name])) + 1 for name in known], dtype=np.float32)
