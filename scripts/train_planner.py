@@ -10,6 +10,7 @@ them. The temperatures are fitted on predictions for writers whom a model made f
 from __future__ import annotations
 
 import random
+import re
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -45,7 +46,7 @@ _MISTAKEN = {
 def noisy(text: str, chance: random.Random) -> str:
     """Return a wording as a reader may see it: some names not found, some taken for another kind."""
 
-    def one(match) -> str:
+    def one(match: re.Match[str]) -> str:
         drawn = chance.random()
         kind = match[2]
         return kind.upper() if drawn < 0.45 else match[1] if drawn < 0.85 else _MISTAKEN.get(kind, kind.upper())

@@ -589,9 +589,16 @@ def test_a_gain_of_groups_is_the_difference_of_the_two_occasions(planner, folder
     plan = planner.plan(question, profile_files([file])).plan
     assert node(plan, "derive_column").params["expression"] == "`Postwt` - `Prewt`"
     step = node(plan, "compare_groups").params
-    assert (step["value"], step["group"], step["treated"], step["control"]) == ("Postwt - Prewt", "therapy", "FT", "CBT")
+    assert (step["value"], step["group"], step["treated"], step["control"]) == (
+        "Postwt - Prewt",
+        "therapy",
+        "FT",
+        "CBT",
+    )
 
 
 def test_a_surely_named_question_is_asked_about_even_where_other_words_are_strange(planner, wards):
-    plan = planner.plan("Respected madam, kindly opine whether crp is towering in male duty persons of my honoured place", wards[1]).plan
+    plan = planner.plan(
+        "Respected madam, kindly opine whether crp is towering in male duty persons of my honoured place", wards[1]
+    ).plan
     assert set(node(plan, "compare_groups").params.values()) >= {"crp", "sex"}
