@@ -602,3 +602,22 @@ def test_a_surely_named_question_is_asked_about_even_where_other_words_are_stran
         "Respected madam, kindly opine whether crp is towering in male duty persons of my honoured place", wards[1]
     ).plan
     assert set(node(plan, "compare_groups").params.values()) >= {"crp", "sex"}
+
+
+def test_columns_that_no_word_names_are_found_by_what_they_are_called_conventionally(planner, folder):
+    rng = np.random.default_rng(9)
+    trials = sheet_file(
+        folder, "trials.csv", Trial=[f"T{n}" for n in range(12)], lnor=rng.normal(-0.4, 0.2, 12).round(3).tolist(),
+        se_lnor=rng.uniform(0.1, 0.4, 12).round(3).tolist(), Year=rng.integers(1990, 2020, 12).tolist(),
+    )  # fmt: skip
+    plan = planner.plan("Pool all the studies with random effects, I want tau2", profile_files([trials])).plan
+    params = node(plan, "meta_analysis").params
+    assert (params["effect"], params["error"], params["study"]) == ("lnor", "se_lnor", "Trial")
+    wells = sheet_file(
+        folder, "wells.csv", Sample=[f"S{n // 4}" for n in range(48)], Target=["Il6", "Hprt"] * 24,
+        Inj=["PBS"] * 24 + ["LPS"] * 24, CT=rng.normal(24, 2, 48).round(2).tolist(), Tm=rng.normal(82, 0.3, 48).round(2).tolist(),
+    )  # fmt: skip
+    plan = planner.plan("il6 fold change LPS over PBS, hprt is the housekeeper", profile_files([wells])).plan
+    params = node(plan, "qpcr_relative").params
+    assert (params["ct"], params["gene"]) == ("CT", "Target")
+    assert (params["group"], params["treated"], params["control"]) == ("Inj", "LPS", "PBS")

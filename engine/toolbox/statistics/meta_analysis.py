@@ -528,7 +528,7 @@ def study_effects(table, effect, error, lower, upper, arms, measure, error_is, s
     params={
         "effect": param(
             "Effect of each study; empty to recognise it", kind="column", of="table", role="y",
-            called=r"(log |ln |l)?(or|rr|hr|irr|rd|md|smd|es|te)( .*)?|yi|effect( size| estimate)?|estimate|beta|"
+            called=r"(log ?|ln ?|l)?(or|rr|hr|irr|rd|md|smd|es|te)( .*)?|yi|effect( size| estimate)?|estimate|beta|"
             r"hedges g|(log |ln )?(odds|risk|hazard|rate|response) ratio( .*)?|cohens? d|mean difference",
         ),
         "error": param(

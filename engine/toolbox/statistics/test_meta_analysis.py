@@ -151,6 +151,9 @@ def test_a_zero_cell_gets_a_half_and_a_double_zero_is_left_out():
                                                                              "event_2": "control_events", "total_2": "control_total"}),
         (["m1i", "sd1i", "n1i", "m2i", "sd2i", "n2i"], {"mean_1": "m1i", "sd_1": "sd1i", "n_1": "n1i", "mean_2": "m2i",
                                                        "sd_2": "sd2i", "n_2": "n2i"}),
+        (["TB cases (vaccinated)", "N vaccinated", "TB cases (unvaccinated)", "N unvaccinated"],
+         {"event_1": "TB cases (vaccinated)", "total_1": "N vaccinated", "event_2": "TB cases (unvaccinated)",
+          "total_2": "N unvaccinated"}),
         (["ai", "bi", "ci", "di"], {"event_1": "ai", "rest_1": "bi", "event_2": "ci", "rest_2": "di"}),
     ],
 )  # fmt: skip
@@ -175,6 +178,14 @@ def test_tiny_units_change_nothing_and_equal_studies_get_no_narrow_interval():
     for scale in (1.0, 0.109375, 0.3):
         equal = pd.DataFrame({"effect": [2.25 * scale] * 3, "se": [scale] * 3})
         assert not meta_analysis(equal)["pooled"]["model"].str.contains("Hartung").any()
+
+
+def test_of_several_maxima_the_best_is_taken_in_any_order():
+    """Five studies that agree and a sure one far off: the likelihood is nearly flat, and climbing ended by the order of rows."""
+    table = pd.DataFrame({"effect": [0.0] * 5 + [2.0], "se": [2.0] * 5 + [0.5]})
+    one = meta_analysis(table)["heterogeneity"].loc[0, "tau2"]
+    turned = meta_analysis(table.iloc[::-1].reset_index(drop=True))["heterogeneity"].loc[0, "tau2"]
+    assert turned == pytest.approx(one, rel=1e-6)
 
 
 @settings(max_examples=25, deadline=None)
