@@ -1,6 +1,6 @@
 """Trains the chooser from the example questions beside the tools and writes `engine/planning/data/chooser.npz`.
 
-    python scripts/train_planner.py            # what `make planner` runs; five to eight minutes
+    python scripts/train_planner.py            # what `make planner` runs; three minutes
     python scripts/train_planner.py --judge    # only says how well unseen writers are understood
 
 Every example enters masked and once more with its data partly unmasked or mistaken, as the reader will sometimes see

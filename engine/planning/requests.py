@@ -56,6 +56,10 @@ _ADDS = re.compile(r"[+;]|,\W*(?:and|then|plus|also)\b|\b(?:and|plus) (?:then|al
 """What adds a further request; a comma or an `and` alone mostly lists columns."""
 
 
+CUTS = 5
+"""At most so many places are judged, those where words add a request first."""
+
+
 class Cut(NamedTuple):
     """A place where one request may be two."""
 
@@ -78,4 +82,4 @@ def cuts(reading: Reading, request: Request) -> list[Cut]:
         strong = clear and "," not in between
         if (strong or (all(names) and (clear or join))) and min(left.last - left.first, right.last - right.first) >= 1:
             found.append(Cut(left, right, clear))
-    return found
+    return sorted(found, key=lambda cut: not cut.clear)[:CUTS]
