@@ -156,9 +156,9 @@ def top_n(question: str) -> Said | None:
 
 def beside(question: str, names: str) -> Said | None:
     """Return the number that stands after or before one of `names` (a regular expression)."""
-    match = re.search(rf"(?<!\w)(?:{names})\s*(?:=|of|to|:|is)?\s*{_NUMBER}", question, re.IGNORECASE) or re.search(
-        rf"(?<![\w.]){_NUMBER}[\s-]*(?:{names})\b", question, re.IGNORECASE
-    )
+    match = re.search(
+        rf"(?:\b|(?<=\s))(?:{names})\s*(?:=|of|to|:|is)?\s*{_NUMBER}", question, re.IGNORECASE
+    ) or re.search(rf"(?<![\w.]){_NUMBER}[\s-]*(?:{names})\b", question, re.IGNORECASE)
     value = as_number(match["n"]) if match else None
     return Said(value, match.start(), match.end()) if match and value is not None else None
 

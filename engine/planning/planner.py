@@ -42,7 +42,7 @@ from engine.planning.refusals import (
 )
 from engine.planning.requests import cuts
 from engine.planning.score import Candidate, candidates, stretch
-from engine.planning.sheets import Data
+from engine.planning.sheets import Data, is_id
 from engine.planning.text import tokens
 from engine.planning.views import data_made, with_measure, with_subjects
 from engine.profiling.matching import cross_check
@@ -92,7 +92,8 @@ class Planner:
         self._analyses = load_analyses()
         self._assembler = Assembler(registry, self._analyses)
         names = [name for spec in registry for name in (spec.title, *spec.keywords)]
-        self._terms = frozenset(term for name in names if len(term := tuple(t.stem for t in tokens(name))) > 1)
+        terms = [tuple(token.stem for token in tokens(name)) for name in names if " " in name or name.isupper()]
+        self._terms = frozenset(terms)
 
     def warm(self) -> None:
         """Load what the first plan would wait for."""
@@ -222,10 +223,11 @@ class Planner:
     def _requests(self, reading: Reading, data: Data) -> list[Request]:
         """Return the requests of a question, cut further where both sides of an `and` clearly ask for different things."""
         by_name = {column.name: column for column in data.columns()}
+        named = [m.first for m in reading.mentions if (c := by_name.get(m.column)) and not m.level and not is_id(c)]
         found: list[Request] = []
         single = len(reading.requests) == 1 and len(reading.words) > 1
         for request in [Request(0, len(reading.words) - 1)] if single else reading.requests:
-            places = cuts(reading, request)
+            places = cuts(reading, request, named)
             halves = [stretch(reading, by_name, *half) for cut in places for half in (cut.left, cut.right)]
             shares = [max(share.items(), key=lambda item: item[1]) for share in probabilities(halves, self._embed)]
             best, apart = 0.0, (request,)

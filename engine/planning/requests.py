@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from engine.planning.reading import Reading, Request
@@ -69,8 +70,14 @@ class Cut(NamedTuple):
     """Whether the words there add a request rather than a column."""
 
 
-def cuts(reading: Reading, request: Request) -> list[Cut]:
-    """Return the places where a request may be two: where words add one, or at an `and` or a stop between names of data."""
+def cuts(reading: Reading, request: Request, named: Sequence[int]) -> list[Cut]:
+    """Return the places where a request may be two: where words add one, or at an `and` between names of data.
+
+    Args:
+        reading: the question.
+        request: the stretch of it that may be two.
+        named: the tokens where a column is named, other than whom the rows are about.
+    """
     words, found = reading.words, []
     for at in range(request.first + 1, request.last + 1):
         join = words[at].text.lower() in _JOINS
@@ -78,8 +85,11 @@ def cuts(reading: Reading, request: Request) -> list[Cut]:
         left, right = Request(request.first, at - 1), Request(at + join, request.last)
         here = reading.question[words[at - 1].end : words[min(at + 1, request.last)].end]
         clear = _ADDS.search(here) is not None
-        names = [any(half.first <= m.first <= half.last for m in reading.mentions) for half in (left, right)]
+        names = [any(half.first <= n <= half.last for n in named) for half in (left, right)]
         strong = clear and "," not in between
-        if (strong or (all(names) and (clear or join))) and min(left.last - left.first, right.last - right.first) >= 1:
+        listed = right.first in named  # `a, b and c, coloured by d`
+        if (strong or (all(names) and (clear or (join and not listed)))) and min(
+            left.last - left.first, right.last - right.first
+        ) >= 1:
             found.append(Cut(left, right, clear))
     return sorted(found, key=lambda cut: not cut.clear)[:CUTS]

@@ -50,13 +50,13 @@ class Weights:
     """Times the fit of the columns, -1.5 to 1.5."""
     used: float = 0.72
     """Times the share of what is named that has a part in it."""
-    suits: float = 0.7
+    suits: float = 1.34
     """Times the logarithm of how well files and columns suit it (`suits`)."""
-    infeasible: float = -1.3
+    infeasible: float = -2.15
     """No file holds the kind of data."""
     no_tool: float = -0.51
     """It could be fed, but no tool carries it out."""
-    unfed: float = -0.38
+    unfed: float = -0.77
     """For each column surely named, where nothing takes columns."""
     without_data: float = 0.32
     """It needs no data."""

@@ -6,6 +6,7 @@ condition). Names only tip the balance, so a table with other names, or in anoth
 
 from __future__ import annotations
 
+import itertools
 import re
 from functools import cache
 from typing import Any
@@ -159,6 +160,8 @@ def _may_name_subjects(col: Col, rows: int) -> bool:
         return False
     if unit_of(column.name) or (column.scale == "text" and not label_like(col)):
         return False
+    if not told and col.hint("group") and not col.hint("id", "subject", "cluster", "batch"):
+        return False  # a diagnosis is of many patients
     if not told and (col.hint("time", "dose", "age") and not col.hint("id", "subject", "cluster")):
         return False
     if date_like(column.minimum, column.maximum, whole=column.kind == "integer"):
@@ -535,7 +538,10 @@ def _survival(table: View, times: list[str], repeated: list[Repeated]) -> dict[s
     if not clocks:
         return {}
     if score < 0.5:  # nothing in its name: then the rows without the event must all end with the study
-        ends = [found for found in events if _ends_with_study(found[2], clocks[0][1])]
+        clock = clocks[0][1]
+        ends = [found for found in events if _ends_with_study(found[2], clock)]
+        if not ends and _until_an_event(clock.name):
+            ends = [found for found in events if _outlasts(found[2], clock)]
         if clocks[0][0] < 0.4 or len(ends) != 1:
             return {}
         score, value, event = ends[0]
@@ -566,6 +572,30 @@ def _ends_with_study(event: Col, clock: Col) -> bool:
     return bool(
         without.sum() >= 5 and last[without].mean() > 0.9 and those_with.sum() >= 5 and last[those_with].mean() < 0.2
     )
+
+
+def _until_an_event(name: str) -> bool:
+    """Say whether a name says how long it took until something: `days_to_relapse`, `dias_hasta_caida`."""
+    said = [part for part in tokens(name) if not part.isdigit()]
+    timed = HINTS["time"] | HINTS["time_unit"]
+    return any(a in timed and b in _UNTIL for a, b in itertools.pairwise(said))
+
+
+_UNTIL = frozenset("to until till before hasta bis jusqu ate fino".split())
+
+
+def _outlasts(event: Col, clock: Col) -> bool:
+    """Say whether a row of state 0 was nearly always watched for longer than one of state 1."""
+    import numpy as np
+
+    if event.numbers is None:
+        return False
+    there = np.isfinite(clock.numbers) & np.isfinite(event.numbers)
+    without, those_with = clock.numbers[there & (event.numbers == 0)], clock.numbers[there & (event.numbers == 1)]
+    if min(len(without), len(those_with)) < 5:
+        return False
+    apart = without[:500, None] - those_with[None, :500]
+    return bool((apart > 0).mean() + (apart == 0).mean() / 2 > 0.85)
 
 
 def event_words(col: Col) -> bool:
@@ -628,7 +658,7 @@ def _clock_score(col: Col, times: list[str]) -> float:
     if col.named & (HINTS["event"] | {"year", "jahr", "annee", "ano", "diagnosis"}) and not col.hint("duration"):
         return 0.0
     spread = float(col.present.mean()) > median(col.present)
-    if col.hint("duration"):
+    if col.hint("duration") or _until_an_event(col.name):
         return 0.9
     if col.name in times or col.hint("time") or unit_is_time(col.name):
         return 0.6 if col.size > FEW or col.size > 0.4 * len(col.codes) else 0.4

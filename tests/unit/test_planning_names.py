@@ -130,7 +130,8 @@ def test_the_state_itself_stands_before_its_opposite():
 def test_requests_are_cut_where_words_add_one_and_each_says_its_own():
     data = table(column("arm", "A", "B"), column("sex", "f", "m"), number("age"), number("days"))
     reading = read("table of age by arm, and then curves of days by sex", data)
-    places = cuts(reading, reading.requests[0]._replace(first=0, last=len(reading.words) - 1))
+    named = [m.first for m in reading.mentions]
+    places = cuts(reading, reading.requests[0]._replace(first=0, last=len(reading.words) - 1), named)
     assert any(place.clear for place in places)
     first, second = reading.requests if len(reading.requests) == 2 else (places[-1].left, places[-1].right)
     reading.requests = [first, second]
@@ -141,4 +142,4 @@ def test_requests_are_cut_where_words_add_one_and_each_says_its_own():
 def test_lists_of_columns_are_not_cut():
     data = table(column("arm", "A", "B"), number("age"), number("weight"), number("height"))
     reading = read("compare age, weight, height between the arms", data)
-    assert not any(place.clear for place in cuts(reading, reading.requests[0]))
+    assert not any(place.clear for place in cuts(reading, reading.requests[0], [m.first for m in reading.mentions]))

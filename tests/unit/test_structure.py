@@ -880,3 +880,15 @@ def test_a_count_ends_with_n_and_a_plaque_is_no_plate() -> None:
     rng = RNG(7)
     frame = pd.DataFrame({"plaque_n": rng.poisson(1.5, 80), "mouse": [f"m{n // 4}" for n in range(80)]})
     assert next(c for c in look(frame)[0] if c.name == "plaque_n").scale == "count"
+
+
+@pytest.mark.parametrize("name", ["dias_hasta_caida", "days_to_fall", "time.to.fall"])
+def test_a_time_until_something_finds_the_state_of_those_it_came_for(name: str) -> None:
+    """First falls within a year, some watched for less: the column of the event has no telling name."""
+    rng = RNG(9)
+    fall, watched = rng.exponential(400, 150), rng.choice([300, 330, 365], 150)
+    frame = pd.DataFrame({
+        "age": rng.integers(70, 95, 150), name: np.minimum(fall, watched).round(), "q": (fall < watched).astype(int),
+        "stick": rng.integers(0, 2, 150),
+    })  # fmt: skip
+    assert found(frame).survival == {"time": name, "event": "q", "event_value": "1"}
