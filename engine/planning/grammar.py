@@ -56,7 +56,7 @@ _RELATIONS: tuple[tuple[str, dict[str, Part]], ...] = (
     (rf"(?P<s>{_ITEM})\s+(?:as|is)\s+(?:a\s+|the\s+)?random", {"s": "subject"}),
 )  # fmt: skip
 _COMPILED = tuple((re.compile(pattern, re.IGNORECASE), roles) for pattern, roles in _RELATIONS)
-_AGAINST = r"(?:vs\.?|versus|against|compared (?:to|with)|relative to|over|than|rather than|minus|instead of|from|better|worse)"
+_AGAINST = r"(?:vs\.?|versus|against|compared (?:to|with)|relative to|over|than|(?<=er )then|(?<=more )then|(?<=less )then|rather than|minus|instead of|from|better|worse)"
 _OUT = (
     r"(?:without|exclud\w+|except(?:ing)?(?: for)?|leav\w+ (?:out|aside)|omit\w*|drop\w*|remov\w+|ignor\w+|not counting|apart from|disregard\w*|"
     r"discard\w*|throw\w* out|skip\w*|but not|other than)"

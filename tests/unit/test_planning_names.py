@@ -143,3 +143,13 @@ def test_lists_of_columns_are_not_cut():
     data = table(column("arm", "A", "B"), number("age"), number("weight"), number("height"))
     reading = read("compare age, weight, height between the arms", data)
     assert not any(place.clear for place in cuts(reading, reading.requests[0], [m.first for m in reading.mentions]))
+
+
+def test_then_after_a_comparative_is_than():
+    data = table(column("sex", "male", "female"), number("days"))
+    reading = read("women live longer then men?? show a plot of days and then a table", data)
+    first = reading.requests[0]
+    assert reading.words[first.last].text == "men"
+    assert len(reading.requests) == 2
+    (contrast,) = reading.contrasts
+    assert contrast.explicit
