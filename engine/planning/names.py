@@ -55,16 +55,16 @@ QUANTITIES = {
 
 
 @functools.cache
-def synonyms(files: tuple[str, ...] = ("synonyms.tsv", "trade.tsv")) -> dict[str, frozenset[str]]:
-    """Return word -> words that mean about the same; phrases are written in one, `packedcellvolume`."""
-    groups: dict[str, set[str]] = {}
+def synonyms(files: tuple[str, ...] = ("synonyms.tsv", "trade.tsv")) -> dict[str, list[frozenset[str]]]:
+    """Return word -> groups of words that mean about the same; phrases are written in one, `packedcellvolume`."""
+    groups: dict[str, list[frozenset[str]]] = {}
     for file in files:
-        text = resources.files("engine.planning").joinpath("data", file).read_text("utf-8")
+        text = resources.files("engine.planning").joinpath("data", file).read_text("utf-8").replace(" ", "")
         for line in text.splitlines():
-            words = {word.replace(" ", "") for word in line.split("\t") if word}
+            words = frozenset(line.split("\t")) - {""}
             for word in words:
-                groups.setdefault(word, set()).update(words)
-    return {word: frozenset(others) for word, others in groups.items()}
+                groups.setdefault(word, []).append(words)
+    return groups
 
 
 @functools.lru_cache(maxsize=50_000)
@@ -119,10 +119,12 @@ def alike(word: str, part: str) -> float:
 
 def same_meaning(word: str, part: str) -> bool:
     """Say whether a word and a part of a name are everyday synonyms."""
-    others = synonyms().get(word) or (synonyms().get(word[:-1]) if word.endswith("s") else None) or ()
-    if part in others or (part.endswith("s") and part[:-1] in others):
+    groups = synonyms().get(word) or (synonyms().get(word[:-1]) if word.endswith("s") else None) or ()
+    forms = {part, part.removesuffix("s")}
+    if any(forms & group for group in groups):
         return True
-    return len(part) >= CUT and any(other.startswith(part) for other in others)  # `photother` for light therapy
+    # `photother` for light therapy
+    return len(part) >= CUT and any(other.startswith(part) for group in groups for other in group)
 
 
 CUT = 6
