@@ -193,7 +193,7 @@ class Assignment:
         """Return the column that the data offer for a parameter that no word fills, or ""."""
         slot = slot_of(param.role)
         if param.called:
-            able = [c.name for c in self.sheet.columns if called(param, c.name) and slot.fits(c, self.sheet) > 0]
+            able = self._called_so(param)
             if len(able) == 1 and able[0] not in used:
                 return able[0]
         if param.name not in self.needed:
@@ -213,6 +213,11 @@ class Assignment:
         able = [c.name for c in self.sheet.columns if slot.fits(c, self.sheet) >= 0.65 and c.name not in used]
         return able[0] if len(able) == 1 else ""
 
+    def _called_so(self, param: ParamSpec) -> list[str]:
+        """Return the columns that fit a parameter and have one of its conventional names."""
+        fits = slot_of(param.role).fits
+        return [c.name for c in self.sheet.columns if called(param, c.name) and fits(c, self.sheet) > 0]
+
     def _finish(self, chosen: dict[str, Any], used: set[str], total: float) -> None:
         for param in self.many:
             slot = slot_of(param.role)
@@ -226,7 +231,7 @@ class Assignment:
                 picked = [name for name in gains if name in picked]
             guessed = False
             if param.called and len(picked) < max(1, param.least):
-                own = [c.name for c in self.sheet.columns if called(param, c.name) and slot.fits(c, self.sheet) > 0]
+                own = self._called_so(param)
                 if len(own) >= max(1, param.least) and set(picked) <= set(own):
                     picked, guessed = own, not picked
             kin = [f for f in (slot.families(self.sheet) if slot.families else []) if set(picked) & set(f)]

@@ -347,8 +347,10 @@ def states_meant(
         if lacks and (column.scale == "binary" or column.role("dose") >= LIKELY):
             first = next(at for at, word in enumerate(words) if word.end > lacks.start())
             found.append(Mention(column.name, no, first, mention.last, 0.9))
-        elif (yes is not None and column.scale == "binary" and _SET_APART.match(text[end:])) or (
-            yes is not None and column.scale == "binary" and _WHOM.match(text[end:]) and _AMONG.search(text[:start])
+        elif (
+            yes is not None
+            and column.scale == "binary"
+            and (_SET_APART.match(text[end:]) or (_WHOM.match(text[end:]) and _AMONG.search(text[:start])))
         ):
             found.append(Mention(column.name, yes, mention.first, mention.last, 0.9))
     return found

@@ -155,7 +155,8 @@ def _mentions(question: str, words: list[Token], data: Data, inside: list[tuple[
         every = [m for m in every if not any(m.column == s.column and s.first <= m.first <= s.last for s in states)]
         every += states
         every = of_one_measure(every, sheet.structure)
-        every = [m for m in every if not any(_part_of(m, a, b) for a, b in [*inside, *_whole_terms(every, words)])]
+        terms = [*inside, *_whole_terms(every, words)]
+        every = [m for m in every if not any(_part_of(m, *term) for term in terms)]
         every = _in_other_words(every, words, question)
         found += [mention._replace(file=sheet.name) for mention in every]
     strongest = sorted(found, key=lambda m: -m.strength)
