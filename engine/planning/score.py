@@ -39,7 +39,8 @@ class Weights:
     """What each sign adds to the logarithm of an analysis' weight.
 
     Fitted as a conditional logit (McFadden 1974) on 354 questions of six authors, with a ridge towards what was set before;
-    ADR 16 says how well it does on questions left out.
+    ADR 16 says how well it does on questions left out. `suits`, `infeasible` and `unfed` are of the fit before: few of these
+    questions were of genes and cells, which the new ones would answer by what their files cannot serve.
     """
 
     wording: float = 0.93
