@@ -119,6 +119,8 @@ class Structure(Value):
     """Columns that are a time or an occasion."""
     survival: dict[str, str] = {}
     """`time`, `event` and `event_value`, also `start` for start-stop data, when the table holds times to an event."""
+    begins: dict[str, str] = {}
+    """A state that subjects came into while they were watched -> the time at which they did."""
     doses: list[str] = []
     """Columns that are doses or concentrations, also log-spaced or with a zero group."""
 

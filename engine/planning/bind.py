@@ -21,7 +21,7 @@ from engine.planning.reading import Reading, Restriction
 from engine.planning.samples import sample_sheet
 from engine.planning.settings import settings_said
 from engine.planning.sheets import Data, Sheet, numbers_things
-from engine.planning.slots import slot_of
+from engine.planning.slots import FEW_LEVELS, slot_of
 
 
 @dataclass(slots=True)
@@ -96,6 +96,7 @@ def bind(
     _rows(bound, reading)
     _all_meant(bound)
     _cut_said(bound, reading)
+    _as_groups(bound, reading)
     bound.params |= settings_said(spec, reading, bound.params)
     bound.params |= {key: value for key, value in (given or {}).items() if spec.param(key)}
     return bound
@@ -299,6 +300,24 @@ def _rows(bound: Bound, reading: Reading) -> None:
                 bound.reasons.append(f"{named[0]!r} is compared with {named[1]!r}, as the question names them.")
             elif len(named) >= (1 if against is not None else 2):
                 bound.params[param.name] = named
+
+
+def _as_groups(bound: Bound, reading: Reading) -> None:
+    """Take numbers that only count as groups: codes, and those of which the question sets several apart (`95, 96 and 97`)."""
+    param, sheet = next((p for p in bound.spec.params if p.role == "as_groups"), None), bound.sheet
+    if param is None or sheet is None:
+        return
+    able = [c for name in bound.columns() if (c := sheet.column(name)) and c.kind in ("integer", "number")]
+    taken = set(bound.of_role("predictors", "covariates", "factors"))
+    chosen = [
+        c.name
+        for c in able
+        if c.name in taken
+        and 2 < c.distinct <= FEW_LEVELS
+        and (c.scale in ("category", "code") or len(reading.levels(c.name)) > 1)
+    ]
+    if chosen:
+        bound.params[param.name] = chosen
 
 
 def _cut(spec: ToolSpec) -> ParamSpec | None:

@@ -123,6 +123,13 @@ def causes_constant_within(bound: Bound, reading: Reading) -> bool:
 
 
 @_named
+def known_at_start(bound: Bound, reading: Reading) -> bool:
+    """No group that is compared came about while its members were watched: who lived to get a transplant lived longer."""
+    later = bound.sheet.structure.begins if bound.sheet else {}
+    return not set(later) & set(bound.of_role("group", "group_optional", "covariates", "predictors"))
+
+
+@_named
 def wide(bound: Bound, reading: Reading) -> bool:
     """One measurement stands in several columns, one a time."""
     return bool(bound.sheet and (bound.sheet.structure.wide or bound.sheet.structure.same_quantity))

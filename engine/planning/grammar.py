@@ -26,13 +26,15 @@ _VARIES = (
     r"(?:differ|different|differs|differences?|vary|varies|change|changes|rise|rises|fall|falls|increase|increases|decrease|"
     r"decreases|grow|grows|higher|lower|greater|smaller|larger|longer|shorter|heavier|lighter|compare|compared|distributed|same)\w*"
 )
+_UNLIKE_IN = r"(?!(?:differ\w*|vary|varies|same|unlike|alike)\s+in\s+(?:(?!<)\w+\s+){0,4}<c)"
+"""Of `the diets differ in length` and `length differs in the diets` only the columns' kinds say which is measured."""
 _RELATIONS: tuple[tuple[str, dict[str, Part]], ...] = (
     (rf"\b(?:effects?|influence|impact|role|contribution) of{_GAP}{_X}{_GAP}\b(?:on|for|in){_GAP}{_Y}", {"x": "cause", "y": "outcome"}),
     (rf"\b(?:adjust\w*|correct\w*|control\w*|account\w*|allow\w*|stratif\w*|condition\w*) (?:also )?(?:for|by|on){_GAP}{_A}", {"a": "adjust"}),
     (rf"\btak(?:ing|e)\s+(?:\w+\s+)?{_A}{_GAP}into account", {"a": "adjust"}),
     (rf"\b(?:regardless|irrespective|independent(?:ly)?) of{_GAP}{_A}", {"a": "adjust"}),
     (rf"\b(?:mind|given|holding|keeping|at (?:the )?same|at equal|for the same){_GAP}{_A}(?:\s+(?:constant|fixed|equal|the same))?", {"a": "adjust"}),
-    (rf"{_A}\s+(?:is|are|being|was|were)\s+(?:held|kept)\s+(?:constant|fixed|equal)", {"a": "adjust"}),
+    (rf"{_A}(?:\s*,)?\s+(?:is|are|being|was|were)\s+(?:held|kept)\s+(?:constant|fixed|equal)", {"a": "adjust"}),
     (rf"\bcovariates?:?\s+{_A}", {"a": "adjust"}),
     (rf"\bpredict(?:ing|ed|s|ion of)?{_GAP}{_Y}{_GAP}\b(?:from|by|with|using|on){_GAP}{_X}", {"x": "cause", "y": "outcome"}),
     (rf"{_Y}{_GAP}\b(?:predicted|explained|determined|driven|affected|influenced|changed) (?:by|from){_GAP}{_X}", {"x": "cause", "y": "outcome"}),
@@ -41,7 +43,7 @@ _RELATIONS: tuple[tuple[str, dict[str, Part]], ...] = (
     (rf"{_Y}{_GAP}\bdepend(?:s|ent|ing)? on{_GAP}{_X}", {"x": "cause", "y": "outcome"}),
     (rf"{_X}{_GAP}\b{_VERBS}\b{_GAP}{_Y}", {"x": "cause", "y": "outcome"}),
     (rf"\b(?:odds|OR|risk|hazard|chances?|probability|likelihood|rate|share|proportion|percentage|fraction)(?: ratio)?s? (?:of|for|to|that){_GAP}{_Y}", {"y": "outcome"}),
-    (rf"{_Y}{_GAP}\b{_VARIES}\b{_GAP}\b(?:with|by|between|among|across|over|according to|for|in|per|from){_GAP}{_X}", {"x": "cause", "y": "outcome"}),
+    (rf"{_Y}{_GAP}\b{_UNLIKE_IN}{_VARIES}\b{_GAP}\b(?:with|by|between|among|across|over|according to|for|in|per|from){_GAP}{_X}", {"x": "cause", "y": "outcome"}),
     (rf"\b(?:plot|draw|show|graph|chart|curves? of|histogram of|distribution of){_GAP}{_Y}{_GAP}\b(?:against|vs\.?|versus|over|by){_GAP}{_X}", {"x": "over", "y": "outcome"}),
     (rf"{_Y}{_GAP}\b(?:over|against|vs\.?|versus|as a function of|along){_GAP}{_X}", {"x": "over", "y": "outcome"}),
     (rf"{_Y}{_GAP}\b(?:per|by|for each|for every|in each|according to|split by|separately for|grouped by|broken down by|within each){_GAP}{_B}", {"b": "by"}),
@@ -105,6 +107,10 @@ def parts_of(coded: Coded) -> dict[str, set[Part]]:
             for key, part in roles.items():
                 for mention in coded.inside(match[key]):
                     found.setdefault(mention.column, set()).add(part)
+    measured = [column for column, parts in found.items() if "outcome" in parts and "over" not in parts]
+    for parts in found.values():
+        if measured and "over" in parts:
+            parts.discard("outcome")  # `does length over the weeks differ`
     return found
 
 
@@ -127,7 +133,7 @@ def contrasts(coded: Coded) -> list[Contrast]:
 def _order(coded: Coded, column: str, levels: tuple[str, ...]) -> tuple[str, ...] | None:
     """Return the levels with the one of interest first where the words fix it."""
     codes = {n: m.level for n, m in enumerate(coded.mentions) if m.column == column and m.level}
-    gap = r"[^.;?!<]{0,45}?(?:<c\d+>[^.;?!<]{0,15}?)?"
+    gap = r"[^.;?!<]{0,45}?(?:<c\d+>[^.;?!<]{0,15}?){0,2}"
     for first in codes:
         for second in codes:
             if codes[first] == codes[second]:
@@ -168,6 +174,9 @@ def restrictions(coded: Coded, columns: dict[str, ColumnProfile]) -> list[Restri
         add(re.match(rf"(?P<l>{levels})", code), "not in", True)  # type: ignore[arg-type]
     for match in re.finditer(rf"\b{_ONLY}\b(?:\s+(?:in|for|with|the|those|among|of|from|at|on|use|using|\w+))?{short}(?P<l>{levels})", text, re.IGNORECASE):  # fmt: skip
         add(match, "in", True)
+        further = re.compile(rf"(?:\s*(?:<c\d+>|(?!<)[\w'-]+))?\s*(?:,\s*)?(?:that|who|which|with|and|but)\s+(?:(?:did|do|does|were|are|was|is|have|had|has|of|in|the|only)\s+){{0,2}}(?P<l>{levels})", re.IGNORECASE)  # fmt: skip
+        while match and (match := further.match(text, match.end())):
+            add(match, "in", True)
     for match in re.finditer(
         rf"(?P<l>{levels})(?:\s+(?:<c\d+>|(?!<)[\w'-]+)){{0,1}}\s+(?:only|alone|ones?)\b(?!\s+(?:\d|<l))",
         text,
@@ -179,7 +188,23 @@ def restrictions(coded: Coded, columns: dict[str, ColumnProfile]) -> list[Restri
         add(match, "in", False)
     for match in re.finditer(rf"(?:^|[:(,]\s*)(?:<c\d+>\s*)?(?P<l>{levels})\s*[:,]", text):
         add(match, "in", False)
-    return _merged([item for item in found if not _empties(item, columns)])
+    return _merged([item for item in _agreeing(found) if not _empties(item, columns)])
+
+
+def _agreeing(found: Sequence[Restriction]) -> list[Restriction]:
+    """Return the restrictions without levels named beside a cut that none of them passes: `days 0 and 1 were training, from day 2 on`."""
+    cuts = [item for item in found if item.op not in ("in", "not in")]
+    return [
+        item
+        for item in found
+        if item.op != "in" or not any(c.column == item.column and not any(map(c.holds, item.values)) for c in cuts)
+    ]
+
+
+def compared_alone(item: Restriction, found: Sequence[Contrast]) -> bool:
+    """Say whether a level kept `alone` is rather set against another: `longer on the combination than on the patch alone`."""
+    against = next((c for c in found if c.column == item.column and c.explicit), None)
+    return item.op == "in" and against is not None and set(item.values) < set(against.levels)
 
 
 def _empties(item: Restriction, columns: dict[str, ColumnProfile]) -> bool:
@@ -208,11 +233,19 @@ def _compared(coded: Coded, columns: dict[str, ColumnProfile]) -> list[Restricti
         found.append(_numeric(mention, op, (match["n"],)))
     for match in re.finditer(rf"(?P<c><c\d+>)\s+(?:between|from)\s+{number}\s*(?:and|to|-)\s*(?P<m>-?\d+(?:[.,]\d+)?)", coded.numbers, re.IGNORECASE):  # fmt: skip
         found.append(_numeric(coded.inside(match["c"])[0], "between", (match["n"], match["m"])))
-    return [item for item in found if (c := columns.get(item.column)) and c.kind in ("integer", "number")]
+    return [item for item in found if (c := columns.get(item.column)) and _cuts(item, c)]
+
+
+def _cuts(item: Restriction, column: ColumnProfile) -> bool:
+    """Say whether a column of numbers can be cut there: `hauls from 1977` are not those numbered 1977 and above."""
+    if column.kind not in ("integer", "number") or column.scale in ("code", "identifier"):
+        return False
+    low, high = column.minimum, column.maximum
+    return low is None or high is None or any(low <= float(value) <= high for value in item.values)
 
 
 def _numeric(mention: Mention, op: str, values: tuple[str, ...]) -> Restriction:
-    values = tuple(value.replace(",", ".") for value in values)
+    values = tuple(f"{float(value.replace(',', '.')):.12g}" for value in values)
     return Restriction(mention.column, op, values, mention.first, mention.last, sure=True)  # type: ignore[arg-type]
 
 

@@ -191,9 +191,10 @@ def _level(
             if len(w.text) > 2 and w.text not in STOP and same_meaning(w.text, level.strip().lower())
         ]
         written = rf"\b(?:of|in|for|and|or|vs\.?|versus|against|than|only|type|group)\s+(?P<l>{re.escape(level.strip())})(?![\w'-])"
-        if level.strip().isupper() and level.strip() not in "AI":  # `the fresh weight of S`
-            starts = {match.start("l") for match in re.finditer(written, text)}
-            meant += [at for at, w in enumerate(words) if w.start in starts]
+        if not level.strip().isupper() or level.strip() in "AI":  # no article ends a phrase: `heavier than those on a.`
+            written = rf"\b(?:of|in|for|vs\.?|versus|against|than|with|on|to|from|type|group)\s+(?P<l>{re.escape(level.strip())})(?=\s*(?:[,.;:?!)]|$)|\s+(?:and|or|vs|versus|against)\b)"
+        starts = {match.start("l") for match in re.finditer(written, text)}  # `the fresh weight of S`
+        meant += [at for at, w in enumerate(words) if w.start in starts]
         return [Mention(column.name, level, at, at, 0.85) for at in meant]
     found = []
     distinctive = [part for part in name.parts if weights[part] == 1 and len(part) >= 4]
@@ -210,6 +211,10 @@ def _level(
     return found
 
 
+_NAME_LONG = 3
+"""A level of more words than this is a remark or an explanation rather than a name."""
+
+
 def _one_word(token: Token, level: str, name: Name, strength: float, distinctive: Sequence[str], text: str) -> float:
     """Return how surely a single word names a level, 0 where the word has another meaning."""
     word, written = token.text, text[token.start : token.end]
@@ -221,9 +226,12 @@ def _one_word(token: Token, level: str, name: Name, strength: float, distinctive
         return 0.0  # `the patients` are no sites called Case
     if word == "test" == level.lower() and (token.start == 0 or written.islower()):
         return 0.0  # `Test every feature`: a verb, not the rows of a level so called
+    remark = len(name.parts) > _NAME_LONG
+    if remark and STOP & set(name.parts):
+        return 0.0  # of `largest trial, check with Anna` one word is not enough
     if strength < SURE and any(alike(word, part) >= 0.8 for part in distinctive):
         strength = 0.8
-    if strength < SURE and len(word) > 5 and any(same_meaning(word, part) for part in name.parts):
+    if strength < SURE and len(word) > 5 and not remark and any(same_meaning(word, part) for part in name.parts):
         strength = 0.8  # `knockout` for `Nlrp3KO`
     if len(level) <= 3 and strength < 0.97 and not same_meaning(word, level.lower()):
         return 0.0
@@ -454,6 +462,9 @@ def _numbers_from(
     words: Sequence[Token], start: int, column: ColumnProfile, strength: float, text: str, heads: set[int]
 ) -> list[Mention]:
     found: list[Mention] = []
+    spelled = 0 < start < len(words) and text[words[start].start : words[start].end].isalpha()
+    if spelled and "," in text[words[start - 1].end : words[start].start]:
+        return []  # `178 bottles, thirteen values each`: so many of something else
     levels = {level.strip().lower(): level for level in column.levels}
     numeric = {as_number(level): level for level in column.levels if as_number(level) is not None}
     at = start
@@ -467,7 +478,8 @@ def _numbers_from(
             written = text[token.start : token.end]
             level = levels[token.text] if written == levels[token.text] or len(token.text) > 1 else None
         if level is None and number is not None and not column.levels and column.scale in ("code", "identifier"):
-            level = token.text
+            known = column.minimum is None or column.minimum <= number <= (column.maximum or number)
+            level = f"{number:.12g}" if known else None
         if level is not None:
             found.append(Mention(column.name, level, at, at, min(0.95, max(0.8, strength))))
         elif token.text not in _BETWEEN:

@@ -28,6 +28,7 @@ from engine.planning.choose import Embed, Wording, probabilities
 from engine.planning.conditions import members
 from engine.planning.coverage import doubts, unexplained
 from engine.planning.mentions import SURE as SURE_NAMED
+from engine.planning.names import STOP
 from engine.planning.near import near
 from engine.planning.read import read, within
 from engine.planning.reading import Reading, Request
@@ -92,8 +93,10 @@ class Planner:
         self._analyses = load_analyses()
         self._assembler = Assembler(registry, self._analyses)
         names = [name for spec in registry for name in (spec.title, *spec.keywords)]
-        terms = [tuple(token.stem for token in tokens(name)) for name in names if " " in name or name.isupper()]
-        self._terms = frozenset(terms)
+        said = [tokens(name) for name in names if " " in name or name.isupper()]
+        # `over the weeks` is no term: its week may well be a column.
+        terms = [words for words in said if len(words) == 1 or sum(word.text not in STOP for word in words) > 1]
+        self._terms = frozenset(tuple(word.stem for word in words) for words in terms)
 
     def warm(self) -> None:
         """Load what the first plan would wait for."""
@@ -285,8 +288,15 @@ class Planner:
         made.questions += doubts(reading, left)
         alternatives = alternatives_of(every, {goal.analysis.id for goal in answered})
         first = answered[0]
+        own_tool = first.bound.spec.name if first.bound else ""
+        around = {node.tool for node in made.builder.nodes} - {own_tool}
+        beside = {key for name in around for key in self._registry.get(name).answers}
         unsure = (
-            not _leads(first, every) or first.wording < LEAST or first.unmet or first.left or _overruled(first, every)
+            not _leads(first, every, beside)
+            or first.wording < LEAST
+            or first.unmet
+            or first.left
+            or _overruled(first, every)
         )
         if len(answered) == 1 and unsure and not told:
             made.questions.insert(0, did_you_mean(answered[0], alternatives))
@@ -353,10 +363,14 @@ def _also(reading: Reading, goals: list[Candidate], every: list[Candidate]) -> l
     return found[:2]
 
 
-def _leads(first: Candidate, every: list[Candidate]) -> bool:
-    """Say whether an analysis is clearly likelier than all others together, or stands far above each of them."""
-    second = max((c.probability for c in every if c.analysis.id != first.analysis.id), default=0.0)
-    return first.probability >= CLEAR or (first.probability >= LIKELY and first.probability >= FAR * second)
+def _leads(first: Candidate, every: list[Candidate], beside: set[str]) -> bool:
+    """Say whether what a plan does is clearly likelier than all others together, or stands far above each of them.
+
+    A plan does more than its answer: a test of survival curves brings the curves along.
+    """
+    second = max((c.probability for c in every if c.analysis.id not in {first.analysis.id, *beside}), default=0.0)
+    share = sum(c.probability for c in every if c.analysis.id in {first.analysis.id, *beside})
+    return share >= CLEAR or (share >= LIKELY and share >= FAR * second)
 
 
 def _overruled(first: Candidate, every: list[Candidate]) -> bool:

@@ -6,7 +6,7 @@ import re
 
 from engine.domain.profile import ColumnProfile
 from engine.planning import numbers
-from engine.planning.grammar import Coded, contrasts, parts_of, restrictions
+from engine.planning.grammar import Coded, compared_alone, contrasts, parts_of, restrictions
 from engine.planning.hints import generic_mentions, of_one_measure, wide_mentions
 from engine.planning.mentions import (
     SURE_NAME,
@@ -111,7 +111,8 @@ def interpret(question: str, words: list[Token], mentions: list[Mention], data: 
     reading = Reading(question=question, words=words, mentions=mentions)
     reading.parts = parts_of(coded)
     reading.contrasts = contrasts(coded)
-    reading.restrictions = restrictions(coded, by_name)
+    kept = restrictions(coded, by_name)
+    reading.restrictions = [r for r in kept if not compared_alone(r, reading.contrasts)]
     reading.genes = _genes(question, data, mentions, words)
     reading.alpha = numbers.significance(question)
     reading.min_lfc = numbers.minimum_log2_fold_change(question)

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from engine.domain.plan import Span, Taken
 from engine.planning.mentions import Mention
 from engine.planning.numbers import Said
-from engine.planning.text import Token
+from engine.planning.text import Token, as_number
 
 Part = Literal["outcome", "cause", "adjust", "by", "subject", "over", "exposure"]
 """What grammar makes of a column: what is measured, what may change it, what is held constant, what splits the rows, what repeats,
@@ -26,6 +26,17 @@ class Restriction(NamedTuple):
     last: int
     sure: bool
     """False where the words could also name a group to compare (`in women`)."""
+
+    def holds(self, level: str) -> bool:
+        """Say whether a level meets it; what is no number meets every cut."""
+        if self.op in ("in", "not in"):
+            return (level in self.values) == (self.op == "in")
+        value, (low, *high) = as_number(level), map(float, self.values)
+        if value is None:
+            return True
+        if self.op == "between":
+            return low <= value <= high[0]
+        return {">": value > low, ">=": value >= low, "<": value < low, "<=": value <= low}[self.op]
 
 
 class Contrast(NamedTuple):
@@ -87,10 +98,17 @@ class Reading:
 
     def levels(self, column: str) -> list[str]:
         """Return the levels of a column that are named, in order."""
-        out = {value for r in self.restrictions if r.column == column and r.op == "not in" for value in r.values}
-        return list(
-            dict.fromkeys(m.level for m in self.mentions if m.column == column and m.level and m.level not in out)
-        )
+        own = [r for r in self.restrictions if r.column == column]
+        out = {value for r in own if r.op == "not in" for value in r.values}
+        cuts = [r for r in own if r.op not in ("in", "not in")]  # `from day 2 on` names no day to compare
+        named = [
+            m.level
+            for m in self.mentions
+            if m.column == column
+            and m.level not in ("", *out)
+            and not any(r.first <= m.first <= r.last or not r.holds(m.level) for r in cuts)
+        ]
+        return list(dict.fromkeys(named))
 
     def levels_named(self) -> list[str]:
         """Return the columns of which a level is named."""

@@ -204,6 +204,24 @@ def two_states(levels: list[str]) -> list[str]:
     return []
 
 
+@cache
+def unit_is_time(name: str) -> bool:
+    """Say whether the unit that a name states is one of time."""
+    return ascii_lower(unit_of(name)) in HINTS["time"] | {
+        "h",
+        "s",
+        "d",
+        "min",
+        "hr",
+        "hrs",
+        "sec",
+        "yr",
+        "yrs",
+        "wk",
+        "wks",
+    }
+
+
 def date_like(low: float | None, high: float | None, *, whole: bool) -> bool:
     """Say whether whole numbers are calendar years."""
     return whole and low is not None and high is not None and low >= 1850 and high <= 2100
@@ -501,13 +519,21 @@ def _whole(col: Col, table: View) -> Scale:
         return named
     dense = high - low == col.size - 1
     if col.size == count:
-        return "code" if count >= 5 and constant_step(col) else _size_or_count(col)
+        return "code" if count >= 5 and (constant_step(col) or _numbers_rows(col)) else _size_or_count(col)
     if col.size <= FEW and count >= 2 * col.size:
         return _few(col, low, dense=dense)
     equal = bool(col.sizes.min() == col.sizes.max() >= 2)
     if equal and col.size >= 5 and not date_like(low, high, whole=True):
         return "code"
     return "code" if codes_by_content(col, table, dense=dense) else _size_or_count(col)
+
+
+def _numbers_rows(col: Col) -> bool:
+    """Say whether numbers run through the rows with a few left out: `haul` 1 to 148 without 119."""
+    import numpy as np
+
+    steps = np.diff(col.present)
+    return bool((steps > 0).all() and (steps == 1).mean() > 0.9)
 
 
 def _whole_by_name(col: Col, count: int) -> Scale | None:

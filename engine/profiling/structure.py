@@ -6,9 +6,7 @@ condition). Names only tip the balance, so a table with other names, or in anoth
 
 from __future__ import annotations
 
-import itertools
 import re
-from functools import cache
 from typing import Any
 
 from engine.domain.profile import ColumnProfile, Repeated, Structure
@@ -25,22 +23,19 @@ from engine.profiling.scales import (
     label_like,
     levels_sorted,
     log_spaced,
-    median,
     only_names,
     tokens,
-    two_states,
+    unit_is_time,
     unit_of,
     view,
     with_scales,
 )
 from engine.profiling.source import Frame
+from engine.profiling.survival import BLOCK, begins, time_to_event
 
 _MOST = 40
 """At most so many columns are compared in pairs."""
-BLOCK = 0.6
-"""Repeats not surer than this may be a block (a centre, a plate) rather than a subject."""
 _FACTORS = ("category", "binary", "ordered", "code", "date")
-_EVENT_LEVELS, _NO_EVENT_LEVELS = HINTS["event_level"], HINTS["open_level"]
 
 
 def look(frame: Frame, columns: list[ColumnProfile] | None = None) -> tuple[list[ColumnProfile], Structure]:
@@ -80,14 +75,14 @@ def _structure(table: View) -> Structure:
     rest = View([col for col in cols if col.name not in spread], table.rows)  # `LW_wk3` is a weight, not a time
     repeated = _repeated(rest if len(rest.cols) > 1 else table)
     times = _times(rest, repeated)
-    survival = _survival(table, times, repeated)
+    survival = time_to_event(table, times, repeated)
     wide = [w for w in families if not {survival.get("start"), survival.get("time")} <= set(w.columns)]
     parts = parts_of_totals(table)
     nested, crossed = _nested_and_crossed(table)
     return Structure(
         unit=_unit(table, repeated), repeated=repeated, nested=nested, crossed=crossed, wide=wide,
         same_quantity=same_quantities(table, families), part_of=parts, compositions=compositions(table, wide, parts),
-        times=times, survival=survival, doses=_doses(table, times),
+        times=times, survival=survival, begins=begins(table, survival), doses=_doses(table, times),
     )  # fmt: skip
 
 
@@ -255,24 +250,6 @@ def _runs_along(key: Col, col: Col) -> bool:
         if (steps <= 0).any():
             return False
     return len(steps) >= 8
-
-
-@cache
-def unit_is_time(name: str) -> bool:
-    """Say whether the unit that a name states is one of time."""
-    return ascii_lower(unit_of(name)) in HINTS["time"] | {
-        "h",
-        "s",
-        "d",
-        "min",
-        "hr",
-        "hrs",
-        "sec",
-        "yr",
-        "yrs",
-        "wk",
-        "wks",
-    }
 
 
 def _within(key: Col, table: View, *skip: str) -> list[tuple[float, Col]]:
@@ -511,199 +488,3 @@ def _doses(table: View, times: list[str]) -> list[str]:
             if not whole and (zero or (log_spaced(col) and col.sizes.min() >= 2)):
                 found.append(col.name)
     return found
-
-
-# ---- Time to an event -----------------------------------------------------------------------------------------------
-
-
-def _survival(table: View, times: list[str], repeated: list[Repeated]) -> dict[str, str]:
-    if table.rows < 5:
-        return {}
-    interval = _interval(table, repeated)
-    clock = {c.name for c in table.cols if _clock_score(c, times) >= 0.6}
-    if not interval and any(set(r.within) - clock and r.confidence > BLOCK for r in repeated):
-        return {}  # rows are occasions; what differs only in how long it was watched are several teeth of a patient
-    events = [(score, value, col) for col in table.cols if (score := _event_score(col, value := _event_value(col)))]
-    if not events:
-        return {}
-    events.sort(key=lambda found: -found[0])
-    score, value, event = events[0]
-    if interval and score < 0.5:
-        return {}
-    if interval:
-        return {"start": interval[0], "time": interval[1], "event": event.name, "event_value": value}
-    clocks = [(_clock_score(col, times) + ENDS * _ends_with_study(event, col), col) for col in table.cols]
-    clocks = [found for found in clocks if found[0] > 0]
-    clocks.sort(key=lambda found: -found[0])
-    if not clocks:
-        return {}
-    if score < 0.5:  # nothing in its name: then the rows without the event must all end with the study
-        clock = clocks[0][1]
-        ends = [found for found in events if _ends_with_study(found[2], clock)]
-        if not ends and _until_an_event(clock.name):
-            ends = [found for found in events if _outlasts(found[2], clock)]
-        if clocks[0][0] < 0.4 or len(ends) != 1:
-            return {}
-        score, value, event = ends[0]
-    elif score + clocks[0][0] < 1.0:
-        return {}
-    told = next((col for col in table.cols if event.numbers is not None and _says_the_same(event, col)), None)
-    if told is not None:  # a column of words for the codes
-        event, value = told, _event_value(told)
-    return {"time": clocks[0][1].name, "event": event.name, "event_value": value}
-
-
-def _says_the_same(code: Col, col: Col) -> bool:
-    """Say whether words stand in a column for the codes of another."""
-    same = col.numbers is None and col.size == code.size > 2
-    return same and code.determines(col) and col.determines(code)
-
-
-ENDS = 0.8
-"""What speaks for a clock that those without the event ran to its end."""
-
-
-def _ends_with_study(event: Col, clock: Col) -> bool:
-    """Say whether the rows of state 0 have the longest time and those of state 1 less: watched to the end."""
-    if event.numbers is None or clock.profile.maximum is None:
-        return False
-    last = clock.numbers >= clock.profile.maximum
-    without, those_with = event.numbers == 0, event.numbers == 1
-    return bool(
-        without.sum() >= 5 and last[without].mean() > 0.9 and those_with.sum() >= 5 and last[those_with].mean() < 0.2
-    )
-
-
-def _until_an_event(name: str) -> bool:
-    """Say whether a name says how long it took until something: `days_to_relapse`, `dias_hasta_caida`."""
-    said = [part for part in tokens(name) if not part.isdigit()]
-    timed = HINTS["time"] | HINTS["time_unit"]
-    return any(a in timed and b in _UNTIL for a, b in itertools.pairwise(said))
-
-
-_UNTIL = frozenset("to until till before hasta bis jusqu ate fino".split())
-
-
-def _outlasts(event: Col, clock: Col) -> bool:
-    """Say whether a row of state 0 was nearly always watched for longer than one of state 1."""
-    import numpy as np
-
-    if event.numbers is None:
-        return False
-    there = np.isfinite(clock.numbers) & np.isfinite(event.numbers)
-    without, those_with = clock.numbers[there & (event.numbers == 0)], clock.numbers[there & (event.numbers == 1)]
-    if min(len(without), len(those_with)) < 5:
-        return False
-    apart = without[:500, None] - those_with[None, :500]
-    return bool((apart > 0).mean() + (apart == 0).mean() / 2 > 0.85)
-
-
-def event_words(col: Col) -> bool:
-    """Say whether a level says that something ended or has not ended yet."""
-    levels = list(col.profile.levels)
-    return any(_happened(level) for level in levels) or any(
-        ascii_lower(level).strip() in _NO_EVENT_LEVELS - {"none"} for level in levels
-    )
-
-
-def _happened(level: str) -> bool:
-    """Say whether a level says that the event came: `dead`, `died in ICU`, not `alive` or `lost to follow-up`."""
-    plain = ascii_lower(level).strip()
-    words = set(re.findall(r"[a-z-]+", plain))
-    return plain in _EVENT_LEVELS or bool(words & _EVENT_LEVELS and not words & (_NO_EVENT_LEVELS | _NEVER))
-
-
-_NEVER = {"no", "not", "without", "other", "non", "never", "free"}
-
-
-def _ends(col: Col) -> bool:
-    """Say whether a name speaks of death, relapse or of being censored, in any of its forms."""
-    return col.hint("strong_event") or any(re.match(r"cens(?!us)|zens(?!us)", word) for word in col.named)
-
-
-def _event_score(col: Col, value: str) -> float:
-    """Return how surely a column says whether the event came: a name, or levels such as dead and alive."""
-    column = col.profile
-    if not 2 <= col.size <= 4 or column.scale not in ("binary", "category", "code", "count", "ordered"):
-        return 0.0
-    plain = {ascii_lower(level).strip() for level in column.levels}
-    coded = (
-        plain <= {"0", "1", "2", "3"}
-        or bool(two_states(list(column.levels)))
-        or event_words(col)
-        or column.kind == "boolean"
-    )
-    if not coded or (col.hint("time", "subject") and not _ends(col) and not event_words(col)):
-        return 0.0
-    if _ends(col) or (event_words(col) and col.numbers is None):
-        return 0.8 if col.size == 2 else 0.7
-    if col.hint("event"):
-        return 0.6 if col.size == 2 else 0.5
-    return 0.2 if col.size == 2 and plain == {"0", "1"} else 0.0
-
-
-def _clock_score(col: Col, times: list[str]) -> float:
-    """Return how surely a column is the time from a start to an event or to the last look."""
-    column = col.profile
-    if (
-        col.numbers is None
-        or column.minimum is None
-        or column.minimum < 0
-        or col.size < 4
-        or column.scale in ("code", "share")
-    ):
-        return 0.0
-    if date_like(column.minimum, column.maximum, whole=column.kind == "integer") or col.hint("age"):
-        return 0.0
-    if col.named & (HINTS["event"] | {"year", "jahr", "annee", "ano", "diagnosis"}) and not col.hint("duration"):
-        return 0.0
-    spread = float(col.present.mean()) > median(col.present)
-    if col.hint("duration") or _until_an_event(col.name):
-        return 0.9
-    if col.name in times or col.hint("time") or unit_is_time(col.name):
-        return 0.6 if col.size > FEW or col.size > 0.4 * len(col.codes) else 0.4
-    return 0.25 if spread and col.size > FEW and not unit_of(col.name) and column.scale == "number" else 0.0
-
-
-def _event_value(col: Col) -> str:
-    """Return the level that means the event came, "" when the coding does not say."""
-    levels = list(col.profile.levels)
-    plain: dict[str, str] = {ascii_lower(level).strip(): level for level in levels}
-    happened = [level for level in levels if _happened(level)]
-    if len(happened) == 1:
-        return happened[0]
-    open_end = [level for text, level in plain.items() if text in _NO_EVENT_LEVELS]
-    if len(open_end) == 1 and len(levels) == 2:
-        return next(level for level in levels if level != open_end[0])
-    still = bool(col.named & {"alive", "lebt", "vivant", "vivo", "survived", "living"})
-    censored = any(re.match(r"cens|zens", word) for word in col.named)
-    states = two_states(levels)
-    if states and col.numbers is None:
-        return states[0] if still or censored else states[1]
-    if set(plain) == {"0", "1"} and not censored:
-        return plain["0" if still else "1"]
-    return ""
-
-
-def _interval(table: View, repeated: list[Repeated]) -> tuple[str, str] | None:
-    """Return two columns of which the first is below the second in every row: the ends of a span of time."""
-    import numpy as np
-
-    first = {"start", "tstart", "begin", "enter", "entry", "beginn", "debut", "inicio", "von", "from"}
-    last = {"stop", "tstop", "end", "exit", "ende", "fin", "bis", "until"}
-    subject = next((r.subject for r in repeated), "")
-    numbers = [c for c in table.cols if c.numbers is not None and c.profile.scale not in ("binary", "share")][:_MOST]
-    for one in numbers:
-        for other in numbers:
-            named = bool(one.named & first and other.named & last)
-            if one is other or not (named or subject) or (one.codes < 0).any() or (other.codes < 0).any():
-                continue
-            if not all(bool((one.numbers[rows] < other.numbers[rows]).all()) for rows in (slice(500), slice(None))):
-                continue
-            if named:
-                return one.name, other.name
-            order = np.lexsort((one.numbers, table[subject].codes))
-            same = np.diff(table[subject].codes[order]) == 0
-            if same.sum() >= 5 and bool((one.numbers[order][1:] == other.numbers[order][:-1])[same].mean() > 0.9):
-                return one.name, other.name
-    return None

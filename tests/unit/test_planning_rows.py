@@ -1,0 +1,113 @@
+"""Which rows, groups and roles a sentence makes of what it names: what must not be kept, cut, compared or left aside."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from engine.planning.bind import bind
+from engine.planning.grammar import compared_alone
+from engine.planning.planner import Planner
+from engine.planning.read import read
+from engine.planning.reading import Contrast, Restriction
+from engine.planning.sheets import Data
+from engine.profiling.profiler import profile_files
+from engine.toolbox.registry import builtin_tools
+
+RNG = np.random.default_rng(7)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory) -> Data:
+    folder = tmp_path_factory.mktemp("rows")
+    n = 96
+    pd.DataFrame(
+        {
+            "case": range(1, n + 1),
+            "race": ["white", "black", "other", "white"] * (n // 4),
+            "smoker": ["no", "no", "yes"] * (n // 3),
+            "year": [95, 96, 97, 97] * (n // 4),
+            "diet": ["a", "b", "c", "c", "a", "b"] * (n // 6),
+            "weight_g": RNG.normal(3000, 300, n).round(),
+            "length": RNG.normal(50, 3, n).round(1),
+            "falls": RNG.poisson(3, n),
+            "remark": ["checked twice, ask the trial office about it"] + [""] * (n - 1),
+        }
+    ).to_csv(folder / "babies.csv", index=False)
+    return Data.of(profile_files([folder / "babies.csv"]))
+
+
+@pytest.fixture(scope="module")
+def fish(tmp_path_factory) -> Data:
+    folder = tmp_path_factory.mktemp("fish")
+    rows = [(f"F{k:02d}", "AB"[k % 2], week, 50 + 2 * week + RNG.normal()) for k in range(20) for week in range(5)]
+    pd.DataFrame(rows, columns=["fish", "diet", "week", "length"]).to_csv(folder / "fish.csv", index=False)
+    return Data.of(profile_files([folder / "fish.csv"]))
+
+
+def kept(question: str, data: Data) -> set[tuple[str, str, tuple[str, ...]]]:
+    return {(r.column, r.op, r.values) for r in read(question, data).restrictions if r.sure}
+
+
+def test_a_second_condition_on_the_rows_is_kept_too(data):
+    question = "Only white mothers that did not smoke: mean weight_g"
+    assert kept(question, data) == {("race", "in", ("white",)), ("smoker", "in", ("no",))}
+
+
+def test_a_level_set_against_another_is_not_the_only_one_kept():
+    alone = Restriction("arm", "in", ("patch",), 3, 3, sure=True)
+    assert compared_alone(alone, [Contrast("arm", ("both", "patch"), explicit=True)])
+    assert not compared_alone(alone, [Contrast("arm", ("both", "patch"), explicit=False)])
+    assert not compared_alone(alone, [Contrast("site", ("A", "B"), explicit=True)])
+
+
+def test_levels_beside_a_cut_that_none_of_them_passes_are_not_kept(fish):
+    reading = read("Weeks 0 and 1 were only training. Does length rise from week 2 on?", fish)
+    assert [(r.op, r.values) for r in reading.restrictions if r.column == "week"] == [(">=", ("2",))]
+    assert reading.levels("week") == []
+
+
+def test_one_word_of_a_remark_is_no_level(data):
+    assert not any(m.column == "remark" for m in read("how heterogeneous are these trials", data).mentions)
+
+
+def test_numbers_are_cut_only_where_they_lie(data):
+    assert kept("length above 50", data) == {("length", ">", ("50",))}
+    assert kept("cases from 1977 to 1989: is weight_g higher", data) == set()
+
+
+def test_a_spelled_number_after_a_comma_counts_something_else(data):
+    assert not any(m.level for m in read("ninety-six cases, thirteen values each", data).mentions)
+
+
+def test_an_article_never_ends_a_phrase(data):
+    assert read("are those on diet c heavier than those on a?", data).levels("diet") == ["c", "a"]
+    assert read("is there a difference for diet c", data).levels("diet") == ["c"]
+
+
+def test_years_set_apart_are_groups_of_a_regression(data):
+    spec = builtin_tools().get("count_regression")
+    apart = bind(spec, read("do falls differ between 95, 96 and 97", data), data).params
+    assert (apart["predictors"], apart["categorical"]) == (["year"], ["year"])
+    assert "categorical" not in bind(spec, read("do falls rise with year", data), data).params
+
+
+def test_what_is_followed_over_time_is_the_outcome_and_not_the_time(fish):
+    reading = read("Does the growth in length over the weeks differ between the diets?", fish)
+    assert (reading.parts["length"], reading.parts["week"]) == ({"outcome"}, {"over"})
+    turned = read("Do the diets differ in length?", fish)
+    assert not turned.is_a("diet", "outcome")
+
+
+def test_a_column_inside_a_keyword_of_small_words_is_still_named(fish, tmp_path):
+    """`over the weeks` is a keyword of a tool; the weeks stay a column."""
+    table = tmp_path / "fish.csv"
+    rows = [(f"F{k:02d}", "AB"[k % 2], week, 50 + 2 * week + RNG.normal()) for k in range(20) for week in range(5)]
+    pd.DataFrame(rows, columns=["fish", "diet", "week", "length"]).to_csv(table, index=False)
+    question = (
+        "Does the growth in length over the weeks differ between the diets, mixed model with fish as random effect?"
+    )
+    plan = Planner(builtin_tools()).plan(question, profile_files([table])).plan
+    params = next(node.params for node in plan.nodes if node.tool == "mixed_model")
+    assert set(params["fixed"]) == {"week", "diet"}
