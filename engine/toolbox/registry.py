@@ -11,11 +11,11 @@ returns a dict: output name -> value, plus optionally
 from __future__ import annotations
 
 import ast
-import functools
 import importlib
 import inspect
 import linecache
 import textwrap
+import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -201,28 +201,26 @@ def _params(function: Callable[..., Any], inputs: set[str], described: dict[str,
 def function_source(function: Callable[..., Any]) -> str:
     """Return a function's source without its decorators, dedented."""
     code = function.__code__
-    lines, definitions = _definitions(code.co_filename)
-    node = definitions.get(code.co_firstlineno)
-    if node is None or node.name != function.__name__:  # not from a file: a notebook, a test
+    lines = linecache.getlines(code.co_filename)
+    start = next(
+        (n for n in range(code.co_firstlineno - 1, len(lines)) if lines[n].startswith(f"def {function.__name__}(")),
+        None,
+    )
+    if start is None:  # not at the outermost level of a file: a notebook, a test
         lines = textwrap.dedent(inspect.getsource(function)).splitlines()
         node = ast.parse("\n".join(lines)).body[0]
         assert isinstance(node, ast.FunctionDef)
-    text = "\n".join(lines[node.lineno - 1 : node.end_lineno])
-    return textwrap.dedent(text) + "\n"
+        return textwrap.dedent("\n".join(lines[node.lineno - 1 : node.end_lineno])) + "\n"
+    return "".join(lines[start : _last_line(code)]).rstrip("\n") + "\n"
 
 
-@functools.lru_cache(maxsize=32)
-def _definitions(path: str) -> tuple[list[str], dict[int, ast.FunctionDef]]:
-    """Return the lines of a file and its outermost functions by the line they begin at, decorators included.
+def _last_line(code: types.CodeType) -> int:
+    """Return the last line of a function, from what its instructions say of themselves.
 
-    Asking `inspect` for each function would read every file as often as it has functions: a second at each start.
+    Parsing the files of all tools for this would take half of the time that the catalogue takes to load.
     """
-    lines = [line.rstrip("\n") for line in linecache.getlines(path)]
-    found: dict[int, ast.FunctionDef] = {}
-    for node in ast.parse("\n".join(lines)).body:
-        if isinstance(node, ast.FunctionDef):
-            found[min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])] = node
-    return lines, found
+    own = (end for _, end, _, _ in code.co_positions() if end is not None)
+    return max([*own, *(_last_line(part) for part in code.co_consts if isinstance(part, types.CodeType))])
 
 
 class ToolRegistry:
