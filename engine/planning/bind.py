@@ -7,6 +7,7 @@ the structure of the data where that offers it; the rest becomes a question.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -96,6 +97,7 @@ def bind(
     _rows(bound, reading)
     _all_meant(bound)
     _cut_said(bound, reading)
+    _spans(bound)
     _as_groups(bound, reading)
     bound.params |= settings_said(spec, reading, bound.params)
     bound.params |= {key: value for key, value in (given or {}).items() if spec.param(key)}
@@ -244,6 +246,8 @@ def _pair(bound: Bound, reading: Reading, column: ColumnProfile, param: ParamSpe
     )
     named = [level for level in reading.levels(column.name) if level in levels]
     if not param.required and len(levels) > 2 and len(named) != 2:
+        if reference is not None and len(named) == 1 and _set_against(reading, column.name):
+            bound.params[reference.name] = named[0]  # `Dunnett against A`: all others with it
         return  # all groups are compared
     result = compared(reading, column, levels)
     usual = control_level(levels)
@@ -263,6 +267,19 @@ def _pair(bound: Bound, reading: Reading, column: ColumnProfile, param: ParamSpe
         bound.questions += [
             q.model_copy(update={"param": update[q.param], "required": param.required}) for q in result.asked
         ]
+
+
+def _set_against(reading: Reading, column: str) -> bool:
+    """Say whether the one level named is what others are compared with."""
+    at = next(m.first for m in reading.mentions if m.column == column and m.level)
+    return _AGAINST.search(reading.question[: reading.words[at].start]) is not None
+
+
+_AGAINST = re.compile(
+    r"\b(?:against|versus|vs\.?|(?:compared|in comparison) (?:to|with)|relative to|than|reference(?: level)?:?)\s+"
+    r"(?:(?:the|in|group|level|treatment|arm)\s+){0,2}$",
+    re.IGNORECASE,
+)
 
 
 def _rows(bound: Bound, reading: Reading) -> None:
@@ -300,6 +317,26 @@ def _rows(bound: Bound, reading: Reading) -> None:
                 bound.reasons.append(f"{named[0]!r} is compared with {named[1]!r}, as the question names them.")
             elif len(named) >= (1 if against is not None else 2):
                 bound.params[param.name] = named
+
+
+def _spans(bound: Bound) -> None:
+    """Give survival its spans: rows that begin at a time of their own, and states that began while subjects were watched."""
+    sheet, params = bound.sheet, {p.role: p.name for p in bound.spec.params if p.role in ("start", "since", "cluster")}
+    if sheet is None:
+        return
+    if "start" in params and (start := sheet.structure.survival.get("start")):
+        bound.params[params["start"]] = start
+        subject = next((item.subject for item in sheet.structure.repeated), "")
+        if subject and "cluster" in params:
+            bound.params.setdefault(params["cluster"], subject)
+    states = [name for name in bound.of_role("covariates") if name in sheet.structure.begins]
+    if "since" in params and states:
+        when = sheet.structure.begins[states[0]]
+        bound.params[params["since"]] = when
+        covariates = next(p.name for p in bound.spec.params if p.role == "covariates")
+        rest = [name for name in bound.params[covariates] if name not in (states[0], when)]
+        bound.params[covariates] = [states[0], *rest]
+        bound.reasons.append(f"{states[0]!r} began at {when!r}: the time before counts as without.")
 
 
 def _as_groups(bound: Bound, reading: Reading) -> None:

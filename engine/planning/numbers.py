@@ -156,11 +156,19 @@ def top_n(question: str) -> Said | None:
 
 def beside(question: str, names: str) -> Said | None:
     """Return the number that stands after or before one of `names` (a regular expression)."""
-    match = re.search(
-        rf"(?:\b|(?<=\s))(?:{names})\s*(?:=|of|to|:|is)?\s*{_NUMBER}", question, re.IGNORECASE
-    ) or re.search(rf"(?<![\w.]){_NUMBER}[\s-]*(?:{names})\b", question, re.IGNORECASE)
+    after, before = _patterns_beside(names)
+    match = after.search(question) or before.search(question)
     value = as_number(match["n"]) if match else None
     return Said(value, match.start(), match.end()) if match and value is not None else None
+
+
+@functools.cache
+def _patterns_beside(names: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Compile once: `re` keeps 512 patterns, and the tools together have more."""
+    return (
+        re.compile(rf"(?:\b|(?<=\s))(?:{names})\s*(?:=|of|to|:|is)?\s*{_NUMBER}", re.IGNORECASE),
+        re.compile(rf"(?<![\w.]){_NUMBER}[\s-]*(?:{names})\b", re.IGNORECASE),
+    )
 
 
 def _number(text: str) -> float:

@@ -6,12 +6,14 @@ A parameter's `words` are patterns of what people say for it: `50 bins` for a nu
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Any
 
 from engine.domain.toolspec import ParamSpec, ToolSpec
 from engine.planning.numbers import beside
 from engine.planning.reading import Reading
+from engine.planning.text import time_unit
 from engine.toolbox.typecheck import param_problem
 
 _READ = {"alpha": "alpha", "min_abs_lfc": "min_lfc", "lfc_threshold": "min_lfc", "top_n": "top"}
@@ -38,11 +40,16 @@ def settings_said(spec: ToolSpec, reading: Reading, bound: dict[str, Any]) -> di
 
 
 def _without_names(reading: Reading) -> str:
-    """Return the question with a blank for each name of a column or level, except single letters (`t` of t-test)."""
+    """Return the question with a blank for each name of a column or level, except single letters (`t` of t-test).
+
+    What stands beside a number is its unit: `after 6 months` names no column of days.
+    """
     text = reading.question
     for mention in reading.mentions:
         start, end = reading.words[mention.first].start, reading.words[mention.last].end
-        if end - start > 2:
+        number = mention.first > 0 and reading.words[mention.first - 1].number is not None
+        unit = number and mention.width == 1 and bool(time_unit(reading.words[mention.first].text))
+        if end - start > 2 and not unit:
             text = text[:start] + " " * (end - start) + text[end:]
     return text
 
@@ -74,7 +81,7 @@ def _choice(param: ParamSpec, reading: Reading, text: str) -> Any:
         ]
     hits: dict[str, tuple[int, int]] = {}
     for value, pattern in said:
-        match = re.search(rf"\b(?:{pattern.strip()})", text, re.IGNORECASE)
+        match = _pattern(pattern.strip()).search(text)
         if match:
             hits.setdefault(value.strip(), match.span())
     if not hits:
@@ -82,6 +89,12 @@ def _choice(param: ParamSpec, reading: Reading, text: str) -> Any:
     value = next(iter(hits))
     reading.mark_text(*hits[value], "method", f"{param.name} = {value}")
     return {"true": True, "false": False}.get(value, value) if param.kind == "boolean" else value
+
+
+@functools.cache
+def _pattern(text: str) -> re.Pattern[str]:
+    """Compile once: `re` keeps 512 patterns, and the tools together have more."""
+    return re.compile(rf"\b(?:{text})", re.IGNORECASE)
 
 
 def _number(param: ParamSpec, reading: Reading, text: str) -> float | int | None:

@@ -218,6 +218,8 @@ SLOTS: dict[str, Slot] = {
     "pair": Slot(_subject, _parts("subject"), _OUTCOME | _parts("cause", "by")),
     "time": Slot(_time, _parts("over"), natural=_survival("time")),
     "event": Slot(_event, _OUTCOME, _CAUSE, natural=_survival("event")),
+    "start": Slot(lambda c, s: float(c.name == s.structure.survival.get("start")), natural=_survival("start")),
+    "since": Slot(lambda c, s: 0.0),  # the time at which a state began, see `engine.planning.bind`
     "exposure": Slot(_any_number, _parts("exposure", "by"), _OUTCOME),  # `falls per bed day`
     "part": Slot(lambda c, s: 1.0 if c.name in s.structure.part_of else 0.0, _OUTCOME),
     "total": Slot(

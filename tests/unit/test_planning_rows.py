@@ -111,3 +111,42 @@ def test_a_column_inside_a_keyword_of_small_words_is_still_named(fish, tmp_path)
     plan = Planner(builtin_tools()).plan(question, profile_files([table])).plan
     params = next(node.params for node in plan.nodes if node.tool == "mixed_model")
     assert set(params["fixed"]) == {"week", "diet"}
+
+
+def test_a_unit_beside_a_number_is_no_name(tmp_path):
+    """With a column `days`, `3-month` had lost its month: a landmark of 3 days."""
+    table = tmp_path / "stay.csv"
+    pd.DataFrame({"months": RNG.integers(1, 60, 60), "died": [0, 1] * 30, "arm": ["a", "b", "b"] * 20}).to_csv(table)
+    data = Data.of(profile_files([table]))
+    spec = builtin_tools().get("restricted_mean_survival")
+    params = bind(spec, read("restricted mean survival up to 12 months by arm", data), data).params
+    assert params["tau"] == 12
+
+
+def test_what_others_are_set_against_is_the_reference(data):
+    spec = builtin_tools().get("compare_groups")
+    assert bind(spec, read("weight_g by diet, Dunnett against b", data), data).params.get("control") == "b"
+    assert "control" not in bind(spec, read("weight_g by diet in b", data), data).params
+
+
+def test_a_state_that_began_while_subjects_were_watched_is_split(tmp_path):
+    followed = RNG.integers(30, 900, 80)
+    got = np.arange(80) % 3 == 0
+    pd.DataFrame(
+        {"pt": range(80), "organ": np.where(got, "Y", "N"), "wait_days": np.where(got, followed // 3, np.nan),
+         "fu_days": followed, "vital": np.where(RNG.random(80) < 0.6, "D", "A")}
+    ).to_csv(tmp_path / "list.csv", index=False)  # fmt: skip
+    question = "Do those with an organ live longer? hazard ratio"
+    plan = Planner(builtin_tools()).plan(question, profile_files([tmp_path / "list.csv"])).plan
+    assert [node.tool for node in plan.nodes] == ["cox_regression"]
+    assert (plan.nodes[0].params["covariates"], plan.nodes[0].params["since"]) == (["organ"], "wait_days")
+
+
+def test_rows_of_start_stop_data_keep_their_start_and_subject(tmp_path):
+    rows = [
+        (k, 40 * part, 40 * part + 40, int(part == 2 and k % 2), k % 3 == 0) for k in range(40) for part in range(3)
+    ]
+    pd.DataFrame(rows, columns=["id", "start", "stop", "died", "drug"]).to_csv(tmp_path / "spans.csv", index=False)
+    data = Data.of(profile_files([tmp_path / "spans.csv"]))
+    params = bind(builtin_tools().get("cox_regression"), read("hazard ratio of the drug", data), data).params
+    assert (params["start"], params["time"], params["subject"]) == ("start", "stop", "id")

@@ -13,24 +13,13 @@ from engine.domain.toolspec import Citation, NextStep
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.registry import param, tool
 from engine.toolbox.statistics.group_tests import holm_adjust
+from engine.toolbox.survival.cox_model import code_covariates
 from engine.toolbox.survival.data import survival_groups
 from engine.toolbox.survival.horizon import HORIZON_HELPERS, TIME_UNITS, UNIT_WORDS, horizon_in_unit, unit_of_times
-from engine.toolbox.survival.regression import code_covariates, fit_cox
-from engine.toolbox.tables.columns import (
-    GROUP_HELPERS,
-    complete_rows,
-    finding_values,
-    format_number,
-    format_p,
-    level_labels,
-    new_axes,
-    numeric_values,
-    order_levels,
-    palette,
-    pick_level,
-    plain_table,
-    require_columns,
-)
+from engine.toolbox.survival.partial_likelihood import fit_cox
+from engine.toolbox.survival.states import STATE_HELPERS, end_name, state_rows
+from engine.toolbox.survival.subdistribution import SUBDISTRIBUTION_HELPERS, subdistribution_of_causes
+from engine.toolbox.tables.columns import GROUP_HELPERS, finding_values, format_number, format_p, new_axes, palette
 from engine.toolbox.tables.rows import table_row
 
 
@@ -49,82 +38,6 @@ def incidences_add_up(step: StepOutputs) -> Iterator[Issue]:
             if (curve.sort_values("time")["incidence"].diff() < -1e-9).any() or outside.any():
                 message = f"{name}: the incidence of {cause} falls or leaves its interval."
                 yield Issue(code="incidence_inconsistent", severity="error", message=message, where="curve_table")
-
-
-def censored_levels(labels, given, column):
-    """Return (levels that mean still followed, warnings); a level is recognised by its words, or a lone 0."""
-    levels = order_levels(labels)
-    if given:
-        return [pick_level(given, levels, column)], []
-    words = {"0", "0.0", "censored", "censor", "cens", "alive", "living", "none", "no", "no event", "event free",
-             "event-free", "lost to follow-up", "lost", "ongoing", "still alive", "no relapse", "false", "withdrawn",
-             "under observation", "still at risk", "end of study", "disease free"}  # fmt: skip
-    found = [level for level in levels if level.casefold().replace("_", " ").partition(":")[0].strip() in words]
-    if found:
-        return found, []
-    if all(level.replace(".", "", 1).isdigit() for level in levels):
-        raise ValueError(
-            f"The codes of {column!r} are {', '.join(levels)} and none of them is 0, so it is not known which means "
-            "still without any event; set censored to that code."
-        )
-    return [], [f"No level of {column} reads as censored, so every row is taken to have ended in one of: "
-                f"{', '.join(levels)}; set censored if one of them means still without an event."]  # fmt: skip
-
-
-def end_name(cause, column):
-    """Return what a kind of end is called in a sentence: a code gets the name of its column."""
-    return f"{column} {cause}" if cause.replace(".", "", 1).isdigit() else cause
-
-
-def state_rows(table, time, event, event_value, cause_column, cause_value, censored, others):
-    """Return (rows with time, state ("" where censored) and the others, causes, the one asked for, warnings)."""
-    import pandas as pd
-
-    table = plain_table(table)
-    chosen = [time, event, *([cause_column] if cause_column else []), *others]
-    require_columns(table, chosen)
-    if len(set(chosen)) < len(chosen):
-        raise ValueError(f"The same column serves twice ({', '.join(chosen)}); expected different columns.")
-    labels = level_labels(table[event])
-    if cause_column:
-        levels = order_levels(labels)
-        open_levels = [level for level in levels if level != event_value] if event_value in levels else []
-        open_levels = open_levels or censored_levels(labels, censored, event)[0]
-        if not open_levels:
-            raise ValueError(f"The levels of {event!r} ({', '.join(levels)}) do not say which means that no event came "
-                             "yet; set censored to it.")  # fmt: skip
-        states = level_labels(table[cause_column]).where(~labels.isin(open_levels), "")
-        states = states.where(labels.notna(), None)
-        warnings, asked, where = [], cause_value, cause_column
-    else:
-        open_levels, warnings = censored_levels(labels, censored, event)
-        states = labels.where(~labels.isin(open_levels), "")
-        asked, where = event_value, event
-    causes = order_levels(state for state in states if state)
-    if len(causes) > 8:
-        raise ValueError(
-            f"Column {where!r} names {len(causes)} kinds of end ({', '.join(causes[:8])}, ...); expected at most 8. "
-            "Is it a time or an id?"
-        )
-    frame = pd.DataFrame({"time": table[time], "state": states})
-    known = complete_rows(frame.assign(state=states.where(states != "", "-")).rename(columns={"state": where}), [where])
-    kept = table.assign(**{"state of the row": states})[states.notna()].reset_index(drop=True)
-    kept, notes = complete_rows(kept, [time, *others])
-    times = numeric_values(kept, time)
-    if (times < 0).any():
-        raise ValueError(f"Column {time!r} holds {int((times < 0).sum())} negative times; expected the time since the "
-                         "start of follow-up.")  # fmt: skip
-    data = pd.DataFrame({"time": times.astype(float), "state": kept["state of the row"]})
-    data = pd.concat([data, kept[list(others)].add_prefix("x:")], axis=1)
-    causes = [cause for cause in causes if (data["state"] == cause).any()]
-    if len(causes) < 2:
-        only = f" ({causes[0]})" if causes else ""
-        raise ValueError(
-            f"Column {where!r} has {len(causes)} kind of end{only} beside censored, so nothing competes; use "
-            "kaplan_meier, or name the column that says of what each subject's follow-up ended."
-        )
-    asked = pick_level(asked, causes, where) if asked and asked not in open_levels else ""
-    return data.reset_index(drop=True), causes, asked, warnings + known[1] + notes
 
 
 def incidence_curve(times, states, cause):
@@ -256,6 +169,30 @@ def hazards_of_causes(data, causes, covariates):
     return (pd.DataFrame(rows) if rows else None), warnings
 
 
+def ratio_findings(hazards, subdistribution, where):
+    """Return the findings of the first cause's ratios: of the share that comes to it, then of its rate."""
+    findings = []
+    for table, name, ratio, kind in (
+        (subdistribution, "subdistribution", "subdistribution_ratio", "Subdistribution hazard (Fine-Gray)"),
+        (hazards, "hazards", "hazard_ratio", "Cause-specific hazard"),
+    ):
+        if table is None:
+            continue
+        for row in table[table["cause"] == table["cause"].iloc[0]].head(4).to_dict("records"):
+            share = f"a {'higher' if row[ratio] > 1 else 'lower'} share comes to it"
+            share += "" if " vs " in row["term"] else " with more"
+            told = "" if name == "hazards" else f"; {share if row['p_value'] < 0.05 else 'no clear difference'}"
+            findings.append(
+                {"text": f"{kind} of {end_name(row['cause'], where)}, {row['term']}: ratio {format_number(row[ratio])} "
+                         f"(95 % interval {format_number(row['lower_95'])} to {format_number(row['upper_95'])}, "
+                         f"{format_p(row['p_value'])}{told}).",
+                 "values": finding_values(**{ratio: (row[ratio], row["lower_95"], row["upper_95"])},
+                                          p_value=row["p_value"]),
+                 "output": name, "row": table_row(table, cause=row["cause"], term=row["term"])}
+            )  # fmt: skip
+    return findings
+
+
 def draw_incidences(curves, causes, groups, group, unit, moment):
     """Return a figure: a panel a cause with a curve a group, or all causes stacked on one another without groups."""
     import numpy as np
@@ -300,7 +237,8 @@ def draw_incidences(curves, causes, groups, group, unit, moment):
     description=(
         "Estimate the probability of each kind of end over time when one rules out the others (cumulative incidence by "
         "Aalen-Johansen, 95 % intervals on the log-log scale), at a moment asked for or the last one all groups reach; "
-        "compare groups by Gray's test, and give cause-specific hazard ratios (Cox) of the group or of covariates. "
+        "compare groups by Gray's test, and give cause-specific (Cox) and subdistribution hazard ratios (Fine-Gray, "
+        "weights from one Kaplan-Meier curve of the censoring, sandwich errors) of the group and of covariates. "
         "Says what 1 - Kaplan-Meier would give instead. Subjects independent, censoring unrelated to the risk."
     ),
     domain="clinical",
@@ -311,10 +249,11 @@ def draw_incidences(curves, causes, groups, group, unit, moment):
         "incidence": "table: cumulative incidence of every cause and group at the moment",
         "tests": "table: Gray's test of every cause",
         "hazards": "table: cause-specific hazard ratios",
+        "subdistribution": "table: subdistribution hazard ratios (Fine-Gray)",
         "curve_table": "table: the curves",
         "incidence_plot": "figure: the curves",
     },
-    optional_outputs=("tests", "hazards"),
+    optional_outputs=("tests", "hazards", "subdistribution"),
     params={
         "time": param("Column of follow-up times", kind="column", of="survival", role="time"),
         "event": param("Column of how follow-up ended, or whether an event came", kind="column", of="survival",
@@ -327,7 +266,7 @@ def draw_incidences(curves, causes, groups, group, unit, moment):
         "cause_value": param("The kind of end of most interest in that column", kind="level", of="cause_column",
                              role="event"),
         "censored": param("The level that means no event so far; empty to recognise it"),
-        "covariates": param("Columns whose cause-specific hazard ratios are estimated together; empty for the group",
+        "covariates": param("Columns whose hazard ratios are estimated together with the group's",
                             kind="columns", of="survival", role="held"),
         "at": param(
             "Moment at which incidences are compared; empty for the last one that all groups reach", minimum=0,
@@ -342,7 +281,8 @@ def draw_incidences(curves, causes, groups, group, unit, moment):
     checks=("tables_not_empty", "p_values_valid", "findings_match_tables", "incidences_add_up"),
     keywords=(
         "competing risks", "cumulative incidence", "Aalen-Johansen", "Gray's test", "cause-specific hazard", "CIF",
-        "cause of death", "competing event", "subdistribution", "cuminc", "death without relapse",
+        "cause of death", "competing event", "subdistribution", "cuminc", "death without relapse", "Fine-Gray",
+        "subdistribution hazard", "competing risks regression",
     ),
     citations=(
         Citation(title="An empirical transition matrix for non-homogeneous Markov chains based on censored "
@@ -350,6 +290,8 @@ def draw_incidences(curves, causes, groups, group, unit, moment):
                  authors="Aalen OO, Johansen S", year=1978),
         Citation(title="A class of K-sample tests for comparing the cumulative incidence of a competing risk",
                  authors="Gray RJ", year=1988, doi="10.1214/aos/1176350951"),
+        Citation(title="A proportional hazards model for the subdistribution of a competing risk",
+                 authors="Fine JP, Gray RJ", year=1999, doi="10.1080/01621459.1999.10474144"),
         Citation(title="Tutorial in biostatistics: competing risks and multi-state models",
                  authors="Putter H, Fiocco M, Geskus RB", year=2007, doi="10.1002/sim.2712"),
     ),
@@ -362,8 +304,8 @@ def draw_incidences(curves, causes, groups, group, unit, moment):
     example="How likely is relapse within two years when some die before, by donor type?",
     helpers=(
         *GROUP_HELPERS, *HORIZON_HELPERS, table_row, survival_groups, code_covariates, fit_cox, holm_adjust,
-        censored_levels, end_name, state_rows, incidence_curve, gray_parts, gray_test, hazards_of_causes,
-        draw_incidences,
+        *STATE_HELPERS, incidence_curve, gray_parts, gray_test, hazards_of_causes, *SUBDISTRIBUTION_HELPERS,
+        ratio_findings, draw_incidences,
     ),
 )  # fmt: skip
 def competing_risks(
@@ -426,9 +368,10 @@ def competing_risks(
     if len(groups) > 1:
         tests = pd.DataFrame(holm_adjust([gray_test(data, labels, groups, cause) for cause in causes]))
         tests["p_adj"] = tests.pop("p_adj")
-    terms = list(dict.fromkeys(covariates)) or ([group] if len(groups) > 1 else [])
+    terms = list(dict.fromkeys([*([group] if len(groups) > 1 else []), *covariates]))
     hazards, notes = hazards_of_causes(data, causes, terms) if terms else (None, [])
-    warnings += notes
+    subdistribution, more = subdistribution_of_causes(data, causes, terms) if terms else (None, [])
+    warnings += notes + more
     when = f"{moment:g} {unit}".strip() if unit else f"time {moment:g}"
     findings = []
     for record in table.head(4 * len(groups)).to_dict("records"):
@@ -462,18 +405,8 @@ def competing_risks(
                  "output": "tests", "row": table_row(tests, cause=record["cause"])}
             )  # fmt: skip
         findings = told[:4] + findings
-    if hazards is not None:
-        name = end_name(hazards["cause"].iloc[0], where)
-        first = hazards[hazards["cause"] == hazards["cause"].iloc[0]].to_dict("records")
-        findings += [
-            {"text": f"Cause-specific hazard of {name}, {record['term']}: ratio "
-                     f"{format_number(record['hazard_ratio'])} (95 % interval {format_number(record['lower_95'])} to "
-                     f"{format_number(record['upper_95'])}, {format_p(record['p_value'])}).",
-             "values": finding_values(hazard_ratio=(record["hazard_ratio"], record["lower_95"], record["upper_95"]),
-                                      p_value=record["p_value"]),
-             "output": "hazards", "row": table_row(hazards, cause=record["cause"], term=record["term"])}
-            for record in first[:4]
-        ]  # fmt: skip
+    ratios = ratio_findings(hazards, subdistribution, where)
+    findings = ratios + findings if covariates else findings + ratios  # with covariates the question is about ratios
     gap = max(rows, key=lambda row: row["one_minus_km"] - row["incidence"])
     if gap["one_minus_km"] - gap["incidence"] > 0.005:
         warnings.append(
@@ -483,8 +416,10 @@ def competing_risks(
         )  # fmt: skip
     if hazards is not None:
         warnings.append(
-            "The hazard ratios are cause-specific (who is still event-free is at risk); they are not the "
-            "subdistribution ratios of Fine and Gray, and one alone says nothing about a probability."
+            "The cause-specific ratio compares how fast those still without any end come to this one (what brings it "
+            "about); the subdistribution ratio of Fine and Gray compares the share that comes to it (prognosis). The "
+            "two can point in different directions, neither is a ratio of probabilities, and their proportionality "
+            "was not tested."
         )
     few = [
         f"{row['cause']}{' in ' + row['group'] if group else ''} ({row['events']})" for row in rows if row["events"] < 5
@@ -500,6 +435,7 @@ def competing_risks(
         "incidence": table,
         "tests": tests,
         "hazards": hazards,
+        "subdistribution": subdistribution,
         "curve_table": curve_table[["group", "cause", *[c for c in curve_table if c not in ("group", "cause")]]],
         "incidence_plot": draw_incidences(curves, causes, groups, group, unit, moment),
         "findings": findings,

@@ -15,7 +15,11 @@ from engine.toolbox.survival.data import (
     survival_groups,
     time_at_half,
 )
-from engine.toolbox.tables.columns import format_number, format_p
+from engine.toolbox.survival.drawing import draw_survival
+from engine.toolbox.survival.horizon import unit_of_times
+from engine.toolbox.survival.landmark import LANDMARK, LANDMARK_HELPERS, LANDMARK_UNIT, from_landmark
+from engine.toolbox.survival.moments import AT, AT_UNIT, MOMENT_HELPERS, asked_moments, point_findings, survival_points
+from engine.toolbox.tables.columns import finding_values, format_number, format_p
 from engine.toolbox.tables.rows import table_row
 
 _CHECKS = ("tables_not_empty", "p_values_valid", "findings_match_tables")
@@ -31,50 +35,12 @@ _EVENT_VALUE = param(
 _LIFELINES = Citation(
     title="lifelines: survival analysis in Python", authors="Davidson-Pilon C", year=2019, doi="10.21105/joss.01317"
 )
-
-
-def draw_survival(curves, unit):
-    """Return a figure of survival curves with bands, censoring ticks and the numbers at risk below."""
-    import numpy as np
-    from matplotlib.figure import Figure
-
-    colours = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999"]
-    styles = ["-", "--", "-.", ":"]
-    figure = Figure(figsize=(6.5, 4.2 + 0.22 * len(curves)), layout="constrained")
-    axes, below = figure.subplots(2, 1, sharex=True, height_ratios=[10, 0.9 + 0.7 * len(curves)])
-    for number, (name, curve) in enumerate(curves.items()):
-        colour = colours[number % len(colours)]
-        axes.step(
-            curve["time"],
-            curve["survival"],
-            where="post",
-            color=colour,
-            linestyle=styles[(number // 2) % 4],
-            label=name,
-        )
-        axes.fill_between(
-            curve["time"], curve["lower_95"], curve["upper_95"], step="post", color=colour, alpha=0.15, linewidth=0
-        )
-        censored = curve[curve["censored"] > 0]
-        axes.plot(censored["time"], censored["survival"], "|", color=colour, markersize=5)
-    axes.set_ylim(0, 1.02)
-    axes.set_xlim(left=0)
-    axes.set_ylabel("survival probability")
-    axes.legend(frameon=False, title="band: 95 %")
-    ticks = [tick for tick in axes.get_xticks() if 0 <= tick <= axes.get_xlim()[1]]
-    for number, (_, curve) in enumerate(curves.items()):
-        for tick in ticks:
-            left = np.searchsorted(curve["time"], tick, side="left")
-            at_risk = curve["at_risk"].iloc[left] if left < len(curve) else 0
-            below.text(tick, number, str(int(at_risk)), ha="center", va="center", fontsize=8)
-    below.set_ylim(len(curves) - 0.5, -0.5)
-    below.set_yticks(range(len(curves)), list(curves), fontsize=8)
-    below.tick_params(axis="y", length=0, pad=16)
-    below.set_title("number at risk", fontsize=8, loc="left")
-    below.set_xlabel(f"time ({unit})" if unit else "time (unit of the table)")
-    for side in ("top", "right", "left"):
-        below.spines[side].set_visible(False)
-    return figure
+_ANDERSON = Citation(
+    title="Analysis of survival by tumor response",
+    authors="Anderson JR, Cain KC, Gelber RD",
+    year=1983,
+    doi="10.1200/JCO.1983.1.11.710",
+)
 
 
 @tool(
@@ -87,7 +53,8 @@ def draw_survival(curves, unit):
         "does by default), median "
         "follow-up (reverse Kaplan-Meier) and numbers at risk. The median is the first time at which "
         "survival is 0.5 or less; "
-        "groups are described here and tested by log_rank."
+        "groups are described here and tested by log_rank. A landmark leaves out who had the event or "
+        "was lost before it."
     ),
     domain="clinical",
     task_type="analysis",
@@ -107,6 +74,10 @@ def draw_survival(curves, unit):
         "time_unit": param("unit of the times, for labels (days, months)", role="time_unit"),
         "interval": param("scale of the confidence interval", choices=("log-log", "log")),
         "at_times": param("times at which to report survival, such as 365", kind="texts", role="times"),
+        "at": AT,
+        "at_unit": AT_UNIT,
+        "landmark": LANDMARK,
+        "landmark_unit": LANDMARK_UNIT,
     },
     produces_for=("log_rank", "cox_regression"),
     checks=_CHECKS,
@@ -124,6 +95,7 @@ def draw_survival(curves, unit):
         "prognosis",
         "mortality",
         "lifespan",
+        "landmark analysis",
     ),
     citations=(
         Citation(
@@ -132,6 +104,7 @@ def draw_survival(curves, unit):
             year=1958,
             doi="10.1080/01621459.1958.10501452",
         ),
+        _ANDERSON,
         _LIFELINES,
     ),
     next_steps=[
@@ -147,7 +120,7 @@ def draw_survival(curves, unit):
     packages=_PACKAGES,
     seconds=3,
     example="What is the median survival of men and women?",
-    helpers=(*SURVIVAL_HELPERS, format_number, draw_survival),
+    helpers=(*SURVIVAL_HELPERS, *LANDMARK_HELPERS, *MOMENT_HELPERS, finding_values, format_number, draw_survival),
     answers=["kaplan_meier"],
 )
 def kaplan_meier(
@@ -160,12 +133,18 @@ def kaplan_meier(
     time_unit: str = "",
     interval: str = "log-log",
     at_times: list[str] = [],  # noqa: B006 - a plain default, never changed
+    at: float | None = None,
+    at_unit: str = "",
+    landmark: float | None = None,
+    landmark_unit: str = "",
 ):
     """Estimate survival curves and medians."""
-    import numpy as np
     import pandas as pd
 
     data, chosen, warnings = survival_data(survival, time, event, event_value, [group] if group else [])
+    time_unit = unit_of_times(time, time_unit)
+    data, start, notes = from_landmark(data, landmark, landmark_unit, time, time_unit)
+    warnings += notes
     if group:
         labels, groups = survival_groups(data, group)
     else:
@@ -175,6 +154,8 @@ def kaplan_meier(
         part = data[labels == name]
         curve = survival_curve(part["time"].to_numpy(), part["event"].to_numpy(), interval)
         follow = survival_curve(part["time"].to_numpy(), 1 - part["event"].to_numpy(), interval)
+        if start is not None:
+            curve["time"] = curve["time"].clip(lower=start)  # nobody leaves before the landmark: the curve begins there
         curves[name] = curve
         rows.append(
             {
@@ -191,6 +172,7 @@ def kaplan_meier(
     table = pd.DataFrame(rows)
     unit = f" {time_unit}" if time_unit else ""
     where = f" by {group}" if group else ""
+    since = f", of those still followed at {start:g}{unit}" if start is not None else ""
     findings = [
         {
             "text": (
@@ -211,7 +193,7 @@ def kaplan_meier(
         if row["median"] == row["median"]:
             high = f"{row['upper_95']:g}" if row["upper_95"] == row["upper_95"] else "not reached"
             low = f"{row['lower_95']:g}" if row["lower_95"] == row["lower_95"] else "not reached"
-            text = f"{who}: median survival {row['median']:g}{unit} (95 % interval {low} to {high}; {counted})."
+            text = f"{who}: median survival {row['median']:g}{unit}{since} (95 % interval {low} to {high}; {counted})."
         else:
             lowest = curves[row["group"]]["survival"].min()
             text = f"{who}: median survival was not reached; survival stays at {lowest:.2f} or above ({counted})."
@@ -242,56 +224,15 @@ def kaplan_meier(
     curve_table = pd.concat([curve.assign(group=name) for name, curve in curves.items()], ignore_index=True)
     curve_table = curve_table[["group", *[column for column in curve_table if column != "group"]]]
 
-    moments = []
-    for text in at_times:
-        try:
-            moments.append(float(text))
-        except ValueError as err:
-            message = f"The time {text!r} in at_times is not a number; give times in the unit of {time!r}."
-            raise ValueError(message) from err
-    points = []
-    for name, curve in curves.items():
-        for moment in moments:
-            if moment > curve["time"].max() and curve["survival"].iloc[-1] > 0:
-                warnings.append(f"{name}: nobody was followed to {moment:g}{unit}, so survival there is not known.")
-                continue
-            position = int(np.searchsorted(curve["time"], moment, side="right")) - 1
-            row = curve.iloc[max(position, 0)]
-            points.append(
-                {
-                    "group": name,
-                    "time": moment,
-                    "survival": float(row["survival"]),
-                    "lower_95": float(row["lower_95"]),
-                    "upper_95": float(row["upper_95"]),
-                    "at_risk": int((data.loc[labels == name, "time"] >= moment).sum()),
-                }
-            )
-    survival_at = pd.DataFrame(points) if points else None
-    for point in points[:6]:
-        findings.append(
-            {
-                "text": (
-                    f"{f'{group} = ' if group else ''}{point['group']}: survival at {point['time']:g}{unit} is "
-                    f"{100 * point['survival']:.1f} % (95 % interval {100 * point['lower_95']:.1f} to "
-                    f"{100 * point['upper_95']:.1f} %; {point['at_risk']} at risk)."
-                ),
-                "values": [
-                    {
-                        "name": "survival",
-                        "value": point["survival"],
-                        "low": point["lower_95"],
-                        "high": point["upper_95"],
-                        "n": point["at_risk"],
-                    }
-                ],
-                "output": "survival_at",
-            }
-        )
+    wanted, notes = asked_moments(at, at_unit, at_times, time, time_unit)
+    warnings += notes
+    survival_at, notes = survival_points(curves, data["time"], labels, wanted, start, unit)
+    warnings += notes
+    findings = point_findings(survival_at, group, unit, since) + findings  # a moment that was asked for is the answer
     return {
         "km_table": table,
         "curve_table": curve_table,
-        "km_plot": draw_survival(curves, time_unit),
+        "km_plot": draw_survival(curves, time_unit, start),
         "survival_at": survival_at,
         "findings": findings,
         "warnings": warnings,
@@ -319,7 +260,8 @@ def expected_events(times, events, labels, groups):
         "Test whether survival differs between groups (log-rank, two-sided, chi-square with groups - "
         "1 degrees of freedom), "
         "with observed and expected events per group; with more than two groups also every pair, Holm-adjusted. Most "
-        "powerful when hazards are proportional; crossing curves can hide a difference."
+        "powerful when hazards are proportional; crossing curves can hide a difference. A landmark leaves out who had "
+        "the event or was lost before it."
     ),
     domain="clinical",
     task_type="analysis",
@@ -333,6 +275,8 @@ def expected_events(times, events, labels, groups):
         "event": _EVENT,
         "event_value": _EVENT_VALUE,
         "group": param("column of the groups compared", kind="column", of="survival", role="group"),
+        "landmark": LANDMARK,
+        "landmark_unit": LANDMARK_UNIT,
     },
     requires_tool=("kaplan_meier",),
     checks=_CHECKS,
@@ -344,6 +288,7 @@ def expected_events(times, events, labels, groups):
         "survival difference",
         "difference between curves",
         "treatment effect on survival",
+        "landmark analysis",
     ),
     citations=(
         Citation(
@@ -351,6 +296,7 @@ def expected_events(times, events, labels, groups):
             authors="Mantel N",
             year=1966,
         ),
+        _ANDERSON,
         _LIFELINES,
     ),
     next_steps=[
@@ -366,10 +312,19 @@ def expected_events(times, events, labels, groups):
     packages=_PACKAGES,
     seconds=2,
     example="Do men and women differ in survival?",
-    helpers=(*SURVIVAL_HELPERS, format_number, format_p, expected_events),
+    helpers=(*SURVIVAL_HELPERS, *LANDMARK_HELPERS, format_number, format_p, expected_events),
     answers=["log_rank"],
 )
-def log_rank(survival, *, time: str, event: str, group: str, event_value: str = "1"):
+def log_rank(
+    survival,
+    *,
+    time: str,
+    event: str,
+    group: str,
+    event_value: str = "1",
+    landmark: float | None = None,
+    landmark_unit: str = "",
+):
     """Compare survival between groups with the log-rank test."""
     import itertools
 
@@ -378,6 +333,9 @@ def log_rank(survival, *, time: str, event: str, group: str, event_value: str = 
     from statsmodels.stats.multitest import multipletests
 
     data, chosen, warnings = survival_data(survival, time, event, event_value, [group])
+    unit = unit_of_times(time, "")
+    data, start, notes = from_landmark(data, landmark, landmark_unit, time, unit)
+    warnings += notes
     labels, groups = survival_groups(data, group)
     if len(groups) < 2:
         message = (
@@ -440,13 +398,14 @@ def log_rank(survival, *, time: str, event: str, group: str, event_value: str = 
     # A ratio of a handful of events is no statement, so such groups are named only when there are no two others.
     solid = counts[counts["observed"] >= 5] if (counts["observed"] >= 5).sum() >= 2 else counts
     worst = solid.sort_values("observed_over_expected", ascending=False)
+    since = f"; of those still followed at {start:g} {unit}".rstrip() if start is not None else ""
     verdict = "differs" if rows[0]["p_value"] < 0.05 else "does not differ significantly"
     findings = [
         {
             "text": (
                 f"Survival {verdict} between the {len(groups)} groups of {group}: log-rank chi-square "
                 f"{rows[0]['statistic']:.2f} on {rows[0]['df']} df, {format_p(rows[0]['p_value'])} "
-                f"(n={len(data)}, {int(data['event'].sum())} events, {event} = {chosen})."
+                f"(n={len(data)}, {int(data['event'].sum())} events, {event} = {chosen}{since})."
             ),
             "values": [
                 {"name": "statistic", "value": rows[0]["statistic"], "n": rows[0]["n"]},

@@ -6,6 +6,7 @@ leniently in spelling, strictly in meaning, and whatever could be misread is sai
 
 from __future__ import annotations
 
+from engine.toolbox.survival.intervals import row_warnings
 from engine.toolbox.tables.columns import (
     complete_rows,
     level_labels,
@@ -26,7 +27,7 @@ def survival_event_level(labels, event_value, column):
     import re
 
     def plain(text):
-        text = re.sub(r"^(\d+)\s*:.*$", r"\1", str(text).strip().casefold())
+        text = re.sub(r"^(\d+)\s*[:=].*$", r"\1", str(text).strip().casefold())
         text = {"true": "1", "t": "1", "false": "0", "f": "0"}.get(text, text)
         try:
             return f"{float(text):g}"
@@ -45,11 +46,11 @@ def survival_event_level(labels, event_value, column):
         )
         raise ValueError(message)
     warnings = []
+    happened = {"dead", "died", "death", "deceased", "yes", "y", "event", "relapse", "relapsed", "recurrence",
+                "progressed", "progression", "failed", "failure", "case", "uncensored", "1"}  # fmt: skip
+    spared = {"alive", "living", "live", "censored", "censor", "no", "n", "none", "no event", "survived",
+              "disease free", "0", "event free", "lost to follow-up"}  # fmt: skip
     if not matches:
-        happened = {"dead", "died", "death", "deceased", "yes", "y", "event", "relapse", "relapsed", "recurrence",
-                    "progressed", "progression", "failed", "failure", "case", "uncensored", "1"}  # fmt: skip
-        spared = {"alive", "living", "live", "censored", "censor", "no", "n", "none", "no event", "survived",
-                  "disease free", "0", "event free", "lost to follow-up"}  # fmt: skip
         yes = [label for label in levels if plain(label) in happened]
         no = [label for label in levels if plain(label) in spared]
         if len(levels) != 2 or len(yes) != 1 or len(no) != 1 or str(event_value) != "1":
@@ -67,14 +68,31 @@ def survival_event_level(labels, event_value, column):
         )
         raise ValueError(message)
     chosen, others = matches[0], [label for label in levels if label != matches[0]]
-    if {plain(label) for label in levels} == {"1", "2"} and plain(chosen) == "1":
+    coded = {plain(label) for label in levels} == {"1", "2"} and not re.search("[:=]", "".join(levels))
+    if coded and plain(chosen) == "1":
         warnings.append(
             f"{column} is coded 1 and 2, and 1 was taken as the event as asked; many files with this "
             "coding (R's lung among "
             "them) mean 2 by the event. If so, set event_value to 2: the results would be the reverse."
         )
-    if plain(chosen) == "0":
+    if coded and plain(chosen) == "2":
+        warnings.append(
+            f"{column} is coded 1 and 2 without words, and 2 was taken as the event (1 as censored). If 1 is the "
+            "event, set event_value to 1: the results would be the reverse."
+        )
+    said = re.sub(r"^\d+\s*[:=]\s*", "", chosen.strip().casefold())
+    if plain(chosen) == "0" and said == chosen.strip().casefold():
         warnings.append(f"The level {chosen!r} of {column} was taken as the event, as asked; 0 usually means censored.")
+    elif said in spared:
+        warnings.append(
+            f"The level {chosen!r} of {column} was taken as the event, though its words mean no event; if so, set "
+            "event_value to the other level: the results would be the reverse."
+        )
+    elif re.search(r"alive|surviv|cens", column.casefold()) and plain(chosen) in ("1", "yes", "y"):
+        warnings.append(
+            f"The level {chosen!r} of {column} was taken as the event; if, as the name may say, it means still without "
+            "the event, set event_value to the other level: the results would be the reverse."
+        )
     if len(others) > 1:
         warnings.append(
             f"{column} has other levels than the event {chosen!r}: {', '.join(others)}. They were all "
@@ -98,6 +116,7 @@ def survival_data(table, time, event, event_value, others):
             message = f"The column {name!r} is the time or the event and cannot also be a group, stratum or covariate."
             raise ValueError(message)
     chosen, warnings = survival_event_level(level_labels(table[event]), event_value, event)
+    warnings += row_warnings(table, time, [event, *others])
     kept, notes = complete_rows(table[list(dict.fromkeys([time, event, *others]))], [time, event, *others])
     times = numeric_values(kept, time)
     if (times < 0).any():
@@ -176,6 +195,6 @@ def time_at_half(times, values):
 
 SURVIVAL_HELPERS = (
     plain_table, require_columns, numeric_values, level_labels, order_levels, complete_rows, survival_event_level,
-    survival_data, survival_groups, survival_curve, time_at_half, table_row,
+    row_warnings, survival_data, survival_groups, survival_curve, time_at_half, table_row,
 )  # fmt: skip
 """What every survival tool ships with."""

@@ -12,16 +12,27 @@ from engine.domain.results import Issue
 from engine.domain.toolspec import Citation, NextStep, Repair
 from engine.toolbox.checks import check
 from engine.toolbox.registry import param, tool
-from engine.toolbox.survival.data import SURVIVAL_HELPERS, survival_data
-from engine.toolbox.tables.columns import (
-    format_number,
-    format_p,
-    level_labels,
-    likely_control,
-    numeric_values,
-    order_levels,
+from engine.toolbox.survival.changes import split_at_change
+from engine.toolbox.survival.cox_model import (
+    COX_HELPERS,
+    check_rank,
+    check_roles,
+    code_covariates,
+    doubtful_hazards,
+    draw_forest,
+    hazards_rows,
+    model_rows,
+    robust_covariance,
+    term_finding,
+    term_table,
 )
-from engine.toolbox.tables.rows import table_row
+from engine.toolbox.survival.data import SURVIVAL_HELPERS, survival_data
+from engine.toolbox.survival.horizon import unit_of_times
+from engine.toolbox.survival.intervals import span_records
+from engine.toolbox.survival.landmark import LANDMARK, LANDMARK_HELPERS, LANDMARK_UNIT, from_landmark
+from engine.toolbox.survival.over_time import OVER_TIME_HELPERS, over_time_findings, ratios_over_time
+from engine.toolbox.survival.partial_likelihood import PARTIAL_HELPERS, fit_cox
+from engine.toolbox.tables.columns import finding_values, format_number, format_p, level_labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,80 +55,6 @@ def hazard_ratios_consistent(step: StepOutputs) -> Iterator[Issue]:
         yield Issue(code="hazard_ratio_inconsistent", severity="error", message=message, where="cox_table")
 
 
-def code_covariates(data, covariates, categorical):
-    """Return (numeric design, facts per term, warnings): text becomes one term per level but the reference.
-
-    The reference is the level named like a control (placebo, control, no...), else the first in order.
-    """
-    import pandas as pd
-
-    design, facts, warnings = pd.DataFrame(index=data.index), {}, []
-    for name in covariates:
-        column = data[f"x:{name}"]
-        numeric = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
-        labels = level_labels(column)
-        levels = order_levels(labels)
-        if len(levels) < 2:
-            message = (
-                f"The covariate {name!r} is {levels[0]!r} in all {len(data)} complete rows; a covariate "
-                "must vary. Leave it out."
-            )
-            raise ValueError(message)
-        if not numeric and name not in categorical:
-            parsed = pd.to_numeric(column, errors="coerce")
-            if 0.5 < parsed.notna().mean() < 1 and len(levels) > 5:
-                numeric_values(data.rename(columns={f"x:{name}": name}), name)
-        if numeric and name not in categorical:
-            design[name] = column.astype(float)
-            # A number with two values one apart (0 and 1, or 1 and 2) compares two groups: its ratio reads as such.
-            pair = len(levels) == 2 and design[name].max() - design[name].min() == 1
-            facts[name] = (name, levels[1], levels[0]) if pair else (name, "", "")
-            continue
-        if len(levels) > 20:
-            message = (
-                f"The covariate {name!r} has {len(levels)} levels as text; expected at most 20. Is it an "
-                "identifier? Leave it out or group its levels."
-            )
-            raise ValueError(message)
-        reference = likely_control(levels) or levels[0]
-        for level in (level for level in levels if level != reference):
-            term = f"{name}: {level} vs {reference}"
-            design[term] = (labels == level).astype(float)
-            facts[term] = (name, level, reference)
-            if design[term].sum() < 5:
-                warnings.append(f"Only {int(design[term].sum())} rows have {name} = {level}.")
-    return design, facts, warnings
-
-
-def fit_cox(frame, strata, penalizer):
-    """Return (fitted model, warnings of the fit); a fit that fails is one sentence."""
-    import warnings as python_warnings
-
-    import numpy as np
-    from lifelines import CoxPHFitter
-    from lifelines.exceptions import ConvergenceError
-
-    model = CoxPHFitter(penalizer=penalizer)
-    with python_warnings.catch_warnings(record=True) as caught:
-        python_warnings.simplefilter("always")
-        try:
-            model.fit(frame, "time", "event", strata=strata or None)
-        except (ConvergenceError, np.linalg.LinAlgError) as err:
-            message = (
-                "The Cox model did not converge: a covariate separates those with and without the event, "
-                "or two covariates say the same. Leave one out, or set a penalizer such as 0.1."
-            )
-            raise ValueError(message) from err
-    texts = [
-        str(item.message)
-        for item in caught
-        if "onvergence" in type(item.message).__name__
-        or "onverge" in str(item.message)
-        or "separat" in str(item.message)
-    ]
-    return model, texts
-
-
 @tool(
     name="cox_regression",
     title="Cox proportional hazards regression",
@@ -129,16 +66,20 @@ def fit_cox(frame, strata, penalizer):
         "level against the first level, which is named. Strata get their own baseline hazard. "
         "Reports concordance, events per "
         "variable and a test of proportional hazards (scaled Schoenfeld residuals against "
-        "Kaplan-Meier-transformed time)."
+        "Kaplan-Meier-transformed time); where it fails, the ratio before and after the median event time. Rows can "
+        "be spans of time (start, end): late entry, covariates that change, several events; errors are then robust by "
+        "subject (Lin and Wei). A landmark leaves out who had the event or was lost before it."
     ),
     domain="clinical",
     task_type="analysis",
-    inputs={"survival": "survival_table: one row per subject"},
+    inputs={"survival": "survival_table: one row per subject, or spans of time with a start and an end"},
     outputs={
         "cox_table": "table: hazard ratio per term",
         "diagnostics": "table: proportional hazards, concordance, events per variable",
         "forest_plot": "figure: hazard ratios with intervals",
+        "over_time": "table: ratios before and after the median event time, of terms that are not proportional",
     },
+    optional_outputs=("over_time",),
     params={
         "time": param("column of follow-up times", kind="column", of="survival", role="time"),
         "event": param("column that says whether the event happened", kind="column", of="survival", role="event"),
@@ -158,8 +99,31 @@ def fit_cox(frame, strata, penalizer):
             "ridge penalty, 0 for none", minimum=0, maximum=100, words=["penali[sz]er", "penalty", "ridge penalty"]
         ),
         "categorical": param(
-            "covariates written as numbers that are categories (stage, centre)", kind="columns", of="survival"
+            "covariates written as numbers that are categories (stage, centre)",
+            kind="columns",
+            of="survival",
+            role="as_groups",
         ),
+        "start": param(
+            "column of times from which a row counts, for rows that are spans of time (start, end) or for late entry",
+            kind="column",
+            of="survival",
+            role="start",
+        ),
+        "subject": param(
+            "column of subjects with several rows (or of clusters, without start); errors are then robust by it",
+            kind="column",
+            of="survival",
+            role="cluster",
+        ),
+        "since": param(
+            "column of times at which the first covariate began (transplanted, drug started), empty where it never did",
+            kind="column",
+            of="survival",
+            role="since",
+        ),
+        "landmark": LANDMARK,
+        "landmark_unit": LANDMARK_UNIT,
     },
     requires_tool=("kaplan_meier",),
     checks=("tables_not_empty", "p_values_valid", "findings_match_tables", "hazard_ratios_consistent"),
@@ -174,6 +138,15 @@ def fit_cox(frame, strata, penalizer):
         "survival regression",
         "covariates",
         "HR",
+        "time-dependent covariate",
+        "start-stop",
+        "counting process",
+        "delayed entry",
+        "left truncation",
+        "recurrent events",
+        "Andersen-Gill",
+        "landmark analysis",
+        "immortal time",
     ),
     citations=(
         Citation(
@@ -187,6 +160,18 @@ def fit_cox(frame, strata, penalizer):
             authors="Grambsch PM, Therneau TM",
             year=1994,
             doi="10.1093/biomet/81.3.515",
+        ),
+        Citation(
+            title="The robust inference for the Cox proportional hazards model",
+            authors="Lin DY, Wei LJ",
+            year=1989,
+            doi="10.1080/01621459.1989.10478874",
+        ),
+        Citation(
+            title="Analysis of survival by tumor response",
+            authors="Anderson JR, Cain KC, Gelber RD",
+            year=1983,
+            doi="10.1200/JCO.1983.1.11.710",
         ),
         Citation(
             title="lifelines: survival analysis in Python",
@@ -215,9 +200,13 @@ def fit_cox(frame, strata, penalizer):
     packages=("lifelines", "pandas", "numpy", "scipy"),
     seconds=4,
     example="Does hormone therapy lower the risk of relapse, adjusted for age and nodes?",
-    helpers=(*SURVIVAL_HELPERS, likely_control, format_number, format_p, code_covariates, fit_cox),
+    helpers=(
+        *SURVIVAL_HELPERS, format_number, format_p, finding_values, span_records, split_at_change,
+        unit_of_times, *LANDMARK_HELPERS,
+        *PARTIAL_HELPERS, *COX_HELPERS, *OVER_TIME_HELPERS,
+    ),
     answers=["cox_regression"],
-)
+)  # fmt: skip
 def cox_regression(
     survival,
     *,
@@ -228,71 +217,46 @@ def cox_regression(
     strata: list[str] = [],  # noqa: B006 - a plain default, never changed
     penalizer: float = 0.0,
     categorical: list[str] = [],  # noqa: B006 - a plain default, never changed
+    start: str = "",
+    subject: str = "",
+    since: str = "",
+    landmark: float | None = None,
+    landmark_unit: str = "",
 ):
     """Fit a Cox model and check it."""
     import numpy as np
     import pandas as pd
-    from lifelines.statistics import proportional_hazard_test
-    from matplotlib.figure import Figure
 
     covariates, strata = list(dict.fromkeys(covariates)), list(dict.fromkeys(strata))
-    if not covariates:
-        message = "No covariate was given; name at least one column whose effect on survival is to be estimated."
-        raise ValueError(message)
-    both = [name for name in covariates if name in strata]
-    if both:
-        message = (
-            f"The column {both[0]!r} is both a covariate and a stratum; choose one: strata adjust for it "
-            "without estimating its effect."
-        )
-        raise ValueError(message)
-    stray = [name for name in categorical if name not in covariates]
-    if stray:
-        message = (
-            f"The column {stray[0]!r} in categorical is not among the covariates {', '.join(covariates)}; "
-            "add it or drop it."
-        )
-        raise ValueError(message)
-    data, chosen, warnings = survival_data(survival, time, event, event_value, [*covariates, *strata])
+    check_roles(covariates, strata, categorical, start or since, subject, landmark)
+    used = [*covariates, *strata, *(name for name in (start, subject) if name)]
+    data, chosen, warnings = survival_data(survival, time, event, event_value, used)
+    if start and since:
+        raise ValueError(f"Both start ({start!r}) and since ({since!r}) were given; leave one of them out.")
+    data, followed = span_records(data, start, subject, time), len(data)
+    if since:
+        data, notes = split_at_change(data, survival, covariates[0], since, time)
+        warnings += notes
+    unit = unit_of_times(time, "")
+    data, moment, notes = from_landmark(data, landmark, landmark_unit, time, unit)
+    warnings += notes
     design, facts, notes = code_covariates(data, covariates, categorical)
     warnings += notes
-    centred = design - design.mean()
-    if np.linalg.matrix_rank((centred / centred.std()).to_numpy()) < design.shape[1]:
-        pairs = centred.corr().abs().to_numpy() - np.eye(design.shape[1])
-        first, second = np.unravel_index(np.argmax(pairs), pairs.shape)
-        message = (
-            f"The covariates repeat each other (such as {design.columns[first]!r} and "
-            f"{design.columns[second]!r}), so their effects cannot be told apart. Leave one out."
-        )
-        raise ValueError(message)
     events = int(data["event"].sum())
-    if events <= design.shape[1] and penalizer == 0:
-        message = (
-            f"There are {events} events for {design.shape[1]} terms; a Cox model needs more events than "
-            "terms, better ten times as many. Use fewer covariates."
-        )
-        raise ValueError(message)
+    check_rank(design, events, penalizer)
     # Plain names inside the model: lifelines would read formula signs in the columns' own names.
     terms = {f"term{number}": term for number, term in enumerate(design.columns)}
-    frame = design.set_axis(list(terms), axis=1).assign(time=data["time"], event=data["event"])
-    for number, name in enumerate(strata):
-        frame[f"stratum{number}"] = level_labels(data[f"x:{name}"]).astype(str)
-    model, trouble = fit_cox(frame, [f"stratum{number}" for number in range(len(strata))], penalizer)
-    summary = model.summary
-    table = pd.DataFrame(
-        {
-            "term": [terms[key] for key in summary.index],
-            "coef": summary["coef"].to_numpy(dtype=float),
-            "hazard_ratio": summary["exp(coef)"].to_numpy(dtype=float),
-            "se": summary["se(coef)"].to_numpy(dtype=float),
-            "lower_95": summary["exp(coef) lower 95%"].to_numpy(dtype=float),
-            "upper_95": summary["exp(coef) upper 95%"].to_numpy(dtype=float),
-            "z": summary["z"].to_numpy(dtype=float),
-            "p_value": summary["p"].to_numpy(dtype=float),
-        }
+    frame = design.set_axis(list(terms), axis=1).join(
+        data[[c for c in ("time", "event", "start", "subject") if c in data]]
     )
-    for position, part in enumerate(("covariate", "level", "reference")):
-        table[part] = [facts[term][position] for term in table["term"]]
+    strata_columns = [f"stratum{number}" for number in range(len(strata))]
+    for column, name in zip(strata_columns, strata, strict=True):
+        frame[column] = level_labels(data[f"x:{name}"]).astype(str)
+    model, trouble = fit_cox(
+        frame.drop(columns="subject", errors="ignore"), strata_columns, penalizer, "start" if start or since else ""
+    )
+    robust = robust_covariance(model, frame, strata_columns) if subject else None
+    table = term_table(model, terms, facts, robust)
     wide = table.loc[(table["se"] > 10) | ~np.isfinite(table["hazard_ratio"]), "term"].tolist()
     if trouble or wide:
         named = f" ({', '.join(wide)})" if wide else ""
@@ -310,130 +274,63 @@ def cox_regression(
             f"A ridge penalty of {penalizer:g} shrinks the hazard ratios towards 1; their intervals and "
             "p-values are approximate."
         )
+    n_subjects = data["subject"].nunique() if subject else followed
+    if subject and n_subjects < 20:
+        warnings.append(f"Errors that are robust by {subject} need many of them; there are {n_subjects}.")
 
-    rows, violated = [], []
+    rows, violated, over_time = [], {}, None
     try:
-        tested = proportional_hazard_test(model, frame, time_transform="km").summary
-        for key, item in tested.iterrows():
-            term = terms[key[0] if isinstance(key, tuple) else key]
-            p_value = float(item["p"])
-            verdict = "violated" if p_value < 0.05 else "no sign of violation"
-            if p_value < 0.05:
-                violated.append(f"{term} ({format_p(p_value)})")
-            rows.append(
-                {
-                    "diagnostic": "proportional hazards",
-                    "term": term,
-                    "value": float(item["test_statistic"]),
-                    "p_value": p_value,
-                    "verdict": verdict,
-                }
-            )
+        rows = hazards_rows(model, frame, strata_columns, terms)
     except (ValueError, np.linalg.LinAlgError):
         warnings.append("Proportional hazards could not be tested on these data.")
+    violated = {row["term"]: row["p_value"] for row in rows if row["p_value"] < 0.05}
     if violated:
-        warnings.append(
-            f"Proportional hazards are doubtful for {', '.join(violated)}: those hazard ratios are "
-            "averages over time that depend on the length of follow-up. Stratify by the variable or "
-            "split the time."
-        )
-    ratio = model.log_likelihood_ratio_test()
+        split = {facts[term][0] for term in violated}
+        keys = [key for key, term in terms.items() if facts[term][0] in split]
+        found, notes = ratios_over_time(frame, terms, keys, strata_columns, penalizer)
+        over_time = pd.DataFrame(found) if found else None
+        warnings += [doubtful_hazards(violated, facts, over_time is not None), *notes]
+    rows += model_rows(model, frame, strata_columns, table, robust)
+    # Rows with a start may be several of one subject; how many subjects there are is then known by their column only.
+    counts = {"subjects": n_subjects} if subject or not start else {}
+    counts |= ({"records": len(data)} if start or subject or since else {}) | {"events": events}
     rows += [
-        {
-            "diagnostic": "concordance",
-            "term": "",
-            "value": float(model.concordance_index_),
-            "p_value": np.nan,
-            "verdict": "0.5 is chance, 1 is perfect",
-        },
-        {
-            "diagnostic": "likelihood ratio test",
-            "term": "",
-            "value": float(ratio.test_statistic),
-            "p_value": float(ratio.p_value),
-            "verdict": f"{len(table)} df, all terms together",
-        },
-        {"diagnostic": "subjects", "term": "", "value": float(len(data)), "p_value": np.nan, "verdict": ""},
-        {"diagnostic": "events", "term": "", "value": float(events), "p_value": np.nan, "verdict": ""},
-        {
-            "diagnostic": "events per term",
-            "term": "",
-            "value": float(per_term),
-            "p_value": np.nan,
-            "verdict": "few" if per_term < 10 else "enough",
-        },
+        {"diagnostic": name, "term": "", "value": float(value), "p_value": np.nan, "verdict": ""}
+        for name, value in counts.items()
     ]
+    few = "few" if per_term < 10 else "enough"
+    rows.append({"diagnostic": "events per term", "term": "", "value": per_term, "p_value": np.nan, "verdict": few})
     diagnostics = pd.DataFrame(rows)
 
+    concordance = diagnostics.set_index("diagnostic").loc["concordance", "value"]
     significant = int((table["p_value"] < 0.05).sum())
+    who = f"{n_subjects} subjects in {len(data)} rows" if subject else f"{n_subjects} {'rows' if start else 'subjects'}"
     adjusted = f", stratified by {', '.join(strata)}" if strata else ""
-    findings = [
-        {
-            "text": (
-                f"In a Cox model of {len(data)} subjects with {events} events ({event} = "
-                f"{chosen}{adjusted}), {significant} of {len(table)} terms have a p below 0.05; "
-                f"concordance {model.concordance_index_:.3f}."
-            ),
-            "values": [
-                {"name": "n_subjects", "value": len(data), "unit": "subjects"},
-                {"name": "n_events", "value": events, "unit": "events", "n": len(data)},
-                {"name": "concordance", "value": float(model.concordance_index_)},
-            ],
-            "output": "cox_table",
-        }
-    ]
+    adjusted += f", landmark at {moment:g} {unit}".rstrip() if moment is not None else ""
+    adjusted += f", errors robust by {subject}" if subject else ""
+    summary = {
+        "text": (
+            f"In a Cox model of {who} with {events} events ({event} = "
+            f"{chosen}{adjusted}), {significant} of {len(table)} terms have a p below 0.05; "
+            f"concordance {concordance:.3f}."
+        ),
+        "values": [
+            *({"name": f"n_{name}", "value": int(n), "unit": name} for name, n in counts.items() if name != "events"),
+            {"name": "n_events", "value": events, "unit": "events", "n": len(data)},
+            {"name": "concordance", "value": float(concordance)},
+        ],
+        "output": "cox_table",
+    }
     # The covariate named first is usually the one the question is about; with many, the clearest come first.
     told = table if len(table) <= 6 else table.sort_values("p_value", kind="stable").head(9)
-    for row in told.to_dict("records"):
-        change = "higher" if row["hazard_ratio"] > 1 else "lower"
-        if row["level"]:
-            text = (
-                f"{row['covariate']} {row['level']} against {row['reference']}: hazard ratio {row['hazard_ratio']:.3g}"
-            )
-            direction = f"{change} hazard in {row['level']}"
-        else:
-            text = f"{row['covariate']}, per unit: hazard ratio {row['hazard_ratio']:.3g}"
-            direction = f"{change} hazard with more"
-        if row["p_value"] >= 0.05:
-            direction = "no clear difference"
-        findings.append(
-            {
-                "text": (
-                    f"{text} (95 % interval {row['lower_95']:.3g} to {row['upper_95']:.3g}, "
-                    f"{format_p(row['p_value'])}; "
-                    f"{direction}{'' if len(covariates) == 1 else ', adjusted for the other covariates'})."
-                ),
-                "values": [
-                    {
-                        "name": "hazard_ratio",
-                        "value": row["hazard_ratio"],
-                        "low": row["lower_95"],
-                        "high": row["upper_95"],
-                        "n": len(data),
-                    },
-                    {"name": "coef", "value": row["coef"]},
-                    {"name": "p_value", "value": row["p_value"]},
-                ],
-                "output": "cox_table",
-                "row": table_row(table, term=row["term"]),
-            }
-        )
-
-    figure = Figure(figsize=(6.5, 1.4 + 0.4 * len(table)), layout="constrained")
-    axes = figure.subplots()
-    places = np.arange(len(table))[::-1]
-    finite = table[["hazard_ratio", "lower_95", "upper_95"]].clip(1e-3, 1e3)
-    axes.hlines(places, finite["lower_95"], finite["upper_95"], color="#0072B2")
-    axes.plot(finite["hazard_ratio"], places, "s", color="#0072B2")
-    axes.axvline(1, color="#666666", linestyle="--", linewidth=1)
-    axes.set_xscale("log")
-    axes.set_yticks(places, table["term"])
-    axes.set_ylim(-0.6, len(table) - 0.4)
-    axes.set_xlabel("hazard ratio with 95 % interval (log scale)")
+    findings = [term_finding(table, row, len(covariates) == 1, len(data)) for row in told.to_dict("records")]
+    changing = over_time_findings(over_time, violated, facts, unit) if over_time is not None else []
+    findings = [findings[0], *changing, summary, *findings[1:]]
     return {
         "cox_table": table,
         "diagnostics": diagnostics,
-        "forest_plot": figure,
+        "forest_plot": draw_forest(table),
+        "over_time": over_time,
         "findings": findings,
         "warnings": warnings,
     }

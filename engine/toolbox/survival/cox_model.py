@@ -1,0 +1,259 @@
+"""What a Cox model is put together from: coding, checks before and after the fit, tables and sentences."""
+
+from __future__ import annotations
+
+from engine.toolbox.survival.partial_likelihood import (
+    cluster_covariance,
+    cox_residuals,
+    interval_concordance,
+    interval_hazards_test,
+)
+from engine.toolbox.tables.columns import format_p, level_labels, likely_control, numeric_values, order_levels
+from engine.toolbox.tables.rows import table_row
+
+
+def code_covariates(data, covariates, categorical):
+    """Return (numeric design, facts per term, warnings): text becomes one term per level but the reference.
+
+    The reference is the level named like a control (placebo, control, no...), else the first in order.
+    """
+    import pandas as pd
+
+    design, facts, warnings = pd.DataFrame(index=data.index), {}, []
+    for name in covariates:
+        column = data[f"x:{name}"]
+        numeric = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
+        labels = level_labels(column)
+        levels = order_levels(labels)
+        if len(levels) < 2:
+            message = (
+                f"The covariate {name!r} is {levels[0]!r} in all {len(data)} complete rows; a covariate "
+                "must vary. Leave it out."
+            )
+            raise ValueError(message)
+        if not numeric and name not in categorical:
+            parsed = pd.to_numeric(column, errors="coerce")
+            if 0.5 < parsed.notna().mean() < 1 and len(levels) > 5:
+                numeric_values(data.rename(columns={f"x:{name}": name}), name)
+        if numeric and name not in categorical:
+            design[name] = column.astype(float)
+            # A number with two values one apart (0 and 1, or 1 and 2) compares two groups: its ratio reads as such.
+            pair = len(levels) == 2 and design[name].max() - design[name].min() == 1
+            facts[name] = (name, levels[1], levels[0]) if pair else (name, "", "")
+            continue
+        if len(levels) > 20:
+            message = (
+                f"The covariate {name!r} has {len(levels)} levels as text; expected at most 20. Is it an "
+                "identifier? Leave it out or group its levels."
+            )
+            raise ValueError(message)
+        reference = likely_control(levels) or levels[0]
+        for level in (level for level in levels if level != reference):
+            term = f"{name}: {level} vs {reference}"
+            design[term] = (labels == level).astype(float)
+            facts[term] = (name, level, reference)
+            if design[term].sum() < 5:
+                warnings.append(f"Only {int(design[term].sum())} rows have {name} = {level}.")
+    return design, facts, warnings
+
+
+def check_roles(covariates, strata, categorical, start, subject, landmark):
+    """Raise ValueError when columns of a Cox model contradict each other."""
+    if not covariates:
+        message = "No covariate was given; name at least one column whose effect on survival is to be estimated."
+        raise ValueError(message)
+    both = [name for name in covariates if name in strata]
+    if both:
+        message = (
+            f"The column {both[0]!r} is both a covariate and a stratum; choose one: strata adjust for it "
+            "without estimating its effect."
+        )
+        raise ValueError(message)
+    stray = [name for name in categorical if name not in covariates]
+    if stray:
+        message = (
+            f"The column {stray[0]!r} in categorical is not among the covariates {', '.join(covariates)}; "
+            "add it or drop it."
+        )
+        raise ValueError(message)
+    twice = [name for name in (start, subject) if name and name in (*covariates, *strata)]
+    if twice or (start and start == subject):
+        message = (
+            f"The column {twice[0] if twice else start!r} is the start or the subject and also serves otherwise; "
+            "expected different columns."
+        )
+        raise ValueError(message)
+    if start and landmark is not None:
+        message = (
+            "A landmark was given together with start; rows with a start let a covariate change when it does, so no "
+            "landmark is needed. Leave one of them out."
+        )
+        raise ValueError(message)
+
+
+def check_rank(design, events, penalizer):
+    """Raise ValueError when covariates repeat each other or the events are fewer than the terms."""
+    import numpy as np
+
+    centred = design - design.mean()
+    if np.linalg.matrix_rank((centred / centred.std()).to_numpy()) < design.shape[1]:
+        pairs = centred.corr().abs().to_numpy() - np.eye(design.shape[1])
+        first, second = np.unravel_index(np.argmax(pairs), pairs.shape)
+        message = (
+            f"The covariates repeat each other (such as {design.columns[first]!r} and "
+            f"{design.columns[second]!r}), so their effects cannot be told apart. Leave one out."
+        )
+        raise ValueError(message)
+    if events <= design.shape[1] and penalizer == 0:
+        message = (
+            f"There are {events} events for {design.shape[1]} terms; a Cox model needs more events than "
+            "terms, better ten times as many. Use fewer covariates."
+        )
+        raise ValueError(message)
+
+
+def robust_covariance(model, frame, strata):
+    """Return the covariance of the estimates by subject (Lin and Wei), as an array in the order of the terms."""
+    terms = list(model.params_.index)
+    groups = frame[strata].astype(str).agg("\t".join, axis=1) if strata else None
+    start = frame["start"] if "start" in frame else 0 * frame["time"]
+    score, _, _ = cox_residuals(start, frame["time"], frame["event"], frame[terms], model.params_, groups)
+    return cluster_covariance(score, model.variance_matrix_.to_numpy(), frame["subject"])
+
+
+def term_table(model, terms, facts, robust):
+    """Return the table of hazard ratios; with a robust covariance its errors, and the model's own beside them."""
+    import numpy as np
+    import pandas as pd
+    from scipy.stats import norm
+
+    summary = model.summary
+    coef, own = summary["coef"].to_numpy(dtype=float), summary["se(coef)"].to_numpy(dtype=float)
+    error = own if robust is None else np.sqrt(np.diag(robust))
+    with np.errstate(over="ignore"):
+        low, high = np.exp(coef - 1.959963984540054 * error), np.exp(coef + 1.959963984540054 * error)
+    table = pd.DataFrame(
+        {"term": [terms[key] for key in summary.index], "coef": coef,
+         "hazard_ratio": summary["exp(coef)"].to_numpy(dtype=float), "se": error, "lower_95": low, "upper_95": high,
+         "z": coef / error, "p_value": 2 * norm.sf(np.abs(coef / error))}
+    )  # fmt: skip
+    for position, part in enumerate(("covariate", "level", "reference")):
+        table[part] = [facts[term][position] for term in table["term"]]
+    return table if robust is None else table.assign(model_se=own)
+
+
+def hazards_rows(model, frame, strata, terms):
+    """Return the rows of the test of proportional hazards."""
+    from lifelines.statistics import proportional_hazard_test
+
+    if "start" in frame:
+        statistics, p_values = interval_hazards_test(model, frame, strata)
+        tested = zip(model.params_.index, statistics, p_values, strict=True)
+    else:
+        used = frame.drop(columns="subject", errors="ignore")
+        found = proportional_hazard_test(model, used, time_transform="km").summary
+        tested = ((key[0] if isinstance(key, tuple) else key, item["test_statistic"], item["p"])
+                  for key, item in found.iterrows())  # fmt: skip
+    return [
+        {"diagnostic": "proportional hazards", "term": terms[key], "value": float(statistic), "p_value": float(p),
+         "verdict": "violated" if p < 0.05 else "no sign of violation"}
+        for key, statistic, p in tested
+    ]  # fmt: skip
+
+
+def doubtful_hazards(violated, facts, split):
+    """Return the warning that says which hazard ratios are averages over time, and what to do about it."""
+    named = ", ".join(f"{term} ({format_p(p)})" for term, p in violated.items())
+    kinds = list(dict.fromkeys(facts[term][0] for term in violated if facts[term][1]))
+    numbers = list(dict.fromkeys(facts[term][0] for term in violated if not facts[term][1]))
+    advice = [f"set strata to {', '.join(kinds)}"] if kinds else []
+    advice += [f"cut {', '.join(numbers)} into ranges and set strata to them"] if numbers else []
+    return (
+        f"Proportional hazards are doubtful for {named}: those hazard ratios are averages over time that depend on the "
+        f"length of follow-up. {'Read them before and after the split in over_time; if' if split else 'If'} they are "
+        f"only adjusted for, {' and '.join(advice)} (no ratio of their own then)."
+    )
+
+
+def model_rows(model, frame, strata, table, robust):
+    """Return the rows of diagnostics of the model as a whole: concordance and the test of all terms together."""
+    import numpy as np
+    from scipy.stats import chi2
+
+    concordance = float(model.concordance_index_)
+    if "start" in frame:
+        groups = frame[strata].astype(str).agg("\t".join, axis=1) if strata else None
+        lead = frame[list(model.params_.index)] @ model.params_
+        concordance = interval_concordance(frame["start"], frame["time"], frame["event"], lead, groups)
+    if robust is None:
+        ratio = model.log_likelihood_ratio_test()
+        name, statistic, p_value = "likelihood ratio test", ratio.test_statistic, ratio.p_value
+    else:
+        coef = model.params_.to_numpy()
+        name, statistic = "Wald test, robust", coef @ np.linalg.pinv(robust) @ coef
+        p_value = chi2.sf(statistic, len(coef))
+    return [
+        {"diagnostic": "concordance", "term": "", "value": concordance, "p_value": np.nan,
+         "verdict": "0.5 is chance, 1 is perfect"},
+        {"diagnostic": name, "term": "", "value": float(statistic), "p_value": float(p_value),
+         "verdict": f"{len(table)} df, all terms together"},
+    ]  # fmt: skip
+
+
+def term_finding(table, row, alone, n):
+    """Return the finding of one term: its hazard ratio, which way, how sure."""
+    change = "higher" if row["hazard_ratio"] > 1 else "lower"
+    if row["level"]:
+        text = f"{row['covariate']} {row['level']} against {row['reference']}: hazard ratio {row['hazard_ratio']:.3g}"
+        direction = f"{change} hazard in {row['level']}"
+    else:
+        text = f"{row['covariate']}, per unit: hazard ratio {row['hazard_ratio']:.3g}"
+        direction = f"{change} hazard with more"
+    if row["p_value"] >= 0.05:
+        direction = "no clear difference"
+    return {
+        "text": (
+            f"{text} (95 % interval {row['lower_95']:.3g} to {row['upper_95']:.3g}, "
+            f"{format_p(row['p_value'])}; "
+            f"{direction}{'' if alone else ', adjusted for the other covariates'})."
+        ),
+        "values": [
+            {
+                "name": "hazard_ratio",
+                "value": row["hazard_ratio"],
+                "low": row["lower_95"],
+                "high": row["upper_95"],
+                "n": n,
+            },
+            {"name": "coef", "value": row["coef"]},
+            {"name": "p_value", "value": row["p_value"]},
+        ],
+        "output": "cox_table",
+        "row": table_row(table, term=row["term"]),
+    }
+
+
+def draw_forest(table):
+    """Return a figure of hazard ratios with their intervals on a log scale."""
+    import numpy as np
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.5, 1.4 + 0.4 * len(table)), layout="constrained")
+    axes = figure.subplots()
+    places = np.arange(len(table))[::-1]
+    finite = table[["hazard_ratio", "lower_95", "upper_95"]].clip(1e-3, 1e3)
+    axes.hlines(places, finite["lower_95"], finite["upper_95"], color="#0072B2")
+    axes.plot(finite["hazard_ratio"], places, "s", color="#0072B2")
+    axes.axvline(1, color="#666666", linestyle="--", linewidth=1)
+    axes.set_xscale("log")
+    axes.set_yticks(places, table["term"])
+    axes.set_ylim(-0.6, len(table) - 0.4)
+    axes.set_xlabel("hazard ratio with 95 % interval (log scale)")
+    return figure
+
+
+COX_HELPERS = (
+    likely_control, code_covariates, check_roles, check_rank, robust_covariance, term_table, hazards_rows,
+    doubtful_hazards, model_rows, term_finding, draw_forest,
+)  # fmt: skip
+"""What the Cox tool ships with beside the partial likelihood."""

@@ -1,0 +1,88 @@
+"""Survival at a moment that people name: `5-year survival`, `how many are alive after 90 days`."""
+
+from __future__ import annotations
+
+from engine.toolbox.registry import param
+from engine.toolbox.survival.horizon import TIME_UNITS, horizon_in_unit
+from engine.toolbox.tables.columns import finding_values, format_number
+from engine.toolbox.tables.rows import table_row
+
+AT = param(
+    "a moment at which survival is reported, such as 365",
+    minimum=0,
+    words=[
+        r"surviv\w*(?:\s+\w+){0,3}?\s+(?:at|to|past|beyond|until|after|than)",
+        r"survive[ds]?",
+        r"(?:alive|event.?free|relapse.?free)(?:\s+\w+){0,2}?\s+(?:at|after|by|past|to)",
+        r"(?:years?|months?|weeks?|days?)[\s-]+(?:\w+[\s-]+){0,2}surviv\w*",
+    ],
+)
+_NO_LANDMARK = "".join(rf"(?<!landmark{words} )" for words in ("", " at", " of", " analysis at"))
+AT_UNIT = param(
+    "unit of that moment, where it is not the column's",
+    choices=TIME_UNITS,
+    words=[
+        rf"{unit}s: {_NO_LANDMARK}\d[\d.,]*[\s-]*(?:{unit}s?|{short})\b(?![\s-]+landmark)"
+        for unit, short in (("day", "d"), ("week", "wks?"), ("month", "mo|mths?"), ("year", "yrs?|y"))
+    ],
+)
+
+
+def asked_moments(at, at_unit, at_times, time, unit):
+    """Return (the moments asked for, in the unit of the times, warnings)."""
+    moments, warnings = [], []
+    if at is not None:
+        moment, warnings = horizon_in_unit(at, at_unit, unit, time)
+        moments.append(moment)
+    for text in at_times:
+        try:
+            moments.append(float(text))
+        except ValueError as err:
+            message = f"The time {text!r} in at_times is not a number; give times in the unit of {time!r}."
+            raise ValueError(message) from err
+    return list(dict.fromkeys(moments)), warnings
+
+
+def survival_points(curves, times, labels, moments, landmark, unit):
+    """Return (survival of every group at the moments it was followed to, or None, warnings)."""
+    import numpy as np
+    import pandas as pd
+
+    points, warnings = [], []
+    early = [moment for moment in moments if landmark is not None and moment < landmark]
+    if early:
+        warnings.append(f"Survival at {early[0]:g}{unit} is not given: it lies before the landmark.")
+    for name, curve in curves.items():
+        for moment in (moment for moment in moments if moment not in early):
+            if moment > curve["time"].max() and curve["survival"].iloc[-1] > 0:
+                warnings.append(f"{name}: nobody was followed to {moment:g}{unit}, so survival there is not known.")
+                continue
+            position = int(np.searchsorted(curve["time"], moment, side="right")) - 1
+            row = curve.iloc[max(position, 0)]
+            points.append(
+                {"group": name, "time": moment, "survival": float(row["survival"]),
+                 "lower_95": float(row["lower_95"]), "upper_95": float(row["upper_95"]),
+                 "at_risk": int((times[labels == name] >= moment).sum())}
+            )  # fmt: skip
+    return (pd.DataFrame(points) if points else None), warnings
+
+
+def point_findings(table, group, unit, since):
+    """Return a finding for each of the first six points: the share that survives, its interval, who is at risk."""
+    findings = []
+    for point in [] if table is None else table.head(6).to_dict("records"):
+        low, high = (format_number(100 * point[key]) for key in ("lower_95", "upper_95"))
+        sure = f"95 % interval {low} to {high} %; " if point["lower_95"] == point["lower_95"] else ""
+        who = f"{group} = {point['group']}" if group else "All subjects"
+        findings.append(
+            {"text": f"{who}: survival at {point['time']:g}{unit} is {100 * point['survival']:.1f} %{since} "
+                     f"({sure}{point['at_risk']} at risk).",
+             "values": finding_values(survival=(point["survival"], point["lower_95"], point["upper_95"]),
+                                      at_risk=point["at_risk"]),
+             "output": "survival_at", "row": table_row(table, group=point["group"], time=point["time"])}
+        )  # fmt: skip
+    return findings
+
+
+MOMENT_HELPERS = (asked_moments, survival_points, point_findings)
+"""What a tool ships with that reports survival at moments."""
