@@ -11,13 +11,21 @@ from collections.abc import Iterator
 from engine.domain.results import Issue
 from engine.domain.toolspec import Citation, NextStep
 from engine.toolbox.checks import StepOutputs, check
-from engine.toolbox.pharmacology.fitting import CURVE_HELPERS, derivatives, finish_axes, fit_curve, said_range
-from engine.toolbox.pharmacology.logistic_curves import LOGISTIC_HELPERS, fit_log_logistic, log_logistic
+from engine.toolbox.pharmacology.fitting import CURVE_HELPERS, finish_axes, said_range
+from engine.toolbox.pharmacology.logistic_curves import LOGISTIC_HELPERS
+from engine.toolbox.pharmacology.standards import (
+    STANDARD_HELPERS,
+    calibration_parts,
+    chosen_fit,
+    dilution_remarks,
+    inverse_read,
+    pcr_efficiency,
+    standard_rows,
+)
 from engine.toolbox.registry import param, tool
 from engine.toolbox.tables.columns import (
     finding_values,
     format_number,
-    level_labels,
     new_axes,
     numeric_values,
     palette,
@@ -42,150 +50,6 @@ def unknowns_within_range(step: StepOutputs) -> Iterator[Issue]:
     if ((inside["lower_95"] > inside["read"]) | (inside["upper_95"] < inside["read"])).any():
         message = "An unknown lies outside its own interval."
         yield Issue(code="interval_without_estimate", severity="error", message=message, where="unknowns")
-
-
-def calibration_parts(table, concentration, signal, sample):
-    """Return standards (x, y), unknowns (sample, y) and warnings; unknown is what has a signal and no concentration."""
-    import pandas as pd
-
-    text = table[concentration].astype(str).str.strip()
-    words = text.str.fullmatch(r"(?i)unknowns?|unk|samples?|\?|-|na|n/a|n\.a\.|none|nan|<na>|")
-    blank = table[concentration].isna() | words
-    y = numeric_values(table, signal)
-    warnings = []
-    if y.isna().any():
-        warnings.append(f"{int(y.isna().sum())} of {len(table)} rows were left out because {signal} is missing.")
-    known = ~blank & y.notna()
-    if not known.any():
-        raise ValueError(
-            f"No row has both a concentration ({concentration!r}) and a signal ({signal!r}); expected "
-            "standards. Choose other columns."
-        )
-    x = numeric_values(table[known], concentration)
-    if (x < 0).any():
-        raise ValueError(
-            f"Column {concentration!r} holds negative values, for example {x.min():g}; expected "
-            "concentrations of 0 or more."
-        )
-    if not sample:
-        sample = next(
-            (
-                str(name)
-                for name in table.columns
-                if str(name).casefold() in ("sample", "sample_id", "sample id", "sampleid", "name", "id", "unknown")
-            ),
-            "",
-        )
-        warnings += [f"Samples are told apart by column {sample}."] if sample and (blank & y.notna()).any() else []
-    names = level_labels(table[sample]) if sample else pd.Series([None] * len(table), index=table.index, dtype=object)
-    rows = blank & y.notna()
-    free = [f"row {int(i) + 1}" for i in table.index[rows]]
-    label = [name or other for name, other in zip(names[rows], free, strict=True)]
-    unknown = pd.DataFrame({"sample": label, "signal": y[rows]}, index=table.index[rows])
-    return x.to_numpy(), y[known].to_numpy(), unknown, warnings
-
-
-def standard_fit(x, y, model):
-    """Return a fitted standard curve: its function, whether x is a logarithm, and the fit; refuse poor x."""
-    import numpy as np
-
-    logs = model in ("4PL", "log-linear")
-    levels = len(np.unique(x))
-    positive = x > 0
-    if model == "4PL":
-        if levels < 5 or len(y) < 6:
-            raise ValueError(
-                f"{levels} different standards in {len(y)} rows; a four-parameter curve needs at least 5 "
-                "standards and 6 rows. Take the straight line, or measure more standards."
-            )
-        with np.errstate(divide="ignore"):
-            at = np.log(x)
-        fit = fit_log_logistic(at, y)
-        return {**fit, "model": model, "logs": logs, "function": log_logistic, "at": at, "y": y}
-    keep = positive if model == "log-linear" else np.ones(len(x), dtype=bool)
-    at = np.log(x[keep]) if model == "log-linear" else x
-    if len(np.unique(at)) < 3:
-        raise ValueError(f"{len(np.unique(at))} different standards; a standard curve needs at least 3. Measure more.")
-    slope, intercept = np.polyfit(at, y[keep], 1)
-
-    def line(theta, where):
-        return theta[0] + theta[1] * where
-
-    fit = fit_curve(lambda theta: line(theta, at), [np.array([intercept, slope])], y[keep])
-    return {**fit, "model": model, "logs": logs, "function": line, "at": at, "y": y[keep]}
-
-
-def chosen_fit(x, y, model):
-    """Return the fit of the asked model, or where it is `auto` the one that describes the standards best, and why."""
-    import numpy as np
-
-    if model != "auto":
-        return standard_fit(x, y, model), ""
-    fits, positive = [], x[x > 0]
-    wide = len(positive) > 0 and positive.max() / positive.min() > 50
-    for name in ("linear", "4PL", *(["log-linear"] if wide and (x > 0).all() else [])):
-        try:
-            fit = standard_fit(x, y, name)
-        except ValueError:
-            continue
-        k, n = len(fit["theta"]) + 1, len(fit["y"])
-        if n - k - 1 > 0 and np.isfinite(fit["cov"]).all():
-            fits.append((n * np.log(max(fit["sse"], 1e-300) / n) + 2 * k + 2 * k * (k + 1) / (n - k - 1), fit))
-    if not fits:
-        return standard_fit(x, y, "linear"), "The straight line was taken: there are too few standards for a curve."
-    best = min(fits, key=lambda item: item[0])[1]
-    return best, f"The {best['model']} curve was taken because it describes the standards best (AICc)."
-
-
-def inverse_read(fit, signal, repeats=1):
-    """Return concentration and its 95 % limits for the mean signal of some repeats; NaN where the curve never has it.
-
-    The error is that of the signal (the standards' residual) and of the curve, carried back through its slope.
-    """
-    import numpy as np
-    from scipy import stats
-
-    theta = fit["theta"]
-    if fit["model"] == "4PL":
-        start, end, middle, log_slope = theta
-        part = (signal - start) / (end - start)
-        if not 0 < part < 1:
-            return float("nan"), float("nan"), float("nan")
-        at = middle + np.log(part / (1 - part)) / np.exp(log_slope)
-    else:
-        at = (signal - theta[0]) / theta[1]
-    slope = float(derivatives(lambda place: fit["function"](theta, place[0]), [at])[0, 0])
-    curve = derivatives(lambda values: fit["function"](values, at), theta)[0]
-    variance = fit["sigma"] ** 2 / repeats + float(curve @ fit["cov"] @ curve)
-    half = float(stats.t.ppf(0.975, fit["df"])) * variance**0.5 / abs(slope)
-    low, high = at - half, at + half
-    if fit["logs"]:
-        with np.errstate(over="ignore"):
-            return float(np.exp(at)), float(np.exp(low)), float(np.exp(high))
-    return float(at), float(low), float(high)
-
-
-def standard_rows(fit, x, y):
-    """Return a row per standard: signal, spread, concentration read back and recovery in percent."""
-    import numpy as np
-    import pandas as pd
-
-    rows = []
-    for level in np.unique(x):
-        signal = y[x == level]
-        mean = float(signal.mean())
-        read = inverse_read(fit, mean, len(signal))[0]
-        rows.append(
-            {
-                "concentration": float(level),
-                "n": len(signal),
-                "signal": mean,
-                "cv_percent": 100 * float(signal.std(ddof=1)) / abs(mean) if len(signal) > 1 and mean else np.nan,
-                "read_back": read,
-                "recovery_percent": 100 * read / level if level > 0 else np.nan,
-            }
-        )
-    return pd.DataFrame(rows)
 
 
 @tool(
@@ -256,11 +120,7 @@ def standard_rows(fit, x, y):
     helpers=(
         *CURVE_HELPERS,
         *LOGISTIC_HELPERS,
-        calibration_parts,
-        standard_fit,
-        chosen_fit,
-        inverse_read,
-        standard_rows,
+        *STANDARD_HELPERS,
     ),
     answers=["standard_curve"],
 )
@@ -301,7 +161,7 @@ def standard_curve(
         raise ValueError(
             f"The signal is {y[0]:g} for every standard; expected one that changes with the concentration."
         )
-    fit, why = chosen_fit(x, y, model)
+    fit, why = chosen_fit(x, y, model, signal)
     warnings += [why] if why else []
     if fit["df"] < 1:
         raise ValueError(f"{len(y)} rows of standards leave nothing to judge the curve by; measure more standards.")
@@ -341,13 +201,9 @@ def standard_curve(
         }
     else:
         curve |= {"intercept": theta[0], "slope": theta[1] * (np.log(10) if fit["logs"] else 1)}
-    if fit["model"] == "log-linear" and theta[1] < 0:
-        curve["efficiency_percent"] = 100 * float(np.exp(-1 / theta[1]) - 1)
-        if not 90 <= curve["efficiency_percent"] <= 110:
-            warnings.append(
-                f"If this is a PCR, its efficiency of {curve['efficiency_percent']:.0f} % lies outside the usual "
-                "90 to 110 %."
-            )
+    efficiency, notes = pcr_efficiency(fit, concentration, r2)
+    curve |= efficiency
+    warnings += notes
     tail = f" {unit}" if unit else ""
     curves = pd.DataFrame([curve])
     findings, samples = [], None
@@ -393,6 +249,10 @@ def standard_curve(
                 f"{len(outside)} of {len(samples)} samples lie outside the standards that can be trusted and were "
                 f"not extrapolated: {', '.join(outside[:8])}."
             )
+        warnings += dilution_remarks(samples)
+        inside = int((samples["range"] == "within").sum())
+        if inside > 12:
+            warnings.append(f"12 of {inside} samples within range are told here; all are in the table unknowns.")
         if (samples["cv_percent"] > 20).any():
             warnings.append(
                 "Replicates differ by more than 20 % (CV) in: "
@@ -417,10 +277,12 @@ def standard_curve(
                         )
                     ),
                     "output": "unknowns",
-                    "row": table_row(samples, sample=row["sample"]),
+                    "row": table_row(
+                        samples, sample=row["sample"], **({"dilution": row["dilution"]} if dilution else {})
+                    ),
                 }
             )
-    else:
+    elif not efficiency:
         warnings.append(
             f"No row lacks a concentration, so no unknown sample was read; leave {concentration} empty for them."
         )
@@ -430,12 +292,18 @@ def standard_curve(
         f"it can be trusted from {format_number(lowest)} to {format_number(highest)}{tail}"
     )
     if "efficiency_percent" in curve:
-        text += f"; slope {curve['slope']:.2f} per tenfold, PCR efficiency {curve['efficiency_percent']:.0f} %"
+        text += f"; slope {curve['slope']:.2f} per tenfold, PCR efficiency {curve['efficiency_percent']:.1f} %"
+        text += f" ({said_range(curve['efficiency_lower_95'], curve['efficiency_upper_95'])})"
     findings.append(
         {
             "text": text + ".",
             "values": finding_values(
-                r2=r2, range_low=lowest, range_high=highest, efficiency_percent=curve.get("efficiency_percent")
+                r2=r2,
+                range_low=lowest,
+                range_high=highest,
+                efficiency_percent=tuple(
+                    curve.get(key) for key in ("efficiency_percent", "efficiency_lower_95", "efficiency_upper_95")
+                ),
             ),
             "output": "curve",
             "row": table_row(curves, model=fit["model"]),

@@ -11,31 +11,21 @@ from collections.abc import Iterator
 from engine.domain.results import Issue
 from engine.domain.toolspec import Citation, NextStep
 from engine.toolbox.checks import StepOutputs, check
-from engine.toolbox.pharmacology.fitting import (
-    CURVE_HELPERS,
-    colour_of,
-    estimate,
-    finish_axes,
-    hidden_groups,
-    lack_of_fit_p,
-    nested_f_test,
-    said_range,
-    settled,
-    split_curves,
+from engine.toolbox.pharmacology.dose_curves import (
+    DOSE_HELPERS,
+    curve_remarks,
+    curve_row,
+    fit_one_curve,
+    level_finding,
+    level_rows,
+    response_columns,
+    with_hormesis,
 )
-from engine.toolbox.pharmacology.logistic_curves import (
-    LOGISTIC_HELPERS,
-    draw_log_doses,
-    fit_log_logistic,
-    fit_log_logistic_counts,
-    log_dose_at,
-    log_dose_for,
-    log_doses,
-    log_logistic,
-)
+from engine.toolbox.pharmacology.fitting import CURVE_HELPERS, colour_of, finish_axes, hidden_groups, split_curves
+from engine.toolbox.pharmacology.hormesis import HORMESIS_HELPERS, hump_finding, log_dose_of_percent, response_at
+from engine.toolbox.pharmacology.logistic_curves import LOGISTIC_HELPERS, draw_log_doses, log_doses
 from engine.toolbox.registry import param, tool
-from engine.toolbox.statistics.proportions import counted_rows, event_rows
-from engine.toolbox.tables.columns import finding_values, format_number, format_p, new_axes, numeric_values
+from engine.toolbox.tables.columns import new_axes
 from engine.toolbox.tables.rows import table_row
 
 
@@ -53,106 +43,6 @@ def doses_rise_with_effect(step: StepOutputs) -> Iterator[Issue]:
         yield Issue(code="interval_without_estimate", severity="error", message=message, where="doses")
 
 
-def response_columns(table, response, events, total):
-    """Return responses and totals (None for a measurement), what the response is called, and warnings.
-
-    A column with two states, or counted events of a total, become shares with their totals.
-    """
-    import numpy as np
-
-    if bool(events) != bool(total) or bool(response) == bool(events):
-        raise ValueError(
-            "Expected either one column of responses, or two columns of counts: events (such as dead) and the total "
-            "they are part of. Name one of these two forms."
-        )
-    if events:
-        part, whole = counted_rows(table, events, total)
-        part, whole = part.to_numpy(), whole.to_numpy()
-        return part, whole, f"share of {events}", []
-    if table[response].nunique() == 2 and len(table) > 8:
-        happened, what, notes = event_rows(table[response], response, "")
-        return happened.to_numpy(dtype=float), np.ones(len(table)), f"share with {what}", notes
-    return numeric_values(table, response).to_numpy(), None, response, []
-
-
-def fit_one_curve(name, x, y, whole, lower, upper):
-    """Fit one curve and return it with what tests say of it, refusing data that cannot settle a curve."""
-    import numpy as np
-
-    doses = np.unique(x)
-    positive = int(np.isfinite(doses).sum())
-    of = "" if name == "all" else f"{name}: "
-    if whole is not None:
-        keep = whole > 0
-        x, y, whole = x[keep], y[keep], whole[keep]
-        share = np.array([y[x == dose].sum() / whole[x == dose].sum() for dose in np.unique(x)])
-        if positive < 3:
-            raise ValueError(f"{of}{positive} different doses above 0; a curve of counts needs at least 3.")
-        if not ((share > 0) & (share < 1))[np.isfinite(np.unique(x))].any():
-            raise ValueError(
-                f"{of}at no dose did some but not all respond, so the slope and the half-way dose are not settled; "
-                "doses between the highest without and the lowest with full effect are needed."
-            )
-        fit = fit_log_logistic_counts(x, y, whole)
-        null = float(y.sum() / whole.sum())
-        flat = 2 * sum(
-            count * np.log(count / (size * p))
-            for count, size, p in [
-                *zip(y, whole, [null] * len(y), strict=True),
-                *zip(whole - y, whole, [1 - null] * len(y), strict=True),
-            ]
-            if count > 0
-        )
-        from scipy.stats import chi2
-
-        scale = max(1.0, fit["pearson"] / fit["free"]) if fit["df"] else 1.0
-        p_effect = float(chi2.sf(max(0.0, flat - fit["deviance"]) / scale, 2 if fit["corrected"] else 1))
-        return {**fit, "p_effect": p_effect}, x
-    free = 4 - (lower is not None) - (upper is not None)
-    if len(doses) < free or len(y) <= free or positive < 3:
-        raise ValueError(
-            f"{of}{len(doses)} different doses in {len(y)} rows; a curve with {free} parameters needs at least "
-            f"{free} doses (3 of them above 0) and {free + 1} rows. Measure more doses or hold a limit (lower, upper)."
-        )
-    if np.ptp(y) == 0:
-        raise ValueError(f"{of}the response is {y[0]:g} at every dose; there is no effect to fit a curve to.")
-    fit = fit_log_logistic(x, y, lower, upper)
-    sse = float(((y - y.mean()) ** 2).sum())
-    p_effect = nested_f_test(sse, len(y) - 1, fit["sse"], fit["df"])[3] if free > 1 else float("nan")
-    return {**fit, "p_effect": p_effect, "p_fit": lack_of_fit_p(x, y, fit["sse"], fit["df"])}, x
-
-
-def curve_remarks(name, fit, x, row, kind):
-    """Return what a careful reader must know of one fitted curve."""
-    import numpy as np
-
-    of = "" if name == "all" else f"{name}: "
-    remarks = []
-    top, bottom = (float(np.exp(x[np.isfinite(x)].max())), float(np.exp(x[np.isfinite(x)].min())))
-    if row["p_effect"] > 0.05:
-        remarks.append(f"{of}no effect of the dose is shown ({format_p(row['p_effect'])}); read no {kind} from this.")
-    if not bottom <= row["dose"] <= top:
-        remarks.append(
-            f"{of}the {kind} of {format_number(row['dose'])} lies outside the doses tested "
-            f"({format_number(bottom)} to {format_number(top)}): it is extrapolated."
-        )
-    if not row["upper_95"] < 10 * row["lower_95"]:
-        remarks.append(
-            f"{of}these doses hardly settle the {kind}: its interval is wider than tenfold, because a plateau is not "
-            "reached, the points scatter, or too few doses lie on the slope."
-        )
-    if fit["p_fit"] == fit["p_fit"] and fit["p_fit"] < 0.05:
-        more = " Errors were widened by the heterogeneity factor." if "deviance" in fit and fit["df"] else ""
-        remarks.append(f"{of}the curve misses the points more than chance explains ({format_p(fit['p_fit'])}).{more}")
-    if fit.get("corrected"):
-        remarks.append(
-            f"{of}{100 * fit['theta'][0]:.1f} % respond without dose; the {kind} is of the effect above that (Abbott)."
-        )
-    if len(np.unique(x)) == 4 and "deviance" not in fit:
-        remarks.append(f"{of}4 doses for 4 parameters: the curve passes through the means and cannot be checked.")
-    return remarks
-
-
 @tool(
     name="dose_response",
     title="Dose-response curve",
@@ -160,7 +50,7 @@ def curve_remarks(name, fit, x, row, kind):
         "Fits the four- or three-parameter log-logistic curve (4PL, Hill) by least squares, or a two-limit curve to "
         "counts by maximum likelihood, and gives EC50, IC50, ED50 or LD50 and doses of other levels with 95 % "
         "intervals (delta method on log dose), slope and plateaus; one curve or one per group. Untreated controls are "
-        "kept as dose 0."
+        "kept as dose 0. Stimulation by small doses (hormesis) is tested and, where asked for, fitted (Brain-Cousens)."
     ),
     domain="pharmacology",
     task_type="analysis",
@@ -196,6 +86,18 @@ def curve_remarks(name, fit, x, row, kind):
             maximum=99.9,
             words=["[EIL][CD]", "effective dose", "inhibitory concentration"],
         ),
+        "second_level": param(
+            "Another part of the effect whose dose is asked for, percent",
+            minimum=0.1,
+            maximum=99.9,
+            words=[r"[EIL][CD] ?\d+(?:\.\d+)?\W{0,3}(?:and|&|or)? *(?:[EIL][CD])"],
+        ),
+        "third_level": param(
+            "A third part of the effect, percent",
+            minimum=0.1,
+            maximum=99.9,
+            words=[r"(?:[EIL][CD] ?\d+(?:\.\d+)?\W{0,3}(?:and|&|or)? *){2}(?:[EIL][CD])"],
+        ),
         "at_response": param(
             "Response whose dose is asked for, in its own unit", words=["(?:reach(?:es|ing)?|response of|rise of)"]
         ),
@@ -224,6 +126,11 @@ def curve_remarks(name, fit, x, row, kind):
             ],
         ),
         "unit": param("Unit of the dose, for text and axis"),
+        "model": param(
+            "Curve; auto takes the log-logistic one and tells of stimulation by small doses",
+            choices=["auto", "log_logistic", "brain_cousens"],
+            words=["brain_cousens: brain.?cousens|horme(?:sis|tic)|stimulat\\w+ (?:at|by) (?:low|small)"],
+        ),
     },
     checks=("tables_not_empty", "p_values_valid", "findings_match_tables", "doses_rise_with_effect"),
     keywords=(
@@ -248,6 +155,8 @@ def curve_remarks(name, fit, x, row, kind):
         "probit analysis",
         "inhibition curve",
         "Emax model",
+        "hormesis",
+        "Brain-Cousens",
     ),
     citations=(
         Citation(
@@ -263,6 +172,12 @@ def curve_remarks(name, fit, x, row, kind):
             doi="10.1093/jee/18.2.265a",
         ),
         Citation(title="Probit Analysis", authors="Finney DJ", year=1971),
+        Citation(
+            title="An equation to describe dose responses where there is stimulation of growth at low doses",
+            authors="Brain P, Cousens R",
+            year=1989,
+            doi="10.1111/j.1365-3180.1989.tb00845.x",
+        ),
     ),
     packages=("scipy", "numpy", "pandas"),
     seconds=3.0,
@@ -277,11 +192,8 @@ def curve_remarks(name, fit, x, row, kind):
     helpers=(
         *CURVE_HELPERS,
         *LOGISTIC_HELPERS,
-        counted_rows,
-        event_rows,
-        response_columns,
-        fit_one_curve,
-        curve_remarks,
+        *HORMESIS_HELPERS,
+        *DOSE_HELPERS,
     ),
     answers=["dose_response"],
 )
@@ -294,6 +206,8 @@ def dose_response(
     total: str = "",
     group: str = "",
     level: float = 50.0,
+    second_level: float | None = None,
+    third_level: float | None = None,
     at_response: float | None = None,
     lower: float | None = None,
     upper: float | None = None,
@@ -301,14 +215,17 @@ def dose_response(
     dose_scale: str = "auto",
     term: str = "EC",
     unit: str = "",
+    model: str = "auto",
 ):
     """Fit log-logistic curves and read doses from them.
 
     The curve is y = start + (end - start) / (1 + (e / dose)^b), start being the response at dose 0, with log e and
     log b as parameters (Ritz et al. 2015). EDp is the dose with p percent of the way from start to end.
 
+    With model brain_cousens the curve has a hump (Brain and Cousens 1989) and EDp lies behind it.
+
     Args:
-        level: percent of the whole effect; 10 and 90 are given beside it.
+        level: percent of the whole effect; 10, 50 and 90 are given beside it.
         at_response: a response in its own unit (a share for counts).
 
     Raises:
@@ -328,103 +245,49 @@ def dose_response(
     warnings += [*notes, *more]
     if whole is not None and (lower is not None or upper is not None):
         warnings.append("Shares lie between 0 and 1; the limits given are not used.")
-    levels = sorted({10.0, 50.0, 90.0, float(level)})
+    if whole is not None and model == "brain_cousens":
+        raise ValueError(
+            "The Brain-Cousens curve is for a measured response, and these are counts or yes/no; take the log-logistic "
+            "curve."
+        )
+    asked = list(dict.fromkeys(float(p) for p in (level, second_level, third_level) if p is not None))
+    levels = sorted({10.0, 50.0, 90.0, *asked})
     fits, span, curve_rows, dose_rows, residuals = {}, {}, [], [], np.zeros(len(y))
     for name in names:
         here = (labels == name).to_numpy()
         fit, own = fit_one_curve(name, x[here], y[here], None if whole is None else whole[here], lower, upper)
+        if whole is None:
+            fit = with_hormesis(name, fit, own, y[here], lower, upper, model)
         fits[name], span[name] = fit, (own.min(), own.max())
-        fitted = log_logistic(fit["theta"], x[here])
+        fitted = response_at(fit["theta"], x[here])
         residuals[here] = (y[here] if whole is None else y[here] / np.maximum(whole[here], 1)) - fitted
-        start, end, _, log_slope = fit["theta"]
-        slope = estimate(fit, lambda theta: theta[3], log=True)
-        curve_rows.append(
-            {
-                "curve": name,
-                "n": fit["n"],
-                "doses": len(np.unique(own)),
-                "direction": "rises" if end > start else "falls",
-                "slope": float(np.exp(log_slope)),
-                "slope_se": slope[1],
-                "slope_lower_95": slope[2],
-                "slope_upper_95": slope[3],
-                "without_dose": start,
-                "at_full_effect": end,
-                "residual_sd": fit.get("sigma", float("nan")),
-                "df": fit.get("free", fit["df"]),
-                "p_value": fit["p_effect"],
-                "p_lack_of_fit": fit["p_fit"],
-            }
-        )
-        for percent in levels:
-            value, error, low, high = estimate(fit, lambda theta, p=percent: log_dose_at(theta, p), log=True)
-            dose_rows.append(
-                {
-                    "curve": name,
-                    "effect": f"{percent:g} %",
-                    "percent": percent,
-                    "response": start + (end - start) * percent / 100,
-                    "dose": value,
-                    "se": error,
-                    "lower_95": low,
-                    "upper_95": high,
-                }
-            )
-        if at_response is not None:
-            row = {"curve": name, "effect": f"response {at_response:g}", "response": at_response}
-            if log_dose_for(fit["theta"], at_response) == log_dose_for(fit["theta"], at_response):
-                value, error, low, high = estimate(fit, lambda theta: log_dose_for(theta, at_response), log=True)
-                row |= {"dose": value, "se": error, "lower_95": low, "upper_95": high}
-            else:
-                warnings.append(f"The curve of {name} never reaches a response of {at_response:g}.")
-            dose_rows.append(row)
+        curve_rows.append(curve_row(name, fit, own))
+        dose_rows += level_rows(name, fit, own, levels, at_response)
+        if at_response is not None and "dose" not in dose_rows[-1]:
+            warnings.append(f"The curve of {name} never reaches a response of {at_response:g}.")
     curves, doses = pd.DataFrame(curve_rows), pd.DataFrame(dose_rows)
     findings = []
     if not group:
         warnings += hidden_groups(table, {dose, response, events, total}, residuals)
-    tail = f" {unit}" if unit else ""
-    asked = [f"{level:g} %"] if at_response is None else [f"response {at_response:g}", f"{level:g} %"]
-    for curve_row in curve_rows[:8]:
-        name = curve_row["curve"]
-        rows = doses[doses["curve"] == name].set_index("effect")
-        main = {**rows.loc[f"{level:g} %"].to_dict(), "p_effect": curve_row["p_value"]}
-        warnings += curve_remarks(name, fits[name], x[(labels == name).to_numpy()], main, f"{term}{level:g}")
-        for effect in asked:
-            row = rows.loc[effect]
-            if row["dose"] != row["dose"]:
-                continue
-            who = "" if name == "all" else f" in {group} {name}"
-            known = settled(row["lower_95"], row["upper_95"])
-            goal = (
-                f"{what} reaches {at_response:g}"
-                if effect.startswith("response")
-                else (
-                    f"half of the effect on {what} is reached"
-                    if level == 50
-                    else f"{level:g} % of the effect on {what} is reached"
-                )
-            )
-            text = f"{goal[0].upper()}{goal[1:]}{who} at {dose} {format_number(row['dose'])}{tail} ("
-            text += f"{said_range(row['lower_95'], row['upper_95'], unit)}" if known else "not settled by these doses"
-            text += "" if effect.startswith("response") else f"; {term}{level:g}"
-            text += (
-                f"): {what} {curve_row['direction']} from {format_number(curve_row['without_dose'])} without dose to "
-                f"{format_number(curve_row['at_full_effect'])} with slope {format_number(curve_row['slope'])} "
-                f"(n = {curve_row['n']})."
-            )
-            findings.append(
-                {
-                    "text": text,
-                    "output": "doses",
-                    "row": table_row(doses, curve=name, effect=effect),
-                    "values": finding_values(dose=(row["dose"], row["lower_95"], row["upper_95"])),
-                }
-            )
+    said = {"what": what, "dose": dose, "group": group, "unit": unit, "term": term}
+    effects = [*([] if at_response is None else [f"response {at_response:g}"]), *(f"{p:g} %" for p in asked)]
+    for row in curve_rows[:8]:
+        name, own = row["curve"], x[(labels == row["curve"]).to_numpy()]
+        mine = doses[doses["curve"] == name].set_index("effect")
+        main = {**mine.loc[f"{level:g} %"].to_dict(), "p_effect": row["p_value"]}
+        warnings += curve_remarks(name, fits[name], own, main, f"{term}{level:g}")
+        reached = [effect for effect in effects if mine.loc[effect, "dose"] == mine.loc[effect, "dose"]]
+        for effect in reached[:1] if row["p_value"] > 0.05 else reached:
+            told = {**mine.loc[effect].to_dict(), "pointer": table_row(doses, curve=name, effect=effect)}
+            findings.append(level_finding(told, row, said, own, effect == reached[0]))
+        hump = hump_finding(row, curves, what, dose, unit)
+        findings += [hump] if hump else []
     if whole is not None:
         y = y / np.maximum(whole, 1)
     figure, axis = new_axes(width=6.4)
     colours = colour_of(names)
-    where = draw_log_doses(axis, x, {name: fits[name]["theta"] for name in names}, span, colours, lambda name: name)
+    thetas = {name: fits[name]["theta"] for name in names}
+    where = draw_log_doses(axis, x, thetas, span, colours, lambda name: name, response_at)
     pooled = whole is not None and whole.max() == 1
     for name in names:
         here = (labels == name).to_numpy()
@@ -441,7 +304,7 @@ def dose_response(
             markeredgecolor="white",
             markeredgewidth=0.4,
         )
-        half = float(np.exp(fits[name]["theta"][2]))
+        half = float(np.exp(log_dose_of_percent(thetas[name], 50)))
         if axis.get_xlim()[0] < half < axis.get_xlim()[1]:
             axis.axvline(half, color=colours[name][0], linestyle=":", linewidth=0.9)
     finish_axes(axis, f"{dose} ({unit + ', ' if unit else ''}log scale; dotted: half-way)", what, names, group)

@@ -166,8 +166,8 @@ def positive_column(table, name, what):
     return values
 
 
-def hidden_groups(table, used, residuals):
-    """Return a warning for a column of groups left out of the fit that explains what the curve does not."""
+def shifting_column(table, used, residuals):
+    """Return p-value, name and levels of the column of groups by which residuals lie most apart; None without one."""
     import numpy as np
     from scipy import stats
 
@@ -183,9 +183,15 @@ def hidden_groups(table, used, residuals):
             p_value = float(stats.f_oneway(*parts).pvalue)
             if p_value < 0.001:
                 found.append((p_value, name, levels))
-    if not found:
+    return min(found, key=lambda item: item[0]) if found else None
+
+
+def hidden_groups(table, used, residuals):
+    """Return a warning for a column of groups left out of the fit that explains what the curve does not."""
+    found = shifting_column(table, used, residuals)
+    if found is None:
         return []
-    p_value, name, levels = min(found, key=lambda item: item[0])
+    p_value, name, levels = found
     return [
         f"The rows lie above or below this one curve by {name} ({', '.join(levels[:6])}; {format_p(p_value)}): one "
         f"curve for all mixes them. Ask again with a curve for each {name}."
@@ -244,6 +250,7 @@ CURVE_HELPERS = (
     lack_of_fit_p,
     split_curves,
     positive_column,
+    shifting_column,
     hidden_groups,
     separating_column,
     said_range,

@@ -18,22 +18,18 @@ from engine.toolbox.pharmacology.fitting import (
     finish_axes,
     fit_curve,
     said_range,
-    separating_column,
 )
+from engine.toolbox.pharmacology.growth_groups import (
+    GROWTH_HELPERS,
+    comparison_finding,
+    culture_remarks,
+    group_rates,
+    rate_comparisons,
+    told_comparisons,
+)
+from engine.toolbox.pharmacology.growth_plates import growth_rows, without_medium
 from engine.toolbox.registry import param, tool
-from engine.toolbox.tables.columns import (
-    complete_rows,
-    finding_values,
-    format_number,
-    format_p,
-    level_labels,
-    likely_control,
-    new_axes,
-    numeric_values,
-    order_levels,
-    plain_table,
-    require_columns,
-)
+from engine.toolbox.tables.columns import finding_values, format_number, new_axes, order_levels, pick_level
 from engine.toolbox.tables.rows import table_row
 
 
@@ -48,80 +44,8 @@ def doubling_times_match(step: StepOutputs) -> Iterator[Issue]:
         yield Issue(code="doubling_time_differs", severity="error", message=message, where="wells")
 
 
-def growth_rows(table, time, density, wells, group, well):
-    """Return a long table (time, density, well, group) of a long or a wide plate, and warnings."""
-    import re
-
-    import pandas as pd
-
-    if bool(density) == bool(wells):
-        raise ValueError(
-            "Expected either one column of densities, or a column for each well or culture. Name one of these "
-            "two forms."
-        )
-    if density:
-        chosen = [name for name in (time, density, group, well) if name]
-        if len(set(chosen)) < len(chosen):
-            raise ValueError(f"The same column serves twice ({', '.join(chosen)}); expected different columns.")
-        table = plain_table(table)
-        require_columns(table, chosen)
-        table, warnings = complete_rows(table, chosen)
-        if group and not well and not table.duplicated([group, time]).any():
-            if table[group].nunique() > 12:
-                group, well = "", group
-        elif not well:
-            well = separating_column(table, [time, *([group] if group else [])], {time, density, group})
-            if well:
-                warnings.append(
-                    f"{well} was taken to tell the cultures apart: with it no culture has two readings at once."
-                )
-        groups = level_labels(table[group]) if group else pd.Series("all", index=table.index, dtype=object)
-        names = level_labels(table[well]) if well else pd.Series("1", index=table.index, dtype=object)
-        if group and well:  # the same replicate number in two groups names two cultures
-            names = groups + ", " + names
-        elif group:
-            names = groups
-        long = pd.DataFrame(
-            {
-                "time": numeric_values(table, time),
-                "density": numeric_values(table, density),
-                "well": names,
-                "group": groups,
-            }
-        )
-        return long, warnings
-    table = plain_table(table)
-    require_columns(table, [time, *wells])
-    table, warnings = complete_rows(table, [time])
-    parts, gaps = [], 0
-    for name in wells:
-        if name == time:
-            continue
-        values = numeric_values(table, name)
-        gaps += int(values.isna().sum())
-        label = re.sub(r"(?i)[\s_.-]*(rep(licate)?)?[\s_.-]*\d+$", "", str(name)).strip() or str(name)
-        label = str(name) if re.fullmatch(r"[A-Ha-h]\d{1,2}", str(name)) else label
-        parts.append(
-            pd.DataFrame({"time": numeric_values(table, time), "density": values, "well": str(name), "group": label})
-        )
-    long = pd.concat(parts, ignore_index=True).dropna()
-    if gaps:
-        warnings.append(f"{gaps} readings are missing and were left out.")
-    repeated = long.drop_duplicates("well")["group"].value_counts()
-    if (repeated > 1).any():
-        warnings.append(
-            "Columns named alike but for a number at the end count as replicates: "
-            + ", ".join(f"{name} ({n})" for name, n in repeated.items() if n > 1)
-            + "."
-        )
-    elif len(repeated) == long["well"].nunique() and all(re.fullmatch(r"[A-Ha-h]\d{1,2}", w) for w in long["well"]):
-        long["group"] = "all"
-        warnings.append("Columns named by plate position have no groups; reshape to long form to compare strains.")
-    return long, warnings
-
-
 def steepest_log_growth(t, y, points):
-    """Return rate, its line (intercept), first and last time of the steepest stretch of log density.
+    """Return rate, its line (intercept), first and last time, readings and R2 of the steepest stretch of log density.
 
     All windows of `points` readings are tried; those within 95 % of the steepest slope are joined and fitted again.
     """
@@ -131,7 +55,7 @@ def steepest_log_growth(t, y, points):
     slopes = [np.polyfit(t[i : i + points], logs[i : i + points], 1)[0] for i in range(len(t) - points + 1)]
     best = int(np.argmax(slopes))
     if slopes[best] <= 0:
-        return 0.0, float(logs.mean()), float(t[0]), float(t[-1]), points
+        return 0.0, float(logs.mean()), float(t[0]), float(t[-1]), points, float("nan")
     first = last = best
     while first > 0 and slopes[first - 1] >= 0.95 * slopes[best]:
         first -= 1
@@ -139,7 +63,8 @@ def steepest_log_growth(t, y, points):
         last += 1
     stop = last + points
     rate, intercept = np.polyfit(t[first:stop], logs[first:stop], 1)
-    return float(rate), float(intercept), float(t[first]), float(t[stop - 1]), stop - first
+    r2 = float(np.corrcoef(t[first:stop], logs[first:stop])[0, 1] ** 2)
+    return float(rate), float(intercept), float(t[first]), float(t[stop - 1]), stop - first, r2
 
 
 def fit_growth(t, y, method, points):
@@ -170,6 +95,7 @@ def fit_growth(t, y, method, points):
             "plateau_lower_95": top_low,
             "plateau_upper_95": top_high,
             "midpoint": middle,
+            "lag": max(0.0, middle - 2 / rate - float(t[0])),
             "start": top / (1 + np.exp(rate * (middle - t[0]))),
             "from": float(t[0]),
             "to": float(t[-1]),
@@ -192,7 +118,7 @@ def fit_growth(t, y, method, points):
             "intercept": float(fit["theta"][0]),
         }
     else:
-        rate, intercept, first, last, used = steepest_log_growth(t, y, points)
+        rate, intercept, first, last, used, r2 = steepest_log_growth(t, y, points)
         late = y[t > last]
         flat = (
             len(late) > 2
@@ -204,70 +130,13 @@ def fit_growth(t, y, method, points):
             "from": first,
             "to": last,
             "points": used,
+            "r2": r2,
             "intercept": intercept,
             "lag": max(0.0, (np.log(row["start"]) - intercept) / rate - t[0]) if rate > 0 else np.nan,
             "plateau": float(np.median(y[-3:])) if flat else np.nan,
         }
     row["doubling_time"] = np.log(2) / row["rate"] if row["rate"] > 0 else np.nan
     return row
-
-
-def group_rates(wells):
-    """Return a row per group: mean of the rates of its cultures with a t interval, geometric doubling time."""
-    import numpy as np
-    import pandas as pd
-    from scipy import stats
-
-    rows = []
-    for name, part in wells.groupby("group", sort=False):
-        rates = part["rate"].to_numpy()
-        mean, n = float(rates.mean()), len(rates)
-        row = {"group": name, "cultures": n, "rate": mean, "rate_sd": float(rates.std(ddof=1)) if n > 1 else np.nan}
-        if n > 1:
-            half = float(stats.t.ppf(0.975, n - 1)) * row["rate_sd"] / n**0.5
-            row |= {"lower_95": mean - half, "upper_95": mean + half}
-        elif "rate_lower_95" in part:
-            row |= {"lower_95": part["rate_lower_95"].iloc[0], "upper_95": part["rate_upper_95"].iloc[0]}
-        else:
-            row |= {"lower_95": np.nan, "upper_95": np.nan}
-        row["doubling_time"] = float(np.log(2) / mean) if mean > 0 else np.nan
-        for key in ("lag", "plateau"):
-            row[key] = float(part[key].mean()) if key in part and part[key].notna().any() else np.nan
-        rows.append(row)
-    return pd.DataFrame(rows)
-
-
-def rate_comparisons(wells, groups):
-    """Return Welch's comparisons of the rates of groups with at least two cultures: with the control, or all pairs."""
-    import itertools
-
-    import pandas as pd
-    from scipy import stats
-
-    able = [name for name in groups if (wells["group"] == name).sum() > 1]
-    control = likely_control(able)
-    pairs = [(name, control) for name in able if name != control] if control else list(itertools.combinations(able, 2))
-    rows = []
-    for first, second in pairs[:45]:
-        one, two = (wells.loc[wells["group"] == name, "rate"] for name in (first, second))
-        if one.std() == 0 and two.std() == 0:
-            continue
-        test = stats.ttest_ind(one, two, equal_var=False)
-        limits = test.confidence_interval(0.95)
-        rows.append(
-            {
-                "comparison": f"{first} vs {second}",
-                "difference": float(one.mean() - two.mean()),
-                "lower_95": float(limits.low),
-                "upper_95": float(limits.high),
-                "p_value": float(test.pvalue),
-            }
-        )
-    rows.sort(key=lambda row: row["p_value"])
-    running = 0.0
-    for i, row in enumerate(rows):
-        running = row["p_adj"] = max(running, min(1.0, row["p_value"] * (len(rows) - i)))
-    return pd.DataFrame(rows) if rows else None
 
 
 @tool(
@@ -284,7 +153,7 @@ def rate_comparisons(wells, groups):
     outputs={
         "rates": "table: mean rate, doubling time, lag and plateau of every group",
         "wells": "table: the same of every culture",
-        "comparisons": "table: differences in rate between groups",
+        "comparisons": "table: differences in rate, lag and plateau between groups",
         "growth_plot": "figure: growth curves on a log axis with the stretches used",
     },
     optional_outputs=("comparisons",),
@@ -303,6 +172,7 @@ def rate_comparisons(wells, groups):
         "well": param(
             "Column that tells cultures (wells, replicates) apart", kind="column", of="table", role="subject"
         ),
+        "levels": param("Only these groups; empty for all", kind="texts", role="levels", of="group"),
         "method": param(
             "How the rate is found",
             choices=["steepest", "logistic", "exponential"],
@@ -344,7 +214,7 @@ def rate_comparisons(wells, groups):
     seconds=3.0,
     example="How fast do the mutants grow, and how long is their lag?",
     next_steps=(NextStep(text="Look at the curve of every culture: air bubbles and condensation look like growth."),),
-    helpers=(*CURVE_HELPERS, growth_rows, steepest_log_growth, fit_growth, group_rates, rate_comparisons),
+    helpers=(*CURVE_HELPERS, growth_rows, without_medium, steepest_log_growth, fit_growth, *GROWTH_HELPERS),
     answers=["growth_rate"],
 )
 def growth_rate(
@@ -355,6 +225,7 @@ def growth_rate(
     wells: list[str] = [],  # noqa: B006 - a plain default, never changed
     group: str = "",
     well: str = "",
+    levels: list[str] = [],  # noqa: B006 - a plain default, never changed
     method: str = "steepest",
     points: int = 5,
     blank: float = 0.0,
@@ -364,7 +235,8 @@ def growth_rate(
 
     Rates are of natural log density per unit of time (mu); doubling time is ln 2 / mu. The lag is the time at which
     the line through the steepest stretch reaches the starting density (median of the first three times). The logistic
-    curve is N(t) = K / (1 + exp(-r (t - midpoint))).
+    curve is N(t) = K / (1 + exp(-r (t - midpoint))); its lag is where the tangent at the midpoint reaches 0. Wells
+    called blank or medium are taken off and no cultures.
 
     Raises:
         ValueError: for too few readings, densities that are not above the blank, or columns of the wrong kind.
@@ -375,6 +247,11 @@ def growth_rate(
     if method not in ("steepest", "logistic", "exponential"):
         raise ValueError(f"There is no method {method!r}; expected steepest, logistic or exponential.")
     long, warnings = growth_rows(table, time, density, list(wells), group, well)
+    long, blank, notes = without_medium(long, blank)
+    warnings += notes
+    if levels:
+        names = order_levels(long["group"].tolist())
+        long = long[long["group"].isin([pick_level(level, names, group or "group") for level in levels])].copy()
     long["density"] -= blank
     dull = long["density"] <= 0
     if dull.any():
@@ -418,27 +295,7 @@ def growth_rate(
     late = f" {time_unit}" if time_unit else ""
     findings = []
     if tests is not None:
-        for row in tests.head(5).to_dict("records"):
-            first, second = row["comparison"].split(" vs ", 1)
-            verdict = (
-                f"grows {'faster' if row['difference'] > 0 else 'slower'} than"
-                if row["p_adj"] < 0.05
-                else "is not shown to grow at another rate than"
-            )
-            findings.append(
-                {
-                    "text": f"{first} {verdict} {second}: difference in rate {format_number(row['difference'])}{per} "
-                    f"({said_range(row['lower_95'], row['upper_95'])}; Welch, {format_p(row['p_value'])}"
-                    + (f", adjusted {format_p(row['p_adj'])})." if len(tests) > 1 else ")."),
-                    "values": finding_values(
-                        difference=(row["difference"], row["lower_95"], row["upper_95"]),
-                        p_value=row["p_value"],
-                        p_adj=row["p_adj"],
-                    ),
-                    "output": "comparisons",
-                    "row": table_row(tests, comparison=row["comparison"]),
-                }
-            )
+        findings += [comparison_finding(row, tests, per, late) for row in told_comparisons(tests)]
     for row in rates.head(12).to_dict("records"):
         who = (
             "The culture"
@@ -450,6 +307,8 @@ def growth_rate(
         )
         text = f"{who}: growth rate {format_number(row['rate'])}{per} ({sure}; n = {row['cultures']} cultures)"
         text += f", doubling time {format_number(row['doubling_time'])}{late}" if row["rate"] > 0 else ", no growth"
+        if row["doubling_upper_95"] == row["doubling_upper_95"]:
+            text += f" ({said_range(row['doubling_lower_95'], row['doubling_upper_95'])})"
         for key, words in (("lag", "lag"), ("plateau", "plateau")):
             text += f", {words} {format_number(row[key])}{late if key == 'lag' else ''}" if row[key] == row[key] else ""
         findings.append(
@@ -459,7 +318,7 @@ def growth_rate(
                 "row": table_row(rates, group=row["group"]),
                 "values": finding_values(
                     rate=(row["rate"], row["lower_95"], row["upper_95"]),
-                    doubling_time=row["doubling_time"],
+                    doubling_time=(row["doubling_time"], row["doubling_lower_95"], row["doubling_upper_95"]),
                     lag=row["lag"],
                     plateau=row["plateau"],
                 ),
@@ -470,12 +329,7 @@ def growth_rate(
             "A group with one culture has no replicate: what its rate says of the strain is not known"
             + (" (limits are those of the fit)." if method != "steepest" else ".")
         )
-    if method == "steepest" and cultures["plateau"].isna().any():
-        warnings.append(f"{int(cultures['plateau'].isna().sum())} of {len(cultures)} cultures reach no plateau.")
-    if method == "logistic" and (cultures["plateau"] > 1.5 * cultures["highest"]).any():
-        warnings.append("A fitted plateau lies far above every reading: these readings do not settle it.")
-    if method == "exponential":
-        warnings.append("One exponential over all readings: lag and plateau, if there are any, make its rate too low.")
+    warnings += culture_remarks(cultures, method, density, blank)
     if not time_unit:
         warnings.append(f"The unit of {time} is not known; rates are per unit of the table.")
     figure, axis = new_axes(width=6.8)

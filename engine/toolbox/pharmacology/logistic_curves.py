@@ -49,7 +49,7 @@ def log_logistic(theta, log_dose):
     from scipy.special import expit
 
     start, end, middle, log_slope = theta
-    return start + (end - start) * expit(np.exp(min(log_slope, 30.0)) * (log_dose - middle))
+    return start + (end - start) * expit(np.exp(np.minimum(log_slope, 30.0)) * (log_dose - middle))
 
 
 def logistic_starts(log_dose, y):
@@ -64,38 +64,56 @@ def logistic_starts(log_dose, y):
     return [np.array([first, last, middle, slope]) for middle in middles for slope in (-0.5, 0.3, 1.2)]
 
 
-def fit_log_logistic(log_dose, y, lower=None, upper=None):
-    """Fit the curve by least squares; `lower` and `upper` hold a limit at a value.
+def fit_with_limits(curve, starts, y, lower=None, upper=None):
+    """Fit `curve(theta)`, whose first two parameters are its limits, by least squares; hold a limit at a value.
+
+    Args:
+        starts: starting values of all parameters.
 
     Returns:
-        the fit with all four parameters; a limit that is held has no variance.
+        the fit with all parameters; a limit that is held has no variance.
     """
     import numpy as np
 
-    starts = logistic_starts(log_dose, y)
-    fits = []
+    size, fits = len(starts[0]), []
     for falling in (False, True):
         held = {}
         if lower is not None:
             held[1 if falling else 0] = lower
         if upper is not None:
             held[0 if falling else 1] = upper
-        free = [i for i in range(4) if i not in held]
+        free = [i for i in range(size) if i not in held]
 
         def whole(theta, held=held, free=free):
-            full = np.empty(4)
+            full = np.empty(size)
             full[free] = theta
             for i, value in held.items():
                 full[i] = value
             return full
 
-        fit = fit_curve(lambda theta, whole=whole: log_logistic(whole(theta), log_dose), [s[free] for s in starts], y)
-        covariance = np.zeros((4, 4))
+        fit = fit_curve(lambda theta, whole=whole: curve(whole(theta)), [s[free] for s in starts], y)
+        covariance = np.zeros((size, size))
         covariance[np.ix_(free, free)] = fit["cov"]
         fits.append({**fit, "theta": whole(fit["theta"]), "cov": covariance})
         if not held:
             break
     return min(fits, key=lambda fit: fit["sse"])
+
+
+def fit_log_logistic(log_dose, y, lower=None, upper=None):
+    """Fit the curve by least squares; `lower` and `upper` hold a limit at a value."""
+    return fit_with_limits(lambda theta: log_logistic(theta, log_dose), logistic_starts(log_dose, y), y, lower, upper)
+
+
+def deviance_residuals(expected, events, total):
+    """Return signed roots of what each binomial count adds to the deviance; their squares sum to it."""
+    import numpy as np
+    from scipy.special import xlogy
+
+    share = events / total
+    parts = xlogy(events, share) - events * np.log(expected)
+    parts += xlogy(total - events, 1 - share) - (total - events) * np.log1p(-expected)
+    return np.sign(share - expected) * np.sqrt(2 * np.maximum(parts, 0))
 
 
 def fit_log_logistic_counts(log_dose, events, total):
@@ -109,7 +127,7 @@ def fit_log_logistic_counts(log_dose, events, total):
     """
     import numpy as np
     from scipy.optimize import least_squares
-    from scipy.special import expit, logit, xlogy
+    from scipy.special import expit, logit
     from scipy.stats import chi2
 
     share = events / total
@@ -126,18 +144,19 @@ def fit_log_logistic_counts(log_dose, events, total):
     def shares(theta):
         return np.clip(log_logistic(whole(theta), log_dose), 1e-12, 1 - 1e-12)
 
-    def deviance_residuals(theta):
-        p = shares(theta)
-        parts = xlogy(events, share) - events * np.log(p)
-        parts += xlogy(total - events, 1 - share) - (total - events) * np.log1p(-p)
-        return np.sign(share - p) * np.sqrt(2 * np.maximum(parts, 0))
-
     best = None
     base = float(np.clip((events[~finite].sum() + 0.5) / (total[~finite].sum() + 1), 0.01, 0.99)) if free_start else 0.5
     for middle in np.quantile(np.unique(log_dose[finite]), [0.25, 0.5, 0.75]):
         for slope in (0.0, 1.0, 2.0):
             start = ([float(logit(base))] if free_start else []) + [middle, slope]
-            found = least_squares(deviance_residuals, start, x_scale="jac", xtol=1e-12, ftol=1e-14, gtol=1e-14)
+            found = least_squares(
+                lambda theta: deviance_residuals(shares(theta), events, total),
+                start,
+                x_scale="jac",
+                xtol=1e-12,
+                ftol=1e-14,
+                gtol=1e-14,
+            )
             best = found if best is None or found.cost < best.cost else best
     p = shares(best.x)
     slopes = derivatives(shares, best.x)
@@ -191,13 +210,14 @@ def log_dose_for(theta, response):
     return middle + np.log(part / (1 - part)) / np.exp(log_slope) if 0 < part < 1 else float("nan")
 
 
-def draw_log_doses(axis, log_dose, theta_of, span, colours, label):
+def draw_log_doses(axis, log_dose, theta_of, span, colours, label, curve_of=log_logistic):
     """Draw fitted curves on a log axis of dose; values without dose stand at the left under the tick 0.
 
     Args:
         log_dose: all natural-log doses, -inf for none.
         theta_of: curve -> parameters.
         span: curve -> (lowest, highest) log dose that it was fitted to.
+        curve_of: parameters, log doses -> responses.
 
     Returns:
         where doses are to be drawn, as plain numbers.
@@ -213,7 +233,7 @@ def draw_log_doses(axis, log_dose, theta_of, span, colours, label):
     for curve, theta in theta_of.items():
         low, high = span[curve]
         grid = np.linspace(left + 0.5 * gap if none and low == -np.inf else low, high, 200)
-        axis.plot(np.exp(grid), log_logistic(theta, grid), color=colours[curve][0], linewidth=1.6, label=label(curve))
+        axis.plot(np.exp(grid), curve_of(theta, grid), color=colours[curve][0], linewidth=1.6, label=label(curve))
         if none and low == -np.inf:
             axis.plot(
                 np.exp([left - 0.2 * gap, left + 0.2 * gap]), [theta[0]] * 2, color=colours[curve][0], linewidth=1.6
@@ -234,7 +254,9 @@ LOGISTIC_HELPERS = (
     log_doses,
     log_logistic,
     logistic_starts,
+    fit_with_limits,
     fit_log_logistic,
+    deviance_residuals,
     fit_log_logistic_counts,
     log_dose_at,
     log_dose_for,

@@ -16,8 +16,15 @@ from engine.toolbox.pharmacology.fitting import (
     colour_of,
     finish_axes,
     said_range,
-    separating_column,
     split_curves,
+)
+from engine.toolbox.pharmacology.profiles import (
+    PROFILE_HELPERS,
+    dose_by_weight,
+    profile_columns,
+    profile_row,
+    quantified,
+    summarised,
 )
 from engine.toolbox.registry import param, tool
 from engine.toolbox.tables.columns import (
@@ -46,193 +53,13 @@ def exposure_adds_up(step: StepOutputs) -> Iterator[Issue]:
         yield Issue(code="exposure_differs", severity="error", message=message, where="subjects")
 
 
-def quantified(table, name):
-    """Return concentrations, NaN where below the limit of quantification (<0.05, BLQ, ...), and which are so."""
-    import pandas as pd
-
-    text = table[name].astype(str).str.strip()
-    below = text.str.fullmatch(
-        r"(?i)<\s*\d*[.,]?\d*\s*\S*|b\.?l\.?o?q\.?|b\.?q\.?l\.?|<?\s*ll?oq|nd|n\.d\.|blloq|not detected"
-    )
-    below &= table[name].notna()
-    if not below.any():
-        return numeric_values(table, name), below
-    values = pd.Series(float("nan"), index=table.index)
-    values[~below] = numeric_values(table.loc[~below], name)
-    return values, below
-
-
-def profile_columns(table, time, concentration, subject, group, dose_column, dose):
-    """Return the columns of subject, group and dose, found in the data where none is named, and what was taken so."""
-    notes = []
-    whole = table.dropna(subset=[time, concentration])
-    if group and (not subject or whole[subject].nunique() < 2) and not whole.duplicated([group, time]).any():
-        subject, group = group, ""  # one profile for each value: these are the subjects
-    if not subject:
-        found = separating_column(whole, [time, *([group] if group else [])], {time, concentration, group, dose_column})
-        if found:
-            subject = found
-            notes.append(
-                f"{found} was taken to tell the subjects apart: with it no subject has two samples at one time."
-            )
-    if not dose_column and dose is None:
-        named = [
-            str(name)
-            for name in table.columns
-            if str(name).casefold().split("(")[0].split("_")[0].strip() in ("dose", "amt", "amount")
-            and str(name) not in (time, concentration, subject, group)
-        ]
-        keys = [name for name in (subject, group) if name]
-        if len(named) == 1 and (whole.groupby(keys)[named[0]].nunique() if keys else whole[named].nunique()).max() == 1:
-            dose_column = named[0]
-            notes.append(f"The dose of every subject was taken from column {dose_column}.")
-    return subject, group, dose_column, notes
-
-
-def trapezoids(t, c):
-    """Return area and first-moment area by the linear rule while rising, the logarithmic rule while falling."""
-    import math
-
-    area = moment = 0.0
-    for t1, t2, c1, c2 in zip(t[:-1], t[1:], c[:-1], c[1:], strict=True):
-        if 0 < c2 < c1:
-            k = math.log(c1 / c2) / (t2 - t1)
-            area += (c1 - c2) / k
-            moment += (t1 * c1 - t2 * c2) / k + (c1 - c2) / k**2
-        else:
-            area += (t2 - t1) * (c1 + c2) / 2
-            moment += (t2 - t1) * (t1 * c1 + t2 * c2) / 2
-    return area, moment
-
-
-def terminal_rate(t, c, include_peak):
-    """Return the terminal rate (lambda z), its points and adjusted R2: the last 3 or more points best on a line.
-
-    Of fits whose adjusted R2 is within 0.0001 of the best, the one with most points is taken.
-    """
-    import numpy as np
-
-    first = int(np.argmax(c)) + (0 if include_peak else 1)
-    t, logs = t[first:], np.log(c[first:])
-    fits = []
-    for n in range(3, len(t) + 1):
-        x, y = t[-n:], logs[-n:]
-        slope, intercept = np.polyfit(x, y, 1)
-        spread = float(((y - y.mean()) ** 2).sum())
-        if spread <= 0:
-            continue
-        left = float(((y - intercept - slope * x) ** 2).sum())
-        fits.append((1 - left / spread * (n - 1) / (n - 2), n, -float(slope), float(intercept)))
-    if not fits:
-        return None
-    best = max(fit[0] for fit in fits)
-    r2, n, rate, intercept = max((fit for fit in fits if fit[0] >= best - 1e-4), key=lambda fit: fit[1])
-    if rate <= 0:
-        return None
-    return {
-        "lambda_z": rate,
-        "half_life": float(np.log(2) / rate),
-        "terminal_points": n,
-        "terminal_r2_adj": r2,
-        "terminal_from": float(t[-n]),
-        "terminal_to": float(t[-1]),
-        "intercept": intercept,
-    }
-
-
-def profile_row(t, c, below, dose, route):
-    """Return the parameters of one profile, and notes on what was assumed.
-
-    Args:
-        below: which are below the limit of quantification: 0 before the first that is not, else left out.
-    """
-    import numpy as np
-
-    notes = []
-    seen = ~below
-    if not (c[seen] > 0).any():
-        return {"n": int(seen.sum())}, ["no concentration above 0"]
-    first = int(np.argmax(seen & (np.nan_to_num(c) > 0)))
-    c = np.where(below, 0.0, c)
-    keep = seen | (np.arange(len(c)) < first)
-    t, c = t[keep], c[keep]
-    last = int(np.nonzero(c > 0)[0][-1])
-    t, c = t[: last + 1], c[: last + 1]
-    peak, n = int(np.argmax(c)), len(c)
-    row = {"n": n, "cmax": float(c[peak]), "tmax": float(t[peak]), "t_last": float(t[-1]), "c_last": float(c[-1])}
-    measured = t[c > 0], c[c > 0]
-    if t[0] > 0:
-        start = 0.0
-        if route == "iv_bolus" and n > 1 and 0 < c[1] < c[0]:
-            start = float(c[0] * (c[0] / c[1]) ** (t[0] / (t[1] - t[0])))
-            notes.append("the concentration at time 0 was extrapolated back from the first two points")
-        elif route == "iv_bolus":
-            start = float(c[0])
-            notes.append("the first concentration was taken for time 0")
-        else:
-            notes.append("a concentration of 0 was put at time 0")
-        t, c = np.insert(t, 0, 0.0), np.insert(c, 0, start)
-    area, moment = trapezoids(t, c)
-    row["auc_last"] = area
-    end = terminal_rate(*measured, route == "iv_bolus")
-    if end is None:
-        return row, [*notes, "no half-life: fewer than 3 falling points after the peak"]
-    rate = end["lambda_z"]
-    whole = area + c[-1] / rate
-    row |= end | {
-        "auc_inf": whole,
-        "extrapolated_percent": 100 * (whole - area) / whole,
-        "mrt": (moment + c[-1] * t[-1] / rate + c[-1] / rate**2) / whole,
-    }
-    if dose is not None and dose == dose:
-        row |= {"dose": float(dose), "clearance": float(dose) / whole, "volume_z": float(dose) / whole / rate}
-    return row, notes
-
-
-def summarised(rows, keys):
-    """Return a row per parameter and group: geometric mean with its interval and CV, median and range."""
-    import numpy as np
-    from scipy import stats
-
-    out = []
-    for name in order_levels([row["group"] for row in rows]):
-        for key in keys:
-            values = np.array(
-                [row[key] for row in rows if row["group"] == name and row.get(key, np.nan) == row.get(key)]
-            )
-            values = values[~np.isnan(values)] if len(values) else values
-            if not len(values):
-                continue
-            row = {
-                "group": name,
-                "parameter": key,
-                "n": len(values),
-                "median": float(np.median(values)),
-                "min": float(values.min()),
-                "max": float(values.max()),
-            }
-            if (values > 0).all() and key != "tmax":
-                logs = np.log(values)
-                row["geometric_mean"] = float(np.exp(logs.mean()))
-                if len(values) > 1:
-                    sd = float(logs.std(ddof=1))
-                    half = float(stats.t.ppf(0.975, len(values) - 1)) * sd / len(values) ** 0.5
-                    row |= {
-                        "lower_95": float(np.exp(logs.mean() - half)),
-                        "upper_95": float(np.exp(logs.mean() + half)),
-                        "cv_percent": 100 * float(np.sqrt(np.exp(sd**2) - 1)),
-                    }
-            out.append(row)
-    return out
-
-
 @tool(
     name="pharmacokinetics",
     title="Non-compartmental pharmacokinetics",
     description=(
-        "Gives AUC (linear up, log down), Cmax, Tmax, terminal half-life with the points it rests on, and with "
-        "the dose "
-        "clearance and volume, for every subject; then geometric means with 95 % intervals, by group if there is one."
+        "Gives AUC (linear up, log down, or linear), Cmax, Tmax, terminal half-life with the points it rests on, and "
+        "with the dose clearance and volume, for every subject; then geometric means with 95 % intervals, by group if "
+        "there is one."
     ),
     domain="pharmacology",
     task_type="analysis",
@@ -272,6 +99,11 @@ def summarised(rows, keys):
             choices=["extravascular", "iv_bolus"],
             words=["iv_bolus: i\\.?v\\.?\\b|intravenous|bolus", "extravascular: oral|by mouth|subcut|p\\.o\\."],
         ),
+        "auc_rule": param(
+            "Rule of the area: logarithmic while falling, or linear throughout",
+            choices=["linear_up_log_down", "linear"],
+            words=["linear_up_log_down: log.?(?:linear|trapez)|linear.?up", "linear: (?<!log.)linear trapez\\w*"],
+        ),
         "time_unit": param("Unit of the times", role="time_unit"),
         "concentration_unit": param("Unit of the concentrations"),
     },
@@ -305,7 +137,7 @@ def summarised(rows, keys):
     seconds=2.0,
     example="What are AUC, Cmax and half-life of the drug in each patient?",
     next_steps=(NextStep(text="Look at the terminal line of every subject before its half-life is believed."),),
-    helpers=(*CURVE_HELPERS, quantified, profile_columns, trapezoids, terminal_rate, profile_row, summarised),
+    helpers=(*CURVE_HELPERS, *PROFILE_HELPERS),
     answers=["pharmacokinetics"],
 )
 def pharmacokinetics(
@@ -318,6 +150,7 @@ def pharmacokinetics(
     dose_column: str = "",
     dose: float | None = None,
     route: str = "extravascular",
+    auc_rule: str = "linear_up_log_down",
     time_unit: str = "",
     concentration_unit: str = "",
 ):
@@ -335,6 +168,8 @@ def pharmacokinetics(
 
     if route not in ("extravascular", "iv_bolus"):
         raise ValueError(f"There is no route {route!r}; expected extravascular or iv_bolus.")
+    if auc_rule not in ("linear_up_log_down", "linear"):
+        raise ValueError(f"There is no rule {auc_rule!r} of the area; expected linear_up_log_down or linear.")
     table = plain_table(table)
     require_columns(table, [name for name in (time, concentration, subject, group, dose_column) if name])
     subject, group, dose_column, taken = profile_columns(table, time, concentration, subject, group, dose_column, dose)
@@ -380,6 +215,7 @@ def pharmacokinetics(
             part["below"].to_numpy(dtype=bool),
             amount,
             route,
+            auc_rule == "linear",
         )
         for text in said:
             notes.setdefault(text, []).append(name)
@@ -423,6 +259,8 @@ def pharmacokinetics(
     for key in ("geometric_mean", "lower_95", "upper_95", "cv_percent"):
         if key not in summary:
             summary[key] = np.nan
+    by_weight, notes = dose_by_weight(table, dose_column)
+    warnings += notes
     apparent = "/F" if route == "extravascular" else ""
     area_unit = f" {concentration_unit} x {time_unit}" if concentration_unit and time_unit else ""
     titles = {
@@ -431,8 +269,8 @@ def pharmacokinetics(
         "cmax": ("Cmax", f" {concentration_unit}".rstrip()),
         "half_life": ("half-life", f" {time_unit}".rstrip()),
         "tmax": ("Tmax", f" {time_unit}".rstrip()),
-        "clearance": (f"clearance (CL{apparent})", ""),
-        "volume_z": (f"volume (Vz{apparent})", ""),
+        "clearance": (f"clearance{by_weight} (CL{apparent})", ""),
+        "volume_z": (f"volume{by_weight} (Vz{apparent})", ""),
     }
     findings = []
     for name in order_levels(profiles["group"].tolist())[:6]:

@@ -52,44 +52,11 @@ def is_reference_gene(name):
     import re
 
     usual = {
-        "gapdh",
-        "actb",
-        "bactin",
-        "betaactin",
-        "actin",
-        "act1",
-        "act2",
-        "b2m",
-        "hprt",
-        "hprt1",
-        "18s",
-        "18srrna",
-        "rn18s",
-        "tbp",
-        "rplp0",
-        "36b4",
-        "rpl13a",
-        "rpl19",
-        "rpl32",
-        "rps18",
-        "ywhaz",
-        "ubc",
-        "ppia",
-        "sdha",
-        "gusb",
-        "hmbs",
-        "tfrc",
-        "pgk1",
-        "ef1a",
-        "eef1a1",
-        "tubb",
-        "ubq10",
-        "pp2a",
-        "16s",
-        "rpob",
-        "reference",
-        "housekeeping",
-    }
+        "gapdh", "actb", "bactin", "betaactin", "actin", "act1", "act2", "b2m", "hprt", "hprt1", "18s",
+        "18srrna", "rn18s", "tbp", "rplp0", "36b4", "rpl13a", "rpl19", "rpl32", "rps18", "ywhaz", "ubc", "ppia",
+        "sdha", "gusb", "hmbs", "tfrc", "pgk1", "ef1a", "eef1a1", "tubb", "ubq10", "pp2a", "16s", "rpob",
+        "reference", "housekeeping",
+    }  # fmt: skip
     return re.sub(r"[\W_]|β", "", str(name).casefold().replace("β", "b")) in usual
 
 
@@ -181,6 +148,12 @@ def long_cycles(table, ct, gene, cts, group, sample):
     if unnamed.any():
         warnings.append(f"{int(unnamed.sum())} wells without sample, group or gene were left out.")
     long = long[~blank & ~unnamed].dropna(subset=["ct"])
+    last = long["ct"].isin([40.0, 45.0, 50.0])
+    if last.sum() > 1:
+        warnings.append(
+            f"{int(last.sum())} wells have a Ct of exactly {long.loc[last, 'ct'].max():g}, as a last cycle put in for "
+            "no amplification would be; they count as measured."
+        )
     if not len(long):
         raise ValueError(
             "No well has a Ct, a gene, a sample and a group; expected at least two samples. Choose other columns."
@@ -466,6 +439,12 @@ def qpcr_relative(
     steady = (
         long[long["gene"].isin(chosen)].groupby(["sample", "group"])["ct"].mean().reset_index().groupby("group")["ct"]
     )
+    twice = deltas.groupby("sample")["group"].nunique().gt(1) if sample else pd.Series(dtype=bool)
+    if twice.sum() > 1:
+        warnings.append(
+            f"{int(twice.sum())} samples have the same name in several groups; if these are the same animals or "
+            "donors, comparing them in pairs would tell more: here they count as different samples."
+        )
     if float(steady.mean().max() - steady.mean().min()) > 1:
         warnings.append(
             "The reference genes differ by more than one cycle between groups: unequal amounts of RNA, or a "

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from plan_questions import profile_files, the_planner
+from scipy import stats
 from scipy.optimize import curve_fit
 from table_steps import check_issues, run_step
 
@@ -75,6 +76,38 @@ def test_a_qpcr_dilution_has_its_efficiency():
     row = standard_curve(table, concentration="copies", signal="Ct", model="log-linear")["curve"].iloc[0]
     assert row["efficiency_percent"] == pytest.approx(95, abs=1e-6)
     assert row["slope"] == pytest.approx(-1 / np.log10(1.95), rel=1e-6)
+
+
+def test_the_interval_of_the_efficiency_is_that_of_the_line():
+    rng = np.random.default_rng(3)
+    copies = np.repeat([1e2, 1e3, 1e4, 1e5, 1e6], 3)
+    table = pd.DataFrame({"copies": copies, "Ct": 40 - np.log2(copies) + rng.normal(0, 0.15, 15)})
+    result = standard_curve(table, concentration="copies", signal="Ct")
+    row = result["curve"].iloc[0]
+    line = stats.linregress(np.log10(copies), table["Ct"])
+    half = stats.t.ppf(0.975, 13) * line.stderr
+    limits = [100 * (10 ** (-1 / slope) - 1) for slope in (line.slope - half, line.slope + half)]
+    assert row["model"] == "log-linear"
+    assert row["efficiency_percent"] == pytest.approx(100 * (10 ** (-1 / line.slope) - 1))
+    assert row[["efficiency_lower_95", "efficiency_upper_95"]].tolist() == pytest.approx(limits)
+    assert row["r2"] == pytest.approx(line.rvalue**2)
+    assert not any("no unknown sample" in text for text in result["warnings"])
+    folds = table.assign(dilution=1e6 / table["copies"])
+    other = standard_curve(folds, concentration="dilution", signal="Ct")["curve"].iloc[0]
+    assert other["efficiency_percent"] == pytest.approx(row["efficiency_percent"])
+    assert other["efficiency_upper_95"] == pytest.approx(row["efficiency_upper_95"])
+
+
+def test_dilutions_of_a_sample_that_disagree_are_named(tmp_path):
+    extra = pd.DataFrame({"conc": np.nan, "OD": [1.2, 0.5], "sample": "serum 9", "fold": [10.0, 100.0]})
+    table = pd.concat([plate().assign(fold=1.0), extra], ignore_index=True)
+    given = NAMES | {"sample": "sample", "dilution": "fold", "model": "4PL"}
+    record, tables, issues = run_step(standard_curve, {"table": table}, given, tmp_path)
+    assert issues == []
+    rows = tables["unknowns"].query("sample == 'serum 9'")
+    assert len(rows) == 2
+    assert rows["concentration"].max() > 1.25 * rows["concentration"].min()
+    assert any("differ by more than 25 % in: serum 9" in text for text in record["warnings"])
 
 
 def test_the_curve_is_chosen_by_how_it_fits():

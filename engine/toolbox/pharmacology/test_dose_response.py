@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from plan_questions import profile_files, the_planner
+from scipy import stats
 from table_steps import check_issues, run_step
 
 from engine.toolbox.pharmacology.dose_response import dose_response
@@ -20,6 +21,15 @@ BEETLES = pd.DataFrame(
         "log10_dose": [1.6907, 1.7242, 1.7552, 1.7842, 1.8113, 1.8369, 1.8610, 1.8839],
         "exposed": [59, 60, 62, 56, 63, 59, 62, 60],
         "killed": [6, 13, 18, 28, 52, 53, 61, 60],
+    }
+)
+
+
+# drc::lettuce (van Ewijk and Hoekstra 1993): weight of lettuce (g) under isobutyl alcohol (mg/l)
+LETTUCE = pd.DataFrame(
+    {
+        "conc": np.repeat([0, 0.32, 1, 3.2, 10, 32, 100], 2),
+        "weight": [1.126, 0.833, 1.096, 1.106, 1.163, 1.336, 0.985, 0.754, 0.716, 0.683, 0.56, 0.488, 0.375, 0.344],
     }
 )
 
@@ -159,7 +169,89 @@ def test_missing_values_are_counted():
     assert any("2 of 24 rows" in text for text in result["warnings"])
 
 
+# ==== stimulation by small doses ====
+
+
+def test_lettuce_has_drcs_hormesis():
+    # drc's manual page of BC.4: b 1.282812, d 0.967302, residual standard error 0.1117922 on 10 df, ED50 35.023 with
+    # standard error 15.427 (its optimiser stops at 1e-4 of the parameters; errors there by the observed information)
+    result = dose_response(LETTUCE, dose="conc", response="weight", model="brain_cousens", three_parameters=True)
+    row, half = result["curves"].iloc[0], level_row(result, 50)
+    assert (row["slope"], row["without_dose"]) == pytest.approx((1.282812, 0.967302), rel=2e-4)
+    assert row["residual_sd"] == pytest.approx(0.1117922, abs=1e-7)
+    assert row["df"] == 10
+    assert half["dose"] == pytest.approx(35.023, rel=1e-3)
+    assert half["se"] == pytest.approx(15.427, rel=0.05)
+    # modelFit() of BC.5 there: RSS 0.118842 on 9 df, lack of fit p = 0.3527
+    five = dose_response(LETTUCE, dose="conc", response="weight", model="brain_cousens")["curves"].iloc[0]
+    assert five["residual_sd"] ** 2 * 9 == pytest.approx(0.118842, abs=1e-6)
+    assert five["p_lack_of_fit"] == pytest.approx(0.3527, abs=1e-4)
+    # summary() of BC.5 on ryegrass: b 2.75688, c 0.41515, d 7.74173, residual standard error 0.528689 on 19 df
+    grass = dose_response(ryegrass(), dose="conc", response="rootl", model="brain_cousens")["curves"].iloc[0]
+    found = (grass["slope"], grass["at_full_effect"], grass["without_dose"])
+    assert found == pytest.approx((2.75688, 0.41515, 7.74173), rel=2e-5)
+    assert (grass["residual_sd"], grass["df"]) == (pytest.approx(0.528689, abs=1e-6), 19)
+
+
+def test_the_hump_is_that_of_the_curve():
+    # top and return to the control by a grid over the fitted curve, in drc's own parameters
+    result = dose_response(LETTUCE, dose="conc", response="weight", model="brain_cousens", three_parameters=True)
+    row = result["curves"].iloc[0]
+    x = np.geomspace(1e-3, 1e3, 400001)
+    y = (0.967177 + 1.624528 * x) / (1 + (x / 0.845934) ** 1.282718)
+    assert row["peak_dose"] == pytest.approx(x[y.argmax()], rel=1e-3)
+    assert row["peak_response"] == pytest.approx(y.max(), rel=1e-4)
+    assert row["stimulation_percent"] == pytest.approx(100 * (y.max() / 0.967177 - 1), rel=1e-3)
+    behind = x > row["peak_dose"]
+    assert row["back_to_control"] == pytest.approx(x[behind][np.abs(y[behind] - 0.967177).argmin()], rel=1e-3)
+    assert "Small doses stimulate" in result["findings"][-1]["text"]
+    f = (0.2422227693308703 - 0.1117921**2 * 10) / 0.1117921**2  # residual sum of squares of the plain curve
+    plain = dose_response(LETTUCE, dose="conc", response="weight", three_parameters=True)["curves"].iloc[0]
+    assert plain["residual_sd"] ** 2 * 11 == pytest.approx(0.2422227693308703, rel=1e-6)
+    assert row["p_hormesis"] == pytest.approx(stats.f.sf(f, 1, 10), rel=1e-3)
+
+
+def test_a_clear_hump_is_told_and_none_is_made_up():
+    rng = np.random.default_rng(2)
+    x = np.repeat([0, 0.1, 0.3, 1, 3, 10, 30, 100], 4)
+    y = (10 + 8 * x) / (1 + (x / 4) ** 3) + rng.normal(0, 0.3, len(x))
+    table = pd.DataFrame({"dose": x, "y": y, "loss": 100 - 10 * y})
+    for response in ("y", "loss"):
+        result = dose_response(table, dose="dose", response=response)
+        assert any("hormesis" in text for text in result["warnings"])
+        assert result["curves"].loc[0, "model"] == "log-logistic"
+    humped = dose_response(table, dose="dose", response="y", model="brain_cousens")
+    half = level_row(humped, 50)
+    assert half["dose"] > humped["curves"].loc[0, "peak_dose"]
+    end = humped["curves"].loc[0, "at_full_effect"]
+    assert (half["response"] - end) == pytest.approx((humped["curves"].loc[0, "without_dose"] - end) / 2)
+    assert not any("hormesis" in text for text in dose_response(ryegrass(), dose="conc", response="rootl")["warnings"])
+
+
+def test_several_levels_are_each_told():
+    result = dose_response(ryegrass(), dose="conc", response="rootl", level=5.0, second_level=50.0, third_level=95.0)
+    texts = [finding["text"] for finding in result["findings"]]
+    assert [part in text for part, text in zip(("EC5)", "EC50)", "EC95)"), texts, strict=True)] == [True] * 3
+    curve, half = result["curves"].iloc[0], level_row(result, 50)["dose"]
+    assert level_row(result, 95)["dose"] == pytest.approx(half * 19 ** (1 / curve["slope"]), rel=1e-6)
+
+
+def test_a_dose_that_was_not_tested_is_no_proud_number():
+    rng = np.random.default_rng(5)
+    x = np.repeat([0, 1, 2, 4, 8], 4)
+    far = pd.DataFrame({"dose": x, "y": 10 / (1 + (x / 30) ** 1.5) + rng.normal(0, 0.1, 20)})
+    result = dose_response(far, dose="dose", response="y", lower=0.0, term="IC")
+    assert result["findings"][0]["text"].startswith("No dose tested (dose 1.00 to 8.00) is as high as that")
+    assert any("plateau is not reached" in text for text in result["warnings"]) is False  # the limit is held
+    assert "above" in level_row(result, 50)["tested"]
+    free = dose_response(far, dose="dose", response="y")
+    assert any("settle" in text or "plateau is not reached" in text for text in free["warnings"])
+    flat = pd.DataFrame({"dose": np.repeat([0, 1, 3, 10, 30, 100], 4), "y": rng.normal(10, 1, 24)})
+    assert dose_response(flat, dose="dose", response="y")["findings"][0]["text"].startswith("No effect of dose")
+
+
 BAD = {
+    "hormesis of few doses": ({"dose": "four", "model": "brain_cousens"}, "the Brain-Cousens curve"),
     "no response": ({"response": ""}, "one of these two forms"),
     "same column": ({"response": "conc"}, "serves twice"),
     "words": ({"response": "word"}, "not numbers"),
@@ -176,6 +268,7 @@ def test_bad_input_gives_one_clear_sentence(case):
     params, words = BAD[case]
     table = ryegrass().assign(flat=1.0, below=lambda t: t["conc"] - 1, few=lambda t: (t["conc"] > 1) * 1.0)
     table["word"] = [f"w{n}" for n in range(len(table))]
+    table["four"] = table["conc"].clip(upper=3.75)
     with pytest.raises(ValueError, match=r".") as error:
         dose_response(table, **({"dose": "conc", "response": "rootl"} | params))
     assert words in str(error.value)
@@ -188,7 +281,12 @@ def test_counts_that_are_all_or_nothing_are_refused():
         dose_response(table, dose="dose", events="dead", total="n")
 
 
-@pytest.mark.parametrize("form", ["measured", "counted", "groups"])
+def test_hormesis_of_counts_is_refused():
+    with pytest.raises(ValueError, match="for a measured response"):
+        dose_response(BEETLES, dose="log10_dose", events="killed", total="exposed", model="brain_cousens")
+
+
+@pytest.mark.parametrize("form", ["measured", "counted", "groups", "hormesis"])
 def test_step_runs_from_its_own_source_and_passes_its_checks(form, tmp_path):
     table, params = ryegrass(), {"dose": "conc", "response": "rootl", "unit": "mM", "at_response": 3.0}
     if form == "counted":
@@ -196,6 +294,8 @@ def test_step_runs_from_its_own_source_and_passes_its_checks(form, tmp_path):
     if form == "groups":
         table = pd.concat([table.assign(lot=1), table.assign(lot=2, conc=table["conc"] * 2)])
         params = {"dose": "conc", "response": "rootl", "group": "lot", "level": 20.0}
+    if form == "hormesis":
+        table, params = LETTUCE, {"dose": "conc", "response": "weight", "model": "brain_cousens", "at_response": 1.1}
     record, _, issues = run_step(dose_response, {"table": table}, params, tmp_path)
     assert issues == []
     assert not any("nan" in finding["text"].split() for finding in record["findings"])
@@ -215,6 +315,9 @@ def test_plain_questions_plan_it(tmp_path):
     (step,) = [node for node in plan.nodes if node.tool == "dose_response"]
     assert (step.params["dose"], step.params["response"]) == ("conc", "rootl")
     assert step.params["term"] == "IC"
+    plan = planner.plan("EC10, EC50 and EC90 of conc for rootl", profile_files([tmp_path / "roots.csv"])).plan
+    (step,) = [node for node in plan.nodes if node.tool == "dose_response"]
+    assert [step.params[key] for key in ("level", "second_level", "third_level")] == [10, 50, 90]
     dead = BEETLES.assign(dose=np.round(10 ** BEETLES["log10_dose"], 1))[["dose", "exposed", "killed"]]
     dead.to_csv(tmp_path / "beetles.csv", index=False)
     plan = planner.plan("LD50 of dose, killed out of exposed", profile_files([tmp_path / "beetles.csv"])).plan

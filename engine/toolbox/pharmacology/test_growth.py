@@ -121,6 +121,59 @@ def test_blank_gaps_and_single_cultures_are_said():
     assert any("averaged first" in text for text in averaged["warnings"])
 
 
+def test_lags_and_plateaus_are_compared_over_cultures():
+    table = plate()
+    late = table["strain"] == "mut"
+    noise = np.exp(np.random.default_rng(8).normal(0, 0.02, int(late.sum())))
+    table.loc[late, "OD600"] = np.minimum(table.loc[late, "OD600"], 0.6) * noise
+    result = growth_rate(table, **LONG)
+    wells, tests = result["wells"], result["comparisons"].set_index("measure")
+    for measure in ("rate", "lag", "plateau"):
+        one, two = (wells.loc[wells["group"] == name, measure].dropna() for name in ("mut", "wt"))
+        welch = stats.ttest_ind(one, two, equal_var=False)
+        assert tests.loc[measure, "p_value"] == pytest.approx(welch.pvalue)
+        assert tests.loc[measure, "lower_95"] == pytest.approx(welch.confidence_interval(0.95).low)
+    assert any("mut ends at a lower density than wt" in finding["text"] for finding in result["findings"])
+    row = result["rates"].set_index("group").loc["wt"]
+    assert row["doubling_lower_95"] == pytest.approx(np.log(2) / row["upper_95"])
+    assert row["doubling_lower_95"] < row["doubling_time"] < row["doubling_upper_95"]
+
+
+def test_the_logistic_lag_is_where_the_tangent_reaches_zero():
+    t = np.arange(0, 20, 0.5)
+    table = pd.DataFrame({"hours": t, "OD600": 1.5 / (1 + np.exp(-0.8 * (t - 7)))})
+    row = growth_rate(table, time="hours", density="OD600", method="logistic")["wells"].iloc[0]
+    step = 1e-5  # the tangent at the midpoint, by differences
+    slope = 1.5 * (1 / (1 + np.exp(-0.8 * step)) - 1 / (1 + np.exp(0.8 * step))) / (2 * step)
+    assert row["lag"] == pytest.approx(7 - 0.75 / slope, rel=1e-5)
+
+
+def test_wells_of_medium_are_taken_off_and_a_missing_blank_is_said():
+    table = plate().assign(OD600=lambda t: t["OD600"] + 0.08)
+    medium = table[(table["strain"] == "wt") & (table["replicate"] == "1")].assign(strain="blank", OD600=0.08)
+    result = growth_rate(pd.concat([table, medium]), **LONG)
+    given = growth_rate(table, **LONG, blank=0.08)
+    assert result["rates"]["rate"].tolist() == pytest.approx(given["rates"]["rate"].tolist())
+    assert "blank" not in result["rates"]["group"].tolist()
+    only = growth_rate(
+        pd.concat([table, medium]), **LONG, levels=["wt"]
+    )  # the medium counts, though it is not asked for
+    assert only["rates"]["rate"].tolist() == pytest.approx(result["rates"].query("group == 'wt'")["rate"].tolist())
+    assert any("0.0800, was taken off" in text for text in result["warnings"])
+    assert any("no blank was taken off" in text for text in growth_rate(table, **LONG)["warnings"])
+    assert not any("no blank was taken off" in text for text in given["warnings"])
+
+
+def test_cultures_that_do_not_grow_are_named():
+    rng = np.random.default_rng(6)
+    still = pd.DataFrame(
+        {"strain": "dead", "replicate": "1", "hours": HOURS, "OD600": rng.normal(0.02, 0.001, len(HOURS))}
+    )
+    result = growth_rate(pd.concat([plate(), still]), **LONG)
+    assert any("never doubled (dead, 1)" in text for text in result["warnings"])
+    assert any("no clear line" in text for text in result["warnings"])
+
+
 BAD = {
     "no density": ({"density": ""}, "one of these two forms"),
     "same": ({"density": "hours"}, "serves twice"),

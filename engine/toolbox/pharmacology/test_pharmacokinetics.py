@@ -84,6 +84,39 @@ def test_an_exponential_gives_its_constants_back():
     assert row["auc_last"] == pytest.approx(10 / 0.3 * (1 - np.exp(-3.6)))
 
 
+def test_the_linear_rule_is_numpys_trapezoid():
+    table = pharmacokinetics(theoph(), **NAMES, auc_rule="linear")["subjects"].set_index("profile")
+    for who, (t, c) in PROFILES.items():
+        t, c, row = np.array(t), np.array(c), table.loc[who]
+        assert row["auc_last"] == pytest.approx(np.trapezoid(c, t))
+        assert row["auc_inf"] == pytest.approx(np.trapezoid(c, t) + c[-1] / row["lambda_z"])
+        moment = np.trapezoid(t * c, t) + c[-1] * t[-1] / row["lambda_z"] + c[-1] / row["lambda_z"] ** 2
+        assert row["mrt"] == pytest.approx(moment / row["auc_inf"])
+        assert row["half_life"] == pytest.approx(WINNONLIN[who][2], rel=2e-6)  # the rule is of the area only
+
+
+def test_a_sample_before_a_bolus_does_not_pull_the_area_down():
+    t = np.array([0.5, 1, 2, 4, 8, 12.0])
+    table = pd.DataFrame({"t": t, "c": 10 * np.exp(-0.3 * t)})
+    before = pd.concat([pd.DataFrame({"t": [0.0], "c": [0.0]}), table])
+    for given in (table, before, before.replace({"c": {0.0: "BLQ"}})):
+        result = pharmacokinetics(given, time="t", concentration="c", route="iv_bolus", dose=100)
+        assert result["subjects"].loc[0, ["auc_inf", "volume_z"]].tolist() == pytest.approx([10 / 0.3, 10.0])
+    assert any("before the bolus" in text for text in result["warnings"])
+
+
+def test_doses_per_kg_and_zeros_between_are_said():
+    per_kg = theoph().rename(columns={"Dose": "dose_mg_per_kg"})
+    found = pharmacokinetics(per_kg, **NAMES)["findings"]
+    assert any(item["text"].startswith("Clearance per kg (CL/F)") for item in found)
+    weights = theoph().assign(Wt=70.0, Dose=lambda t: np.where(t["Subject"] == "1", 4.0, 4.4))
+    said = pharmacokinetics(weights, **NAMES, dose_column="Dose")["warnings"]
+    assert any("If Dose is per kg" in text and "Wt was not used" in text for text in said)
+    gap = theoph()
+    gap.loc[7, "conc"] = 0
+    assert any("0 lies between higher ones" in text for text in pharmacokinetics(gap, **NAMES)["warnings"])
+
+
 def test_subjects_are_summarised_by_geometric_means():
     result = pharmacokinetics(theoph(), **NAMES, dose=320)
     row = result["summary"].set_index("parameter").loc["auc_inf"]
@@ -144,6 +177,7 @@ BAD = {
     "dose": ({"dose_column": "changing"}, "the dose changes"),
     "empty": ({"concentration": "zero"}, "No subject has"),
     "route": ({"route": "nasal"}, "no route"),
+    "rule": ({"auc_rule": "simpson"}, "no rule"),
     "absent": ({"time": "Tim"}, "did you mean 'Time'"),
 }
 

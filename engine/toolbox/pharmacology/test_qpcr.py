@@ -126,6 +126,27 @@ def test_undetermined_wells_and_blanks_are_left_out_and_said():
     assert any("differ by more than 0.5 cycles" in text for text in qpcr_relative(rough, **NAMES)["warnings"])
 
 
+def test_last_cycles_and_donors_in_both_groups_are_said():
+    table = wells()
+    assert not any("several groups" in text for text in qpcr_relative(table, **NAMES)["warnings"])
+    donors = table.assign(sample=table["sample"].str[-1])
+    result = qpcr_relative(donors, **NAMES)
+    assert any("4 samples have the same name in several groups" in text for text in result["warnings"])
+    plain = qpcr_relative(table, **NAMES)["folds"]
+    pd.testing.assert_frame_equal(result["folds"], plain)  # samples of one name in two groups stay apart
+    table.loc[[0, 1], "Ct"] = 40.0
+    assert any("exactly 40" in text for text in qpcr_relative(table, **NAMES)["warnings"])
+
+
+def test_two_references_are_their_geometric_mean():
+    # 2^-Ct is an amount: the geometric mean of two amounts has the mean of their Ct (Vandesompele et al. 2002)
+    table = wells(n=1)
+    folds = qpcr_relative(table, **NAMES, references=["GAPDH", "ACTB"])["folds"].set_index("gene")
+    amount = 2.0 ** -table.groupby(["treatment", "gene"])["Ct"].mean().unstack()
+    relative = amount["IL6"] / np.sqrt(amount["GAPDH"] * amount["ACTB"])
+    assert folds.loc["IL6", "fold_change"] == pytest.approx(relative["LPS"] / relative["control"])
+
+
 BAD = {
     "no form": ({"ct": ""}, "one of these two forms"),
     "no sample": ({"sample": "", "gene": "sample"}, "No column of samples"),

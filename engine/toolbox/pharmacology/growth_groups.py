@@ -1,0 +1,161 @@
+"""Why apart: what is said of groups of cultures rests on one number a culture, however many readings it has."""
+
+from __future__ import annotations
+
+from engine.toolbox.pharmacology.fitting import said_range
+from engine.toolbox.statistics.group_tests import holm_adjust
+from engine.toolbox.tables.columns import finding_values, format_number, format_p, likely_control
+from engine.toolbox.tables.rows import table_row
+
+
+def group_rates(wells):
+    """Return a row per group: mean of the rates of its cultures with a t interval, geometric doubling time."""
+    import numpy as np
+    import pandas as pd
+    from scipy import stats
+
+    rows = []
+    for name, part in wells.groupby("group", sort=False):
+        rates = part["rate"].to_numpy()
+        mean, n = float(rates.mean()), len(rates)
+        row = {"group": name, "cultures": n, "rate": mean, "rate_sd": float(rates.std(ddof=1)) if n > 1 else np.nan}
+        if n > 1:
+            half = float(stats.t.ppf(0.975, n - 1)) * row["rate_sd"] / n**0.5
+            row |= {"lower_95": mean - half, "upper_95": mean + half}
+        elif "rate_lower_95" in part:
+            row |= {"lower_95": part["rate_lower_95"].iloc[0], "upper_95": part["rate_upper_95"].iloc[0]}
+        else:
+            row |= {"lower_95": np.nan, "upper_95": np.nan}
+        row["doubling_time"] = float(np.log(2) / mean) if mean > 0 else np.nan
+        ends = [float(np.log(2) / rate) if rate > 0 else np.nan for rate in (row["upper_95"], row["lower_95"])]
+        row |= {"doubling_lower_95": ends[0], "doubling_upper_95": ends[1]}
+        for key in ("lag", "plateau"):
+            row[key] = float(part[key].mean()) if key in part and part[key].notna().any() else np.nan
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def rate_comparisons(wells, groups):
+    """Return Welch's comparisons of groups with at least two cultures: with the control, or all pairs.
+
+    Rates come first, then lags and plateaus where cultures have them; p-values are adjusted (Holm) within each.
+    """
+    import itertools
+
+    import pandas as pd
+    from scipy import stats
+
+    rows = []
+    for measure in (name for name in ("rate", "lag", "plateau") if name in wells):
+        known = wells.dropna(subset=[measure])
+        able = [name for name in groups if (known["group"] == name).sum() > 1]
+        control = likely_control(able)
+        pairs = [(name, control) for name in able if name != control]
+        mine = []
+        for first, second in (pairs if control else list(itertools.combinations(able, 2)))[:45]:
+            one, two = (known.loc[known["group"] == name, measure] for name in (first, second))
+            if one.std() == 0 and two.std() == 0:
+                continue
+            test = stats.ttest_ind(one, two, equal_var=False)
+            limits = test.confidence_interval(0.95)
+            mine.append(
+                {
+                    "comparison": f"{first} vs {second}",
+                    "measure": measure,
+                    "n": len(one) + len(two),
+                    "difference": float(one.mean() - two.mean()),
+                    "lower_95": float(limits.low),
+                    "upper_95": float(limits.high),
+                    "p_value": float(test.pvalue),
+                }
+            )
+        rows += sorted(holm_adjust(mine), key=lambda row: row["p_value"])
+    return pd.DataFrame(rows) if rows else None
+
+
+def comparison_finding(row, tests, per, late):
+    """Return the finding on one comparison of rates, lags or plateaus.
+
+    Args:
+        row: a row of the comparisons.
+        tests: all of them.
+        per: the unit of a rate, in words.
+        late: the unit of a time.
+    """
+    first, second = row["comparison"].split(" vs ", 1)
+    more = row["difference"] > 0
+    what, unit, words = {
+        "rate": ("rate", per, ("grows faster than", "grows slower than", "is not shown to grow at another rate than")),
+        "lag": ("lag", late, ("has a longer lag than", "has a shorter lag than", "is not shown to lag otherwise than")),
+        "plateau": (
+            "plateau",
+            "",
+            ("ends at a higher density than", "ends at a lower density than", "is not shown to end elsewhere than"),
+        ),
+    }[row["measure"]]
+    verdict = words[0 if more else 1] if row["p_adj"] < 0.05 else words[2]
+    many = (tests["measure"] == row["measure"]).sum() > 1
+    return {
+        "text": f"{first} {verdict} {second}: difference in {what} {format_number(row['difference'])}{unit} "
+        f"({said_range(row['lower_95'], row['upper_95'])}; Welch, {format_p(row['p_value'])}"
+        + (f", adjusted {format_p(row['p_adj'])}" if many else "")
+        + f"; {row['n']} cultures).",
+        "values": finding_values(
+            difference=(row["difference"], row["lower_95"], row["upper_95"]),
+            p_value=row["p_value"],
+            p_adj=row["p_adj"],
+        ),
+        "output": "comparisons",
+        "row": table_row(tests, comparison=row["comparison"])
+        | ({"measure": row["measure"]} if tests["measure"].nunique() > 1 else {}),
+    }
+
+
+def told_comparisons(tests):
+    """Return the rows that are worth a sentence: rates, then lags and plateaus of one pair or that differ."""
+    rates = tests[tests["measure"] == "rate"].head(5).to_dict("records")
+    rest = tests[tests["measure"] != "rate"]
+    rest = rest if rest["comparison"].nunique() == 1 else rest[rest["p_adj"] < 0.05]
+    return [*rates, *rest.head(4).to_dict("records")]
+
+
+def culture_remarks(cultures, method, density, blank):
+    """Return what a careful reader must know of the cultures: no growth, rough stretches, a blank that is missing."""
+    import re
+
+    remarks = []
+    still = cultures.loc[cultures["highest"] < 2 * cultures["start"], "culture"].astype(str).tolist()
+    if still:
+        remarks.append(
+            f"{len(still)} of {len(cultures)} cultures never doubled ({', '.join(still[:8])}): their rate may be noise."
+        )
+    if "r2" in cultures and (cultures["r2"] < 0.9).any():
+        rough = cultures.loc[cultures["r2"] < 0.9, "culture"].astype(str).tolist()
+        remarks.append(
+            f"The stretch taken as steepest is no clear line (R2 below 0.9) in {', '.join(rough[:8])}: more points, or "
+            "readings farther above the blank, would settle the rate."
+        )
+    low = float(cultures["start"].median())
+    if not blank and re.search(r"(?i)(^|[^a-z])od|absorb|a600|density", density or "OD") and 0.04 <= low <= 0.2:
+        remarks.append(
+            f"The readings start at {format_number(low)} and no blank was taken off; if that is the medium, every rate "
+            "is too low (set blank)."
+        )
+    if method == "steepest" and cultures["plateau"].isna().any():
+        remarks.append(f"{int(cultures['plateau'].isna().sum())} of {len(cultures)} cultures reach no plateau.")
+    if method == "logistic" and (cultures["plateau"] > 1.5 * cultures["highest"]).any():
+        remarks.append("A fitted plateau lies far above every reading: these readings do not settle it.")
+    if method == "exponential":
+        remarks.append("One exponential over all readings: lag and plateau, if there are any, make its rate too low.")
+    return remarks
+
+
+GROWTH_HELPERS = (
+    group_rates,
+    holm_adjust,
+    rate_comparisons,
+    comparison_finding,
+    told_comparisons,
+    culture_remarks,
+)
+"""Means and comparisons of groups of cultures for a tool; to stand after CURVE_HELPERS."""
