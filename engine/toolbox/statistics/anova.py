@@ -12,7 +12,13 @@ from engine.domain.results import Issue
 from engine.domain.toolspec import Citation, NextStep
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.registry import param, tool
-from engine.toolbox.statistics.group_tests import range_adjusted
+from engine.toolbox.statistics.marginal import (
+    MARGINAL_HELPERS,
+    contrast_frame,
+    describe_change,
+    describe_contrasts,
+    marginal_tables,
+)
 from engine.toolbox.tables.columns import (
     complete_rows,
     finding_values,
@@ -20,10 +26,12 @@ from engine.toolbox.tables.columns import (
     format_p,
     label_groups,
     level_labels,
+    likely_control,
     new_axes,
     numeric_values,
     order_levels,
     palette,
+    pick_level,
     plain_table,
     require_columns,
 )
@@ -133,11 +141,8 @@ def fit_design(frame, factors, levels, interaction, ss_type):
     return fit, names, interaction and len(factors) > 1, warnings
 
 
-def adjusted_means(fit, frame, levels, which):
-    """Return the design rows whose products with the coefficients are the adjusted means of one factor's levels.
-
-    Other factors count their levels equally, numbers stand at their mean (estimated marginal means).
-    """
+def anova_grid(fit, frame, factors, levels):
+    """Return the grid over which `marginal` averages: levels of the factors, means of numbers, rows of the design."""
     import itertools
 
     import numpy as np
@@ -145,47 +150,66 @@ def adjusted_means(fit, frame, levels, which):
     import patsy
 
     info = patsy.dmatrix(fit.model.formula.split("~")[1], frame).design_info
-    rows = []
-    for level in levels[which]:
+    places = {name: i for i, name in enumerate(factors)}
+    kept, rows = {}, {}
+    for name, found in zip(factors, levels, strict=True):
+        if found:
+            first = likely_control(found)
+            kept[name] = [first, *(level for level in found if level != first)] if first else found
+
+    def row(setting):
+        key = tuple(sorted(setting.items()))
+        if key not in rows:
+            rows[key] = averaged(setting)
+        return rows[key]
+
+    def averaged(setting):
         options = [
-            [level] if i == which else found if found else [frame[f"f{i}"].mean()] for i, found in enumerate(levels)
+            [setting[name]] if name in setting else found or [frame[f"f{i}"].mean()]
+            for i, (name, found) in enumerate(zip(factors, levels, strict=True))
         ]
         grid = pd.DataFrame(list(itertools.product(*options)), columns=[f"f{i}" for i in range(len(levels))])
         for i, found in enumerate(levels):
             if found:
                 grid[f"f{i}"] = pd.Categorical(grid[f"f{i}"], categories=found)
         (design,) = patsy.build_design_matrices([info], grid)
-        rows.append(np.asarray(design).mean(axis=0))
-    return np.array(rows)
+        return np.asarray(design).mean(axis=0)
+
+    def count(setting):
+        return int(np.all([frame[f"f{places[name]}"] == level for name, level in setting.items()], axis=0).sum())
+
+    held = {name: float(frame[f"f{i}"].mean()) for name, i in places.items() if not levels[i]}
+    return {"levels": kept, "held": held, "row": row, "count": count}
 
 
-def post_hoc_rows(fit, frame, factors, levels):
-    """Compare all levels of every factor on adjusted means with Tukey's (Kramer's) studentized range."""
-    import numpy as np
-    from scipy import stats
+def dunnett_controls(levels, control):
+    """Return the control level of each factor that has one, named or recognised, and warnings, or raise ValueError."""
+    if control:
+        for name, found in levels.items():
+            if any(level.casefold() == control.strip().casefold() for level in found):
+                return {name: pick_level(control, found, name)}, []
+        raise ValueError(f"No factor ({', '.join(levels)}) has a level {control!r}; name one of theirs as control.")
+    controls = {name: found[0] for name, found in levels.items() if likely_control(found)}
+    if not controls:
+        raise ValueError(
+            "Dunnett's test compares each level with a control, and no level is called like one; name the control."
+        )
+    left = [name for name, found in levels.items() if name not in controls and len(found) > 2]
+    return controls, [f"No level of {name} is called like a control: its pairs are Tukey-adjusted." for name in left]
 
+
+def post_hoc_rows(contrasts):
+    """Return the rows of the pairs of levels averaged over the other factors, in the columns of `post_hoc`."""
     rows = []
-    for i, found in enumerate(levels):
-        if not found or len(found) > 15:
+    for row in contrasts:
+        if row["within"]:
             continue
-        design = adjusted_means(fit, frame, levels, i)
-        means, sizes = design @ fit.params.to_numpy(), frame[f"f{i}"].value_counts()
-        critical = stats.studentized_range.ppf(0.95, len(found), fit.df_resid) / np.sqrt(2)
-        for a in range(len(found)):
-            for b in range(a):
-                contrast = design[a] - design[b]
-                difference = float(contrast @ fit.params.to_numpy())
-                se = float(np.sqrt(contrast @ fit.cov_params().to_numpy() @ contrast))
-                t = difference / se
-                p = float(2 * stats.t.sf(abs(t), fit.df_resid))
-                rows.append(
-                    {"factor": factors[i], "comparison": f"{factors[i]}: {found[a]} vs {found[b]}",
-                     "group_1": found[a], "group_2": found[b], "n_1": int(sizes[found[a]]),
-                     "n_2": int(sizes[found[b]]), "mean_1": float(means[a]), "mean_2": float(means[b]),
-                     "difference": difference, "lower_95": difference - critical * se,
-                     "upper_95": difference + critical * se, "statistic": t, "df": float(fit.df_resid), "p_value": p,
-                     "p_adj": range_adjusted(t, fit.df_resid, len(found), p, len(found) * (len(found) - 1) // 2)}
-                )  # fmt: skip
+        kept = ("factor", "comparison", "group_1", "group_2", "n_1", "n_2", "mean_1", "mean_2")
+        later = ("lower_95", "upper_95", "statistic", "df", "p_value", "p_adj")
+        rows.append(
+            {key: row[key] for key in kept} | {"difference": row["effect"]} | {key: row[key] for key in later}
+            | {"test": row["adjustment"]}
+        )  # fmt: skip
     return rows
 
 
@@ -252,6 +276,38 @@ def residual_checks(fit, frame, levels):
     return rows, warnings
 
 
+def level_findings(contrasts, pairs, grid, value, crossed):
+    """Return the findings to begin with, and those that follow the tests of the terms.
+
+    A difference in differences begins where it is clear or over time. Where a significant interaction makes averages
+    mislead, the contrasts within levels follow in place of those of averages.
+    """
+    changes = [row for row in contrasts if "of" in row]
+    first = [row["p_value"] < 0.05 or row["within"].startswith("change") for row in changes]
+    said = [describe_change(row, value) for row in changes]
+    if crossed and changes and first[0]:
+        return said, []
+    if crossed:
+        simple = [row for row in contrasts if row["within"] and "of" not in row]
+        return [], describe_contrasts(simple, grid, f"mean {value}")
+    findings = []
+    for row in sorted(pairs, key=lambda row: row["p_adj"])[:3]:
+        size = f"{format_number(abs(row['difference']))} {'higher' if row['difference'] > 0 else 'lower'}"
+        relation = f"is {size}" if row["p_adj"] < 0.05 else f"was {size}, which is not significant,"
+        adjusted = "" if row["test"].startswith("none") else f"{row['test'].split(' (')[0]}-adjusted "
+        findings.append(
+            {"text": f"Adjusted mean {value} {relation} in {row['factor']} "
+                     f"{row['group_1']} (n = {row['n_1']}) than in {row['factor']} {row['group_2']} "
+                     f"(n = {row['n_2']}): difference {format_number(row['difference'])}, 95 % CI "
+                     f"{format_number(row['lower_95'])} to {format_number(row['upper_95'])}, {adjusted}"
+                     f"{format_p(row['p_adj'])}.",
+             "values": finding_values(difference=(row["difference"], row["lower_95"], row["upper_95"]),
+                                      p_adj=row["p_adj"]),
+             "output": "post_hoc", "row": {"comparison": row["comparison"]}}
+        )  # fmt: skip
+    return (said, findings) if changes and first[0] else ([], [*findings, *said])
+
+
 @tool(
     name="anova",
     title="Analysis of variance with one or more factors",
@@ -259,8 +315,9 @@ def residual_checks(fit, frame, levels):
         "Fit a linear model of a measured value on one or more factors and test each term: main effects and, when "
         "asked, every interaction. Type II sums of squares by default (I and III on request; III uses sum-to-zero "
         "contrasts). A numeric factor with at most six values is taken as groups unless named continuous; with more "
-        "it is a covariate. Gives partial eta squared, Tukey-adjusted comparisons of the adjusted means of each "
-        "factor's levels (with simultaneous 95 % intervals), and checks of the residuals. Observations are taken as "
+        "it is a covariate. Gives partial eta squared, adjusted (estimated marginal) means of each factor's levels and "
+        "their comparisons (Tukey with simultaneous 95 % intervals, or Dunnett, Holm, Bonferroni by `post_hoc`), the "
+        "same within the levels of an interacting factor, and checks of the residuals. Observations are taken as "
         "independent: for the same animal measured repeatedly use compare_groups with a pair column."
     ),
     domain="statistics",
@@ -268,11 +325,13 @@ def residual_checks(fit, frame, levels):
     inputs={"table": "table: one row an observation"},
     outputs={
         "anova_table": "table: a row a term: sum of squares, F, p-value, partial eta squared",
-        "post_hoc": "table: every pair of levels of every factor, Tukey-adjusted",
+        "post_hoc": "table: every pair of levels of every factor, adjusted for their number",
+        "marginal_means": "table: adjusted mean of every level of each factor, and within levels of another",
+        "contrasts": "table: differences of adjusted means, simple contrasts, difference in differences",
         "assumptions": "table: checks of the residuals",
         "anova_plot": "figure: means of the combinations of levels with 95 % intervals",
     },
-    optional_outputs=("post_hoc", "assumptions"),
+    optional_outputs=("post_hoc", "marginal_means", "contrasts", "assumptions"),
     params={
         "value": param("The measured quantity", kind="column", of="table", role="measure"),
         "factors": param(
@@ -282,12 +341,27 @@ def residual_checks(fit, frame, levels):
             "Whether to test interactions of the factors",
             words=[
                 "false: (?:without|no|ignor\\w+) (?:an? |the |any )?interactions?|main effects only|additive",
-                "true: interact\\w*|depends? on",
+                "true: interact\\w*|depends? on|diff\\w*[ -]in[ -]diff\\w*|(?-i:DiD|DID)\\b|"
+                "(?:chang|increas|decreas|improv|declin|dropp|r[io]s|fell|grew)\\w* (?:more|less)\\b",
             ],
         ),
+        "post_hoc": param(
+            "Correction of the comparisons of a factor's levels; auto is Tukey's",
+            choices=["auto", "tukey", "dunnett", "holm", "bonferroni"],
+            words=[
+                "tukey: tukey|HSD\\b",
+                "dunnett: dunn?ett?s?\\b",
+                "holm: (?:bonferroni.)?holm(?!.{0,3}[sš]id)",
+                "bonferroni: bonfer+on+i",
+            ],
+        ),
+        "control": param("The level that Dunnett's test compares the others with; empty to recognise it"),
         "ss_type": param("Type of the sums of squares: 1 sequential, 2, or 3", minimum=1, maximum=3),
         "categorical": param(
-            "Numeric factors to take as groups whatever their number of values", kind="columns", of="table"
+            "Numeric factors to take as groups whatever their number of values",
+            kind="columns",
+            of="table",
+            role="as_groups",
         ),
         "continuous": param("Numeric factors to take as numbers (slopes)", kind="columns", of="table"),
         "unit": param("Unit of the value, for the figure"),
@@ -303,6 +377,10 @@ def residual_checks(fit, frame, levels):
         "dose and sex",
         "Tukey",
         "post hoc",
+        "Dunnett",
+        "Bonferroni",
+        "estimated marginal means",
+        "difference in differences",
         "F test",
         "treatment by genotype",
         "ANCOVA",
@@ -323,6 +401,12 @@ def residual_checks(fit, frame, levels):
             authors="Tukey JW",
             year=1949,
             doi="10.2307/3001913",
+        ),
+        Citation(
+            title="A multiple comparison procedure for comparing several treatments with a control",
+            authors="Dunnett CW",
+            year=1955,
+            doi="10.1080/01621459.1955.10501294",
         ),
         Citation(
             title="Population marginal means in the linear model: an alternative to least squares means",
@@ -361,12 +445,16 @@ def residual_checks(fit, frame, levels):
         palette,
         new_axes,
         label_groups,
-        range_adjusted,
+        pick_level,
+        likely_control,
+        *MARGINAL_HELPERS,
         design_frame,
         estimable,
         fit_design,
-        adjusted_means,
+        anova_grid,
+        dunnett_controls,
         post_hoc_rows,
+        level_findings,
         anova_figure,
         residual_checks,
     ),
@@ -381,6 +469,8 @@ def anova(
     ss_type: int = 2,
     categorical: list[str] = [],  # noqa: B006 - a plain default, never changed
     continuous: list[str] = [],  # noqa: B006
+    post_hoc: str = "auto",
+    control: str = "",
     unit: str = "",
 ):
     """Test the effects of one or more factors on a measured value."""
@@ -409,7 +499,16 @@ def anova(
         for term, row in result.iterrows()
     ]  # fmt: skip
     tests = [row for row in rows if row["term"] != "Residual"]
-    pairs = post_hoc_rows(fit, frame, factors, levels)
+    grid = anova_grid(fit, frame, factors, levels)
+    adjust = "tukey" if post_hoc == "auto" else post_hoc
+    if adjust not in ("tukey", "dunnett", "holm", "bonferroni"):
+        raise ValueError(f"There is no correction post_hoc {post_hoc!r}; expected tukey, dunnett, holm or bonferroni.")
+    controls, notes = dunnett_controls(grid["levels"], control) if post_hoc == "dunnett" else ({}, [])
+    warnings += notes
+    model = {"beta": fit.params.to_numpy(), "covariance": fit.cov_params().to_numpy(), "df": float(fit.df_resid),
+             "scale": "mean"}  # fmt: skip
+    means, contrasts = marginal_tables(grid, model, factors[:2] if with_interaction else (), adjust, controls, most=15)
+    pairs = post_hoc_rows(contrasts)
     checks, notes = residual_checks(fit, frame, levels)
     warnings += notes
     crossed = [row for row in tests if ":" in row["term"] and row["p_value"] < 0.05] if with_interaction else []
@@ -428,22 +527,13 @@ def anova(
          "output": "anova_table", "row": {"term": row["term"]}}
         for row in sorted(tests, key=lambda row: row["p_value"])[:6]
     ]  # fmt: skip
-    for row in sorted(pairs, key=lambda row: row["p_adj"])[:3]:
-        size = f"{format_number(abs(row['difference']))} {'higher' if row['difference'] > 0 else 'lower'}"
-        relation = f"is {size}" if row["p_adj"] < 0.05 else f"was {size}, which is not significant,"
-        findings.append(
-            {"text": f"Adjusted mean {value} {relation} in {row['factor']} "
-                     f"{row['group_1']} (n = {row['n_1']}) than in {row['factor']} {row['group_2']} "
-                     f"(n = {row['n_2']}): difference {format_number(row['difference'])}, 95 % CI "
-                     f"{format_number(row['lower_95'])} to {format_number(row['upper_95'])}, Tukey-adjusted "
-                     f"{format_p(row['p_adj'])}.",
-             "values": finding_values(difference=(row["difference"], row["lower_95"], row["upper_95"]),
-                                      p_adj=row["p_adj"]),
-             "output": "post_hoc", "row": {"comparison": row["comparison"]}}
-        )  # fmt: skip
+    leading, following = level_findings(contrasts, pairs, grid, value, crossed)
+    findings = [*leading, *findings, *following]
     return {
         "anova_table": pd.DataFrame(rows),
         "post_hoc": pd.DataFrame(pairs) if pairs else None,
+        "marginal_means": pd.DataFrame(means) if means else None,
+        "contrasts": contrast_frame(contrasts),
         "assumptions": pd.DataFrame(checks) if checks else None,
         "anova_plot": anova_figure(frame, value, factors, levels, unit),
         "findings": findings,

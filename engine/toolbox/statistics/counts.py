@@ -15,8 +15,16 @@ from engine.toolbox.statistics.linear import (
     check_rank,
     chosen_predictors,
     coefficient_figure,
+    model_columns,
     predictor_matrix,
     variance_inflation,
+)
+from engine.toolbox.statistics.marginal import (
+    MARGINAL_HELPERS,
+    contrast_frame,
+    marginal_findings,
+    marginal_tables,
+    reference_grid,
 )
 from engine.toolbox.tables.columns import (
     complete_rows,
@@ -270,8 +278,8 @@ def count_figure(rows, fit, count):
     return figure
 
 
-def count_findings(rows, factors, chosen, name, what):
-    """Return the findings: the model and why, each factor as a whole, the clearest terms."""
+def count_findings(rows, factors, chosen, name, what, told):
+    """Return the findings: the model and why, each factor as a whole, the clearest terms but those `told` already."""
     spread, test = chosen
     findings = [
         {"text": f"{name} model of {what} (n = {rows[0]['n']}): Pearson chi-squared per degree of freedom of a Poisson "
@@ -288,7 +296,7 @@ def count_findings(rows, factors, chosen, name, what):
              "output": "factor_tests", "row": {"factor": row["factor"]}}
         )  # fmt: skip
     others = ", others held equal" if len(rows) > 2 else ""
-    for row in sorted(rows[1:], key=lambda row: row["p_value"])[:8]:
+    for row in sorted((row for row in rows[1:] if row["term"] not in told), key=lambda row: row["p_value"])[:8]:
         ratio = row["rate_ratio"]
         change = f"{100 * (1 - ratio):.3g} % lower" if ratio < 1 else f"{100 * (ratio - 1):.3g} % higher"
         change = f"{format_number(ratio)} times as high" if ratio > 3 else change
@@ -316,7 +324,8 @@ def count_findings(rows, factors, chosen, name, what):
         "level. Poisson regression, or negative binomial (variance mean + alpha mean^2) when overdispersion is shown: "
         "Pearson chi-squared per degree of freedom above 1 and a likelihood-ratio test below 0.05. Overall test of "
         "factors with more than two levels, zeros observed and expected, errors robust to repeated rows of a subject "
-        "on request. Two-sided; rows with a missing value are left out and counted."
+        "on request. Factors get adjusted (estimated marginal) rates, averaged on the log scale, and Tukey-adjusted "
+        "rate ratios of all pairs of levels. Two-sided; rows with a missing value are left out and counted."
     ),
     domain="statistics",
     task_type="analysis",
@@ -326,20 +335,25 @@ def count_findings(rows, factors, chosen, name, what):
         "coefficients": "table: a row a term: coefficient, rate ratio, interval, p-value",
         "diagnostics": "table: dispersion, fit, zeros",
         "factor_tests": "table: overall tests of factors with more than two levels",
+        "marginal_means": "table: adjusted rate of every level of each factor",
+        "contrasts": "table: rate ratios of all pairs of levels",
         "regression_plot": "figure: rate ratios and residuals",
     },
-    optional_outputs=("factor_tests",),
+    optional_outputs=("factor_tests", "marginal_means", "contrasts"),
     params={
         "count": param("The counted outcome", kind="column", of="table", role="count"),
         "predictors": param("What may explain it", kind="columns", of="table", role="predictors", least=1),
         "exposure": param("Time, area, volume or population that each count was taken from", kind="column",
-                          of="table", role="exposure"),
+                          of="table", role="exposure",
+                          called=r"(person|patient|doctor|woman|man|child|animal|bed|device|catheter|trap|net|cow)s? "
+                                 r"(year|yr|month|week|day|night|hour|h)s?|pyr?s?|population|pop( size)?|(n )?at risk|"
+                                 r"exposure( .*)?|offset|(.* )?effort( .*)?|(swept |trawled |sampled )?area( .*)?"),
         "model": param("Poisson, negative binomial, or decided by the overdispersion",
                        choices=("auto", "poisson", "negative_binomial"),
                        words=['negative_binomial: negative binomial|neg\\w*\\.? ?bin|NB2?\\b', 'poisson: poisson']),
         "cluster": param("Column naming the subject or plot whose rows belong together: robust errors", kind="column",
                          of="table", role="cluster"),
-        "categorical": param("Numeric predictors to take as groups", kind="columns", of="table"),
+        "categorical": param("Numeric predictors to take as groups", kind="columns", of="table", role="as_groups"),
     },
     checks=("tables_not_empty", "p_values_valid", "findings_match_tables", "rate_ratios_match"),
     keywords=("Poisson regression", "negative binomial", "count data", "number of", "rate ratio", "incidence rate",
@@ -367,10 +381,10 @@ def count_findings(rows, factors, chosen, name, what):
                       "it as cluster: rows are taken as independent here.", unless_param="cluster"),
     ),
     helpers=(plain_table, require_columns, numeric_values, level_labels, order_levels, likely_control, complete_rows,
-             format_p, format_number, finding_values, palette, new_axes, predictor_matrix, check_rank,
-             variance_inflation, chosen_predictors, coefficient_figure, whole_counts, refuse_empty_levels,
-             log_exposure, fit_counts, best_dispersion, choose_count_model, factor_tests, expected_zeros,
-             count_diagnostics, cluster_labels, count_figure, count_findings),
+             format_p, format_number, finding_values, palette, new_axes, *MARGINAL_HELPERS, predictor_matrix,
+             model_columns, check_rank, variance_inflation, chosen_predictors, coefficient_figure, whole_counts,
+             refuse_empty_levels, log_exposure, fit_counts, best_dispersion, choose_count_model, factor_tests,
+             expected_zeros, count_diagnostics, cluster_labels, count_figure, count_findings),
 )  # fmt: skip
 def count_regression(
     table,
@@ -397,7 +411,7 @@ def count_regression(
         raise ValueError("The table has no rows; expected one row an observation. Choose another file.")
     y, offset = whole_counts(table, count), log_exposure(table, exposure)
     refuse_empty_levels(table, y, predictors, categorical)
-    design, meanings, notes = predictor_matrix(table, predictors, categorical)
+    design, meanings, effects, products, notes = model_columns(table, predictors, categorical, False)
     check_rank(design, count)
     clusters, cluster_rows, few = cluster_labels(table, cluster, design.shape[1])
     alpha, over, chosen = choose_count_model(model, y, design, offset)
@@ -421,11 +435,19 @@ def count_regression(
     checks, doubts = count_diagnostics(fit, y, design, offset, alpha, over, clusters)
     what = f"rate of {count} per {exposure}" if exposure else f"expected number of {count}"
     diagnostics = pd.DataFrame([*chosen, *checks, *cluster_rows])
+    grid = reference_grid(design, table, effects, products)
+    parts = {"beta": np.asarray(fit.params), "covariance": np.asarray(fit.cov_params())}
+    means, contrasts = marginal_tables(grid, {**parts, "df": float("inf"), "scale": "rate"})
+    lead = marginal_findings(contrasts, grid, predictors[0], what, what, False)
+    told = set(effects[predictors[0]]) if lead else set()
+    name = "Negative binomial" if alpha else "Poisson"
     return {
         "coefficients": pd.DataFrame(rows),
         "diagnostics": diagnostics.reindex(columns=["check", "value", "p_value", "note"]),
         "factor_tests": pd.DataFrame(factors) if factors else None,
+        "marginal_means": pd.DataFrame(means) if means else None,
+        "contrasts": contrast_frame(contrasts),
         "regression_plot": count_figure(rows, fit, count),
-        "findings": count_findings(rows, factors, chosen, "Negative binomial" if alpha else "Poisson", what),
+        "findings": lead + count_findings(rows, factors, chosen, name, what, told),
         "warnings": warnings + notes + few + doubts,
     }

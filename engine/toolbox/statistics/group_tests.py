@@ -105,45 +105,6 @@ def range_adjusted(t, df, groups, p_raw, comparisons):
     return min(1.0, max(p, p_raw))
 
 
-def pooled_contrasts(samples, contrasts, family, all_pairs):
-    """Compare the named pairs of several independent groups, adjusted for their number; first minus second."""
-    import numpy as np
-    from scipy import stats
-
-    values = np.concatenate(list(samples.values()))
-    k, n = len(samples), len(values)
-    mse = sum(((x - x.mean()) ** 2).sum() for x in samples.values()) / (n - k)
-    ends = np.cumsum([len(x) for x in samples.values()])
-    ranks = dict(zip(samples, np.split(stats.rankdata(values), ends[:-1]), strict=True))
-    _, tied = np.unique(values, return_counts=True)
-    rank_variance = n * (n + 1) / 12 - (tied**3 - tied).sum() / (12 * (n - 1))
-    rows = []
-    for first, second in contrasts:
-        a, b = samples[first], samples[second]
-        inverse = 1 / len(a) + 1 / len(b)
-        row = independent_test(a, b, "mann_whitney" if family == "rank" else "welch_t")
-        if family == "rank":
-            z = (ranks[first].mean() - ranks[second].mean()) / np.sqrt(rank_variance * inverse)
-            row |= {"statistic": z, "p_value": 2 * stats.norm.sf(abs(z)), "test": "Dunn's test (Holm)"}
-        else:
-            if family == "pooled":
-                se, df = np.sqrt(mse * inverse), n - k
-            else:
-                se, df = np.sqrt(a.var(ddof=1) / len(a) + b.var(ddof=1) / len(b)), row["df"]
-            t = row["difference"] / se
-            p = 2 * stats.t.sf(abs(t), df)
-            width = stats.t.ppf(0.975, df) * se
-            row["test"] = "pooled t-test (Holm)" if family == "pooled" else "Welch's t-test (Holm)"
-            if all_pairs:
-                width = stats.studentized_range.ppf(0.95, k, df) / np.sqrt(2) * se
-                row["test"] = "Tukey HSD" if family == "pooled" else "Games-Howell"
-                row["p_adj"] = range_adjusted(t, df, k, p, len(contrasts))
-            row |= {"statistic": t, "df": df, "p_value": p}
-            row |= {"lower_95": row["difference"] - width, "upper_95": row["difference"] + width}
-        rows.append(row | {"group_1": first, "group_2": second})
-    return rows
-
-
 def holm_adjust(rows):
     """Give every row without an adjusted p-value Holm's over these rows."""
     open_rows = sorted((row for row in rows if "p_adj" not in row), key=lambda row: row["p_value"])

@@ -9,18 +9,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.domain.results import Issue
-from engine.domain.toolspec import Citation, NextStep
+from engine.domain.toolspec import Citation, NextStep, Repair
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.registry import param, tool
+from engine.toolbox.statistics.group_choice import (
+    check_assumptions,
+    choose_test,
+    comparison_warnings,
+    post_hoc_test,
+    second_opinion,
+)
 from engine.toolbox.statistics.group_tests import (
     holm_adjust,
     independent_test,
     overall_test,
     paired_test,
-    pooled_contrasts,
     range_adjusted,
     shift_estimate,
 )
+from engine.toolbox.statistics.post_hoc import adjust_rows, dunnett_rows, many_to_one, pooled_contrasts
 from engine.toolbox.tables.columns import (
     GROUP_HELPERS,
     complete_rows,
@@ -114,63 +121,6 @@ def group_contrasts(levels, group, treated, control):
     return [(b, a) for i, a in enumerate(ordered) for b in ordered[i + 1 :]]
 
 
-def check_assumptions(samples, value, paired_differences=None):
-    """Return rows on normality and equal spread, and whether each holds well enough for a test of means."""
-    import numpy as np
-    from scipy import stats
-
-    checked = samples if paired_differences is None else {"differences": paired_differences}
-    rows, worst, small_skewed = [], 1.0, False
-    for name, x in checked.items():
-        if 3 <= len(x) <= 5000 and np.ptp(x) > 0:
-            result = stats.shapiro(x)
-            rows.append(
-                {"check": "normality (Shapiro-Wilk)", "group": name, "n": len(x),
-                 "statistic": float(result.statistic), "p_value": float(result.pvalue),
-                 "result": "no clear departure" if result.pvalue >= 0.05 else "departs from normal"}
-            )  # fmt: skip
-            if result.pvalue * len(checked) < 0.01 and len(x) < 30:
-                small_skewed = True
-            worst = min(worst, result.pvalue * len(checked))
-    equal = True
-    if paired_differences is None and any(np.ptp(x) > 0 for x in samples.values()):
-        result = stats.levene(*samples.values(), center="median")
-        equal = not result.pvalue < 0.05
-        rows.append(
-            {"check": "equal spread (Brown-Forsythe)", "group": "all", "n": sum(len(x) for x in samples.values()),
-             "statistic": float(result.statistic), "p_value": float(result.pvalue),
-             "result": "no clear difference in spread" if equal else "spreads differ"}
-        )  # fmt: skip
-    return rows, {"normal": worst >= 0.05, "use_ranks": small_skewed, "equal_spread": equal}
-
-
-def choose_test(test, k, paired, state, samples):
-    """Return the family of tests that answers `test` for k groups: welch, pooled, rank, paired_t or wilcoxon."""
-    families = {
-        "welch_t": "welch", "welch_anova": "welch", "student_t": "pooled", "anova": "pooled", "mann_whitney": "rank",
-        "kruskal": "rank", "paired_t": "paired_t", "wilcoxon": "wilcoxon", "friedman": "wilcoxon",
-    }  # fmt: skip
-    if test != "auto":
-        if test not in families:
-            raise ValueError(f"There is no test {test!r}; expected auto or one of: {', '.join(families)}.")
-        family = families[test]
-    elif paired:
-        family = "wilcoxon" if state["use_ranks"] or k > 2 else "paired_t"
-    elif state["use_ranks"]:
-        family = "rank"
-    else:
-        family = "pooled" if k > 2 and state["equal_spread"] else "welch"
-    flat = [level for level, x in samples.items() if x.var() == 0]
-    if family in ("welch", "pooled") and (len(flat) == len(samples) or (family == "welch" and k > 2 and flat)):
-        if test == "auto":
-            return "rank"
-        raise ValueError(
-            f"The values do not vary within {', '.join(flat)}; a test of means needs spread within every group. "
-            "Use kruskal or mann_whitney, or check that the right column was chosen."
-        )
-    return family
-
-
 def comparison_figure(samples, value, group, unit, pairs):
     """Draw every group as a box with its values; lines join paired values."""
     import numpy as np
@@ -226,7 +176,19 @@ def describe_pair(row, value, group, several):
     return {"text": text, "values": values, "output": "comparison", "row": {"comparison": row["comparison"]}}
 
 
-def compare_rows(samples, contrasts, family, test, all_pairs):
+def against_control(levels, group, treated, control):
+    """Return the control of Dunnett's comparisons, and warnings; none that is named or recognised raises ValueError."""
+    chosen = pick_level(control, levels, group) if control else likely_control(levels)
+    if not chosen:
+        raise ValueError(
+            f"Dunnett's test compares each group with a control, and none of {', '.join(levels[:10])} is called like "
+            "one; name the control."
+        )
+    notes = [f"Dunnett's test compares all groups with {chosen}, not {treated} alone."] if treated else []
+    return chosen, notes
+
+
+def compare_rows(samples, contrasts, family, test, method):
     """Return the rows of the comparison table: the overall test when there is one, then each pair of groups."""
     import numpy as np
 
@@ -239,16 +201,16 @@ def compare_rows(samples, contrasts, family, test, all_pairs):
         rows.append(overall_test(samples, "friedman" if paired else family))
         rows[0]["p_adj"] = rows[0]["p_value"]
     if several and not paired:
-        pair_rows = pooled_contrasts(samples, contrasts, family, all_pairs)
+        pair_rows = pooled_contrasts(samples, contrasts, family, method)
     else:
         kind = {"welch": "welch_t", "pooled": "student_t", "rank": "mann_whitney"}.get(family, family)
         run = paired_test if paired else independent_test
-        suffix = " (Holm)" if len(contrasts) > 1 else ""
+        suffix = f" ({'Bonferroni' if method == 'bonferroni' else 'Holm'})" if len(contrasts) > 1 else ""
         pair_rows = [
             run(samples[a], samples[b], kind) | {"group_1": a, "group_2": b, "test": names[family] + suffix}
             for a, b in contrasts
         ]
-    for row in holm_adjust(pair_rows):
+    for row in adjust_rows(pair_rows, method):
         for i, level in (("1", row["group_1"]), ("2", row["group_2"])):
             x = samples[level]
             row |= {f"n_{i}": len(x), f"mean_{i}": float(x.mean()), f"sd_{i}": float(x.std(ddof=1)),
@@ -256,47 +218,6 @@ def compare_rows(samples, contrasts, family, test, all_pairs):
         row["comparison"] = f"{row['group_1']} vs {row['group_2']}"
         row["n"] = row["n_1"] if paired else row["n_1"] + row["n_2"]
     return rows + sorted(pair_rows, key=lambda row: row["p_value"])
-
-
-def comparison_warnings(samples, family, state, pairs):
-    """Return the caveats of a comparison that follow from sizes and assumptions."""
-    warnings = []
-    smallest = min(len(x) for x in samples.values())
-    if smallest < 5:
-        warnings.append(
-            f"The smallest group has {smallest} {'pairs' if pairs else 'values'}: only large differences can be seen."
-        )
-    if family in ("welch", "pooled", "paired_t") and not state["normal"]:
-        warnings.append(
-            "The values depart from a normal distribution (Shapiro-Wilk, see assumptions); consider a rank test."
-        )
-    if family == "pooled" and not state["equal_spread"]:
-        warnings.append("The groups' spreads differ (Brown-Forsythe); Welch's test does not assume equal ones.")
-    return warnings
-
-
-def second_opinion(samples, contrast, family, chosen):
-    """Return the same comparison by ranks (or by means), for the assumptions table, and a warning if they disagree."""
-    paired = family in ("paired_t", "wilcoxon")
-    other = {"welch": "mann_whitney", "pooled": "mann_whitney", "rank": "welch_t", "paired_t": "wilcoxon",
-             "wilcoxon": "paired_t"}[family]  # fmt: skip
-    first, second = (samples[level] for level in contrast)
-    if other == "welch_t" and first.var() + second.var() == 0:
-        return [], []
-    if other == "paired_t" and (first - second).var() == 0:
-        return [], []
-    row = (paired_test if paired else independent_test)(first, second, other)
-    agrees = (row["p_value"] < 0.05) == (chosen["p_value"] < 0.05)
-    name = other.replace("_", " ")
-    note = {"check": f"the same question by another test ({name})", "group": chosen["comparison"], "n": chosen["n"],
-            "statistic": row["statistic"], "p_value": row["p_value"],
-            "result": "agrees at 0.05" if agrees else "disagrees at 0.05"}  # fmt: skip
-    if agrees:
-        return [note], []
-    return [note], [
-        f"The conclusion at 0.05 depends on the test: {chosen['test']} {format_p(chosen['p_value'])}, {name} "
-        f"{format_p(row['p_value'])}."
-    ]
 
 
 @tool(
@@ -308,9 +229,10 @@ def second_opinion(samples, contrast, family, chosen):
         "with Tukey's HSD for more (Welch's ANOVA with Games-Howell when spreads differ), the paired t-test for pairs "
         "(Friedman and Wilcoxon for more than two conditions); rank tests (Mann-Whitney, Kruskal-Wallis with Dunn, "
         "Wilcoxon) when a group of fewer than 30 is clearly not normal (Shapiro-Wilk, p < 0.01). "
-        "Differences are group_1 minus group_2; the "
-        "control is always group_2. Gives the difference with its 95 % interval (simultaneous for Tukey and "
-        "Games-Howell), an effect size, p-values adjusted for the number of "
+        "`post_hoc` names another correction: Tukey, Games-Howell, Dunnett (each group against the control), Holm, "
+        "Bonferroni or Dunn. Differences are group_1 minus group_2; the "
+        "control is always group_2. Gives the difference with its 95 % interval (simultaneous for Tukey, Games-Howell, "
+        "Dunnett and Bonferroni's t-tests), an effect size, p-values adjusted for the number of "
         "comparisons (other intervals are not), and the assumptions."
     ),
     domain="statistics",
@@ -356,6 +278,18 @@ def second_opinion(samples, contrast, family, chosen):
                 "anova: one.?way anova|anova",
             ],
         ),
+        "post_hoc": param(
+            "Correction of the comparisons of more than two groups; auto takes the one that fits the test",
+            choices=["auto", "tukey", "games_howell", "dunnett", "holm", "bonferroni", "dunn"],
+            words=[
+                "tukey: tukey|HSD\\b",
+                "games_howell: games.{0,5}howell",
+                "dunnett: dunn?ett?s?\\b",
+                "holm: (?:bonferroni.)?holm(?!.{0,3}[sš]id)",
+                "bonferroni: bonfer+on+i",
+                "dunn: dunn(?:['’]?s)?\\b",
+            ],
+        ),
         "treated": param("The group compared (group_1); empty for all", kind="level", of="group", role="interest"),
         "control": param(
             "The group compared against (group_2); empty to recognise or take the first",
@@ -385,6 +319,9 @@ def second_opinion(samples, contrast, family, chosen):
         "Dunn",
         "post hoc",
         "Games-Howell",
+        "Dunnett",
+        "many-to-one comparison",
+        "Bonferroni",
         "differ between",
         "higher in",
         "lower in",
@@ -428,7 +365,20 @@ def second_opinion(samples, contrast, family, chosen):
             year=1949,
             doi="10.2307/3001913",
         ),
+        Citation(
+            title="A multiple comparison procedure for comparing several treatments with a control",
+            authors="Dunnett CW",
+            year=1955,
+            doi="10.1080/01621459.1955.10501294",
+        ),
     ),
+    repairs=[
+        Repair(
+            pattern="take independent groups|are of (?:ranks|means), and the test",
+            change={"post_hoc": "auto"},
+            why="that correction does not go with this design or test, so the one that does was used",
+        ),
+    ],
     next_steps=[
         NextStep(
             text=(
@@ -446,14 +396,19 @@ def second_opinion(samples, contrast, family, chosen):
         independent_test,
         paired_test,
         range_adjusted,
-        pooled_contrasts,
         holm_adjust,
+        many_to_one,
+        adjust_rows,
+        dunnett_rows,
+        pooled_contrasts,
         overall_test,
         only_levels,
         group_samples,
         group_contrasts,
         check_assumptions,
         choose_test,
+        post_hoc_test,
+        against_control,
         comparison_figure,
         describe_pair,
         compare_rows,
@@ -469,6 +424,7 @@ def compare_groups(
     group: str,
     pair: str = "",
     test: str = "auto",
+    post_hoc: str = "auto",
     treated: str = "",
     control: str = "",
     levels: list[str] = [],  # noqa: B006 - a plain default, never changed
@@ -496,8 +452,15 @@ def compare_groups(
             f"Column {group!r} has {len(samples)} group(s) with at least two values ({', '.join(samples) or 'none'}); "
             "expected two or more. Choose another grouping column."
         )
+    # These corrections are of all groups together, also where only two of them are asked about.
+    whole = post_hoc in ("tukey", "games_howell", "dunnett") and len(samples) > 2
+    test, notes = post_hoc_test(post_hoc, test, bool(pair), 2 if treated and not whole else len(samples))
+    warnings += notes
+    if whole and post_hoc == "dunnett":
+        control, notes = against_control(list(samples), group, treated, control)
+        treated, warnings = "", warnings + notes
     contrasts = group_contrasts(list(samples), group, treated, control)
-    if treated:
+    if treated and not whole:
         left = [level for level in samples if level not in contrasts[0]]
         samples = {level: samples[level] for level in contrasts[0]}
         if left:
@@ -522,7 +485,9 @@ def compare_groups(
     family = choose_test(test, len(samples), bool(pair), state, samples)
     several = len(samples) > 2
     all_pairs = len(contrasts) == len(samples) * (len(samples) - 1) // 2
-    rows = compare_rows(samples, contrasts, family, test, all_pairs)
+    method = {"tukey": "range", "games_howell": "range", "dunn": "holm"}.get(post_hoc, post_hoc)
+    method = ("range" if all_pairs else "holm") if method == "auto" else method
+    rows = compare_rows(samples, contrasts, family, test, method)
     warnings += comparison_warnings(samples, family, state, pairs)
     pair_rows = [row for row in rows if row["group_1"]]
     if not several:
@@ -541,7 +506,7 @@ def compare_groups(
             {"text": f"{value} {verdict} the {len(samples)} groups of {group} ({row['n']} values): {row['test']}, "
                      f"statistic {format_number(row['statistic'], 4)} on {df} degrees of freedom, "
                      f"{format_p(row['p_value'])}; {found} of {len(pair_rows)} pairs of groups differ at an adjusted "
-                     "p below 0.05.",
+                     f"p below 0.05 ({pair_rows[0]['test']}).",
              "values": finding_values(statistic=row["statistic"], p_value=row["p_value"], n=row["n"],
                                       effect_size=row["effect_size"], n_pairs_different=found),
              "output": "comparison", "row": {"comparison": "all groups"}}

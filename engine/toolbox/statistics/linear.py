@@ -9,9 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.domain.results import Issue
-from engine.domain.toolspec import Citation
+from engine.domain.toolspec import Citation, Repair
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.registry import param, tool
+from engine.toolbox.statistics.marginal import (
+    MARGINAL_HELPERS,
+    contrast_frame,
+    marginal_findings,
+    marginal_tables,
+    reference_grid,
+)
 from engine.toolbox.tables.columns import (
     complete_rows,
     finding_values,
@@ -87,6 +94,36 @@ def predictor_matrix(table, predictors, categorical):
                 columns[term] = (labels == level).astype(float)
                 meanings[term] = f"{name} {level} instead of {reference}"
     return pd.DataFrame(columns), meanings, warnings
+
+
+def model_columns(table, fixed, categorical, interaction):
+    """Return the design (with Intercept), what its columns mean, and the columns of each effect.
+
+    With the interaction of the first two effects; then which columns its columns multiply, and warnings.
+    """
+    import pandas as pd
+
+    parts, effects, products, meanings, warnings = [], {}, {}, {"Intercept": "baseline"}, []
+    for name in fixed:
+        design, meaning, notes = predictor_matrix(table, [name], categorical)
+        parts.append(design if not parts else design.drop(columns="Intercept"))
+        effects[name] = [term for term in design.columns if term != "Intercept"]
+        meanings |= meaning
+        warnings += notes
+    design = pd.concat(parts, axis=1)
+    if interaction:
+        if len(fixed) < 2:
+            raise ValueError(f"An interaction takes two fixed effects; only {fixed[0]!r} was named.")
+        first, second = fixed[:2]
+        for a, b in ((first, second), (second, first)):
+            at = "0" if effects[b] == [b] else "its reference level"
+            meanings |= {term: f"{meanings[term]} (where {b} is at {at})" for term in effects[a]}
+        effects[f"{first}:{second}"] = [f"{a}:{b}" for a in effects[first] for b in effects[second]]
+        for a in effects[first]:
+            for b in effects[second]:
+                design[f"{a}:{b}"], products[f"{a}:{b}"] = design[a] * design[b], (a, b)
+                meanings[f"{a}:{b}"] = f"interaction of {a} and {b}"
+    return design, meanings, effects, products, warnings
 
 
 def check_rank(design, outcome):
@@ -172,8 +209,8 @@ def linear_figure(fit, design, outcome, rows):
     return figure
 
 
-def linear_diagnostics(fit, design):
-    """Return the rows that judge a linear fit, and warnings."""
+def linear_diagnostics(fit, design, products):
+    """Return the rows that judge a linear fit, and warnings; `products` are the columns of interactions."""
     import numpy as np
     from scipy import stats
     from statsmodels.stats.diagnostic import het_breuschpagan
@@ -198,7 +235,8 @@ def linear_diagnostics(fit, design):
                      "note": "no clear departure" if p >= 0.05 else "departs from normal"})  # fmt: skip
         if p < 0.05:
             warnings.append(f"The residuals depart from a normal distribution (Shapiro-Wilk {format_p(p)}).")
-    largest, term = variance_inflation(design)
+    # A product goes with its own parts whatever the data, which says nothing of how predictors go together.
+    largest, term = variance_inflation(design.drop(columns=list(products)))
     if term:
         rows.append({"check": "largest variance inflation factor", "value": largest, "note": term})
         if largest > 10:
@@ -220,6 +258,58 @@ def linear_diagnostics(fit, design):
     return rows, warnings
 
 
+def levels_findings(together, outcome, adjusted):
+    """Return whether the outcome differs between the levels of each factor of more than two, all levels at once."""
+    held = ", others held equal" if adjusted else ""
+    return [
+        {"text": f"{outcome} {'differs' if row['p_value'] < 0.05 else 'is not shown to differ'} between the levels of "
+                 f"{name}{held}: F({row['note']}) = {format_number(row['value'], 4)}, {format_p(row['p_value'])}.",
+         "values": finding_values(value=row["value"], p_value=row["p_value"]), "output": "diagnostics",
+         "row": {"check": row["check"]}}
+        for name, row in together.items()
+    ]  # fmt: skip
+
+
+def linear_findings(fit, rows, outcome, predictors, marginal, joint):
+    """Return the findings: adjusted means where the first predictor is a factor, the fit, the clearest coefficients."""
+    grid, contrasts, effects, products = marginal
+    lead = predictors[0]
+    findings = marginal_findings(contrasts, grid, lead, f"mean {outcome}", outcome, bool(products))
+    # The contrasts of the first factor have said what its coefficients say, and joint test and change the products'.
+    told = {*products, *(effects[lead] if findings else ())}
+    if joint and not any("of" in row for row in contrasts):
+        depends = "depends" if joint["p_value"] < 0.05 else "is not shown to depend"
+        findings.insert(0, {
+            "text": f"The effect of {lead} on {outcome} {depends} on {predictors[1]}: interaction F({joint['note']}) = "
+                    f"{format_number(joint['value'], 4)}, {format_p(joint['p_value'])}.",
+            "values": finding_values(value=joint["value"], p_value=joint["p_value"]), "output": "diagnostics",
+            "row": {"check": joint["check"]}})  # fmt: skip
+    f_p = f"F = {format_number(fit.fvalue, 4)}, {format_p(float(fit.f_pvalue))}"
+    findings.append(
+        {"text": f"The model explains {100 * fit.rsquared:.1f} % of the variance of {outcome} (R squared "
+                 f"{fit.rsquared:.3f}, adjusted {fit.rsquared_adj:.3f}, n = {rows[0]['n']}, {f_p}).",
+         "values": finding_values(value=float(fit.rsquared), n=rows[0]["n"]), "output": "diagnostics",
+         "row": {"check": "R squared"}}
+    )  # fmt: skip
+    others = ", others held equal" if len(rows) > 2 else ""
+    for row in sorted((row for row in rows[1:] if row["term"] not in told), key=lambda row: row["p_value"])[:8]:
+        clear = row["p_value"] < 0.05
+        direction = "higher" if row["estimate"] > 0 else "lower"
+        start = (
+            f"{outcome} is {format_number(abs(row['estimate']))} {direction} with {row['meaning']}" if clear
+            else f"No effect of {row['meaning']} on {outcome} was shown"
+        )  # fmt: skip
+        findings.append(
+            {"text": f"{start}{others}: coefficient {format_number(row['estimate'])} (95 % CI "
+                     f"{format_number(row['lower_95'])} to {format_number(row['upper_95'])}), "
+                     f"{format_p(row['p_value'])}.",
+             "values": finding_values(estimate=(row["estimate"], row["lower_95"], row["upper_95"]),
+                                      p_value=row["p_value"]),
+             "output": "coefficients", "row": {"term": row["term"]}}
+        )  # fmt: skip
+    return findings
+
+
 @tool(
     name="linear_regression",
     title="Linear regression of a measured outcome",
@@ -227,7 +317,9 @@ def linear_diagnostics(fit, design):
         "Model a numeric outcome as a sum of effects of one or more predictors (ordinary least squares). Numbers enter "
         "as slopes per unit, text as differences from a named reference level (the control-like one, else the first). "
         "Each coefficient is adjusted for the others; two-sided t tests with 95 % intervals, robust (HC3) standard "
-        "errors on request. Diagnostics: R squared, normality and spread of residuals, collinearity, influential rows. "
+        "errors and the interaction of the first two predictors on request (of two groups and two times: a difference "
+        "in differences). Factors get adjusted (estimated marginal) means and Tukey-adjusted contrasts of all levels. "
+        "Diagnostics: R squared, normality and spread of residuals, collinearity, influential rows. "
         "Rows with a missing value are left out and counted; rows are taken as independent."
     ),
     domain="statistics",
@@ -236,15 +328,25 @@ def linear_diagnostics(fit, design):
     outputs={
         "coefficients": "table: a row a term: estimate, interval, p-value",
         "diagnostics": "table: fit and assumption checks",
+        "marginal_means": "table: adjusted mean of every level of each factor",
+        "contrasts": "table: differences of the adjusted means of all pairs of levels",
         "regression_plot": "figure: fit or coefficients, and residuals",
     },
+    optional_outputs=("marginal_means", "contrasts"),
     params={
         "outcome": param("The measured outcome", kind="column", of="table", role="measure"),
         "predictors": param("What may explain it", kind="columns", of="table", role="predictors", least=1),
-        "categorical": param("Numeric predictors to take as groups", kind="columns", of="table"),
+        "categorical": param("Numeric predictors to take as groups", kind="columns", of="table", role="as_groups"),
         "robust_se": param(
             "Use standard errors that allow for unequal spread (HC3)",
             words=["true: robust (?:standard )?(?:errors?|regress|model|SEs?)|HC3|heterosce"],
+        ),
+        "interaction": param(
+            "Let the effect of the first predictor depend on the second (difference in differences)",
+            words=[
+                "true: interact\\w*|diff\\w*[ -]in[ -]diff\\w*|(?-i:DiD|DID)\\b|"
+                "(?:chang|increas|decreas|improv|declin|dropp|r[io]s|fell|grew)\\w* (?:more|less)\\b"
+            ],
         ),
     },
     checks=("tables_not_empty", "p_values_valid", "findings_match_tables", "coefficients_in_their_intervals"),
@@ -280,6 +382,13 @@ def linear_diagnostics(fit, design):
     ),
     packages=("statsmodels", "scipy", "numpy", "pandas"),
     seconds=3.0,
+    repairs=[
+        Repair(
+            pattern="An interaction takes two|'[^']*:[^']*' is fully determined",
+            change={"interaction": False},
+            why="the interaction could not be estimated, so effects were taken to add up",
+        ),
+    ],
     example="How does fuel use depend on weight, adjusted for horsepower?",
     helpers=(
         plain_table,
@@ -294,13 +403,17 @@ def linear_diagnostics(fit, design):
         finding_values,
         palette,
         new_axes,
+        *MARGINAL_HELPERS,
         predictor_matrix,
+        model_columns,
         check_rank,
         variance_inflation,
         chosen_predictors,
         coefficient_figure,
         linear_figure,
         linear_diagnostics,
+        levels_findings,
+        linear_findings,
     ),
     answers=["linear_regression"],
 )
@@ -311,6 +424,7 @@ def linear_regression(
     predictors: list[str],
     categorical: list[str] = [],  # noqa: B006 - a plain default, never changed
     robust_se: bool = False,
+    interaction: bool = False,
 ):
     """Fit a linear regression."""
     import pandas as pd
@@ -325,7 +439,7 @@ def linear_regression(
         raise ValueError(
             f"Every value of {outcome!r} is the same; there is nothing to explain. Choose another outcome."
         )
-    design, meanings, notes = predictor_matrix(table, predictors, categorical)
+    design, meanings, effects, products, notes = model_columns(table, predictors, categorical, interaction)
     warnings += notes
     check_rank(design, outcome)
     plain_fit = OLS(y, design).fit()
@@ -337,34 +451,33 @@ def linear_regression(
          "statistic": float(fit.tvalues[term]), "p_value": float(fit.pvalues[term]), "n": len(y)}
         for term in design.columns
     ]  # fmt: skip
-    checks, notes = linear_diagnostics(plain_fit, design)
+    checks, notes = linear_diagnostics(plain_fit, design, products)
     warnings += notes
-    f_p = f"F = {format_number(plain_fit.fvalue, 4)}, {format_p(float(plain_fit.f_pvalue))}"
-    findings = [
-        {"text": f"The model explains {100 * plain_fit.rsquared:.1f} % of the variance of {outcome} (R squared "
-                 f"{plain_fit.rsquared:.3f}, adjusted {plain_fit.rsquared_adj:.3f}, n = {len(y)}, {f_p}).",
-         "values": finding_values(value=float(plain_fit.rsquared), n=len(y)), "output": "diagnostics",
-         "row": {"check": "R squared"}}
-    ]  # fmt: skip
-    for row in sorted(rows[1:], key=lambda row: row["p_value"])[:8]:
-        clear = row["p_value"] < 0.05
-        direction = "higher" if row["estimate"] > 0 else "lower"
-        start = (
-            f"{outcome} is {format_number(abs(row['estimate']))} {direction} with {row['meaning']}" if clear
-            else f"No effect of {row['meaning']} on {outcome} was shown"
-        )  # fmt: skip
-        others = ", others held equal" if len(rows) > 2 else ""
-        findings.append(
-            {"text": f"{start}{others}: coefficient {format_number(row['estimate'])} (95 % CI "
-                     f"{format_number(row['lower_95'])} to {format_number(row['upper_95'])}), "
-                     f"{format_p(row['p_value'])}.",
-             "values": finding_values(estimate=(row["estimate"], row["lower_95"], row["upper_95"]),
-                                      p_value=row["p_value"]),
-             "output": "coefficients", "row": {"term": row["term"]}}
-        )  # fmt: skip
+    grid = reference_grid(design, table, {name: effects[name] for name in predictors}, products)
+    model = {"beta": fit.params.to_numpy(), "covariance": fit.cov_params().to_numpy(), "df": float(fit.df_resid),
+             "scale": "mean"}  # fmt: skip
+    means, contrasts = marginal_tables(grid, model, predictors[:2] if interaction else ())
+    together = {}
+    for name in predictors:
+        if len(effects[name]) > 1 and not (interaction and name in predictors[:2]):
+            test = fit.f_test([[float(term == column) for term in design.columns] for column in effects[name]])
+            together[name] = {"check": f"{name}, all levels together (F test)", "value": float(test.fvalue),
+                              "p_value": float(test.pvalue), "note": f"{test.df_num:g}, {test.df_denom:g}"}  # fmt: skip
+    checks += together.values()
+    joint = {}
+    if interaction:
+        test = fit.f_test([[float(term == column) for term in design.columns] for column in products])
+        joint = {"check": f"interaction of {predictors[0]} and {predictors[1]} (F test)", "value": float(test.fvalue),
+                 "p_value": float(test.pvalue), "note": f"{test.df_num:g}, {test.df_denom:g}"}  # fmt: skip
+        checks.append(joint)
+    marginal = (grid, contrasts, effects, products)
+    findings = [*levels_findings(together, outcome, len(predictors) > 1),
+                *linear_findings(plain_fit, rows, outcome, predictors, marginal, joint)]  # fmt: skip
     return {
         "coefficients": pd.DataFrame(rows),
         "diagnostics": pd.DataFrame(checks).reindex(columns=["check", "value", "p_value", "note"]),
+        "marginal_means": pd.DataFrame(means) if means else None,
+        "contrasts": contrast_frame(contrasts),
         "regression_plot": linear_figure(plain_fit, design, outcome, rows),
         "findings": findings,
         "warnings": warnings,

@@ -12,8 +12,16 @@ from engine.toolbox.statistics.linear import (
     check_rank,
     chosen_predictors,
     coefficient_figure,
+    model_columns,
     predictor_matrix,
     variance_inflation,
+)
+from engine.toolbox.statistics.marginal import (
+    MARGINAL_HELPERS,
+    contrast_frame,
+    marginal_findings,
+    marginal_tables,
+    reference_grid,
 )
 from engine.toolbox.tables.columns import (
     complete_rows,
@@ -146,6 +154,15 @@ def maximum_likelihood_rows(design, event):
     return rows, fit.predict(), float(fit.llr_pvalue), float(fit.prsquared)
 
 
+def wald_covariance(design, probability):
+    """Return the covariance of ordinary logistic coefficients: the inverse of the information at their estimate."""
+    import numpy as np
+
+    sizes = np.abs(design).max(axis=0)
+    scaled = design / sizes
+    return np.linalg.inv((scaled * (probability * (1 - probability))[:, None]).T @ scaled) / np.outer(sizes, sizes)
+
+
 def event_level(table, outcome, event_value):
     """Return 1 where the outcome is the event, else 0, the event's and the other level, and warnings."""
     labels = level_labels(table[outcome])
@@ -201,7 +218,9 @@ def logistic_figure(rows, event, probability, outcome, level):
         "the others and says per what unit or against which reference level. Maximum likelihood with Wald intervals "
         "and two-sided tests; when predictors separate events from non-events, so that no maximum exists, Firth's "
         "penalised likelihood with profile intervals instead, and a warning. Diagnostics: events per coefficient, area "
-        "under the ROC curve on the same data, separation. Rows with a missing value are left out and counted."
+        "under the ROC curve on the same data, separation. Factors get adjusted (estimated marginal) probabilities, "
+        "averaged on the logit scale, and Tukey-adjusted odds ratios of all pairs of levels. Rows with a missing value "
+        "are left out and counted."
     ),
     domain="statistics",
     task_type="analysis",
@@ -209,14 +228,17 @@ def logistic_figure(rows, event, probability, outcome, level):
     outputs={
         "coefficients": "table: a row a term: coefficient, odds ratio, interval, p-value",
         "diagnostics": "table: events, AUC, separation, fit",
+        "marginal_means": "table: adjusted probability of every level of each factor",
+        "contrasts": "table: odds ratios of all pairs of levels",
         "regression_plot": "figure: odds ratios and ROC curve",
     },
+    optional_outputs=("marginal_means", "contrasts"),
     params={
         "outcome": param("The yes/no outcome", kind="column", of="table", role='outcome'),
         "predictors": param("What may explain it", kind="columns", of="table", role='predictors', least=1),
         "event_value": param("The level of the outcome that is the event; empty to recognise it", kind="level",
                              of="outcome", role='event'),
-        "categorical": param("Numeric predictors to take as groups", kind="columns", of="table"),
+        "categorical": param("Numeric predictors to take as groups", kind="columns", of="table", role="as_groups"),
     },
     checks=("tables_not_empty", "p_values_valid", "findings_match_tables", "coefficients_in_their_intervals"),
     keywords=("logistic regression", "odds ratio", "binary outcome", "risk factor", "predict disease", "case control",
@@ -242,8 +264,9 @@ def logistic_figure(rows, event, probability, outcome, level):
     seconds=3.0,
     example="Which tumour measurements raise the odds of malignancy?",
     helpers=(plain_table, require_columns, numeric_values, level_labels, order_levels, pick_level, likely_control,
-             complete_rows, format_p, format_number, finding_values, palette, new_axes, predictor_matrix, check_rank,
-             variance_inflation, chosen_predictors, coefficient_figure, separated, firth_fit, firth_rows,
+             complete_rows, format_p, format_number, finding_values, palette, new_axes, *MARGINAL_HELPERS,
+             predictor_matrix, model_columns, check_rank, wald_covariance, variance_inflation, chosen_predictors,
+             coefficient_figure, separated, firth_fit, firth_rows,
              maximum_likelihood_rows, event_level, roc_area, logistic_figure), answers=['logistic_regression'],
 )  # fmt: skip
 def logistic_regression(
@@ -265,7 +288,7 @@ def logistic_regression(
     labels, level, notes = event_level(table, outcome, event_value)
     warnings += notes
     event = (labels == level).to_numpy().astype(float)
-    design, meanings, notes = predictor_matrix(table, predictors, categorical)
+    design, meanings, effects, products, notes = model_columns(table, predictors, categorical, False)
     warnings += notes
     check_rank(design, outcome)
     x = design.to_numpy()
@@ -304,13 +327,24 @@ def logistic_regression(
             for name, row in zip(design.columns, fitted, strict=True)
         ]  # fmt: skip
     clear = sum(row["p_value"] < 0.05 for row in rows[1:])
+    means, contrasts, lead = [], [], []
+    # Under separation only the profile of the likelihood gives intervals that hold, so there are no Wald contrasts.
+    if not apart:
+        grid = reference_grid(design, table, effects, products)
+        model = {"beta": np.array([row["coef"] for row in fitted]), "covariance": wald_covariance(x, probability),
+                 "df": float("inf"), "scale": "probability"}  # fmt: skip
+        means, contrasts = marginal_tables(grid, model)
+        what = f"{outcome} = {level}"
+        lead = marginal_findings(contrasts, grid, predictors[0], f"probability of {what}", what, False)
+    told = set(effects[predictors[0]]) if lead else set()
     findings = [
+        *lead,
         {"text": f"{clear} of {len(rows) - 1} terms are associated with {outcome} = {level} ({n_events} events among "
                  f"{n} rows); area under the ROC curve {area:.3f} on the same data.",
          "values": finding_values(value=area, n_events=n_events, n=n, n_significant=clear), "output": "diagnostics",
          "row": {"check": "area under the ROC curve"}}
     ]  # fmt: skip
-    for row in sorted(rows[1:], key=lambda row: row["p_value"])[:8]:
+    for row in sorted((row for row in rows[1:] if row["term"] not in told), key=lambda row: row["p_value"])[:8]:
         direction = "higher" if row["odds_ratio"] > 1 else "lower"
         start = (
             f"The odds of {outcome} = {level} are {direction} with {row['meaning']}" if row["p_value"] < 0.05
@@ -328,6 +362,8 @@ def logistic_regression(
     return {
         "coefficients": pd.DataFrame(rows),
         "diagnostics": pd.DataFrame(checks).reindex(columns=["check", "value", "p_value", "note"]),
+        "marginal_means": pd.DataFrame(means) if means else None,
+        "contrasts": contrast_frame(contrasts),
         "regression_plot": logistic_figure(rows, event, probability, outcome, level),
         "findings": findings,
         "warnings": warnings,

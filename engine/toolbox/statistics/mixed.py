@@ -13,8 +13,31 @@ from engine.domain.results import Issue
 from engine.domain.toolspec import Citation, NextStep, Repair
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.registry import param, tool
-from engine.toolbox.statistics.linear import check_rank, chosen_predictors, coefficient_figure, predictor_matrix
+from engine.toolbox.statistics.linear import (
+    check_rank,
+    chosen_predictors,
+    coefficient_figure,
+    model_columns,
+    predictor_matrix,
+)
 from engine.toolbox.statistics.logistic import event_level, separated
+from engine.toolbox.statistics.marginal import (
+    MARGINAL_HELPERS,
+    contrast_frame,
+    marginal_findings,
+    marginal_tables,
+    reference_grid,
+)
+from engine.toolbox.statistics.mixed_fit import (
+    degrees_of_freedom,
+    estimating_equations,
+    fit_variances,
+    generalised_least_squares,
+    linear_mixed,
+    no_finite_rates,
+    standardised,
+)
+from engine.toolbox.statistics.slopes import SLOPE_HELPERS, slope_tables
 from engine.toolbox.tables.columns import (
     complete_rows,
     finding_values,
@@ -119,226 +142,6 @@ def one_row_an_occasion(table, columns, subject):
     return stacked, value, subject, occasion
 
 
-def model_columns(table, fixed, categorical, interaction):
-    """Return the design (with Intercept), what its columns mean, the columns of each effect, and warnings."""
-    import pandas as pd
-
-    parts, effects, meanings, warnings = [], {}, {"Intercept": "baseline"}, []
-    for name in fixed:
-        design, meaning, notes = predictor_matrix(table, [name], categorical)
-        parts.append(design if not parts else design.drop(columns="Intercept"))
-        effects[name] = [term for term in design.columns if term != "Intercept"]
-        meanings |= meaning
-        warnings += notes
-    design = pd.concat(parts, axis=1)
-    if interaction:
-        if len(fixed) < 2:
-            raise ValueError(f"An interaction takes two fixed effects; only {fixed[0]!r} was named.")
-        first, second = fixed[:2]
-        for a, b in ((first, second), (second, first)):
-            at = "0" if effects[b] == [b] else "its reference level"
-            meanings |= {term: f"{meanings[term]} (where {b} is at {at})" for term in effects[a]}
-        effects[f"{first}:{second}"] = [f"{a}:{b}" for a in effects[first] for b in effects[second]]
-        for a in effects[first]:
-            for b in effects[second]:
-                design[f"{a}:{b}"] = design[a] * design[b]
-                meanings[f"{a}:{b}"] = f"interaction of {a} and {b}"
-    return design, meanings, effects, warnings
-
-
-def standardised(design):
-    """Return the design with centred columns of spread 1 after the intercept, and the matrix that turns back."""
-    import numpy as np
-
-    x = design.to_numpy(dtype=float)
-    means, sizes = x.mean(axis=0), x.std(axis=0)
-    means[0], sizes[0] = 0.0, 1.0
-    back = np.diag(1 / sizes)
-    back[0, 1:] = -means[1:] / sizes[1:]
-    return (x - means) / sizes, back
-
-
-def generalised_least_squares(y, x, z, groups, random, residual):
-    """Return coefficients, their covariance, predicted random effects and the REML log-likelihood.
-
-    Given the variances these are exact, also where a variance is 0 and a numerical Hessian does not exist.
-    """
-    import numpy as np
-
-    index = [np.flatnonzero(groups == g) for g in np.unique(groups)]
-    n, p = x.shape
-    information, score, log_det, weights = np.zeros((p, p)), np.zeros(p), 0.0, []
-    for rows in index:
-        v = z[rows] @ random @ z[rows].T + residual * np.eye(len(rows))
-        w = np.linalg.inv(v)
-        information += x[rows].T @ w @ x[rows]
-        score += x[rows].T @ w @ y[rows]
-        log_det += np.linalg.slogdet(v)[1]
-        weights.append(w)
-    covariance = np.linalg.inv(information)
-    beta = covariance @ score
-    left = y - x @ beta
-    square = sum(left[rows] @ w @ left[rows] for rows, w in zip(index, weights, strict=True))
-    effects = np.zeros((n, z.shape[1]))
-    for rows, w in zip(index, weights, strict=True):
-        effects[rows] = random @ z[rows].T @ w @ left[rows]
-    log_det += np.linalg.slogdet(information)[1] + (n - p) * np.log(2 * np.pi)
-    return beta, covariance, effects, float(-0.5 * (log_det + square))
-
-
-def fit_variances(y, x, z, groups):
-    """Return the REML covariance of the random effects and the residual variance, or raise ValueError."""
-    import warnings
-
-    import numpy as np
-    from statsmodels.regression.mixed_linear_model import MixedLM
-
-    for method in ("lbfgs", "bfgs", "powell"):
-        # Its messages are about the boundary and the Hessian, neither of which is used here.
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
-            try:
-                fit = MixedLM(y, x, groups, z).fit(reml=True, method=[method])
-            except np.linalg.LinAlgError:
-                continue
-        if fit.converged and np.isfinite(fit.scale) and fit.scale > 0:
-            return np.atleast_2d(np.asarray(fit.cov_re)), float(fit.scale), method
-    kind = " with a random slope" if z.shape[1] > 1 else ""
-    raise ValueError(
-        f"The mixed model{kind} did not converge with any of three optimisers. Use fewer fixed effects, no random "
-        "slope, or more subjects."
-    )
-
-
-def degrees_of_freedom(design, groups, sloped):
-    """Return each column's between-within degrees of freedom.
-
-    What is the same in all rows of a subject has as many as there are subjects, less what is estimated of them; what
-    changes has as many as there are rows. Columns of the random slope (`sloped`) vary by subject and count subjects.
-    """
-    n, subjects = len(design), len(set(groups))
-    inner = (design.groupby(groups).transform("std").fillna(0) > 1e-12 * design.abs().max()).any()
-    rows = [term for term in design if inner[term] and term not in sloped]
-    outer = [term for term in design if not inner[term]]
-    found = {term: subjects - len(outer) for term in outer} | {term: subjects - len(sloped) for term in sloped}
-    found |= {term: n - subjects - len(rows) - len(sloped) for term in rows}
-    if min(found.values()) < 1:
-        worst = min(found, key=lambda term: found[term])
-        raise ValueError(
-            f"{subjects} subjects with {n} rows are too few to estimate {worst!r}; use fewer fixed effects."
-        )
-    return [float(found[term]) for term in design]
-
-
-def linear_mixed(y, design, groups, slope, sloped):
-    """Fit a linear mixed model; return coefficients, covariance, degrees of freedom, components, fit and warnings."""
-    import numpy as np
-    from scipy import stats
-
-    size = y.std()
-    x, back = standardised(design)
-    place = list(design.columns).index(slope) if slope else 0
-    z = x[:, [0, place]] if slope else x[:, [0]]
-    df = degrees_of_freedom(design, groups, sloped)
-    random, residual, method = fit_variances(y / size, x, z, groups)
-    beta, covariance, effects, log_likelihood = generalised_least_squares(y / size, x, z, groups, random, residual)
-    # The REML likelihood depends on the units of outcome and design; turn it back to those of the data.
-    log_likelihood -= (len(y) - x.shape[1]) * np.log(size) - np.linalg.slogdet(back)[1]
-    icc = float(random[0, 0] / (random[0, 0] + residual))
-    turn = back[np.ix_([0, place], [0, place])] if slope else np.eye(1)
-    variances = size**2 * turn @ random @ turn.T
-    rows = [{"component": "variance of subjects (intercept)", "value": float(variances[0, 0])}]
-    if slope:
-        spread = np.sqrt(variances[0, 0] * variances[1, 1])
-        rows += [
-            {"component": f"variance of subjects (slope of {slope})", "value": float(variances[1, 1])},
-            {"component": "correlation of intercept and slope", "note": f"intercept where {slope} is 0",
-             "value": float(np.clip(variances[0, 1] / spread, -1, 1)) if spread > 0 else float("nan")},
-        ]  # fmt: skip
-    note = "share of the variance left by the fixed effects" + (f", at the mean of {slope}" if slope else "")
-    rows += [{"component": "variance of residuals", "value": float(size**2 * residual)},
-             {"component": "ICC", "value": icc, "note": note},
-             {"component": "REML log-likelihood", "value": log_likelihood, "note": f"optimiser {method}"}]  # fmt: skip
-    warnings = [f"The first optimiser (lbfgs) did not converge; {method} did."] if method != "lbfgs" else []
-    if min(np.linalg.eigvalsh(random)) < 1e-5 * (residual + np.trace(random)):
-        warnings.append(
-            "A variance of the random effects is at its limit (0, or a correlation of 1): " +
-            ("consider leaving out the random slope." if slope else "rows of a subject are no more alike than others.")
-        )  # fmt: skip
-    expected = (x @ beta + (z * effects).sum(axis=1)) * size
-    if 3 <= len(y) <= 5000:
-        p = float(stats.shapiro(y - expected).pvalue)
-        rows.append({"component": "normal residuals (Shapiro-Wilk p)", "value": p})
-        if p < 0.01:
-            warnings.append(f"The residuals depart from a normal distribution (Shapiro-Wilk {format_p(p)}).")
-    return back @ beta * size, back @ covariance @ back.T * size**2, df, rows, expected, warnings
-
-
-def no_finite_rates(x, y):
-    """Say whether some combination of columns meets only counts of 0, so that a rate ratio is 0 or infinite."""
-    import numpy as np
-    from scipy.optimize import linprog
-
-    zero, some = x[y == 0], x[y > 0]
-    if not len(zero) or not len(some):
-        return not len(some)
-    result = linprog(zero.sum(axis=0), A_ub=zero, b_ub=np.zeros(len(zero)), A_eq=some, b_eq=np.zeros(len(some)),
-                     bounds=(-1, 1), method="highs")  # fmt: skip
-    return bool(result.status == 0 and -result.fun > 1e-6)
-
-
-def estimating_equations(y, design, groups, family, exposure):
-    """Fit generalised estimating equations; return as `linear_mixed` does."""
-    import warnings
-
-    import numpy as np
-    from statsmodels.genmod import families
-    from statsmodels.genmod.cov_struct import Exchangeable, Independence
-    from statsmodels.genmod.generalized_estimating_equations import GEE
-
-    x, back = standardised(design)
-    if separated(x, y) if family == "binomial" else no_finite_rates(x, y):
-        what = "the event from the other level" if family == "binomial" else "counts of 0 from all others"
-        raise ValueError(
-            f"The fixed effects separate {what} completely in some rows, so a ratio would be infinite. Leave out the "
-            "interaction or the effect, or join levels."
-        )
-    kind = families.Binomial() if family == "binomial" else families.Poisson()
-    subjects, notes, fit = len(set(groups)), [], None
-    errors = "bias_reduced" if subjects < 40 else "robust"
-    for structure in (Exchangeable(), Independence()):
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
-            try:
-                fit = GEE(y, x, groups, family=kind, cov_struct=structure, exposure=exposure).fit(
-                    maxiter=200, cov_type=errors
-                )
-            except (np.linalg.LinAlgError, ValueError):
-                continue
-        if fit.converged and np.isfinite(fit.bse).all() and (fit.bse > 0).all():
-            break
-        fit = None
-    if fit is None:
-        raise ValueError(
-            "The estimating equations did not converge; use fewer fixed effects or leave out the interaction."
-        )
-    together = isinstance(fit.model.cov_struct, Exchangeable)
-    if not together:
-        notes.append(
-            "The exchangeable working correlation did not converge; independence was used, with robust errors."
-        )
-    correlation = float(fit.model.cov_struct.dep_params) if together else 0.0
-    kind_of_errors = "robust, corrected for few subjects (Mancl and DeRouen)" if subjects < 40 else "robust (sandwich)"
-    note = f"{'exchangeable' if together else 'independence'}; errors: {kind_of_errors}"
-    rows = [{"component": "working correlation", "value": correlation, "note": note}]
-    if family == "poisson":
-        pearson = float(((y - fit.fittedvalues) ** 2 / fit.fittedvalues).sum() / (len(y) - x.shape[1]))
-        rows.append({"component": "dispersion (Pearson)", "value": pearson, "note": "1 for Poisson counts"})
-    covariance = back @ np.asarray(fit.cov_params()) @ back.T
-    df = [float("inf")] * x.shape[1]
-    return back @ np.asarray(fit.params), covariance, df, rows, np.asarray(fit.fittedvalues), notes
-
-
 def wald_tests(beta, covariance, df, terms, effects, partial):
     """Return a joint test of each effect's coefficients: F, or chi-squared without df."""
     import numpy as np
@@ -402,8 +205,11 @@ def describe_model(family, outcome, subject, rows, counts, event):
             "output": "variance", "row": {"component": shown}}  # fmt: skip
 
 
-def describe_effects(rows, tests, ratio, event, interactions):
-    """Return the findings of joint tests (several coefficients or an interaction) and of the clearest terms."""
+def describe_effects(rows, tests, ratio, event, interactions, told):
+    """Return the findings of joint tests (several coefficients or an interaction) and of the clearest terms.
+
+    Terms `told` already by contrasts are left out.
+    """
     findings = []
     for test in tests:
         if test["df"] > 1 and not test["note"]:
@@ -417,7 +223,7 @@ def describe_effects(rows, tests, ratio, event, interactions):
                  "output": "tests", "row": {"effect": test["effect"]}}
             )  # fmt: skip
     name = ratio or "estimate"
-    for row in sorted(rows[1:], key=lambda row: row["p_value"])[:8]:
+    for row in sorted((row for row in rows[1:] if row["term"] not in told), key=lambda row: row["p_value"])[:8]:
         low, high = (
             (row[f"{ratio}_lower_95"], row[f"{ratio}_upper_95"]) if ratio else (row["lower_95"], row["upper_95"])
         )
@@ -448,8 +254,10 @@ def describe_effects(rows, tests, ratio, event, interactions):
         "model (REML) with a random intercept per subject, a random slope on request, variance components, ICC and t "
         "tests with between-within degrees of freedom. Yes/no outcomes and counts: generalised estimating equations "
         "with an exchangeable working correlation and robust errors, not a model with random effects; odds ratios or "
-        "rate ratios are averages over subjects. Factors of more than two levels get a joint Wald test. Takes subjects "
-        "with missing rows. Rows with a missing value are left out and counted."
+        "rate ratios are averages over subjects. Factors of more than two levels get a joint Wald test, all factors "
+        "adjusted (estimated marginal) means and Tukey-adjusted contrasts, two groups at two times a difference in "
+        "differences. Each subject's own slope over a time is listed, and compared between groups (summary measures). "
+        "Takes subjects with missing rows. Rows with a missing value are left out and counted."
     ),
     domain="statistics",
     task_type="analysis",
@@ -458,8 +266,13 @@ def describe_effects(rows, tests, ratio, event, interactions):
         "coefficients": "table: a row a term: estimate, interval, p-value, odds or rate ratio",
         "tests": "table: a joint test of each fixed effect",
         "variance": "table: variance components and ICC, or the working correlation",
+        "marginal_means": "table: adjusted mean (probability, rate) of every level of each factor",
+        "contrasts": "table: differences or ratios of all pairs of levels",
+        "slopes": "table: each subject's own least-squares line over what changes within subjects",
+        "slope_comparison": "table: the subjects' slopes compared between groups",
         "model_plot": "figure: coefficients, and residuals or the means of subjects",
     },
+    optional_outputs=("marginal_means", "contrasts", "slopes", "slope_comparison"),
     params={
         "outcome": param("What was measured", kind="column", of="table", role='response', needed=True),
         "columns": param("The columns of one measurement, one an occasion, in their order (wide form, a row a subject)",
@@ -469,7 +282,12 @@ def describe_effects(rows, tests, ratio, event, interactions):
                          role="subject", needed=True),
         "interaction": param("Let the effect of the first fixed effect depend on the second",
                              role="interaction",
-                             words=['true: interact\\w*|differ\\w* in (?:slope|growth|change)|faster|parallel']),
+                             words=['true: interact\\w*|differ\\w* in (?:slope|growth|change)|faster|parallel|'
+                                    'diff\\w*[ -]in[ -]diff\\w*|(?-i:DiD|DID)\\b|(?:chang|increas|decreas|improv|'
+                                    'declin|dropp|r[io]s|fell|grew)\\w* (?:more|less)\\b|'
+                                    '(?:growth|change|increase|decrease|rise|fall|decline|slope|progress|trajector|'
+                                    'course|gain|loss|recovery|trend|improvement)\\w*\\b[^.?!]{0,60}\\b(?:differ\\w*|'
+                                    'depends? on|(?:the )?same|alike)\\b']),
         "random_slope": param("A numeric fixed effect whose slope differs between subjects; empty for none",
                               kind="column", of="table"),
         "family": param("What the outcome is; auto decides by its values and says so",
@@ -477,7 +295,7 @@ def describe_effects(rows, tests, ratio, event, interactions):
                         words=["gaussian: measured, continuous", "binomial: yes or no, binary", "poisson: counts"]),
         "event_value": param("The level of a yes/no outcome that is the event; empty to recognise it", kind="level",
                              of="outcome", role='event_if_binary'),
-        "categorical": param("Numeric fixed effects to take as groups", kind="columns", of="table"),
+        "categorical": param("Numeric fixed effects to take as groups", kind="columns", of="table", role="as_groups"),
         "exposure": param("For counts: what they were counted in (time, area, volume); empty for equal", kind="column",
                           of="table"),
     },
@@ -502,8 +320,9 @@ def describe_effects(rows, tests, ratio, event, interactions):
     seconds=8.0,
     example="Does growth over the weeks differ between the diets, with several weighings of each pig?",
     helpers=(plain_table, require_columns, numeric_values, level_labels, order_levels, pick_level, likely_control,
-             complete_rows, format_p, format_number, finding_values, palette, new_axes, predictor_matrix, check_rank,
-             chosen_predictors, coefficient_figure, separated, event_level, chosen_family, shared_beginning,
+             complete_rows, format_p, format_number, finding_values, palette, new_axes, *MARGINAL_HELPERS,
+             *SLOPE_HELPERS, predictor_matrix, check_rank, chosen_predictors, coefficient_figure, separated,
+             event_level, chosen_family, shared_beginning,
              one_row_an_occasion, model_columns,
              standardised, generalised_least_squares, fit_variances, degrees_of_freedom, linear_mixed,
              no_finite_rates, estimating_equations, wald_tests, mixed_figure, describe_model, describe_effects),
@@ -576,7 +395,7 @@ def mixed_model(
         raise ValueError(f"Every value of {outcome!r} is the same; there is nothing to explain.")
     if family == "poisson" and not (y >= 0).all():
         raise ValueError(f"{outcome!r} has values below 0, so it is no count; set family to gaussian.")
-    design, meanings, effects, notes = model_columns(table, fixed, categorical, interaction)
+    design, meanings, effects, products, notes = model_columns(table, fixed, categorical, interaction)
     warnings += notes
     check_rank(design, outcome)
     interacting = fixed[:2] if interaction else []
@@ -622,12 +441,32 @@ def mixed_model(
              {"component": "subjects", "value": subjects}]  # fmt: skip
     what = f"{outcome} = {level}" if level else outcome
     counts = {"rows": len(y), "subjects": subjects}
-    findings = [describe_model(family, outcome, subject, rows, counts, what),
-                *describe_effects(terms, tests, ratio, what, joint)]  # fmt: skip
+    grid = reference_grid(design, table, {name: effects[name] for name in fixed}, products)
+    scale = {"binomial": "probability", "poisson": "rate"}.get(family, "mean")
+    model = {"beta": beta, "covariance": covariance, "df": df, "scale": scale}
+    means, contrasts = marginal_tables(grid, model, interacting)
+    noun = f"{scale} of {what}" if ratio else f"mean {outcome}"
+    lead = marginal_findings(contrasts, grid, fixed[0], noun, what, interaction)
+    change = any("of" in row for row in contrasts)
+    told = (joint if change else []) + (effects[fixed[0]] if lead else [])
+    about = describe_effects(terms, tests, ratio, what, joint, told)
+    slopes, compared, steeper = None, None, []
+    if family == "gaussian":
+        slopes, compared, steeper = slope_tables(y, design, table, groups, effects, random_slope, outcome)
+    fitted = [describe_model(family, outcome, subject, rows, counts, what)]
+    asked = [finding for finding in about if interaction and {*finding["row"].values()} & {*joint, ":".join(fixed[:2])}]
+    rest = [finding for finding in about if finding not in asked]
+    # With an interaction it is the answer, slopes that say its direction first; averages over it come after, if at all.
+    first = [*lead, *steeper] if change else [*steeper, *asked, *lead]
+    findings = [*first, *fitted, *rest] if interaction else [*lead, *fitted, *rest, *steeper]
     return {
         "coefficients": pd.DataFrame(terms),
         "tests": pd.DataFrame(tests),
         "variance": pd.DataFrame(rows).reindex(columns=["component", "value", "note"]),
+        "marginal_means": pd.DataFrame(means) if means else None,
+        "contrasts": contrast_frame(contrasts),
+        "slopes": slopes,
+        "slope_comparison": compared,
         "model_plot": mixed_figure(terms, y, expected, groups, outcome, family, ratio),
         "findings": findings,
         "warnings": warnings,

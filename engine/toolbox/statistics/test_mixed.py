@@ -109,7 +109,7 @@ def test_interaction_of_balanced_data_equals_the_split_plot_anova():
     assert (test["df"], test["df_2"]) == (3, 75)
     assert test["statistic"] == pytest.approx(effect / 3 / (error / 75), rel=1e-4)
     assert test["p_value"] == pytest.approx(stats.f.sf(test["statistic"], 3, 75))
-    assert "age:Sex is not shown" in result["findings"][1]["text"]
+    assert "age:Sex is not shown" in result["findings"][0]["text"]
     assert result["tests"].set_index("effect").loc["Sex", "note"]
 
 
@@ -170,8 +170,9 @@ def test_yes_no_outcomes_agree_with_statsmodels_formulas(tmp_path, subjects, err
     assert table["odds_ratio"].tolist() == pytest.approx(np.exp(fit.params).tolist(), rel=1e-4)
     assert table["odds_ratio_upper_95"].tolist() == pytest.approx(limits[1].tolist(), rel=1e-3)
     assert component(tables, "working correlation") == pytest.approx(fit.model.cov_struct.dep_params, abs=1e-4)
-    assert "estimating equations" in record["findings"][0]["text"]
-    assert "odds ratio" in record["findings"][1]["text"]
+    assert "probability of better? = yes" in record["findings"][0]["text"]
+    assert "odds ratio" in record["findings"][0]["text"]
+    assert "estimating equations" in record["findings"][1]["text"]
 
 
 def test_counts_with_exposure_agree_with_statsmodels_formulas(tmp_path):
@@ -371,7 +372,7 @@ def test_a_column_an_occasion_gives_what_a_row_an_occasion_gives():
     assert "occasion: the reference level is 8" in " ".join(stacked["warnings"])
     without = mixed_model(wide.drop(columns="Subject"), fixed=["Sex"], columns=columns)
     assert len(without["coefficients"]) == 5
-    assert "108 rows of 27 subjects" in without["findings"][0]["text"]
+    assert "108 rows of 27 subjects" in without["findings"][1]["text"]
 
 
 def test_occasions_in_columns_keep_subjects_who_missed_some():
@@ -379,7 +380,7 @@ def test_occasions_in_columns_keep_subjects_who_missed_some():
     wide.columns = [str(name) for name in wide.columns]
     wide.loc[0, wide.columns[-1]] = np.nan
     result = mixed_model(wide, fixed=["Sex"], columns=list(wide.columns[2:]))
-    assert "107 rows of 27 subjects" in result["findings"][0]["text"]
+    assert "107 rows of 27 subjects" in result["findings"][1]["text"]
 
 
 @pytest.mark.parametrize(("given", "said"), [

@@ -1,0 +1,354 @@
+"""Why apart: a coefficient compares with a reference level, but what is asked is each group's mean and which differ.
+
+From any model that is linear on some scale: estimated marginal means (other factors count their levels equally, numbers
+stand at their mean), the contrasts of all pairs of levels corrected for their number, simple contrasts within the
+levels of an interacting factor, and differences in differences. Tools list `MARGINAL_HELPERS` among their helpers.
+
+Source: Searle, Speed and Milliken (1980), Am. Stat. 34, 216; Lenth, the R package emmeans.
+"""
+
+from __future__ import annotations
+
+from engine.toolbox.statistics.group_tests import holm_adjust, range_adjusted
+from engine.toolbox.statistics.post_hoc import adjust_rows, many_to_one
+from engine.toolbox.tables.columns import finding_values, format_number, format_p, level_labels, order_levels
+
+
+def reference_grid(design, table, blocks, products):
+    """Return a model's factors and the design rows that average over them.
+
+    Args:
+        design: the model's columns, among them `Intercept`.
+        table: the rows of the model as they were read.
+        blocks: predictor -> its columns in the design.
+        products: column of an interaction -> the two columns it multiplies.
+
+    Returns:
+        A dict: `levels` (factor -> levels, the reference first; a number of two values is a factor), `held` (number ->
+        its mean), `row` and `count` (functions of factor -> level: the averaged design row, the number of data rows).
+    """
+    import numpy as np
+    import pandas as pd
+
+    levels, held, values, labels = {}, {}, {}, {}
+    for name, columns in blocks.items():
+        labels[name] = level_labels(table[name]).to_numpy()
+        block, dtype = design[columns].to_numpy(dtype=float), table[name].dtype
+        found = order_levels(labels[name])
+        if isinstance(dtype, pd.CategoricalDtype) and dtype.ordered:
+            found = [str(level) for level in dtype.categories if str(level) in found]
+        if columns == [name] and len(found) > 2:
+            held[name] = float(block.mean())
+            values[name] = {None: block.mean(axis=0)}
+            continue
+        rows = {level: block[np.flatnonzero(labels[name] == level)[0]] for level in found}
+        levels[name] = sorted(found, key=lambda level: bool(rows[level].any()))
+        values[name] = rows | {None: np.mean(list(rows.values()), axis=0)}
+
+    def row(setting):
+        cells = {"Intercept": 1.0}
+        for name, columns in blocks.items():
+            cells |= dict(zip(columns, values[name][setting.get(name)], strict=True))
+        # Over a complete grid the mean of a product is the product of the means.
+        cells |= {column: cells[a] * cells[b] for column, (a, b) in products.items()}
+        return np.array([cells[column] for column in design.columns])
+
+    def count(setting):
+        return int(np.all([labels[name] == level for name, level in setting.items()], axis=0).sum())
+
+    return {"levels": levels, "held": held, "row": row, "count": count}
+
+
+def linear_estimate(row, model):
+    """Return the estimate of a design row, its standard error and degrees of freedom.
+
+    A model with degrees of freedom by column gives a row the smallest of those that it takes part in.
+    """
+    import numpy as np
+
+    df = model["df"]
+    if not np.isscalar(df):
+        df = min(value for value, weight in zip(df, row, strict=True) if abs(weight) > 1e-9 * np.abs(row).max())
+    se = float(np.sqrt(row @ model["covariance"] @ row))
+    return float(row @ model["beta"]), se, float(df)
+
+
+def back_to_scale(value, scale):
+    """Return a value of the model's linear scale as a mean, a probability or a rate."""
+    import math
+
+    if scale == "mean":
+        return value
+    if scale == "rate":
+        return math.exp(min(700.0, value))
+    return 1 / (1 + math.exp(-max(-700.0, min(700.0, value))))
+
+
+def marginal_means(grid, model, name, setting):
+    """Return a row for each level of a factor: its marginal mean and 95 % interval, at `setting` of other factors."""
+    from scipy import stats
+
+    rows, scale = [], model["scale"]
+    others = [other for other in grid["levels"] if other != name and other not in setting]
+    for level in grid["levels"][name]:
+        estimate, se, df = linear_estimate(grid["row"]({name: level, **setting}), model)
+        half = float(stats.t.ppf(0.975, df)) * se
+        low, high = (back_to_scale(estimate + sign * half, scale) for sign in (-1, 1))
+        rows.append(
+            {"factor": name, "level": level, "within": ", ".join(f"{a} = {b}" for a, b in setting.items()),
+             "n": grid["count"]({name: level, **setting}), "mean": back_to_scale(estimate, scale), "lower_95": low,
+             "upper_95": high, "estimate": estimate, "se": se, "df": df if df < float("inf") else float("nan"),
+             "scale": scale, "averaged_over": ", ".join(others),
+             "held": ", ".join(f"{key} = {format_number(mean, 4)} (mean)" for key, mean in grid["held"].items())}
+        )  # fmt: skip
+    return rows
+
+
+def contrast_row(row, model):
+    """Return the numbers of one contrast: estimate and error on the model's scale, effect, and unadjusted p-value."""
+    from scipy import stats
+
+    estimate, se, df = linear_estimate(row, model)
+    t = estimate / se
+    scale = model["scale"]
+    return {
+        "estimate": estimate, "se": se, "df": df, "statistic": t, "p_value": float(2 * stats.t.sf(abs(t), df)),
+        "effect": estimate if scale == "mean" else back_to_scale(estimate, "rate"),
+        "effect_type": {"mean": "difference", "rate": "rate ratio"}.get(scale, "odds ratio"),
+    }  # fmt: skip
+
+
+def with_interval(rows, critical, model):
+    """Give rows of contrasts their 95 % intervals, from the critical value of each."""
+    scale = "mean" if model["scale"] == "mean" else "rate"
+    for row, value in zip(rows, critical, strict=True):
+        ends = (back_to_scale(row["estimate"] + sign * float(value) * row["se"], scale) for sign in (-1, 1))
+        row["lower_95"], row["upper_95"] = ends
+        row["df"] = row["df"] if row["df"] < float("inf") else float("nan")
+    return rows
+
+
+def adjusted_contrasts(rows, contrasts, model, k, adjust):
+    """Correct one family of contrasts for their number, and give their intervals; its name goes into `adjustment`."""
+    import numpy as np
+    from scipy import stats
+
+    m, df = len(rows), [row["df"] for row in rows]
+    critical = [stats.t.ppf(0.975, value) for value in df]
+    if m == 1:
+        adjust, label = "none", "none (one comparison)"
+    elif adjust == "tukey":
+        label = f"Tukey ({k} levels)"
+        critical = [stats.studentized_range.ppf(0.95, k, value) / np.sqrt(2) for value in df]
+        for row in rows:
+            row["p_adj"] = range_adjusted(row["statistic"], row["df"], k, row["p_value"], k * (k - 1) // 2)
+    elif adjust == "dunnett":
+        label = f"Dunnett ({m} comparisons)"
+        covariance = np.array(contrasts) @ model["covariance"] @ np.array(contrasts).T
+        errors = np.sqrt(np.diag(covariance))
+        p, one = many_to_one([row["statistic"] for row in rows], covariance / np.outer(errors, errors), min(df))
+        critical = [one] * m
+        for row, value in zip(rows, p, strict=True):
+            row["p_adj"] = float(value)
+    else:
+        label = f"{adjust.capitalize()} ({m} comparisons)"
+        if adjust == "bonferroni":
+            critical = [stats.t.isf(0.025 / m, value) for value in df]
+    for row in adjust_rows(rows, adjust):
+        row["adjustment"] = label
+    return with_interval(rows, critical, model)
+
+
+def level_contrasts(grid, model, name, setting, adjust="tukey", control=""):
+    """Return a row for each pair of levels of a factor (first minus second), or each against a control (Dunnett)."""
+    levels = grid["levels"][name]
+    if adjust == "dunnett":
+        pairs = [(level, control) for level in levels if level != control]
+    else:
+        pairs = [(b, a) for i, a in enumerate(levels) for b in levels[i + 1 :]]
+    rows, contrasts = [], []
+    where = ", ".join(f"{a} = {b}" for a, b in setting.items())
+    means = {level: grid["row"]({name: level, **setting}) for level in levels}
+    for first, second in pairs:
+        contrasts.append(means[first] - means[second])
+        row = {"factor": name, "comparison": f"{name}: {first} vs {second}" + (f" ({where})" if where else ""),
+               "within": where, "group_1": first, "group_2": second}  # fmt: skip
+        for key, level in (("1", first), ("2", second)):
+            value = back_to_scale(linear_estimate(means[level], model)[0], model["scale"])
+            row |= {f"n_{key}": grid["count"]({name: level, **setting}), f"mean_{key}": value}
+        rows.append(row | contrast_row(contrasts[-1], model))
+    return adjusted_contrasts(rows, contrasts, model, len(levels), adjust)
+
+
+def time_and_group(grid, first, second):
+    """Return which of two factors of two levels is the change (over), which the group, and the change's two levels."""
+    import re
+
+    early = re.compile(r"(?:pre|bef|base|start|init|early|first)", re.IGNORECASE)
+    late = re.compile(r"(?:post|after|follow|final|end|late|last)", re.IGNORECASE)
+    named = re.compile(r"(?:^|[\W_])(?:time|days?|weeks?|months?|years?|visit|period|phase|occasion|session|wave|when|"
+                       r"post|after|hours?)(?:$|[\W_\d])", re.IGNORECASE)  # fmt: skip
+
+    def timed(name):
+        levels = grid["levels"][name]
+        by_level = any(early.match(x) for x in levels) and any(late.match(x) for x in levels)
+        return by_level or bool(named.search(name))
+
+    over, group = (first, second) if timed(first) and not timed(second) else (second, first)
+    a, b = grid["levels"][over]
+    if (early.match(b) and not early.match(a)) or (late.match(a) and not late.match(b)):
+        a, b = b, a
+    return over, group, a, b, timed(over)
+
+
+def difference_in_differences(grid, model, first, second):
+    """Return the contrast row of a 2 x 2 interaction: the change in one group minus the change in the other.
+
+    `mean_1` and `mean_2` are the changes (ratios on a scale of odds or rates) in `group_1` and `group_2`.
+    """
+    over, group, a, b, timed = time_and_group(grid, first, second)
+    reference, other = grid["levels"][group]
+    changes = [grid["row"]({group: x, over: b}) - grid["row"]({group: x, over: a}) for x in (other, reference)]
+    scale = "mean" if model["scale"] == "mean" else "rate"
+    row = {"factor": f"{group}:{over}", "comparison": f"{group}:{over}: difference in differences",
+           "within": f"{'change' if timed else 'effect'} of {over} from {a} to {b}", "group_1": other,
+           "group_2": reference, "of": group}  # fmt: skip
+    for key, level, change in (("1", other, changes[0]), ("2", reference, changes[1])):
+        row |= {f"n_{key}": grid["count"]({group: level}),
+                f"mean_{key}": back_to_scale(linear_estimate(change, model)[0], scale)}  # fmt: skip
+    contrast = changes[0] - changes[1]
+    rows = adjusted_contrasts([row | contrast_row(contrast, model)], [contrast], model, 2, "none")
+    kind = rows[0]["effect_type"]
+    return rows[0] | {"effect_type": "difference in differences" if kind == "difference" else f"ratio of {kind}s"}
+
+
+def marginal_tables(grid, model, interaction=(), adjust="tukey", controls=None, most=12):
+    """Return the rows of marginal means and of contrasts of every factor of at most `most` levels.
+
+    With an interaction of two such factors also those of the first within each level of the second, and where both
+    have two levels their difference in differences. `controls` gives the factors that Dunnett's test is for.
+    """
+    means, contrasts = [], []
+    fitting = [name for name, levels in grid["levels"].items() if 2 <= len(levels) <= most]
+    settings = [(name, {}) for name in fitting]
+    if interaction and set(interaction) <= set(fitting):
+        settings += [(interaction[0], {interaction[1]: level}) for level in grid["levels"][interaction[1]]]
+    for name, setting in settings:
+        control = (controls or {}).get(name, "")
+        kind = "tukey" if adjust == "dunnett" and not control else adjust
+        means += marginal_means(grid, model, name, setting)
+        contrasts += level_contrasts(grid, model, name, setting, kind, control)
+    if len(settings) > len(fitting) and all(len(grid["levels"][name]) == 2 for name in interaction):
+        contrasts.append(difference_in_differences(grid, model, *interaction))
+    return means, contrasts
+
+
+def contrast_frame(rows):
+    """Return contrasts as a table with its columns in order, or None without any."""
+    import pandas as pd
+
+    order = ["factor", "comparison", "within", "group_1", "group_2", "n_1", "n_2", "mean_1", "mean_2", "effect",
+             "effect_type", "lower_95", "upper_95", "estimate", "se", "df", "statistic", "p_value", "p_adj",
+             "adjustment"]  # fmt: skip
+    return pd.DataFrame(rows).reindex(columns=order) if rows else None
+
+
+def describe_contrasts(rows, grid, what, most=3):
+    """Return a finding for each of the clearest contrasts of one factor, its direction in words."""
+    findings = []
+    for row in sorted(rows, key=lambda row: row["p_value"])[:most]:
+        numeric = row["group_1"].replace(".", "", 1).lstrip("-").isdigit()
+        first, second = (f"{row['factor']} {row[key]}" if numeric else row[key] for key in ("group_1", "group_2"))
+        adjusted = len(grid["levels"]) + len(grid["held"]) > 1 + bool(row["within"])
+        subject = f"{'Adjusted ' if adjusted else ''}{what}"
+        subject = subject[0].upper() + subject[1:]
+        effect, higher = row["effect"], "higher" if row["estimate"] > 0 else "lower"
+        size = f"{format_number(abs(effect))} " if row["effect_type"] == "difference" else ""
+        if row["effect_type"] == "rate ratio":
+            size = f"{100 * abs(effect - 1):.3g} % "
+        if row["effect_type"] == "rate ratio" and effect > 3:
+            size, higher = f"{format_number(effect)} times as ", "high"
+        ends = f"{first} ({format_number(row['mean_1'])}) {{}} {second} ({format_number(row['mean_2'])})"
+        verdict = (
+            f"is {size}{higher} in {ends.format('as in' if higher == 'high' else 'than in')}" if row["p_adj"] < 0.05
+            else f"is not shown to differ between {ends.format('and')}"
+        )  # fmt: skip
+        corrected = "" if row["adjustment"].startswith("none") else f"{row['adjustment'].split(' (')[0]}-adjusted "
+        where = f" where {row['within']}" if row["within"] else ""
+        findings.append(
+            {"text": f"{subject} {verdict}{where}: {row['effect_type']} {format_number(row['effect'])} (95 % CI "
+                     f"{format_number(row['lower_95'])} to {format_number(row['upper_95'])}), {corrected}"
+                     f"{format_p(row['p_adj'])}.",
+             "values": finding_values(effect=(row["effect"], row["lower_95"], row["upper_95"]), p_adj=row["p_adj"],
+                                      mean_1=row["mean_1"], mean_2=row["mean_2"], n_1=row["n_1"], n_2=row["n_2"]),
+             "output": "contrasts", "row": {"comparison": row["comparison"]}}
+        )  # fmt: skip
+    return findings
+
+
+def describe_change(row, what):
+    """Return the finding of a difference in differences: which group changed more, by how much."""
+    numeric = row["group_1"].replace(".", "", 1).lstrip("-").isdigit()
+    first, second = (f"{row['of']} {row[key]}" if numeric else row[key] for key in ("group_1", "group_2"))
+    kind, _, over = row["within"].partition(" of ")
+    ratio = row["effect_type"] != "difference in differences"
+    sign = "" if ratio else "+"
+    one, two = (sign * (row[key] > 0) + format_number(row[key]) for key in ("mean_1", "mean_2"))
+    change = (
+        f"The {row['effect_type'].removeprefix('ratio of ').removesuffix('s')} of {what} for {over}" if ratio
+        else f"The change of {what} with {over}" if kind == "change"
+        else f"The effect of {over} on {what}"
+    )  # fmt: skip
+    size = "" if ratio else f"{format_number(abs(row['effect']))} "
+    higher = "higher" if row["estimate"] > 0 else "lower"
+    verdict = (
+        f"was {size}{higher} in {first} ({one}) than in {second} ({two})" if row["p_value"] < 0.05
+        else f"is not shown to differ between {first} ({one}) and {second} ({two})"
+    )  # fmt: skip
+    text = (
+        f"{change} {verdict}: {row['effect_type']} {format_number(row['effect'])} (95 % CI "
+        f"{format_number(row['lower_95'])} to {format_number(row['upper_95'])}), {format_p(row['p_value'])}."
+    )
+    values = finding_values(effect=(row["effect"], row["lower_95"], row["upper_95"]), p_value=row["p_value"],
+                            mean_1=row["mean_1"], mean_2=row["mean_2"])  # fmt: skip
+    return {"text": text, "values": values, "output": "contrasts", "row": {"comparison": row["comparison"]}}
+
+
+def marginal_findings(contrasts, grid, lead, noun, outcome, interacts):
+    """Return the findings of the factor asked about first: its adjusted means, or how its effect changes.
+
+    Args:
+        contrasts: the rows of contrasts.
+        grid: the reference grid.
+        lead: the first predictor; where it is no factor there is nothing to say.
+        noun: what a mean is called, `mean weight` or `probability of death`.
+        outcome: what was modelled.
+        interacts: whether the model has an interaction, so that averages over it may mislead.
+    """
+    changes = [describe_change(row, outcome) for row in contrasts if "of" in row]
+    rows = [row for row in contrasts if row["factor"] == lead and bool(row["within"]) == interacts]
+    return changes or describe_contrasts(rows, grid, noun)
+
+
+MARGINAL_HELPERS = (
+    range_adjusted,
+    holm_adjust,
+    many_to_one,
+    adjust_rows,
+    reference_grid,
+    linear_estimate,
+    back_to_scale,
+    marginal_means,
+    contrast_row,
+    with_interval,
+    adjusted_contrasts,
+    level_contrasts,
+    time_and_group,
+    difference_in_differences,
+    marginal_tables,
+    contrast_frame,
+    describe_contrasts,
+    describe_change,
+    marginal_findings,
+)
+"""What a tool carries that reports marginal means and contrasts of its model, beside the helpers of columns."""
