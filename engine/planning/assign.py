@@ -46,6 +46,10 @@ def called(param: ParamSpec, name: str) -> bool:
 
 CALLED = 0.4
 """What speaks for a column that is called as such columns conventionally are."""
+_COMPARED = re.compile(
+    r"\b(?:than|differ\w*|compar\w*|versus|vs|against|more|less|fewer|better|worse|as \w+ as|\w{3,}(?<!numb)(?<!oth)er)\b",
+    re.IGNORECASE,
+)
 _LAST = re.compile(r"[\s_.-]+(?:\d{1,2}|[A-Za-z])$")
 
 
@@ -120,7 +124,8 @@ class Assignment:
             name not in reading.named()
             and not contrasted
             and param.role in ("split", "group_optional", "factors")
-            and not two_states(self.sheet, name)  # one of two states names the comparison with the other
+            # One of two states names the comparison with the other, except for `is it synergistic in HCT`.
+            and (not two_states(self.sheet, name) or (param.role != "factors" and self._only_there(name)))
         ):
             return -1.0  # one level named restricts the rows, it does not compare
         if (
@@ -161,6 +166,10 @@ class Assignment:
         contrasted = any(c.column == name for c in reading.contrasts)
         constant = name in self.alone and not contrasted and not reading.is_a(name, "outcome")
         return constant and param.role in _COMPARES | _HAPPENS  # only one of its groups is left
+
+    def _only_there(self, name: str) -> bool:
+        """Say whether the one state that is named is where something is asked of, with nothing compared."""
+        return name in self.kept and not _COMPARED.search(self.reading.question)
 
     def _next(self, at: int, chosen: dict[str, Any], used: set[str], total: float) -> None:
         if at == len(self.singles):

@@ -150,3 +150,19 @@ def test_rows_of_start_stop_data_keep_their_start_and_subject(tmp_path):
     data = Data.of(profile_files([tmp_path / "spans.csv"]))
     params = bind(builtin_tools().get("cox_regression"), read("hazard ratio of the drug", data), data).params
     assert (params["start"], params["time"], params["subject"]) == ("start", "stop", "id")
+
+
+def test_where_nothing_is_compared_one_state_named_is_where_it_is_asked_of(tmp_path):
+    rows = [
+        (line, a, b, 90 - 3 * a - 2 * b + RNG.normal())
+        for line in ("HCT", "A549")
+        for a in (0, 1, 4, 16)
+        for b in (0, 2, 8)
+    ]
+    pd.DataFrame(rows, columns=["line", "drugA_uM", "drugB_uM", "viability"]).to_csv(tmp_path / "grid.csv", index=False)
+    data = Data.of(profile_files([tmp_path / "grid.csv"]))
+    spec = builtin_tools().get("drug_synergy")
+    there = bind(spec, read("are drugA and drugB synergistic in HCT", data), data)
+    assert "group" not in there.params
+    assert [(r.column, r.values) for r in there.rows] == [("line", ("HCT",))]
+    assert bind(spec, read("are drugA and drugB more synergistic in HCT", data), data).params["group"] == "line"
