@@ -236,6 +236,9 @@ def _levels(bound: Bound, reading: Reading, given: Mapping[str, Any]) -> None:
             value, asked = event_level(reading, column, sheet.structure.survival.get("event_value", ""))
             bound.params[param.name] = value
             bound.questions += [q.model_copy(update={"param": param.name}) for q in asked]
+        elif param.role == "event_if_binary" and len(column.levels) == 2:
+            value, asked = event_level(reading, column, "")
+            bound.params |= {} if asked else {param.name: value}
         elif param.role == "interest":
             _pair(bound, reading, column, param, levels=list(column.levels))
 

@@ -1,12 +1,25 @@
-"""Cross-validation and its guards, shared by every tool that predicts.
+"""Cross-validation, shared by every tool that predicts.
 
-A prediction looks better than it is when a column already knows the answer, when an id lets rows be recognised, when a
-subject stands on both sides of a split, or when the data were scaled or tuned with the rows that test them. Here all
-of that is kept apart once, and what was left out is said.
+A prediction looks better than it is when a subject or a copied row stands on both sides of a split, when the data were
+scaled or tuned with the rows that test them, and when folds that share their training rows are counted as independent.
+Here all of that is settled once, and what was done is said.
 """
 
 from __future__ import annotations
 
+from engine.toolbox.learning.leaks import (
+    LEAK_HELPERS,
+    copied_rows,
+    unsaid_subject,
+    usable_predictors,
+)
+from engine.toolbox.learning.models import (
+    MODEL_HELPERS,
+    coded_rows,
+    fill_and_scale,
+    fitted_model,
+    strengths,
+)
 from engine.toolbox.tables.columns import (
     GROUP_HELPERS,
     complete_rows,
@@ -18,171 +31,61 @@ from engine.toolbox.tables.columns import (
 from engine.toolbox.tables.rows import table_row
 
 
-def usable_predictors(table, outcome, predictors, subject, numeric_outcome):
-    """Return (frame of predictors that may be used, warnings about those that may not).
-
-    Left out: ids (nearly all values different and no measurement), constant columns, columns of dates, columns more
-    than half empty, text with more than 20 levels, and columns that know the outcome: one value for each value of it.
-    Every other column enters where none is named.
-    """
-    import pandas as pd
-
-    named = list(dict.fromkeys(predictors)) or [str(name) for name in table.columns if name not in (outcome, subject)]
-    if outcome in predictors or (subject and subject in predictors):
-        also = f" and {subject!r} the subject" if subject else ""
-        raise ValueError(f"{outcome!r} is what is predicted{also}; it cannot be a predictor too. Leave it out of the "
-                         "predictors.")  # fmt: skip
-    require_columns(table, named)
-    labels, kept = level_labels(table[outcome]), pd.DataFrame(index=table.index)
-    left: dict[str, list[str]] = {}
-    for name in named:
-        column = table[name]
-        own = level_labels(column)
-        known = own.notna()
-        distinct = own[known].nunique()
-        number = pd.to_numeric(own[known], errors="coerce")
-        is_number = known.any() and bool(number.notna().all()) and not pd.api.types.is_bool_dtype(column)
-        whole = is_number and bool((number % 1 == 0).all())
-        # Row numbers and ids: whole numbers, all different, in order and close together, or called an id.
-        steps = whole and distinct == known.sum() and distinct > 10
-        steps = steps and ((bool(number.is_monotonic_increasing) and number.max() - number.min() < 2 * len(table))
-                           or named_like_id(name))  # fmt: skip
-        if distinct < 2:
-            why = "the same in every row"
-        elif known.mean() < 0.5:
-            why = "more than half empty"
-        elif pd.api.types.is_datetime64_any_dtype(column) or (not is_number and dates_only(own[known])):
-            why = "dates"
-        elif steps or (not is_number and distinct > 20):
-            why = "ids or free text"
-        elif knows_outcome(own, labels, number if is_number else None, numeric_outcome):
-            why = f"a copy or a code of {outcome}, which would give the answer away"
-        else:
-            kept[name] = pd.to_numeric(own, errors="coerce").astype(float) if is_number else own
-            continue
-        left.setdefault(why, []).append(name)
-    warnings = [f"Left out of the predictors ({why}): {', '.join(names[:8])}{', ...' if len(names) > 8 else ''}."
-                for why, names in left.items()]  # fmt: skip
-    if kept.shape[1] == 0:
-        raise ValueError("No column is left to predict from. " + " ".join(warnings))
-    return kept, warnings
-
-
-def named_like_id(name):
-    """Say whether a column is called an id, a number or a row."""
-    import re
-
-    return bool(re.search(r"(?:^|[_ .-])(?:id|nr|no|number|index|rownames?|row|barcode|code)$", str(name), re.I))
-
-
-def dates_only(labels):
-    """Say whether text labels are dates."""
-    return bool(labels.str.fullmatch(r"\d{4}-\d{1,2}-\d{1,2}.*|\d{1,2}[./]\d{1,2}[./]\d{2,4}").all())
-
-
-def knows_outcome(own, labels, numbers, numeric_outcome):
-    """Say whether a column is the outcome under another name: a straight line of it, or one value for each level."""
-    import numpy as np
-    import pandas as pd
-
-    both = own.notna() & labels.notna()
-    if both.sum() < 5:
-        return False
-    if numeric_outcome:
-        if numbers is None:
-            return False
-        target = pd.to_numeric(labels[both], errors="coerce")
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return bool(abs(np.corrcoef(numbers[both], target)[0, 1]) > 0.9999)
-    pairs = set(zip(own[both], labels[both], strict=True))
-    return len(pairs) == own[both].nunique() == labels[both].nunique()
-
-
 def prepared_rows(table, outcome, predictors, subject, numeric_outcome):
-    """Return (predictors, outcome as labels or numbers, subjects as codes or None, warnings).
+    """Return (predictors, outcome as labels or numbers, units as codes or None, warnings).
 
-    Rows without an outcome or subject are left out and said; gaps in predictors stay, for each fold to fill.
+    Rows without an outcome or subject are left out and said; gaps in predictors stay, for each fold to fill. A unit is
+    what stays whole when rows are split: a subject, or a row with its copies. The index is the place in the table.
     """
     import pandas as pd
 
     table = plain_table(table)
-    require_columns(table, [outcome, *([subject] if subject else [])])
-    table, warnings = complete_rows(table, [outcome, *([subject] if subject else [])])
-    if numeric_outcome:
-        target = numeric_values(table, outcome)
-        if target.nunique() < 2:
-            raise ValueError(f"Column {outcome!r} is {target.iloc[0]:g} in every row; there is nothing to predict.")
-    else:
-        target = level_labels(table[outcome])
-        if target.nunique() < 2:
-            raise ValueError(f"Column {outcome!r} is {target.iloc[0]!r} in every row; there is nothing to predict.")
+    needed = [outcome, *([subject] if subject else [])]
+    require_columns(table, needed)
+    places = complete_rows(table[needed].assign(**{" place": range(len(table))}), needed)[0][" place"]
+    table, warnings = complete_rows(table, needed)
+    target = numeric_values(table, outcome) if numeric_outcome else level_labels(table[outcome])
+    if target.nunique() < 2:
+        raise ValueError(f"Column {outcome!r} is {target.iloc[0]!r} in every row; there is nothing to predict.")
+    warnings += unsaid_subject(table, outcome, subject)
     frame, notes = usable_predictors(table, outcome, predictors, subject, numeric_outcome)
     warnings += notes
     gaps = frame.isna().sum()
     if gaps.sum():
-        most = gaps.idxmax()
-        warnings.append(f"{int(gaps.sum())} gaps in {int((gaps > 0).sum())} predictors (most in {most}: "
+        most, several = gaps.idxmax(), int((gaps > 0).sum())
+        warnings.append(f"{int(gaps.sum())} gaps in {several} predictor{'s' if several > 1 else ''} (most in {most}: "
                         f"{int(gaps[most])}) are filled inside each fold with the median or the most frequent level of "
                         "its training rows.")  # fmt: skip
     groups = pd.Series(pd.factorize(level_labels(table[subject]))[0], index=table.index) if subject else None
+    copies = None if subject else copied_rows(frame, target)
     if groups is not None and groups.nunique() < len(groups):
         warnings.append(f"The {len(groups)} rows of {groups.nunique()} {subject} are split by {subject}: no subject is "
                         "in training and test at once.")  # fmt: skip
+    if copies is not None:
+        groups = copies
+        many = len(copies) - copies.nunique()
+        warnings.append(f"{many} row{'s are copies' if many > 1 else ' is a copy'} of another in every predictor and "
+                        f"in {outcome}: copies stay together in a fold and count as one ({copies.nunique()} different "
+                        "rows). If they are mistakes, remove them.")  # fmt: skip
     if len(frame) < 10:
         raise ValueError(
             f"Only {len(frame)} rows have an outcome; predicting unseen rows needs at least 10, better 100."
         )
-    return frame, target, groups, warnings
-
-
-def fill_and_scale(frame, rows):
-    """Return what the training rows say of every predictor: (name, fill, centre, spread, levels), for `coded_rows`."""
-    facts = []
-    for name in frame:
-        column = frame[name].iloc[rows]
-        if frame[name].dtype.kind != "f":
-            counts = column.value_counts()
-            facts.append((name, counts.index[0] if len(counts) else "", 0.0, 1.0, sorted(counts.index)))
-            continue
-        fill = float(column.median()) if column.notna().any() else 0.0
-        filled = column.fillna(fill)
-        facts.append((name, fill, float(filled.mean()), float(filled.std(ddof=0)) or 1.0, None))
-    return facts
-
-
-def coded_rows(frame, rows, facts):
-    """Return rows as numbers by what the training rows said: gaps filled, numbers scaled, a 0/1 column per level."""
-    import numpy as np
-
-    columns = []
-    for name, fill, centre, spread, levels in facts:
-        values = frame[name].iloc[rows].fillna(fill).to_numpy()
-        if levels is None:
-            columns.append((values.astype(float) - centre) / spread)
-        else:
-            columns += [(values == level).astype(float) for level in levels]
-    return np.column_stack(columns)
-
-
-def learner(model, target_is_number, strength, seed, solver="lbfgs"):
-    """Return an unfitted model: linear (logistic or ridge regression with penalty 1/strength) or forest (300 trees)."""
-    from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
-    from sklearn.linear_model import LogisticRegression, Ridge
-
-    if model == "forest":
-        kind = RandomForestRegressor if target_is_number else RandomForestClassifier
-        return kind(n_estimators=300, min_samples_leaf=2, random_state=seed, n_jobs=1)
-    return (
-        Ridge(alpha=1 / strength) if target_is_number else LogisticRegression(C=strength, max_iter=200, solver=solver)
-    )
+    frame, target = frame.set_axis(places.to_numpy()), target.set_axis(places.to_numpy())
+    return frame, target, None if groups is None else groups.set_axis(places.to_numpy()), warnings
 
 
 def split_rows(target, groups, folds, seed, target_is_number):
-    """Return the (training, test) positions of one round of cross-validation: subjects whole, classes in balance."""
+    """Return the (training, test) positions of one round of cross-validation: subjects whole, classes in balance.
+
+    No folds (0) stand for leaving out one row, or one subject, at a time.
+    """
     import numpy as np
-    from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
+    from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut, StratifiedGroupKFold, StratifiedKFold
 
     rows = np.zeros(len(target))
+    if not folds:
+        return list(LeaveOneGroupOut().split(rows, groups=np.arange(len(rows)) if groups is None else groups))
     if target_is_number:
         if groups is None:
             return list(KFold(folds, shuffle=True, random_state=seed).split(rows))
@@ -193,7 +96,7 @@ def split_rows(target, groups, folds, seed, target_is_number):
 
 
 def possible_folds(target, groups, folds, target_is_number):
-    """Return (how many folds the rows allow, units per class or in all); fewer than two raise ValueError."""
+    """Return (how many folds the rows allow, units per class or in all); fewer than five units raise ValueError."""
     import pandas as pd
 
     units = pd.DataFrame({"target": list(target), "unit": range(len(target)) if groups is None else list(groups)})
@@ -211,105 +114,148 @@ def possible_folds(target, groups, folds, target_is_number):
     return min(folds, fewest), units
 
 
+def split_said(folds, repeats):
+    """Return how the rows were split, in words."""
+    return f"{folds}-fold cross-validation repeated {repeats} times" if folds else "leaving out one at a time"
+
+
+def inner_splits(target, groups, seed, target_is_number):
+    """Return the splits of training rows among which a setting is chosen: four, or two where a class is rare."""
+    if target_is_number:
+        units = len(target) if groups is None else groups.nunique()
+    else:
+        units = int(target.value_counts().min()) if groups is None else int(groups.groupby(target).nunique().min())
+    return split_rows(target, groups, 4 if units >= 4 else 2, seed, target_is_number)
+
+
+def loss_of(fitted, new, truth, target_is_number):
+    """Return the squared error, or the log loss (no chance counts as less than 0.001), summed over rows."""
+    import numpy as np
+
+    if target_is_number:
+        return float(((fitted.predict(new) - truth) ** 2).sum())
+    chance = fitted.predict_proba(new)[np.arange(len(truth)), np.searchsorted(fitted.classes_, truth)]
+    return float(-np.log(np.maximum(chance, 1e-3)).sum())
+
+
 def tuned_fit(frame, target, groups, train, model, seed, target_is_number):
     """Fit on the training positions; return (fitted model, facts for `coded_rows`).
 
-    The penalty is chosen by an inner cross-validation of the training rows alone (nested): squared error or log loss.
+    The strength is chosen by an inner cross-validation of the training rows alone (nested): squared error or log loss.
     """
     import warnings
 
     import numpy as np
     from threadpoolctl import threadpool_limits
 
-    strength, wanted = 1.0, target.iloc[train]
-    solver = "newton-cholesky" if frame.shape[1] < 60 else "lbfgs"  # the same minimum; the first is quicker for few
+    wanted, inside = target.iloc[train], groups.iloc[train] if groups is not None else None
+    grid = strengths(model, target_is_number, len(train))
     with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore")  # slow convergence at one of the penalties
-        if model == "linear":
-            grid = [0.001, 0.01, 0.1, 1.0] if target_is_number else [0.003, 0.03, 0.3, 3.0]
-            losses = np.zeros(len(grid))
-            inside = groups.iloc[train] if groups is not None else None
-            parts = split_rows(wanted, inside, inner_folds(wanted, inside, target_is_number), seed, target_is_number)
-            for fit_on, tried_on in parts:
-                own = wanted.iloc[fit_on]
-                if not target_is_number and own.nunique() < wanted.nunique():
-                    continue
-                facts = fill_and_scale(frame, train[fit_on])
-                known, new = coded_rows(frame, train[fit_on], facts), coded_rows(frame, train[tried_on], facts)
-                truth = wanted.iloc[tried_on].to_numpy()
-                for i, candidate in enumerate(grid):
-                    fitted = learner(model, target_is_number, candidate, seed, solver).fit(known, own)
-                    if target_is_number:
-                        losses[i] += ((fitted.predict(new) - truth) ** 2).sum()
-                    else:
-                        chance = fitted.predict_proba(new)[
-                            np.arange(len(truth)), np.searchsorted(fitted.classes_, truth)
-                        ]
-                        losses[i] -= np.log(np.maximum(chance, 1e-12)).sum()
-            strength = grid[int(losses.argmin())]
+        splits = inner_splits(wanted, inside, seed, target_is_number) if len(grid) > 1 else []
+        losses = np.zeros(len(grid))
+        for fit_on, tried_on in splits:
+            own = wanted.iloc[fit_on]
+            if not target_is_number and own.nunique() < wanted.nunique():
+                continue
+            facts = fill_and_scale(frame, train[fit_on])
+            known, new = coded_rows(frame, train[fit_on], facts), coded_rows(frame, train[tried_on], facts)
+            truth = wanted.iloc[tried_on].to_numpy()
+            deeper = None
+            if model == "svm" and not target_is_number:
+                deeper = inner_splits(own, inside.iloc[fit_on] if inside is not None else None, seed, False)
+            for i, candidate in enumerate(grid):
+                fitted = fitted_model(model, known, own, target_is_number, candidate, seed, deeper)
+                losses[i] += loss_of(fitted, new, truth, target_is_number)
         facts = fill_and_scale(frame, train)
-        return learner(model, target_is_number, strength, seed, solver).fit(
-            coded_rows(frame, train, facts), wanted
-        ), facts
-
-
-def inner_folds(target, groups, target_is_number):
-    """Return how many folds the inner cross-validation has: four, or two where a class is rare."""
-    if target_is_number:
-        units = len(target) if groups is None else groups.nunique()
-    else:
-        units = int(target.value_counts().min()) if groups is None else int(groups.groupby(target).nunique().min())
-    return 4 if units >= 4 else 2
+        known = coded_rows(frame, train, facts)
+        return fitted_model(model, known, wanted, target_is_number, grid[int(losses.argmin())], seed, splits), facts
 
 
 def unseen_predictions(frame, target, groups, model, folds, repeats, seed, target_is_number):
-    """Return (predictions, predictions of the baseline), one per row: from models that never saw it, mean of repeats.
+    """Return (predictions, predictions of the baseline, folds): one per repeat and row, from models that never saw it.
 
     Classes: the probabilities of the sorted classes; baseline the shares of the training rows. Numbers: the value;
-    baseline the mean of the training rows.
+    baseline the mean of the training rows. Folds: the number of the part in which the row was tested.
     """
     import numpy as np
 
     classes = sorted(target.unique()) if not target_is_number else []
-    shape = (len(target), len(classes)) if classes else (len(target),)
-    seen, plain = np.zeros(shape), np.zeros(shape)
+    shape = (repeats, len(target), len(classes)) if classes else (repeats, len(target))
+    seen, plain, part = np.zeros(shape), np.zeros(shape), np.zeros(shape[:2], dtype=int)
     for repeat in range(repeats):
-        for train, test in split_rows(target, groups, folds, seed + repeat, target_is_number):
+        splits = split_rows(target, groups, folds, seed + repeat, target_is_number)
+        for number, (train, test) in enumerate(splits):
             fitted, facts = tuned_fit(frame, target, groups, train, model, seed + repeat, target_is_number)
             new = coded_rows(frame, test, facts)
+            part[repeat, test] = number
             if not classes:
-                seen[test] += fitted.predict(new) / repeats
-                plain[test] += target.iloc[train].mean() / repeats
+                seen[repeat, test] = fitted.predict(new)
+                plain[repeat, test] = target.iloc[train].mean()
                 continue
             shares = target.iloc[train].value_counts(normalize=True)
             where = [classes.index(name) for name in fitted.classes_]
-            seen[np.ix_(test, where)] += fitted.predict_proba(new) / repeats
-            plain[np.ix_(test, [classes.index(name) for name in shares.index])] += shares.to_numpy() / repeats
-    return seen, plain
+            seen[np.ix_([repeat], test, where)] = fitted.predict_proba(new)
+            plain[np.ix_([repeat], test, [classes.index(name) for name in shares.index])] = shares.to_numpy()
+    return seen, plain, part
+
+
+def corrected_interval(values, part):
+    """Return the 95 % interval of the mean of a measure over folds and repeats (Nadeau and Bengio 2003).
+
+    Folds share training rows, and repeats share all rows, so that they are far from independent: the variance of the
+    J values counts 1/J + test rows/training rows times instead of 1/J. NaN where there are fewer than two values.
+    """
+    import numpy as np
+    from scipy.stats import t
+
+    values = np.asarray([value for value in values if value == value], dtype=float)
+    if len(values) < 2:
+        return float("nan"), float("nan")
+    folds = len(np.unique(part[0]))
+    half = t.ppf(0.975, len(values) - 1) * np.sqrt(values.var(ddof=1) * (1 / len(values) + 1 / (folds - 1)))
+    return float(values.mean() - half), float(values.mean() + half)
+
+
+def widest(value, intervals, lowest=0.0, highest=1.0):
+    """Return the interval that holds the value and all the intervals, within what is possible."""
+    lows, highs = zip(*intervals, strict=True)
+    low, high = min([value, *(x for x in lows if x == x)]), max([value, *(x for x in highs if x == x)])
+    return max(lowest, low), min(highest, high)
+
+
+def too_small(target, groups, target_is_number):
+    """Return what makes the data too few for any number to be believed, in words, or "": under 40, or 10 of a class."""
+    rows = len(target) if groups is None else groups.nunique()
+    what = "rows" if groups is None else "independent rows"
+    if target_is_number:
+        return f"only {rows} {what}" if rows < 40 else ""
+    own = target.value_counts() if groups is None else groups.groupby(target).nunique().sort_values(ascending=False)
+    if rows < 40 or own.iloc[-1] < 10:
+        return f"only {rows} {what}, {int(own.iloc[-1])} of them {own.index[-1]}"
+    return ""
 
 
 def size_warnings(frame, target, groups, target_is_number):
     """Return the warnings that little data and many predictors deserve."""
     warnings = []
     rows = len(target) if groups is None else groups.nunique()
-    fewest = rows if target_is_number else int(target.value_counts().min())
+    own = target.value_counts() if groups is None or target_is_number else groups.groupby(target).nunique()
+    fewest = rows if target_is_number else int(own.min())
     what = "rows" if groups is None else "subjects"
-    rare = "" if target_is_number else f", {fewest} rows in the rarest class"
+    rare = "" if target_is_number else f", {fewest} in the rarest class"
     if rows < 50 or fewest < 20:
         warnings.append(f"Small data ({rows} {what}{rare}): the estimate would move a lot with other rows; do not "
-                        f"rely on "
-                        "it without new data.")  # fmt: skip
+                        "rely on it without new data.")  # fmt: skip
     if frame.shape[1] > fewest:
         whose = "rows" if target_is_number else "rows of the rarest class"
-        warnings.append(f"There are more predictors ({frame.shape[1]}) than {whose} ({fewest}); the penalty keeps the "
-                        "model in check, but chance findings among them are likely.")  # fmt: skip
+        warnings.append(f"There are more predictors ({frame.shape[1]}) than {whose} ({fewest}); chance findings among "
+                        "them are likely.")  # fmt: skip
     return warnings
 
 
 LEARNING_HELPERS = (
-    *GROUP_HELPERS, table_row, named_like_id, dates_only, knows_outcome, usable_predictors, prepared_rows,
-    fill_and_scale,
-    coded_rows, learner, split_rows,
-    possible_folds, inner_folds, tuned_fit, unseen_predictions, size_warnings,
+    *GROUP_HELPERS, table_row, *LEAK_HELPERS, *MODEL_HELPERS, prepared_rows, split_rows, possible_folds, split_said,
+    inner_splits, loss_of, tuned_fit, unseen_predictions, corrected_interval, widest, too_small, size_warnings,
 )  # fmt: skip
 """What a tool needs that predicts; its code carries them."""

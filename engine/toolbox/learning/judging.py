@@ -13,12 +13,21 @@ from engine.domain.toolspec import Citation, NextStep
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.learning.folds import (
     LEARNING_HELPERS,
-    coded_rows,
+    corrected_interval,
     possible_folds,
     prepared_rows,
     size_warnings,
     split_rows,
+    too_small,
     tuned_fit,
+)
+from engine.toolbox.learning.leaks import meant_subject, telling_columns
+from engine.toolbox.learning.models import coded_names, coded_rows, model_name
+from engine.toolbox.learning.recalibration import (
+    CALIBRATION_HELPERS,
+    advice,
+    gap_rows,
+    logit_fit,
 )
 from engine.toolbox.registry import param, tool
 from engine.toolbox.statistics.proportions import event_rows, wilson_interval
@@ -65,15 +74,44 @@ def calibration_bins_add_up(step: StepOutputs) -> Iterator[Issue]:
                     where="calibration")  # fmt: skip
 
 
+def alike_columns(frame):
+    """Return for every predictor the numeric ones that go with it: Spearman correlation beyond 0.8."""
+    close = frame.select_dtypes("float").corr(method="spearman").abs() > 0.8
+    return {name: [other for other in close.columns[close[name]] if other != name] if name in close else []
+            for name in frame}  # fmt: skip
+
+
+def shuffled_rows(new, columns, rng, times):
+    """Return the coded rows `times` below each other, with the chosen columns shuffled together."""
+    import numpy as np
+
+    copies = np.tile(new, (times, 1))
+    order = np.concatenate([rng.permutation(len(new)) for _ in range(times)])
+    copies[:, columns] = new[order][:, columns]
+    return copies
+
+
+def unseen_quality(fitted, new, truth, number):
+    """Return R2, AUC (two labels) or accuracy on unseen rows, the mean where they stand below each other repeatedly."""
+    import numpy as np
+    from sklearn.metrics import accuracy_score, r2_score, roc_auc_score
+
+    two = not number and len(fitted.classes_) == 2
+    said = fitted.predict_proba(new)[:, 1] if two else fitted.predict(new)
+    measure = r2_score if number else roc_auc_score if two else accuracy_score
+    known = truth == fitted.classes_[1] if two else truth
+    return float(np.mean([measure(known, own) for own in np.split(said, len(new) // len(truth))]))
+
+
 @tool(
     name="feature_importance",
     title="Permutation importance of predictors",
     description=(
         "Rank the columns by how much a prediction of unseen rows suffers when one of them is shuffled (permutation "
         "importance on the held-out folds of repeated cross-validation), for a label (loss of AUC or, with more "
-        "labels, "
-        "of accuracy) or a number (loss of R2); with the share of folds in which a column helped and in which it was "
-        "among the first five. Ids and copies of the outcome are left out; the rows of a subject stay together."
+        "labels, of accuracy) or a number (loss of R2); with its interval, the range of its rank over folds, the share "
+        "of folds in which it helped, and the loss when columns that go together are shuffled at once. Ids and copies "
+        "of the outcome are left out; the rows of a subject stay together."
     ),
     domain="statistics",
     task_type="analysis",
@@ -90,8 +128,10 @@ def calibration_bins_add_up(step: StepOutputs) -> Iterator[Issue]:
                             role="predictors"),
         "subject": param("Column of subjects with several rows; all rows of one stay in the same fold", kind="column",
                          of="table", role="cluster"),
-        "model": param("How it is predicted", choices=["forest", "linear"],
-                       words=["forest: random.?forests?|decision trees?", "linear: logistic|ridge|linear|lasso"]),
+        "model": param("How it is predicted", choices=["forest", "linear", "lasso", "boosting"],
+                       words=["boosting: gradient[- ]?boost|boosted trees?|(?:xg|cat)boost|xgb|lightgbm",
+                              "forest: random.?forests?|decision trees?", "lasso: lasso",
+                              "linear: logistic|ridge|linear"]),
         "folds": param("Parts the rows are split into", minimum=2, maximum=20, words=["folds?"]),
         "repeats": param("How often the split is made anew", minimum=1, maximum=50, words=["repeats?", "repetitions?"]),
         "seed": param("Seed of splits and shuffles", minimum=0, words=["seed"]),
@@ -112,7 +152,7 @@ def calibration_bins_add_up(step: StepOutputs) -> Iterator[Issue]:
         NextStep(text="Importance in a prediction is no effect: for an adjusted effect with an interval fit a "
                       "regression."),
     ),
-    helpers=LEARNING_HELPERS,
+    helpers=(*LEARNING_HELPERS, alike_columns, shuffled_rows, unseen_quality),
 )  # fmt: skip
 def feature_importance(
     table,
@@ -129,107 +169,113 @@ def feature_importance(
     import numpy as np
     import pandas as pd
     from scipy.stats import rankdata
-    from sklearn.metrics import accuracy_score, r2_score, roc_auc_score
 
     if not outcome:
         raise ValueError("What is to be predicted was not said; name its column as outcome.")
     require_columns(plain_table(table), [outcome])
     column = table[outcome] if outcome in table else plain_table(table)[outcome]
     number = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column) and column.nunique() > 6
+    predictors, subject, meant = meant_subject(plain_table(table), predictors, subject)
     frame, target, groups, warnings = prepared_rows(table, outcome, predictors, subject, number)
+    warnings = meant + warnings
     if frame.shape[1] < 2:
         raise ValueError(f"Only {frame.columns[0]!r} is left as a predictor; a ranking needs at least two columns.")
     if not number and target.nunique() > 12:
         raise ValueError(f"Column {outcome!r} has {target.nunique()} different labels; expected at most 12.")
     folds, _ = possible_folds(target, groups, folds, number)
-    warnings += size_warnings(frame, target, groups, number)
+    warnings += [] if too_small(target, groups, number) else size_warnings(frame, target, groups, number)
     two = not number and target.nunique() == 2
     measure = "R2" if number else "AUC" if two else "accuracy"
 
-    def quality(fitted, facts, rows, truth):
-        known = coded_rows(rows, np.arange(len(rows)), facts)
-        if two:
-            return roc_auc_score(truth == fitted.classes_[1], fitted.predict_proba(known)[:, 1])
-        return (r2_score if number else accuracy_score)(truth, fitted.predict(known))
-
-    rng, losses, whole = np.random.default_rng(seed), [], []
+    alike, times = alike_columns(frame), 3
+    if frame.shape[1] > 200:
+        repeats = times = 1
+        warnings.append(f"{frame.shape[1]} columns are many: one repeat and one shuffle of each, so ranks are rough.")
+    rng, losses, joint, whole, part = np.random.default_rng(seed), [], [], [], []
     for repeat in range(repeats):
-        for train, test in split_rows(target, groups, folds, seed + repeat, number):
+        for number_of, (train, test) in enumerate(split_rows(target, groups, folds, seed + repeat, number)):
             truth = target.iloc[test].to_numpy()
             if len(test) < 2 or (two and len(set(truth)) < 2):
                 continue
             fitted, facts = tuned_fit(frame, target, groups, train, model, seed + repeat, number)
-            rows = frame.iloc[test].reset_index(drop=True)
-            full = quality(fitted, facts, rows, truth)
+            new, owner = coded_rows(frame, test, facts), np.array(coded_names(frame, facts))
+            full = unseen_quality(fitted, new, truth, number)
+            parts = [[name] for name in frame] + [[name, *alike[name]] for name in frame if alike[name]]
+            mixed = [shuffled_rows(new, np.isin(owner, names), rng, times) for names in parts]
+            shuffled = [full - unseen_quality(fitted, rows, truth, number) for rows in mixed]
             whole.append(full)
-            losses.append([
-                full - np.mean([quality(fitted, facts, rows.assign(**{name: rng.permutation(rows[name])}), truth)
-                                for _ in range(3)]) for name in frame
-            ])  # fmt: skip
+            part.append(number_of)
+            losses.append(shuffled[: frame.shape[1]])
+            joint.append(shuffled[frame.shape[1] :])
     found = np.array(losses)
     if not len(found):
         raise ValueError("No fold held both labels; there are too few rows to rank columns.")
     ranks = np.array([rankdata(-row) for row in found])
+    part = np.array([part])
+    intervals = [corrected_interval(column, part) for column in found.T]
+    together = dict(zip([name for name in frame if alike[name]], np.mean(joint, axis=0), strict=True))
     result = pd.DataFrame(
         {"predictor": list(frame.columns), "importance": found.mean(axis=0), "sd": found.std(axis=0, ddof=1),
+         "lower_95": [low for low, _ in intervals], "upper_95": [high for _, high in intervals],
          "helped": (found > 0).mean(axis=0), "top_five": (ranks <= 5).mean(axis=0),
-         "median_rank": np.median(ranks, axis=0), "folds": len(found)}
+         "median_rank": np.median(ranks, axis=0), "rank_low": np.percentile(ranks, 2.5, axis=0),
+         "rank_high": np.percentile(ranks, 97.5, axis=0),
+         "with_alike": [together.get(name, float("nan")) for name in frame],
+         "alike": [", ".join(alike[name]) for name in frame], "folds": len(found)}
     ).sort_values("importance", ascending=False, kind="stable", ignore_index=True)  # fmt: skip
     quality_mean = float(np.mean(whole))
     guessed = 0.0 if number else 0.5 if two else float(target.value_counts(normalize=True).max())
-    # Folds share training rows, so their mean is less sure than its SD says (Nadeau and Bengio 2003).
-    doubt = float(np.std(whole, ddof=1)) * np.sqrt(1 / len(whole) + 1 / (folds - 1))
-    useless = quality_mean - 2 * doubt <= guessed
+    useless = not corrected_interval(whole, part)[0] > guessed
     first = result.iloc[0]
     named = ", ".join(
-        f"{row.predictor} ({row.importance:.2f})" for row in result.head(5).itertuples() if row.importance > 0
+        f"{row.predictor} ({row.importance:.2f})" for row in result.head(5).itertuples() if row.lower_95 > 0
     )
-    lead = (f"The prediction of {outcome} hardly works on unseen rows ({measure} {quality_mean:.2f}), so no column "
-            f"can be "
-            "called important" if useless else
-            f"The prediction of {outcome} (unseen {measure} {quality_mean:.2f}) rests most on {named}")  # fmt: skip
+    small = too_small(target, groups, number)
+    lead = (f"The prediction of {outcome} hardly works on unseen rows ({measure} {quality_mean:.2f}), so no column can "
+            "be called important" if useless else
+            f"The data are too few to rank columns ({small}); for what it is worth, the prediction of {outcome} ("
+            f"unseen {measure} {quality_mean:.2f}) rests most on {named or first['predictor']}" if small else
+            f"The prediction of {outcome} (unseen {measure} {quality_mean:.2f}) rests on {named}" if named else
+            f"The prediction of {outcome} (unseen {measure} {quality_mean:.2f}) rests on no column alone: none makes a "
+            "loss that is surely above 0")  # fmt: skip
     findings = [
         {"text": f"{lead}: loss of {measure} when the column is shuffled, mean of {len(found)} held-out folds "
-                 f"({len(target)} rows, {frame.shape[1]} columns, "
-                 f"{'random forest' if model == 'forest' else 'linear model'}).",
+                 f"({len(target)} rows, {frame.shape[1]} columns, {model_name(model, number)}).",
          "values": finding_values(importance=float(first["importance"])), "output": "importance",
          "row": table_row(result, predictor=first["predictor"])}
     ]  # fmt: skip
+    sure = result[result["lower_95"] > 0]
     findings += [
-        {"text": f"Shuffling {row['predictor']} costs {row['importance']:.3f} of {measure} (SD over folds "
-                 f"{row['sd']:.3f}); "
-                 f"it helped in {100 * row['helped']:.0f} % of the folds and was among the first five in "
-                 f"{100 * row['top_five']:.0f} %.",
-         "values": finding_values(importance=row["importance"], helped=row["helped"], top_five=row["top_five"]),
+        {"text": f"Shuffling {row['predictor']} costs {row['importance']:.3f} of {measure} (95 % interval "
+                 f"{row['lower_95']:.3f} to {row['upper_95']:.3f}); it helped in {100 * row['helped']:.0f} % of the "
+                 f"folds, and its rank ran from {row['rank_low']:.0f} to {row['rank_high']:.0f}"
+                 + (f"; together with {row['alike']}, which go with it, {row['with_alike']:.3f}." if row["alike"]
+                    else "."),
+         "values": finding_values(importance=(row["importance"], row["lower_95"], row["upper_95"]),
+                                  helped=row["helped"], top_five=row["top_five"]),
          "output": "importance", "row": table_row(result, predictor=row["predictor"])}
-        for row in result.head(5).to_dict("records")
+        for row in ([] if useless else sure.head(5).to_dict("records"))
     ]  # fmt: skip
-    numbers = frame.select_dtypes("float")
-    close = numbers.corr(method="spearman").abs() if numbers.shape[1] > 1 else pd.DataFrame()
-    pairs = [f"{a} and {b}" for i, a in enumerate(close) for b in list(close)[i + 1 :] if close.loc[a, b] > 0.8]
+    telling = telling_columns(frame, target, number)
+    if telling:
+        shown = ", ".join(f"{name} ({how})" for name, how in list(telling.items())[:6])
+        warnings.insert(0, f"{shown}: tells {outcome} almost alone. Make sure that it is not measured after {outcome} "
+                           "is known, or because of it; the other columns look useless beside it.")  # fmt: skip
+    pairs = sorted({" and ".join(sorted([name, other])) for name in frame for other in alike[name]})
     if pairs:
-        warnings.append(f"Columns that go together share their importance, so each looks less important than it is: "
-                        f"{', '.join(pairs[:5])}{', ...' if len(pairs) > 5 else ''}.")  # fmt: skip
+        warnings.append("Columns that go together share their importance, so each alone looks less important than "
+                        f"they are together (with_alike): {', '.join(pairs[:5])}"
+                        f"{', ...' if len(pairs) > 5 else ''}.")  # fmt: skip
     shown = result.head(15).iloc[::-1]
     figure, axis = new_axes(width=6.4, height=1.6 + 0.26 * len(shown))
-    axis.barh(range(len(shown)), shown["importance"], xerr=shown["sd"], color=palette(1)[0], ecolor="0.4", capsize=2)
+    reach = [shown["importance"] - shown["lower_95"], shown["upper_95"] - shown["importance"]]
+    axis.barh(
+        range(len(shown)), shown["importance"], xerr=np.nan_to_num(reach), color=palette(1)[0], ecolor="0.4", capsize=2
+    )
     axis.set_yticks(range(len(shown)), [name if len(name) <= 28 else name[:26] + ".." for name in shown["predictor"]])
     axis.axvline(0, color="0.5", linewidth=0.8)
-    axis.set_xlabel(f"loss of {measure} on unseen rows when shuffled (bar: SD over folds)")
+    axis.set_xlabel(f"loss of {measure} on unseen rows when shuffled (line: 95 % interval)")
     return {"importance": result, "importance_plot": figure, "findings": findings, "warnings": warnings}
-
-
-def logit_fit(happened, logits, slope):
-    """Return (intercept, its error, slope, its error) of outcomes on log odds; without `slope` these are an offset."""
-    import numpy as np
-    import statsmodels.api as sm
-
-    ones = np.ones(len(logits))
-    design = np.column_stack([ones, logits]) if slope else ones[:, None]
-    model = sm.GLM(happened, design, family=sm.families.Binomial(), offset=None if slope else logits).fit()
-    if not slope:
-        return float(model.params[0]), float(model.bse[0]), 1.0, 0.0
-    return float(model.params[0]), float(model.bse[0]), float(model.params[1]), float(model.bse[1])
 
 
 @tool(
@@ -239,7 +285,8 @@ def logit_fit(happened, logits, slope):
         "Say whether predicted probabilities hold: Brier score against always saying the overall share, calibration "
         "intercept (too high or too low overall) and slope (below 1: too extreme) with 95 % intervals from logistic "
         "fits "
-        "on the log odds, and observed shares in groups of like predictions with Wilson intervals. Percentages are "
+        "on the log odds, expected calibration error against that of right probabilities, observed shares in groups of "
+        "like predictions with Wilson intervals, and whether and how to recalibrate. Percentages are "
         "read "
         "as such. Needs predictions made on rows that the model was not fitted to."
     ),
@@ -248,7 +295,7 @@ def logit_fit(happened, logits, slope):
     answers=["calibration"],
     inputs={"table": "table: one row a subject, its predicted probability and what happened"},
     outputs={
-        "calibration": "table: Brier score, intercept and slope",
+        "calibration": "table: Brier score, intercept, slope, expected calibration error and recalibration",
         "bins": "table: predicted and observed shares",
         "calibration_plot": "figure: observed against predicted",
     },
@@ -265,6 +312,7 @@ def logit_fit(happened, logits, slope):
     keywords=(
         "calibration", "calibration curve", "Brier score", "reliability diagram", "calibration slope",
         "predicted probability", "predicted risk", "observed against expected", "well calibrated",
+        "expected calibration error", "recalibration",
     ),
     citations=(
         Citation(title="Verification of forecasts expressed in terms of probability", authors="Brier GW", year=1950),
@@ -277,7 +325,7 @@ def logit_fit(happened, logits, slope):
     packages=("statsmodels", "numpy", "pandas"),
     seconds=2,
     example="Do the predicted probabilities of relapse agree with what happened?",
-    helpers=(*GROUP_HELPERS, table_row, wilson_interval, event_rows, logit_fit),
+    helpers=(*GROUP_HELPERS, table_row, wilson_interval, event_rows, *CALIBRATION_HELPERS),
 )  # fmt: skip
 def calibration(table, *, outcome: str, probability: str, event_value: str = "", bins: int = 10):
     """Compare predicted probabilities with what happened."""
@@ -328,10 +376,15 @@ def calibration(table, *, outcome: str, probability: str, event_value: str = "",
         {"measure": "mean predicted", "value": float(chance.mean()), "ideal": share},
         {"measure": "observed share", "value": share},
     ]  # fmt: skip
-    result = pd.DataFrame(rows).reindex(columns=["measure", "value", "lower_95", "upper_95", "ideal"])
     part = pd.qcut(
         pd.Series(chance).rank(method="average"), min(bins, max(2, n // 10)), labels=False, duplicates="drop"
     )
+    s_low, s_high = slope - z * slope_se, slope + z * slope_se
+    rows += gap_rows(chance, truth, part.to_numpy(dtype=int))
+    more, mend = advice(logits, truth, (shift, shift - z * shift_se, shift + z * shift_se), (slope, s_low, s_high),
+                        brier, {row["measure"]: row for row in rows})  # fmt: skip
+    rows += more
+    result = pd.DataFrame(rows).reindex(columns=["measure", "value", "lower_95", "upper_95", "ideal"])
     groups = []
     for _, here in pd.Series(range(n)).groupby(part.to_numpy()):
         hits = int(truth[here].sum())
@@ -342,7 +395,6 @@ def calibration(table, *, outcome: str, probability: str, event_value: str = "",
     table_bins = pd.DataFrame(groups)
     low, high = shift - z * shift_se, shift + z * shift_se
     level = "too low" if low > 0 else "too high" if high < 0 else "right overall as far as the data tell"
-    s_low, s_high = slope - z * slope_se, slope + z * slope_se
     shape = (
         "too extreme"
         if s_high < 1
@@ -361,6 +413,7 @@ def calibration(table, *, outcome: str, probability: str, event_value: str = "",
         {"text": f"The Brier score is {brier:.3f}, against {plain:.3f} when always saying the overall share (lower is "
                  f"better): the predictions are {'better' if brier < plain else 'no better'} than that.",
          "values": finding_values(value=brier), "output": "calibration", "row": {"measure": "brier"}},
+        mend,
     ]  # fmt: skip
     if events < 50 or n - events < 50:
         warnings.append(

@@ -15,24 +15,56 @@ from engine.toolbox.learning.folds import (
     possible_folds,
     prepared_rows,
     size_warnings,
+    split_said,
+    too_small,
     unseen_predictions,
 )
+from engine.toolbox.learning.leaks import meant_subject, telling_columns
+from engine.toolbox.learning.measures import (
+    MEASURE_HELPERS,
+    area_interval,  # noqa: F401 - part of what this module offers
+    area_under_curve,  # noqa: F401
+    calibration_line,
+    chance_p,
+    class_measures,
+    draw_classes,
+    number_measures,
+)
+from engine.toolbox.learning.models import model_name
 from engine.toolbox.registry import param, tool
-from engine.toolbox.statistics.proportions import wilson_interval
 from engine.toolbox.tables.columns import (
     finding_values,
     format_number,
+    format_p,
+    level_labels,
     likely_control,
     new_axes,
     order_levels,
     palette,
     pick_level,
+    plain_table,
 )
 
-_MODEL_WORDS = ["forest: random.?forests?|decision trees?|tree ensemble", "linear: logistic|ridge|linear|lasso"]
+_MODELS = ["linear", "lasso", "elastic_net", "lda", "pls", "knn", "svm", "forest", "boosting"]
+_MODEL_WORDS = [
+    r"boosting: gradient[- ]?boost\w*|boosted trees?|boosting|(?:xg|cat)boost|xgb\b|lightgbm|gbm\b",
+    "forest: random.?forests?|decision trees?|tree ensemble",
+    r"svm: svms?\b|svc\b|svr\b|support.vectors?",
+    r"knn: k-?nn\b|(?:k[- ])?nearest[- ]neighbou?rs?",
+    r"lda: lda\b|(?:linear )?discriminant",
+    r"pls: o?pls(?:-?da|r)?\b|partial least squares",
+    "elastic_net: elastic[- ]?net",
+    "lasso: lasso",
+    "linear: logistic|ridge|linear",
+]
+"""What people say for a model; special names first, as `lasso logistic` and `linear discriminant` are said."""
 _NESTED = Citation(
     title="Bias in error estimation when using cross-validation for model selection",
     authors="Varma S, Simon R", year=2006, doi="10.1186/1471-2105-7-91",
+)  # fmt: skip
+_CORRECTED = Citation(
+    title="Inference for the generalization error", authors="Nadeau C, Bengio Y", year=2003,
+    doi="10.1023/A:1024068626366",
 )  # fmt: skip
 _SKLEARN = Citation(title="Scikit-learn: machine learning in Python", authors="Pedregosa F, et al.", year=2011)
 _SUBJECT = param("Column of subjects with several rows; all rows of one stay in the same fold", kind="column",
@@ -42,6 +74,8 @@ _PREDICTORS = param("Columns to predict from; empty for all others that may be u
 _FOLDS = param("Parts the rows are split into; each is predicted from the others", minimum=2, maximum=20,
                words=["folds?", "fold cv"])  # fmt: skip
 _REPEATS = param("How often the split is made anew", minimum=1, maximum=50, words=["repeats?", "repetitions?"])
+_LEAVE = param("Whether one row (one subject) at a time is left out instead; up to 300",
+               words=[r"true: leave[- ]one(?:[- ]\w+)?[- ]out|loo-?cv|loo\b|jack-?knif\w*"])  # fmt: skip
 _SEED = param("Seed of the splits", minimum=0, words=["seed"])
 
 
@@ -50,7 +84,7 @@ def performance_possible(step: StepOutputs) -> Iterator[Issue]:
     """Shares and areas lie between 0 and 1 and within their interval; R2 is at most 1."""
     for _, row in step.table("performance").iterrows():
         value, low, high = row["value"], row["lower_95"], row["upper_95"]
-        if row["measure"] in ("AUC", "accuracy", "balanced_accuracy", "brier") and not 0 <= value <= 1:
+        if row["measure"] not in ("R2", "RMSE", "MAE") and "calib" not in row["measure"] and not 0 <= value <= 1:
             yield Issue(code="performance_out_of_range", severity="error", message=f"{row['measure']} is {value}.",
                         where="performance")  # fmt: skip
         if row["measure"] == "R2" and value > 1:
@@ -73,64 +107,45 @@ def every_row_predicted(step: StepOutputs) -> Iterator[Issue]:
                     where="confusion")  # fmt: skip
 
 
-def area_under_curve(truth, score):
-    """Return the AUC: the chance that a random positive row scores above a random negative one (ties count half)."""
-    import numpy as np
-    from scipy.stats import rankdata
-
-    truth = np.asarray(truth, dtype=bool)
-    ranks, n = rankdata(score), truth.sum()
-    return float((ranks[truth].sum() - n * (n + 1) / 2) / (n * (len(truth) - n)))
-
-
-def area_interval(area, positives, negatives):
-    """Return the 95 % interval of an AUC from `positives` and `negatives` independent subjects.
-
-    Newcombe's score method (2006, Stat Med 25:559, method 5), on Hanley and McNeil's variance: it stays within 0 to 1
-    and does not shrink to a point at 1.
-    """
-    from scipy.optimize import brentq
-
-    half = (positives + negatives) / 2 - 1
-
-    def excess(theta):
-        spread = 1 + half * (1 - theta) / (2 - theta) + half * theta / (1 + theta)
-        return (area - theta) ** 2 - 1.959963984540054**2 * theta * (1 - theta) * spread / (positives * negatives)
-
-    low = 0.0 if area <= 0 else brentq(excess, 1e-12, min(area, 1 - 1e-9)) if excess(1e-12) > 0 else 0.0
-    high = 1.0 if area >= 1 else brentq(excess, max(area, 1e-9), 1 - 1e-12) if excess(1 - 1e-12) > 0 else 1.0
-    return float(low), float(high)
+def rounds(target, groups, folds, repeats, leave_one_out, target_is_number):
+    """Return (folds, repeats, units of every row, warnings); no folds stand for leaving out one at a time."""
+    possible, units = possible_folds(target, groups, folds, target_is_number)
+    units = units["unit"].to_numpy()
+    if not leave_one_out:
+        return possible, repeats, units, []
+    n_units = len(set(units.tolist()))
+    if n_units > 300:
+        return min(10, possible), 1, units, [
+            f"Leaving out one of {n_units} at a time takes as many fits; 10 folds were used, which differ little."
+        ]  # fmt: skip
+    notes = [] if target_is_number else ["Leaving out one at a time, the AUC compares scores of different models and "
+                                         "comes out somewhat low; repeated folds are better for it."]  # fmt: skip
+    return 0, 1, units, notes
 
 
-def draw_classes(truth, predicted, chance, classes, event, area):
-    """Return a figure: the ROC curve where there are two classes, and which class was taken for which."""
-    import numpy as np
+def telling_said(telling, outcome, left):
+    """Return the warning about columns that tell the outcome alone."""
+    many = len(telling) > 1
+    named = ", ".join(f"{name} ({how})" for name, how in list(telling.items())[:6])
+    rest = "; the result without them is given beside" if many else "; the result without it is given beside"
+    return (f"{named} {'each tell' if many else 'tells'} {outcome} almost alone, which is rare unless a column is "
+            f"measured after {outcome} is known or because of it. Believe the result only if that is not so"
+            f"{rest if left else ''}.")  # fmt: skip
 
-    figure, axes = new_axes(width=8.4 if event else 4.8, height=4.0, panels=2 if event else 1)
-    grid = axes[1] if event else axes
-    if event:
-        order = np.argsort(-chance, kind="stable")
-        hits = (truth == event)[order]
-        ends = np.append(np.flatnonzero(np.diff(chance[order])), len(hits) - 1)
-        rise = np.concatenate([[0], np.cumsum(hits)[ends]]) / hits.sum()
-        false = np.concatenate([[0], np.cumsum(~hits)[ends]]) / (~hits).sum()
-        axes[0].plot(false, rise, color=palette(1)[0], label=f"AUC {area:.2f}")
-        axes[0].plot([0, 1], [0, 1], color="0.6", linestyle="--", linewidth=0.9, label="guessing")
-        axes[0].set_xlabel(f"share of others called {event}")
-        axes[0].set_ylabel(f"share of {event} found")
-        axes[0].legend(frameon=False, loc="lower right")
-    counts = np.array([[((truth == a) & (predicted == b)).sum() for b in classes] for a in classes])
-    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    grid.imshow(shares, cmap="Blues", vmin=0, vmax=1)
-    for i, row in enumerate(counts):
-        for j, count in enumerate(row):
-            grid.text(j, i, str(count), ha="center", va="center", color="white" if shares[i, j] > 0.6 else "black")
-    short = [name if len(name) <= 14 else name[:12] + ".." for name in classes]
-    grid.set_xticks(range(len(classes)), short, rotation=35 if len(classes) > 3 else 0)
-    grid.set_yticks(range(len(classes)), short)
-    grid.set_xlabel("predicted (rows not seen)")
-    grid.set_ylabel("true")
-    return figure
+
+def without_said(telling, row):
+    """Return the clause and the finding about the result without the columns that tell the outcome alone."""
+    measure = row["measure"].split()[0]
+    result = f"{measure} {row['value']:.2f} (95 % interval {row['lower_95']:.2f} to {row['upper_95']:.2f})"
+    names = ", ".join(list(telling)[:4])
+    finding = {"text": f"Without {names}: {result}.", "values": told_values(row), "output": "performance",
+               "row": {"measure": row["measure"]}}  # fmt: skip
+    return f"; but {names} alone nearly {'tells' if len(telling) == 1 else 'tell'} it, and without: {result}", finding
+
+
+def told_values(row):
+    """Return the values of a finding that shows one row of the performance table."""
+    return finding_values(value=(row["value"], row["lower_95"], row["upper_95"]), baseline=row["baseline"])
 
 
 @tool(
@@ -138,18 +153,19 @@ def draw_classes(truth, predicted, chance, classes, event, area):
     title="Classification judged on unseen rows",
     description=(
         "Say whether a label can be predicted and how well on rows that were not seen: repeated, nested "
-        "cross-validation of penalised logistic regression (or a random forest) against the shares of the classes as a "
-        "baseline; AUC (two classes), accuracy, balanced accuracy and Brier score. Ids, constant columns and copies of "
-        "the outcome are left out and said; gaps, scaling and the penalty are settled inside the training rows; the "
-        "rows "
-        "of a subject stay together."
+        "cross-validation of penalised logistic regression (or lasso, elastic net, LDA, PLS-DA, nearest neighbours, "
+        "SVM, random forest, gradient boosting) against the shares of the classes as a baseline; AUC, accuracy, "
+        "balanced accuracy, sensitivity, specificity, Brier score and calibration, with intervals corrected for folds "
+        "that share rows, and a p-value by shuffled labels for linear models. Ids, constant columns and copies of the "
+        "outcome are left out, columns that tell it alone are named; gaps, scaling and the penalty are settled inside "
+        "the training rows; the rows of a subject, and copies of a row, stay together."
     ),
     domain="statistics",
     task_type="analysis",
     answers=["classify"],
     inputs={"table": "table: one row a sample"},
     outputs={
-        "performance": "table: measures on unseen rows, intervals and the baseline",
+        "performance": "table: measures on unseen rows, intervals, the baseline, and p by shuffled labels",
         "confusion": "table: true against predicted label",
         "predictions": "table: the label and the probabilities of every row, not seen when predicted",
         "class_plot": "figure: ROC curve and confusion",
@@ -157,19 +173,20 @@ def draw_classes(truth, predicted, chance, classes, event, area):
     params={
         "outcome": param("The label to predict", kind="column", of="table", role="category"),
         "event_value": param("Of two labels the one whose probability is judged; empty to recognise it", kind="level",
-                             of="outcome", role="event"),
+                             of="outcome", role="event_if_binary"),
         "predictors": _PREDICTORS, "subject": _SUBJECT,
-        "model": param("How it is predicted", choices=["linear", "forest"], words=_MODEL_WORDS),
-        "folds": _FOLDS, "repeats": _REPEATS, "seed": _SEED,
+        "model": param("How it is predicted", choices=_MODELS, words=_MODEL_WORDS),
+        "folds": _FOLDS, "repeats": _REPEATS, "leave_one_out": _LEAVE, "seed": _SEED,
     },
     checks=("tables_not_empty", "findings_match_tables", "performance_possible", "every_row_predicted"),
     keywords=(
         "classification", "classifier", "predict the class", "cross-validation", "ROC curve", "AUC", "machine learning",
         "diagnose from", "logistic classifier", "random forest classifier", "confusion matrix", "tell apart",
-        "accuracy",
+        "accuracy", "linear discriminant analysis", "PLS-DA", "support vector machine", "nearest neighbours",
+        "gradient boosting", "nested cross-validation",
     ),
     citations=(
-        _NESTED,
+        _NESTED, _CORRECTED,
         Citation(title="Confidence intervals for an effect size measure based on the Mann-Whitney statistic. Part 2",
                  authors="Newcombe RG", year=2006, doi="10.1002/sim.2324"),
         _SKLEARN,
@@ -180,7 +197,7 @@ def draw_classes(truth, predicted, chance, classes, event, area):
     next_steps=(
         NextStep(text="Test it on samples of another place or time: cross-validation tells nothing of those."),
     ),
-    helpers=(*LEARNING_HELPERS, wilson_interval, area_under_curve, area_interval, draw_classes),
+    helpers=(*LEARNING_HELPERS, *MEASURE_HELPERS, rounds, telling_said, without_said, told_values),
 )  # fmt: skip
 def classify(
     table,
@@ -192,13 +209,17 @@ def classify(
     model: str = "linear",
     folds: int = 5,
     repeats: int = 5,
+    leave_one_out: bool = False,
     seed: int = 1,
 ):
     """Predict a label of unseen rows."""
     import numpy as np
     import pandas as pd
 
+    table = plain_table(table)
+    predictors, subject, meant = meant_subject(table, predictors, subject)
     frame, target, groups, warnings = prepared_rows(table, outcome, predictors, subject, False)
+    warnings = meant + warnings
     classes = order_levels(target)
     if len(classes) > 12:
         raise ValueError(f"Column {outcome!r} has {len(classes)} different values; expected at most 12 labels. For a "
@@ -208,80 +229,99 @@ def classify(
         control = likely_control(classes)
         event = pick_level(event_value, classes, outcome) if event_value else ""
         event = event or next((name for name in classes if name != control), classes[-1])
-    folds, units = possible_folds(target, groups, folds, False)
-    warnings += size_warnings(frame, target, groups, False)
-    chance, plain = unseen_predictions(frame, target, groups, model, folds, repeats, seed, False)
-    names = np.array(sorted(classes))
-    truth, guess = target.to_numpy(dtype=str), names[chance.argmax(axis=1)]
-    right = guess == truth
-    n_units = units["unit"].nunique()
-    per_unit = pd.Series(right).groupby(units["unit"]).mean()
-    low, high = wilson_interval(per_unit.mean() * n_units, n_units)
-    centre = float(right.mean())
-    low, high = min(low, centre), max(high, centre)
-    shares = target.value_counts(normalize=True)
-    recalls = [float(right[truth == name].mean()) for name in names]
-    hot = (truth[:, None] == names[None, :]).astype(float)
-    rows = []
-    area = float("nan")
+    small = too_small(target, groups, False)
+    folds, repeats, units, notes = rounds(target, groups, folds, repeats, leave_one_out, False)
+    warnings += notes + (size_warnings(frame, target, groups, False) if not small else [])
+    seen, plain, part = unseen_predictions(frame, target, groups, model, folds, repeats, seed, False)
+    names, truth = np.array(sorted(classes)), target.to_numpy(dtype=str)
+    rows = class_measures(truth, seen, plain, part, units, names, event)
+    chance = seen.mean(axis=0)
+    guess, n_units = names[chance.argmax(axis=1)], len(np.unique(units))
+    hit = int(np.flatnonzero(names == event)[0]) if event else 0
     if event:
-        where = int(np.flatnonzero(names == event)[0])
-        area = area_under_curve(truth == event, chance[:, where])
-        has = [units.loc[truth == name, "unit"].nunique() for name in (event, next(c for c in classes if c != event))]
-        a_low, a_high = area_interval(area, *has)
-        rows.append({"measure": "AUC", "value": area, "lower_95": a_low, "upper_95": a_high, "baseline": 0.5})
-    rows += [
-        {"measure": "accuracy", "value": centre, "lower_95": low, "upper_95": high, "baseline": float(shares.max())},
-        {"measure": "balanced_accuracy", "value": float(np.mean(recalls)), "baseline": 1 / len(classes)},
-        {"measure": "brier", "value": float(((chance - hot) ** 2).sum(axis=1).mean() / 2),
-         "baseline": float(((plain - hot) ** 2).sum(axis=1).mean() / 2)},
-    ]  # fmt: skip
-    columns = ["measure", "value", "lower_95", "upper_95", "baseline"]
-    performance = pd.DataFrame(rows).reindex(columns=columns).assign(n=len(target), subjects=n_units)
-    first = rows[0]
-    better = first["lower_95"] > first["baseline"]
-    verdict = ("can be predicted better than by guessing" if better else
-               "cannot be shown to be predicted better than by guessing")  # fmt: skip
-    said = (f"AUC {area:.2f} (95 % interval {first['lower_95']:.2f} to {first['upper_95']:.2f}; 0.5 is guessing), "
-            if event else "")  # fmt: skip
-    who = f"{len(target)} rows" + (f" of {n_units} {subject}" if groups is not None else "")
-    how = "penalised logistic regression" if model == "linear" else "random forest"
-    findings = [
-        {"text": f"{outcome}{f' ({event})' if event else ''} {verdict} on unseen rows: {said}{100 * centre:.0f} % "
-                 f"right (95 % interval {100 * low:.0f} to {100 * high:.0f} %) against {100 * shares.max():.0f} % when "
-                 f"always saying {shares.idxmax()} ({who}, {frame.shape[1]} predictors, {how}, {folds}-fold "
-                 f"cross-validation "
-                 f"repeated {repeats} times).",
-         "values": finding_values(value=(first["value"], first["lower_95"], first["upper_95"]),
-                                  baseline=first["baseline"]),
-         "output": "performance", "row": {"measure": first["measure"]}}
-    ]  # fmt: skip
-    counts = [{"true": a, "predicted": b, "rows": int(((truth == a) & (guess == b)).sum())}
-              for a in classes for b in classes]  # fmt: skip
-    for name in classes[:6]:
-        total, hit = int((truth == name).sum()), int(((truth == name) & right).sum())
-        findings.append({"text": f"Of {total} rows that are {name}, {hit} were recognised ({100 * hit / total:.0f} %).",
-                         "values": finding_values(recognised=hit, total=total), "output": "confusion"})  # fmt: skip
-    if centre > 0.995 and len(target) >= 30:
+        rows += calibration_line(truth == event, chance[:, hit], n_units)
+    first, main = rows[0], {row["measure"]: row for row in rows}
+    p_value = first["p_value"] = chance_p(frame, target, groups, part[0], model, seed, False)
+    telling = telling_columns(frame, target, False)
+    left = frame.drop(columns=list(telling))
+    if telling and left.shape[1]:
+        again = unseen_predictions(left, target, groups, model, folds, repeats, seed, False)
+        without = class_measures(truth, *again, units, names, event)[0]
+        rows.append({**without, "measure": f"{without['measure']} without telling columns"})
+    columns = ["measure", "value", "lower_95", "upper_95", "baseline", "p_value"]
+    performance = pd.DataFrame(rows).reindex(columns=columns).dropna(subset=["value"]).assign(
+        n=len(target), subjects=n_units)  # fmt: skip
+    right, common = main["accuracy"], target.value_counts().idxmax()
+    who = f"{len(target)} rows" + (f" of {n_units} {subject}" if subject else "")
+    how = (f"{who}, {frame.shape[1]} predictors, {model_name(model, False)}, {split_said(folds, repeats)}; mean of the "
+           "repeats" if repeats > 1 else f"{who}, {frame.shape[1]} predictors, {model_name(model, False)}, "
+           f"{split_said(folds, repeats)}")  # fmt: skip
+    by_chance = f", {format_p(p_value)} by shuffled labels" if p_value == p_value else ""
+    area = (f"AUC {first['value']:.2f} (95 % interval {first['lower_95']:.2f} to {first['upper_95']:.2f}; 0.5 is "
+            f"guessing{by_chance}), " if event else "")  # fmt: skip
+    shares = (f"{100 * right['value']:.0f} % right (95 % interval {100 * right['lower_95']:.0f} to "
+              f"{100 * right['upper_95']:.0f} %{'' if event else by_chance}) against {100 * right['baseline']:.0f} % "
+              f"when always saying {common}")  # fmt: skip
+    label = f"{outcome}{f' ({event})' if event else ''}"
+    if small:
+        lead = f"The data are too few to say how well {label} can be predicted ({small}); for what it is worth"
+    elif first["lower_95"] > first["baseline"]:
+        lead = f"{label} can be predicted better than by guessing on unseen rows"
+    else:
+        lead = f"{label} cannot be shown to be predicted better than by guessing on unseen rows"
+    findings = [{"text": f"{lead}: {area}{shares} ({how}).", "values": told_values(first), "output": "performance",
+                 "row": {"measure": first["measure"]}}]  # fmt: skip
+    by_repeat = names[seen.argmax(axis=2)]
+    counts = [{"true": a, "predicted": b, "rows": int(((truth == a) & (guess == b)).sum()),
+               "share": float((by_repeat[:, truth == a] == b).mean())} for a in classes for b in classes]  # fmt: skip
+    if event:
+        found, spared = main["sensitivity"], main["specificity"]
+        findings.append({
+            "text": f"Saying {event} where it is the likelier, {100 * found['value']:.0f} % of the {event} are found "
+                    f"(sensitivity; 95 % interval {100 * found['lower_95']:.0f} to {100 * found['upper_95']:.0f} %) "
+                    f"and {100 * spared['value']:.0f} % of the others are rightly left (specificity; "
+                    f"{100 * spared['lower_95']:.0f} to {100 * spared['upper_95']:.0f} %).",
+            "values": told_values(found), "output": "performance", "row": {"measure": "sensitivity"}})  # fmt: skip
+    if "sensitivity_at_share" in main:
+        found, spared = main["sensitivity_at_share"], main["specificity_at_share"]
+        findings.append({
+            "text": f"The classes are uneven, so the likelier one is mostly {common}. Saying {event} where its "
+                    f"probability exceeds its share among the training rows, {100 * found['value']:.0f} % of the "
+                    f"{event} are found and {100 * spared['value']:.0f} % of the others rightly left.",
+            "values": finding_values(value=found["value"]), "output": "performance",
+            "row": {"measure": "sensitivity_at_share"}})  # fmt: skip
+    for name in [] if event else classes[:6]:
+        own, recalled = [row for row in counts if row["true"] == name], main[f"recall of {name}"]
+        wrong = max((row for row in own if row["predicted"] != name), key=lambda row: row["share"])
+        taken = f"; most others were taken for {wrong['predicted']}" if wrong["share"] > 0 else ""
+        findings.append({
+            "text": f"Of {int((truth == name).sum())} rows that are {name}, {100 * recalled['value']:.0f} % were "
+                    f"recognised (95 % interval {100 * recalled['lower_95']:.0f} to "
+                    f"{100 * recalled['upper_95']:.0f} %){taken}.",
+            "values": told_values(recalled), "output": "performance",
+            "row": {"measure": f"recall of {name}"}})  # fmt: skip
+    if telling:
+        warnings.insert(0, telling_said(telling, outcome, left.shape[1]))
+        if left.shape[1]:
+            clause, finding = without_said(telling, rows[-1])
+            findings[0]["text"] = findings[0]["text"].removesuffix(".") + clause + "."
+            findings.append(finding)
+    elif right["value"] > 0.995 and len(target) >= 30:
         warnings.append("Nearly every row is predicted right, which is rare in real data: check that no predictor is "
                         f"measured after {outcome} is known, or because of it.")  # fmt: skip
-    predictions = pd.DataFrame({"row": np.arange(1, len(target) + 1), "true": truth, "predicted": guess})
+    predictions = pd.DataFrame({"row": target.index + 1, "true": truth, "predicted": guess})
+    if subject:
+        predictions.insert(1, subject, level_labels(table[subject]).iloc[target.index].to_numpy())
     for i, name in enumerate(names):
         predictions[f"probability {name}"] = chance[:, i]
-    score = chance[:, int(np.flatnonzero(names == event)[0])] if event else None
     return {
         "performance": performance,
         "confusion": pd.DataFrame(counts),
         "predictions": predictions,
-        "class_plot": draw_classes(truth, guess, score, classes, event, area),
+        "class_plot": draw_classes(truth, guess, chance[:, hit] if event else None, classes, event, first["value"]),
         "findings": findings,
         "warnings": warnings,
     }
-
-
-def explained_share(truth, predicted, plain):
-    """Return R2 on unseen rows: 1 - squared errors over those of the training mean (below 0: worse than the mean)."""
-    return float(1 - ((truth - predicted) ** 2).sum() / ((truth - plain) ** 2).sum())
 
 
 @tool(
@@ -289,39 +329,42 @@ def explained_share(truth, predicted, plain):
     title="Prediction of a number judged on unseen rows",
     description=(
         "Say whether a measured number can be predicted and how well on rows that were not seen: repeated, nested "
-        "cross-validation of ridge regression (or a random forest) against the mean as a baseline; R2, root mean "
-        "squared and mean absolute error in the unit of the number, with bootstrap intervals over rows or subjects. "
-        "Ids, "
-        "constant columns and copies of the outcome are left out and said; the rows of a subject stay together."
+        "cross-validation of ridge regression (or lasso, elastic net, partial least squares, nearest neighbours, SVM, "
+        "random forest, gradient boosting) against the mean as a baseline; R2, root mean squared and mean absolute "
+        "error in the unit of the number, with bootstrap intervals over rows or subjects, widened for folds that share "
+        "rows, and a p-value by shuffled values for linear models. Ids, constant columns and copies of the outcome are "
+        "left out, columns that tell it alone are named; the rows of a subject, and copies of a row, stay together."
     ),
     domain="statistics",
     task_type="analysis",
     answers=["predict_value"],
     inputs={"table": "table: one row a sample"},
     outputs={
-        "performance": "table: R2 and errors on unseen rows, with intervals and the baseline",
+        "performance": "table: R2 and errors on unseen rows, intervals, the baseline, and p by shuffled values",
         "predictions": "table: the true and the predicted value of every row",
         "value_plot": "figure: predicted against true",
     },
     params={
         "outcome": param("The number to predict", kind="column", of="table", role="measure"),
         "predictors": _PREDICTORS, "subject": _SUBJECT,
-        "model": param("How it is predicted", choices=["linear", "forest"], words=_MODEL_WORDS),
-        "folds": _FOLDS, "repeats": _REPEATS, "seed": _SEED,
+        "model": param("How it is predicted", choices=[name for name in _MODELS if name != "lda"],
+                       words=[line for line in _MODEL_WORDS if not line.startswith("lda")]),
+        "folds": _FOLDS, "repeats": _REPEATS, "leave_one_out": _LEAVE, "seed": _SEED,
     },
     checks=("tables_not_empty", "findings_match_tables", "performance_possible", "every_row_predicted"),
     keywords=(
         "predict a number", "prediction error", "R2 on unseen rows", "cross-validated R2", "ridge regression",
         "random forest regression", "machine learning", "out-of-sample", "mean absolute error", "RMSE",
+        "partial least squares", "lasso", "elastic net", "gradient boosting",
     ),
-    citations=(_NESTED, _SKLEARN),
+    citations=(_NESTED, _CORRECTED, _SKLEARN),
     packages=("scikit-learn", "pandas", "numpy", "scipy"),
     seconds=15,
     example="How well can body mass be predicted from the other measures in animals not seen before?",
     next_steps=(
         NextStep(text="Test it on samples of another place or time: cross-validation tells nothing of those."),
     ),
-    helpers=(*LEARNING_HELPERS, explained_share),
+    helpers=(*LEARNING_HELPERS, *MEASURE_HELPERS, rounds, telling_said, without_said, told_values),
 )  # fmt: skip
 def predict_value(
     table,
@@ -332,54 +375,59 @@ def predict_value(
     model: str = "linear",
     folds: int = 5,
     repeats: int = 5,
+    leave_one_out: bool = False,
     seed: int = 1,
 ):
     """Predict a number of unseen rows."""
     import numpy as np
     import pandas as pd
 
+    table = plain_table(table)
+    predictors, subject, meant = meant_subject(table, predictors, subject)
     frame, target, groups, warnings = prepared_rows(table, outcome, predictors, subject, True)
-    folds, units = possible_folds(target, groups, folds, True)
-    warnings += size_warnings(frame, target, groups, True)
-    predicted, plain = unseen_predictions(frame, target, groups, model, folds, repeats, seed, True)
-    truth, who = target.to_numpy(dtype=float), units["unit"].to_numpy()
-    members = [np.flatnonzero(who == unit) for unit in np.unique(who)]
-    rng, draws = np.random.default_rng(seed), []
-    for _ in range(1000):
-        take = np.concatenate([members[i] for i in rng.integers(0, len(members), len(members))])
-        error = truth[take] - predicted[take]
-        base = ((truth[take] - plain[take]) ** 2).sum()
-        if base > 0:
-            draws.append([1 - (error**2).sum() / base, np.sqrt((error**2).mean()), np.abs(error).mean()])
-    low, high = np.percentile(draws, [2.5, 97.5], axis=0)
-    error, base = truth - predicted, truth - plain
-    values = [explained_share(truth, predicted, plain), float(np.sqrt((error**2).mean())), float(np.abs(error).mean())]
-    bases = [0.0, float(np.sqrt((base**2).mean())), float(np.abs(base).mean())]
-    performance = pd.DataFrame(
-        {"measure": ["R2", "RMSE", "MAE"], "value": values, "lower_95": np.minimum(low, values),
-         "upper_95": np.maximum(high, values), "baseline": bases, "n": len(truth), "subjects": len(members)}
-    )  # fmt: skip
-    better = performance.loc[0, "lower_95"] > 0
-    verdict = ("can be predicted better than by its mean" if better else
-               "cannot be shown to be predicted better than by its mean")  # fmt: skip
-    rows = f"{len(truth)} rows" + (f" of {len(members)} {subject}" if groups is not None else "")
-    how = "ridge regression" if model == "linear" else "random forest"
-    share = performance.loc[0]
+    warnings = meant + warnings
+    small = too_small(target, groups, True)
+    folds, repeats, units, notes = rounds(target, groups, folds, repeats, leave_one_out, True)
+    warnings += notes + (size_warnings(frame, target, groups, True) if not small else [])
+    seen, plain, part = unseen_predictions(frame, target, groups, model, folds, repeats, seed, True)
+    truth, predicted, n_units = target.to_numpy(dtype=float), seen.mean(axis=0), len(np.unique(units))
+    rows = number_measures(truth, seen, plain, part, units, seed)
+    first = rows[0]
+    p_value = first["p_value"] = chance_p(frame, target, groups, part[0], model, seed, True)
+    telling = telling_columns(frame, target, True)
+    left = frame.drop(columns=list(telling))
+    if telling and left.shape[1]:
+        again = unseen_predictions(left, target, groups, model, folds, repeats, seed, True)
+        rows.append({**number_measures(truth, *again, units, seed)[0], "measure": "R2 without telling columns"})
+    columns = ["measure", "value", "lower_95", "upper_95", "baseline", "p_value"]
+    performance = pd.DataFrame(rows).reindex(columns=columns).assign(n=len(truth), subjects=n_units)
+    if small:
+        lead = f"The data are too few to say how well {outcome} can be predicted ({small}); for what it is worth"
+    elif first["lower_95"] > 0:
+        lead = f"{outcome} can be predicted better than by its mean on unseen rows"
+    else:
+        lead = f"{outcome} cannot be shown to be predicted better than by its mean on unseen rows"
+    who = f"{len(truth)} rows" + (f" of {n_units} {subject}" if subject else "")
+    by_chance = f", {format_p(p_value)} by shuffled values" if p_value == p_value else ""
+    off, away = rows[1], rows[2]
     findings = [
-        {"text": f"{outcome} {verdict} on unseen rows: R2 {share['value']:.2f} (95 % interval {share['lower_95']:.2f} "
-                 f"to {share['upper_95']:.2f}; 0 is the mean alone), typical error {format_number(values[1])} against "
-                 f"{format_number(bases[1])} with the mean ({rows}, {frame.shape[1]} predictors, {how}, {folds}-fold "
-                 f"cross-validation repeated {repeats} times).",
-         "values": finding_values(value=(float(share["value"]), float(share["lower_95"]), float(share["upper_95"])),
-                                  baseline=0.0),
-         "output": "performance", "row": {"measure": "R2"}},
-        {"text": f"The prediction of {outcome} is off by {format_number(values[2])} on average (95 % interval "
-                 f"{format_number(performance.loc[2, 'lower_95'])} to {format_number(performance.loc[2, 'upper_95'])}),"
-                 f" by {format_number(bases[2])} when always saying the mean.",
-         "values": finding_values(value=values[2], baseline=bases[2]), "output": "performance",
-         "row": {"measure": "MAE"}},
+        {"text": f"{lead}: R2 {first['value']:.2f} (95 % interval {first['lower_95']:.2f} to {first['upper_95']:.2f}; "
+                 f"0 is the mean alone{by_chance}), typical error {format_number(off['value'])} against "
+                 f"{format_number(off['baseline'])} with the mean ({who}, {frame.shape[1]} predictors, "
+                 f"{model_name(model, True)}, {split_said(folds, repeats)}).",
+         "values": told_values(first), "output": "performance", "row": {"measure": "R2"}},
+        {"text": f"The prediction of {outcome} is off by {format_number(away['value'])} on average (95 % interval "
+                 f"{format_number(away['lower_95'])} to {format_number(away['upper_95'])}), by "
+                 f"{format_number(away['baseline'])} when always saying the mean.",
+         "values": told_values(away), "output": "performance", "row": {"measure": "MAE"}},
     ]  # fmt: skip
-    if values[0] > 0.995:
+    if telling:
+        warnings.insert(0, telling_said(telling, outcome, left.shape[1]))
+        if left.shape[1]:
+            clause, finding = without_said(telling, rows[-1])
+            findings[0]["text"] = findings[0]["text"].removesuffix(".") + clause + "."
+            findings.append(finding)
+    elif first["value"] > 0.995:
         warnings.append("Nearly all of the variation is predicted, which is rare in real data: check that no predictor "
                         f"is computed from {outcome}.")  # fmt: skip
     figure, axis = new_axes(width=4.8, height=4.6)
@@ -388,9 +436,11 @@ def predict_value(
     axis.plot(ends, ends, color="0.4", linestyle="--", linewidth=0.9)
     axis.set_xlabel(f"{outcome}, true")
     axis.set_ylabel(f"{outcome}, predicted (not seen)")
-    axis.set_title(f"R2 {values[0]:.2f}, n = {len(truth)}", fontsize=10)
+    axis.set_title(f"R2 {first['value']:.2f}, n = {len(truth)}", fontsize=10)
     predictions = pd.DataFrame(
-        {"row": np.arange(1, len(truth) + 1), "true": truth, "predicted": predicted, "error": predicted - truth}
+        {"row": target.index + 1, "true": truth, "predicted": predicted, "error": predicted - truth}
     )
+    if subject:
+        predictions.insert(1, subject, level_labels(table[subject]).iloc[target.index].to_numpy())
     return {"performance": performance, "predictions": predictions, "value_plot": figure, "findings": findings,
             "warnings": warnings}  # fmt: skip

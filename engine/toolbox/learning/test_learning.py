@@ -85,14 +85,19 @@ def test_a_label_that_depends_is_predicted_and_noise_is_not():
     )
 
 
-def test_copied_rows_of_subjects_without_a_signal_are_not_recognised():
-    noise = patients(40).assign(state=np.random.default_rng(3).permutation(["ill", "healthy"] * 20))
-    table = pd.concat([noise] * 4, ignore_index=True)
+def test_repeated_rows_of_subjects_without_a_signal_are_not_recognised():
+    rng = np.random.default_rng(3)
+    noise = patients(40).assign(state=rng.permutation(["ill", "healthy"] * 20))
+    copies = pd.concat([noise] * 4, ignore_index=True)
+    alike = copies.assign(a=copies["a"] + rng.normal(0, 1e-3, len(copies)))
     named = {"outcome": "state", "predictors": ["a", "b", "c", "score"], "model": "forest", **QUICK}
-    kept_apart = classify(table, subject="patient", **named)["performance"]["value"].iloc[0]
-    leaking = classify(table, **named)["performance"]["value"].iloc[0]
-    assert leaking > 0.95
-    assert kept_apart < 0.75
+    leaking = classify(alike, **named)
+    assert leaking["performance"]["value"].iloc[0] > 0.95
+    assert "patient repeats (40 values in 160 rows) and was not given as the subject" in leaking["warnings"][0]
+    assert classify(alike, subject="patient", **named)["performance"]["value"].iloc[0] < 0.75
+    kept_together = classify(copies, **named)  # exact copies are found without being told
+    assert kept_together["performance"]["value"].iloc[0] < 0.75
+    assert "120 rows are copies" in " ".join(kept_together["warnings"])
 
 
 def test_a_number_is_predicted_as_well_as_its_noise_allows():
