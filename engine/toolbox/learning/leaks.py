@@ -102,6 +102,33 @@ def unfit_reason(name, own, column, labels, outcome, numeric_outcome, once):
     return why, pd.to_numeric(own, errors="coerce").astype(float) if is_number else None
 
 
+def computed_from(frame, target):
+    """Return the columns computed from a numeric outcome and another column: a density is its count over an area.
+
+    Of the two columns that give the outcome together, the one that goes with it more closely is named.
+    """
+    import itertools
+
+    import numpy as np
+
+    y, found = target.to_numpy(dtype=float), {}
+    numbers = frame.select_dtypes("float").dropna(axis=1)
+    if numbers.shape[1] > 40 or len(y) < 20 or y.std() == 0:
+        return found
+    for one, other in itertools.permutations(numbers, 2):
+        a, b = numbers[one].to_numpy(), numbers[other].to_numpy()
+        with np.errstate(all="ignore"):
+            made = {"times": a * b, "over": a / b, "plus": a + b, "minus": a - b}
+            close = {name: abs(np.corrcoef(values, y)[0, 1]) for name, values in ((one, a), (other, b))}
+        for word, values in made.items():
+            if not np.isfinite(values).all() or values.std() == 0:
+                continue
+            factor = float(values @ y / (values @ values))
+            if np.abs(y - factor * values).max() <= 1e-3 * np.abs(y).max():
+                found[max(close, key=lambda name: close[name])] = f"{one} {word} {other} is"
+    return found
+
+
 def usable_predictors(table, outcome, predictors, subject, numeric_outcome):
     """Return (frame of predictors that may be used, warnings about those that may not).
 
@@ -130,6 +157,12 @@ def usable_predictors(table, outcome, predictors, subject, numeric_outcome):
             left.setdefault(why, []).append(name)
         else:
             kept[name] = own if numbers is None else numbers
+    if numeric_outcome and kept:
+        target = pd.to_numeric(table[outcome], errors="coerce")
+        there = target.notna().to_numpy()
+        for name, how in computed_from(pd.DataFrame(kept, index=table.index)[there], target[there]).items():
+            left.setdefault(f"{how} {outcome}, so it was computed from that", []).append(name)
+            del kept[name]
     warnings = [f"Left out of the predictors ({why}): {', '.join(names[:8])}{', ...' if len(names) > 8 else ''}."
                 for why, names in left.items()]  # fmt: skip
     if not kept:
@@ -215,5 +248,6 @@ def telling_columns(frame, target, numeric_outcome):
 
 
 LEAK_HELPERS = (named_like_id, names_subjects, dates_only, knows_outcome, gaps_know_outcome, unfit_reason,
-                usable_predictors, meant_subject, unsaid_subject, copied_rows, telling_columns)  # fmt: skip
+                usable_predictors, meant_subject, unsaid_subject, copied_rows, computed_from,
+                telling_columns)  # fmt: skip
 """What a tool needs that must not know the answer; its code carries them."""

@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from table_steps import run_step
 
 from engine.toolbox.learning.folds import (
     corrected_interval,
@@ -22,7 +23,7 @@ from engine.toolbox.learning.folds import (
     unseen_predictions,
 )
 from engine.toolbox.learning.judging import calibration, feature_importance
-from engine.toolbox.learning.leaks import copied_rows, telling_columns, unsaid_subject
+from engine.toolbox.learning.leaks import computed_from, copied_rows, telling_columns, unsaid_subject
 from engine.toolbox.learning.measures import area_under_curve, chance_p, class_measures, mean_recall_interval
 from engine.toolbox.learning.models import coded_rows, strengths
 from engine.toolbox.learning.prediction import classify, predict_value
@@ -419,3 +420,22 @@ def test_right_probabilities_of_few_rows_are_seldom_called_wrong():
     bad = sum("recalibrate them" in calibration(forecasts(150, seed=seed), outcome="relapse", probability="risk")
               ["findings"][-1]["text"] for seed in range(40))  # fmt: skip
     assert bad <= 8  # two tests at 5 % each: 4 expected, 8 is beyond two SE
+
+
+def test_a_column_computed_from_the_outcome_is_named(tmp_path):
+    """Simulated hauls: density is the count over the area, and tells the count to whoever knows the area."""
+    rng = np.random.default_rng(6)
+    area, depth = rng.uniform(2, 9, 120), rng.normal(900, 200, 120)
+    fish = rng.poisson(np.exp(4 - depth / 900)) + 1.0
+    table = pd.DataFrame({"depth": depth, "area": area, "density": fish / area, "fish": fish})
+    record, _, issues = run_step(predict_value, {"table": table}, {"outcome": "fish", "predictors": []}, tmp_path)
+    assert not issues
+    left = next(text for text in record["warnings"] if text.startswith("Left out of the predictors"))
+    assert left.endswith("fish, so it was computed from that): density.")
+    assert "2 predictors" in record["findings"][0]["text"]
+
+
+def test_three_independent_measures_give_nothing_away():
+    rng = np.random.default_rng(7)
+    frame = pd.DataFrame(rng.normal(5, 1, (60, 4)), columns=list("abcd"))
+    assert computed_from(frame[["a", "b", "c"]], frame["d"]) == {}
