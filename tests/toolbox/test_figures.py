@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from table_steps import check_issues, classic, run_step
 
-from engine.toolbox.tables.figures import bar_plot, box_plot, histogram, scatter_plot
+from engine.toolbox.tables.figures import histogram, scatter_plot
+from engine.toolbox.tables.group_figures import bar_plot, box_plot
 
 
 def iris() -> pd.DataFrame:

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from table_steps import check_issues, run_step
 
-from engine.toolbox.tables.handling import derive_column, filter_rows, join_tables, pivot_table
+from engine.toolbox.tables.handling import derive_column, filter_rows
+from engine.toolbox.tables.joins import join_tables, pivot_table
 
 GENES = pd.DataFrame(
     {

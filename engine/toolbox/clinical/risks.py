@@ -31,6 +31,7 @@ from engine.toolbox.tables.columns import (
     new_axes,
     order_levels,
     palette,
+    plain_table,
 )
 
 
@@ -65,6 +66,19 @@ def unexposed_level(levels):
                for other in levels)
     ]  # fmt: skip
     return likely_control(levels) or (denied[0] if len(denied) == 1 else "")
+
+
+def sampled_by_outcome(column, outcome):
+    """Say how a yes/no column shows that subjects were chosen by it: `named` (case, control), `balanced`, or ""."""
+    import re
+    from collections import Counter
+
+    counts = Counter(str(label).strip().casefold() for label in column.dropna())
+    named = len(counts) == 2 and all(re.fullmatch(r"cases?|controls?", label) for label in counts)
+    if named or re.search(r"case[\\W_]*(?:control|referent)", str(outcome), re.IGNORECASE):
+        return "named"
+    sizes = list(counts.values())
+    return "balanced" if len(sizes) == 2 and sizes[0] == sizes[1] >= 20 else ""
 
 
 def log_interval(estimate, variance):
@@ -241,8 +255,8 @@ def risk_findings(first, second, rows, what, alpha):
     ]  # fmt: skip
     more = "more" if gap["estimate"] > 0 else "fewer"
     if "lower_95" in needed:
-        found.insert(2, finding(needed, f"For every {math.ceil(needed['estimate'])} in {first['group']} instead of "
-                                        f"{second['group']} there is one event {more} (number needed "
+        found.insert(2, finding(needed, f"For every {math.ceil(needed['estimate'] - 1e-9)} in {first['group']} "
+                                        f"instead of {second['group']} there is one event {more} (number needed "
                                         f"{format_number(needed['estimate'])}; {interval(needed)})."))  # fmt: skip
     elif needed["estimate"] < math.inf:
         found.insert(2, finding(needed, f"The number needed is {format_number(needed['estimate'])} for one event "
@@ -282,9 +296,10 @@ def risk_findings(first, second, rows, what, alpha):
                        instead_of=["outcome", "event_value"]),
         "exposed": param("The group whose risk is asked for", kind="level", of="exposure", role="interest"),
         "reference": param("The group it is compared with", kind="level", of="exposure", role="reference"),
-        "design": param("How subjects were found; case_control gives the odds ratio only",
-                        choices=["cohort", "case_control"],
-                        words=["case_control: case.?control|cases and (?:their )?(?:matched )?controls"]),
+        "design": param("How subjects were found; case_control gives the odds ratio only; auto by the names of the "
+                        "outcome", choices=["auto", "cohort", "case_control"],
+                        words=["cohort: cohort|prospective|followed up",
+                               "case_control: case.?control|cases and (?:their )?(?:matched )?controls"]),
         "haldane": param("Add 0.5 to every count for the ratios (Haldane and Anscombe)",
                          words=["true: haldane|anscombe|add(?:ing|ed)? (?:a half|0[.,]5)"]),
         "alpha": param("P-value below which a difference is reported", minimum=1e-10, maximum=0.5),
@@ -314,8 +329,8 @@ def risk_findings(first, second, rows, what, alpha):
                  unless_tool="logistic_regression"),
     ),
     helpers=(*GROUP_HELPERS, group_contrasts, wilson_interval, event_rows, counted_rows, uneven_rows, tally_shares,
-             share_row, compare_two_shares, unexposed_level, log_interval, odds_ratio_row, risk_ratio_row,
-             number_needed, compared_risks, risk_figure, risk_findings),
+             share_row, compare_two_shares, unexposed_level, sampled_by_outcome, log_interval, odds_ratio_row,
+             risk_ratio_row, number_needed, compared_risks, risk_figure, risk_findings),
 )  # fmt: skip
 def risk_measures(
     table,
@@ -327,16 +342,27 @@ def risk_measures(
     total: str = "",
     exposed: str = "",
     reference: str = "",
-    design: str = "cohort",
+    design: str = "auto",
     haldane: bool = False,
     alpha: float = 0.05,
 ):
     """Compare the risk of an event between groups."""
     import pandas as pd
 
-    if design not in ("cohort", "case_control"):
-        raise ValueError(f"There is no design {design!r}; expected cohort or case_control.")
+    if design not in ("auto", "cohort", "case_control"):
+        raise ValueError(f"There is no design {design!r}; expected auto, cohort or case_control.")
     sums, what, warnings = tally_shares(table, outcome, event_value, events, total, exposure)
+    chosen_by = sampled_by_outcome(plain_table(table)[outcome], outcome) if outcome and design == "auto" else ""
+    turned = outcome and design == "auto" and sampled_by_outcome(plain_table(table)[exposure], exposure) == "named"
+    if chosen_by == "named" or turned:
+        design = "case_control"
+        warnings.append(f"{exposure if turned else outcome} holds cases and controls, so only the odds ratio is given"
+                        + (", which is the same whichever column is the outcome" if turned else "")
+                        + "; set design to cohort if nobody was chosen by it.")  # fmt: skip
+    elif chosen_by == "balanced":
+        warnings.append("Exactly as many subjects have the event as have not. If cases and controls were chosen, "
+                        "risks, their ratio and the number needed mean nothing: set design to "
+                        "case_control.")  # fmt: skip
     levels = order_levels(sums.index)
     if len(levels) < 2:
         raise ValueError(f"Column {exposure!r} has the single level {levels[0]!r}; expected at least two groups.")

@@ -10,16 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from plan_questions import profile_files, the_planner
+from scipy import stats
 from sklearn.metrics import roc_auc_score
 from table_steps import check_issues, run_step
 
-from engine.toolbox.clinical.diagnosis import (
-    delong_parts,
-    delong_variance,
-    diagnostic_accuracy,
-    roc_curve,
-    youden_cut,
-)
+from engine.toolbox.clinical.diagnosis import diagnostic_accuracy, exact_interval
+from engine.toolbox.clinical.roc import delong_parts, delong_variance, roc_curve, youden_cut
 
 
 def hanley():
@@ -63,6 +59,57 @@ def test_hanleys_images_have_the_area_and_delong_interval_of_statas_manual():
     assert row["auc"] == pytest.approx(0.8932, abs=5e-5)
     assert row["standard_error"] == pytest.approx(0.0307, abs=5e-5)
     assert (row["lower_95"], row["upper_95"]) == pytest.approx((0.83295, 0.95339), abs=5e-6)
+
+
+def test_bootstrap_interval_of_the_area_is_near_delongs_and_that_of_own_resamples():
+    row = images()["auc"].iloc[0]
+    table = hanley()
+    sick, well = (table.loc[table["disease"] == state, "rating"].to_numpy() for state in ("abnormal", "normal"))
+    rng, truth = np.random.default_rng(11), np.repeat([1, 0], [51, 58])
+    drawn = [roc_auc_score(truth, np.concatenate([rng.choice(sick, 51), rng.choice(well, 58)])) for _ in range(2000)]
+    assert (row["boot_lower_95"], row["boot_upper_95"]) == pytest.approx(np.percentile(drawn, [2.5, 97.5]), abs=0.015)
+    assert (row["boot_lower_95"], row["boot_upper_95"]) == pytest.approx((row["lower_95"], row["upper_95"]), abs=0.02)
+
+
+def test_markers_that_order_alike_are_not_compared():
+    table = markers().assign(d=lambda t: np.exp(t["a"]))
+    result = roc_curve(table, marker="a", outcome="ill", others=["d"])
+    assert result["comparison"]["p_value"].isna().all()
+    assert any("order every subject alike" in finding["text"] for finding in result["findings"])
+
+
+@pytest.mark.parametrize(
+    ("count", "among", "low", "high"), [(10, 20, 0.27196, 0.72804), (0, 10, 0.0, 0.30850), (10, 10, 0.69150, 1.0)]
+)
+def test_exact_interval_solves_its_binomial_tails(count, among, low, high):
+    found = exact_interval(count, among)
+    assert found == pytest.approx((low, high), abs=5e-6)  # 1 - 0.025^(1/10) = 0.30850; the first solved here
+    assert stats.binom.sf(count - 1, among, found[0]) == pytest.approx(0.025 if count else 1)
+    assert stats.binom.cdf(count, among, found[1]) == pytest.approx(0.025 if count < among else 1)
+    by = accuracy(scanned(10, 4, 10, 6), interval="exact")
+    assert (by["sensitivity"]["lower_95"], by["sensitivity"]["upper_95"]) == pytest.approx((0.27196, 0.72804), abs=5e-6)
+    assert by["sensitivity"]["method"].endswith("exact interval")
+
+
+@pytest.mark.parametrize(
+    ("cells", "words"),
+    [((10, 0, 5, 9), "was found only in those with ill = yes, so its likelihood ratio is infinite here"),
+     ((0, 4, 5, 9), "was found only in those without ill = yes, so its likelihood ratio is 0 here"),
+     ((10, 9, 0, 0), "No test was negative")],
+)  # fmt: skip
+def test_likelihood_ratios_of_empty_cells_are_said_in_words(cells, words):
+    result = diagnostic_accuracy(scanned(*cells), test="scan", outcome="ill", positive="abnormal")
+    texts = [finding["text"] for finding in result["findings"]]
+    assert any(words in text for text in texts)
+    assert not any("not available" in text for text in texts)
+
+
+def test_a_table_without_rows_is_refused_in_a_sentence():
+    empty = hanley().iloc[:0]
+    with pytest.raises(ValueError, match="no rows"):
+        roc_curve(empty, marker="rating", outcome="disease")
+    with pytest.raises(ValueError, match="no rows"):
+        diagnostic_accuracy(empty, test="rating", outcome="disease", cut_point=3)
 
 
 def test_youdens_cut_is_the_best_of_all_cuts_counted_by_hand():

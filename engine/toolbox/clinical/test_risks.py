@@ -93,6 +93,37 @@ def test_case_control_gives_only_the_odds_ratio():
     assert any("chosen by their outcome" in text for text in result["warnings"])
 
 
+def test_a_number_needed_that_is_whole_is_not_rounded_up():
+    result = risk_measures(
+        counted((60, 100), (40, 100)), **COUNTS, exposed="a", reference="b"
+    )  # 1 / 0.2, in floats 5.0...1
+    assert any("For every 5 in a instead of b" in finding["text"] for finding in result["findings"])
+
+
+def smokers(names=("case", "control")):
+    rows = [("smoker", names[0])] * 60 + [("smoker", names[1])] * 40
+    rows += [("never", names[0])] * 40 + [("never", names[1])] * 60
+    return pd.DataFrame(rows, columns=["tobacco", "status"])
+
+
+def test_cases_and_controls_give_no_risk_unless_it_is_insisted_on():
+    result = risk_measures(smokers(), exposure="tobacco", outcome="status")
+    assert result["measures"]["measure"].tolist() == ["odds ratio"]
+    assert any("only the odds ratio is given" in text for text in result["warnings"])
+    turned = risk_measures(smokers(), exposure="status", outcome="tobacco", event_value="smoker")
+    assert turned["measures"]["measure"].tolist() == ["odds ratio"]
+    assert turned["measures"]["estimate"].iloc[0] == pytest.approx(result["measures"]["estimate"].iloc[0])
+    followed = risk_measures(smokers(), exposure="tobacco", outcome="status", design="cohort")
+    assert "risk ratio" in followed["measures"]["measure"].tolist()
+    column = smokers(("yes", "no")).rename(columns={"status": "case_control"})
+    assert risk_measures(column, exposure="tobacco", outcome="case_control")["measures"]["measure"].tolist() == [
+        "odds ratio"
+    ]
+    equal = risk_measures(smokers(("ill", "well")), exposure="tobacco", outcome="status", event_value="ill")
+    assert "risk ratio" in equal["measures"]["measure"].tolist()
+    assert any("Exactly as many subjects" in text for text in equal["warnings"])
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(1, 60), min_size=4, max_size=4))
 def test_swapping_groups_inverts_ratios_and_mirrors_the_difference(cells):

@@ -12,18 +12,24 @@ from engine.domain.results import Issue
 from engine.domain.toolspec import Citation, NextStep
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.registry import param, tool
+from engine.toolbox.statistics.limits import LIMIT_HELPERS, difference_figure, limits_of_agreement, repeated_limits
+from engine.toolbox.statistics.reliability import (
+    RELIABILITY_HELPERS,
+    fleiss_row,
+    intraclass_rows,
+    kappa_row,
+    share_of_agreement,
+)
 from engine.toolbox.statistics.trend import ladder_key, natural_order, numbered_key, roman_key, roman_value
 from engine.toolbox.tables.columns import (
     GROUP_HELPERS,
     complete_rows,
     finding_values,
     format_number,
-    format_p,
     level_labels,
     new_axes,
     numeric_values,
     order_levels,
-    palette,
     pick_level,
     plain_table,
     require_columns,
@@ -101,6 +107,20 @@ def ratings_table(table, wide, value, rater, subject):
     return whole.reset_index(drop=True), None, warnings
 
 
+def unnamed_subjects(table, used):
+    """Return the column that may name subjects with several rows, where none was named, and its number of values."""
+    import pandas as pd
+
+    for name in table.columns:
+        column = table[name].dropna()
+        distinct = column.nunique()
+        texts = not pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_datetime64_any_dtype(column)
+        named = str(name).casefold() in ("id", "subject", "patient", "participant", "person", "animal", "donor", "case")
+        if name not in used and (texts or named) and 5 <= distinct <= 0.6 * len(column):
+            return str(name), distinct
+    return "", 0
+
+
 def kind_of_ratings(ratings, order):
     """Return what the columns hold (`measurements`, `ordered`, `categories`) and the levels from lowest to highest."""
     import pandas as pd
@@ -123,151 +143,6 @@ def kind_of_ratings(ratings, order):
     except ValueError:
         natural = None
     return ("ordered", natural) if natural else ("categories", levels)
-
-
-def limits_of_agreement(first, second):
-    """Return the rows of Bland and Altman's analysis of first minus second, and what may spoil it.
-
-    Bias with its t interval; limits bias -+ 1.96 SD with intervals from their standard error
-    s sqrt(1/n + 1.96^2 / (2 (n - 1))) (Bland and Altman 1999); all in the unit of the columns.
-    """
-    import numpy as np
-    from scipy import stats
-
-    gaps, means, n = first - second, (first + second) / 2, len(first)
-    bias, sd, z = float(gaps.mean()), float(gaps.std(ddof=1)), 1.959963984540054
-    t = float(stats.t.ppf(0.975, n - 1))
-    half, wide = t * sd / np.sqrt(n), t * sd * float(np.sqrt(1 / n + z**2 / (2 * (n - 1))))
-    rows = [{"measure": "bias", "estimate": bias, "lower_95": bias - half, "upper_95": bias + half,
-             "method": "mean of first minus second, t interval"}]  # fmt: skip
-    rows += [{"measure": name, "estimate": bias + side * z * sd, "lower_95": bias + side * z * sd - wide,
-              "upper_95": bias + side * z * sd + wide, "method": f"bias {sign} 1.96 SD of the differences"}
-             for name, side, sign in (("lower limit", -1, "-"), ("upper limit", 1, "+"))]  # fmt: skip
-    rows.append({"measure": "SD of differences", "estimate": sd, "method": "standard deviation of first minus second"})
-    notes = []
-    if np.ptp(gaps) > 0 and np.ptp(means) > 0 and n >= 10:
-        slope = stats.linregress(means, gaps)
-        fan = stats.spearmanr(means, np.abs(gaps - slope.intercept - slope.slope * means))
-        if slope.pvalue < 0.01:
-            notes.append(f"The difference changes with the size measured (slope {format_number(slope.slope)} per unit, "
-                         f"{format_p(float(slope.pvalue))}): one bias does not hold for all.")  # fmt: skip
-        if fan.pvalue < 0.01 and fan.statistic > 0:
-            notes.append("Differences grow with the size measured: the limits are too wide for small values and too "
-                         "narrow for large ones; compare logarithms, so that limits become ratios.")  # fmt: skip
-        if n <= 5000 and stats.shapiro(gaps).pvalue < 0.01:
-            notes.append("The differences are not normal (Shapiro-Wilk, p < 0.01): about 95 % between the limits holds "
-                         "only roughly; look for outlying pairs in the figure.")  # fmt: skip
-    return rows, notes
-
-
-def intraclass_rows(matrix):
-    """Return the six intraclass correlations of Shrout and Fleiss (1979) with their 95 % F intervals.
-
-    Args:
-        matrix: one row a subject, one column a rater, no gaps, at least two of each.
-    """
-    from scipy.stats import f as f_law
-
-    n, k = matrix.shape
-    grand = matrix.mean()
-    total = ((matrix - grand) ** 2).sum()
-    subjects, raters = k * ((matrix.mean(axis=1) - grand) ** 2).sum(), n * ((matrix.mean(axis=0) - grand) ** 2).sum()
-    between, judges = subjects / (n - 1), raters / (k - 1)
-    error, within = (total - subjects - raters) / ((n - 1) * (k - 1)), (total - subjects) / (n * (k - 1))
-    if between <= 1e-12 * max(1.0, abs(grand)) ** 2:
-        return []
-    error, within = max(float(error), 1e-300), max(float(within), 1e-300)
-
-    def single(ratio):
-        return (ratio - 1) / (ratio + k - 1)
-
-    def stepped(value):
-        return k * value / (1 + (k - 1) * value)
-
-    f1, f3 = between / within, between / error
-    low1, high1 = f1 / f_law.ppf(0.975, n - 1, n * (k - 1)), f1 * f_law.ppf(0.975, n * (k - 1), n - 1)
-    free = (n - 1) * (k - 1)
-    low3, high3 = f3 / f_law.ppf(0.975, n - 1, free), f3 * f_law.ppf(0.975, free, n - 1)
-    icc2 = (between - error) / (between + (k - 1) * error + k * (judges - error) / n)
-    # Satterthwaite's degrees of freedom, as Shrout and Fleiss give them for ICC(2,1).
-    ratio = judges / error
-    top = free * (k * icc2 * ratio + n * (1 + (k - 1) * icc2) - k * icc2) ** 2
-    bottom = (n - 1) * k**2 * icc2**2 * ratio**2 + (n * (1 + (k - 1) * icc2) - k * icc2) ** 2
-    v = max(float(top / bottom), 1e-6)
-    upper, lower = f_law.ppf(0.975, n - 1, v), f_law.ppf(0.975, v, n - 1)
-    low2 = n * (between - upper * error) / (upper * (k * judges + (k * n - k - n) * error) + n * between)
-    high2 = n * (lower * between - error) / (k * judges + (k * n - k - n) * error + n * lower * between)
-    forms = [
-        ("ICC(2,1)", icc2, low2, high2, "two-way random, single rating, absolute agreement"),
-        ("ICC(3,1)", single(f3), single(low3), single(high3), "two-way mixed, single rating, consistency"),
-        ("ICC(1,1)", single(f1), single(low1), single(high1), "one-way random, single rating"),
-    ]
-    rows = [
-        {"measure": name, "estimate": float(value), "lower_95": float(low), "upper_95": float(high), "method": text}
-        for name, value, low, high, text in forms
-    ]
-    rows += [
-        {"measure": name.replace(",1)", f",{k})"), "estimate": float(stepped(value)), "lower_95": float(stepped(low)),
-         "upper_95": float(stepped(high)), "method": text.replace("single rating", f"mean of {k} ratings")}
-        for name, value, low, high, text in forms
-    ]  # fmt: skip
-    return rows
-
-
-def kappa_row(counts, weights):
-    """Return Cohen's kappa of a square table of counts with its 95 % interval (Fleiss, Cohen and Everitt 1969).
-
-    Args:
-        counts: first rater in rows, second in columns, levels in the same order.
-        weights: `none`, `linear` or `quadratic` (1 minus the squared distance over its maximum).
-    """
-    import numpy as np
-
-    shares, size = counts / counts.sum(), len(counts)
-    apart = np.abs(np.subtract.outer(np.arange(size), np.arange(size))) / max(size - 1, 1)
-    weight = {"none": np.eye(size), "linear": 1 - apart, "quadratic": 1 - apart**2}[weights]
-    rows, columns = shares.sum(axis=1), shares.sum(axis=0)
-    observed, expected = float((weight * shares).sum()), float((weight * np.outer(rows, columns)).sum())
-    name = {"none": "kappa", "linear": "weighted kappa (linear)", "quadratic": "weighted kappa (quadratic)"}[weights]
-    row = {"measure": name, "method": f"observed {observed:.4g}, by chance {expected:.4g}"}
-    if expected >= 1 - 1e-12:
-        return row | {"method": "not defined: both raters used one and the same level only"}
-    kappa = (observed - expected) / (1 - expected)
-    mean_row, mean_column = weight @ columns, rows @ weight
-    spread = shares * (weight - (1 - kappa) * np.add.outer(mean_row, mean_column)) ** 2
-    variance = (spread.sum() - (kappa - expected * (1 - kappa)) ** 2) / ((1 - expected) ** 2 * counts.sum())
-    half = 1.959963984540054 * float(np.sqrt(max(variance, 0.0)))
-    return row | {"estimate": kappa, "lower_95": max(-1.0, kappa - half), "upper_95": min(1.0, kappa + half)}
-
-
-def share_of_agreement(same, n):
-    """Return the row of the share of subjects rated alike, with Wilson's interval."""
-    from scipy.stats import binomtest
-
-    limits = binomtest(int(same), int(n)).proportion_ci(method="wilson")
-    return {"measure": "share rated alike", "estimate": same / n, "lower_95": float(limits.low),
-            "upper_95": float(limits.high), "method": "Wilson's interval"}  # fmt: skip
-
-
-def difference_figure(pairs, unit):
-    """Draw the difference against the mean of every pair of methods, with bias, limits and their intervals."""
-    import numpy as np
-
-    figure, axes = new_axes(width=min(18, 5.6 * len(pairs) + 0.8), panels=len(pairs))
-    colours = palette(6)
-    for axis, ((a, b), first, second, rows) in zip(np.atleast_1d(axes), pairs, strict=True):
-        axis.scatter((first + second) / 2, first - second, s=20, color=colours[0], alpha=0.75, edgecolor="white",
-                     linewidth=0.4, zorder=3)  # fmt: skip
-        for row, colour, style in zip(rows[:3], (colours[5], "0.3", "0.3"), ("-", "--", "--"), strict=True):
-            axis.axhline(row["estimate"], color=colour, linestyle=style, linewidth=1.1)
-            axis.axhspan(row["lower_95"], row["upper_95"], color=colour, alpha=0.1, linewidth=0)
-            axis.annotate(f"{row['measure']} {format_number(row['estimate'])}", (0.99, row["estimate"]),
-                          xycoords=("axes fraction", "data"), ha="right", va="bottom", fontsize=8)  # fmt: skip
-        axis.axhline(0, color="0.7", linewidth=0.7)
-        axis.set_xlabel(f"mean of {a} and {b}" + (f" ({unit})" if unit else ""))
-        axis.set_ylabel(f"{a} minus {b}" + (f" ({unit})" if unit else ""))
-        axis.set_title(f"n = {len(first)}; bands: 95 % CI", fontsize=9)
-    return figure
 
 
 def crosstab_figure(counts, levels, first, second):
@@ -293,8 +168,11 @@ def agreement_finding(row, text):
             "values": finding_values(estimate=tuple(known.values()))}  # fmt: skip
 
 
-def measured_agreement(ratings, unit):
-    """Return table rows, findings, warnings and figure of two or more methods that measure."""
+def measured_agreement(ratings, subjects, unit):
+    """Return table rows, findings, warnings and figure of two or more methods that measure.
+
+    `subjects` holds the label of every row's subject where subjects have several rows, else None.
+    """
     import itertools
 
     import numpy as np
@@ -306,7 +184,8 @@ def measured_agreement(ratings, unit):
     said = f" {unit}" if unit else ""
     rows, findings, warnings, drawn = [], [], [], []
     for a, b in itertools.combinations(names, 2):
-        own, notes = limits_of_agreement(values[a], values[b])
+        own, notes = (limits_of_agreement(values[a], values[b]) if subjects is None
+                      else repeated_limits(values[a], values[b], subjects))  # fmt: skip
         own = [{"pair": f"{a} vs {b}"} | row for row in own]
         rows, warnings = rows + own, warnings + [note if len(names) == 2 else f"{a} vs {b}: {note}" for note in notes]
         drawn.append(((a, b), values[a], values[b], own))
@@ -321,8 +200,13 @@ def measured_agreement(ratings, unit):
                  f"{format_number(row['upper_95'])})"
                  for row in (bias, low, high)]  # fmt: skip
         findings.append(agreement_finding(bias, f"{a} {side} {b}: bias ({a} minus {b}) {shown[0]}{said}."))
-        findings.append(agreement_finding(low, f"For a single subject {a} lies from {shown[1]} to {shown[2]}{said} off "
+        findings.append(agreement_finding(low, f"For a single reading {a} lies from {shown[1]} to {shown[2]}{said} off "
                                                f"{b} in about 95 % of cases (limits of agreement)."))  # fmt: skip
+    if subjects is not None:
+        warnings.append(f"{len(ratings)} rows are of {subjects.nunique()} subjects, so intervals rest on the subjects; "
+                        "an ICC would take every row for a subject of its own and is not given: average the rows of a "
+                        "subject first for one.")  # fmt: skip
+        return rows, findings, warnings, difference_figure(drawn[:3], unit)
     matrix = np.column_stack([values[name] for name in names])
     iccs = [{"pair": "all"} | row for row in intraclass_rows(matrix)]
     if iccs:
@@ -384,10 +268,24 @@ def rated_agreement(ratings, levels, ordered):
         text = (f"{a} and {b} rate {percent} subjects alike, {beyond}: {first['measure']} {first['estimate']:.2f} (95 "
                 f"% CI {first['lower_95']:.2f} to {first['upper_95']:.2f}).{most}")  # fmt: skip
         findings.append(agreement_finding(first, text))
+        if alike["estimate"] == 1:
+            warnings.append(f"{a} and {b} never disagree here, so the interval of kappa has no width; with more "
+                            "subjects it would have: read that of the share rated alike.")  # fmt: skip
         margins = counts.sum(axis=0) + counts.sum(axis=1)
         if margins.max() > 0.8 * margins.sum():
             warnings.append(f"{a} and {b} give {levels[int(margins.argmax())]} in most cases: kappa is then low even "
                             "when they nearly always agree; read the share rated alike beside it.")  # fmt: skip
+    if len(labels) > 2:
+        of = fleiss_row(np.column_stack([sum((x == level).to_numpy(dtype=float) for x in labels.values())
+                                         for level in levels]))  # fmt: skip
+        rows.append(of)
+        if "lower_95" in of:
+            verdict = ("agree more often than by chance" if of["lower_95"] > 0 else
+                       "agree less often than by chance" if of["upper_95"] < 0 else
+                       "are not shown to agree more often than by chance")  # fmt: skip
+            text = (f"The {len(labels)} raters together {verdict}: Fleiss' kappa {of['estimate']:.2f} (95 % CI "
+                    f"{of['lower_95']:.2f} to {of['upper_95']:.2f}), every disagreement counted the same.")  # fmt: skip
+            findings.insert(0, agreement_finding(of, text))
     if ordered:
         warnings.append(f"The levels are taken in the order {' < '.join(levels)}; a disagreement counts the more the "
                         "further apart it is (linear weights).")  # fmt: skip
@@ -408,10 +306,11 @@ def rated_agreement(ratings, levels, ordered):
     title="Agreement of two methods or raters",
     description=(
         "Do two methods, raters or occasions give the same for the same subjects? Measurements: bias, limits of "
-        "agreement and their 95 % intervals (Bland and Altman), the intraclass correlations of Shrout and Fleiss, each "
-        "form named, within-subject SD. Categories: Cohen's kappa, for ordered ones weighted (linear and quadratic), "
-        "with the share rated alike. Which of them is chosen by the columns. One column a rater, or one column of "
-        "values with a column of raters and one of subjects; more than two raters in pairs, with one ICC over all."
+        "agreement and their 95 % intervals (Bland and Altman; between and within subjects where a subject has several "
+        "pairs), the slope of the differences, the intraclass correlations of Shrout and Fleiss, each form named, "
+        "within-subject SD. Categories: Cohen's kappa, for ordered ones weighted (linear and quadratic), with the "
+        "share rated alike. Which of them is chosen by the columns. One column a rater, or one column of values with a "
+        "column of raters and one of subjects; more than two raters in pairs, with one ICC or Fleiss' kappa over all."
     ),
     domain="statistics",
     task_type="analysis",
@@ -432,8 +331,8 @@ def rated_agreement(ratings, levels, ordered):
                        instead_of=["first", "second", "further"]),
         "rater": param("Column that names rater, method or occasion", kind="column", of="table", role="condition",
                        instead_of=["first", "second", "further"]),
-        "subject": param("Column that names what was rated", kind="column", of="table", role="subject",
-                         instead_of=["first", "second", "further"]),
+        "subject": param("Column that names what was rated, where raters stand in rows or a subject has several rows",
+                         kind="column", of="table", role="subject"),
         "kind": param(
             "What the columns hold; auto decides by their values",
             choices=["auto", "measurements", "ordered", "categories"],
@@ -454,12 +353,18 @@ def rated_agreement(ratings, levels, ordered):
                  authors="Bland JM, Altman DG", year=1986, doi="10.1016/S0140-6736(86)90837-8"),
         Citation(title="Measuring agreement in method comparison studies", authors="Bland JM, Altman DG", year=1999,
                  doi="10.1177/096228029900800204"),
+        Citation(title="Agreement between methods of measurement with multiple observations per individual",
+                 authors="Bland JM, Altman DG", year=2007, doi="10.1080/10543400701329422"),
+        Citation(title="Confidence interval estimation for the Bland-Altman limits of agreement with multiple "
+                       "observations per individual", authors="Zou GY", year=2013, doi="10.1177/0962280211402548"),
         Citation(title="Intraclass correlations: uses in assessing rater reliability", authors="Shrout PE, Fleiss JL",
                  year=1979, doi="10.1037/0033-2909.86.2.420"),
         Citation(title="A coefficient of agreement for nominal scales", authors="Cohen J", year=1960,
                  doi="10.1177/001316446002000104"),
         Citation(title="Large sample standard errors of kappa and weighted kappa",
                  authors="Fleiss JL, Cohen J, Everitt BS", year=1969, doi="10.1037/h0028106"),
+        Citation(title="Measuring nominal scale agreement among many raters", authors="Fleiss JL", year=1971,
+                 doi="10.1037/h0031619"),
     ),
     packages=("scipy", "numpy", "pandas"),
     seconds=2.0,
@@ -469,8 +374,8 @@ def rated_agreement(ratings, levels, ordered):
                       "outer ends of the limits of agreement."),
     ),
     helpers=(*GROUP_HELPERS, roman_value, numbered_key, roman_key, ladder_key, natural_order, ratings_table,
-             kind_of_ratings, limits_of_agreement, intraclass_rows, kappa_row, share_of_agreement, difference_figure,
-             crosstab_figure, agreement_finding, measured_agreement, rated_agreement),
+             unnamed_subjects, kind_of_ratings, *LIMIT_HELPERS, *RELIABILITY_HELPERS, crosstab_figure,
+             agreement_finding, measured_agreement, rated_agreement),
 )  # fmt: skip
 def agreement(
     table,
@@ -506,12 +411,17 @@ def agreement(
         warnings.append("The columns hold categories, so kappa takes the place of limits of agreement and ICC.")
     chosen = found if kind == "auto" or (kind == "measurements" and not numeric) else kind
     repeats = int(subjects.dropna().duplicated().sum()) if subjects is not None else 0
-    if repeats:
+    several = repeats > 0 and chosen == "measurements" and subjects.notna().all() and subjects.nunique() > 2
+    if repeats and not several:
         warnings.append(f"{repeats} rows repeat a value of {subject}, yet every row was taken as a subject of its own: "
                         "intervals are too narrow, and limits hold for these subjects only.")  # fmt: skip
+    maybe, distinct = unnamed_subjects(plain_table(table), wide) if wide and not subject else ("", 0)
+    if maybe and chosen == "measurements":
+        warnings.append(f"{maybe} has {distinct} values in {len(table)} rows. If rows of one {maybe} are of one "
+                        "subject, name it (subject): taken as independent they make intervals too narrow.")  # fmt: skip
     counts = None
     if chosen == "measurements":
-        rows, findings, notes, figure = measured_agreement(ratings, unit)
+        rows, findings, notes, figure = measured_agreement(ratings, subjects if several else None, unit)
     else:
         rows, findings, notes, counts, figure = rated_agreement(ratings, levels, chosen == "ordered")
     frame = pd.DataFrame(rows).assign(n=len(ratings))

@@ -235,6 +235,7 @@ def equivalence_test(
             raise ValueError(
                 "A ratio needs values above 0, and some are not; take a margin in the unit of the measurement."
             )
+        plain_means = one.mean(), two.mean()
         one, two = np.log(one), np.log(two)
     difference, error, df = difference_and_error(one, two, paired)
     low, high = margin_limits(margin, margin_is, two.mean())
@@ -248,6 +249,9 @@ def equivalence_test(
            "difference": difference, "se": error, "df": df, "confidence": 1 - 2 * alpha, "lower": difference - half,
            "upper": difference + half, "margin_low": low, "margin_high": high, "p_lower": p_low, "p_upper": p_high,
            "p_value": p_value, "shown": int(p_value < alpha), "p_difference": p_difference}  # fmt: skip
+    if margin_is == "ratio":  # the test is on logarithms; means and ratios are said in the unit of the columns
+        row |= {"mean_1": plain_means[0], "mean_2": plain_means[1], "ratio": math.exp(difference),
+                "ratio_lower": math.exp(difference - half), "ratio_upper": math.exp(difference + half)}  # fmt: skip
     back, unit = (math.exp, "ratio") if margin_is == "ratio" else (lambda x: x, "difference")
     subject = f"{what} in {names[0]} and {names[1]}" if what else f"{names[0]} and {names[1]}"
     shown = p_value < alpha
@@ -284,7 +288,8 @@ def equivalence_test(
     findings = [
         {"text": text, "output": "equivalence", "row": {"comparison": row["comparison"]},
          "values": finding_values(difference=(difference, row["lower"], row["upper"]), margin_low=low, margin_high=high,
-                                  p_value=p_value)},
+                                  p_value=p_value,
+                                  ratio=(row.get("ratio"), row.get("ratio_lower"), row.get("ratio_upper")))},
         {"text": f"{more} Ordinary test of a difference: {format_p(p_difference)}.", "output": "equivalence",
          "row": {"comparison": row["comparison"]}, "values": finding_values(p_difference=p_difference)},
     ]  # fmt: skip

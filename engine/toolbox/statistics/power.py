@@ -13,6 +13,7 @@ from engine.domain.results import Issue
 from engine.domain.toolspec import Citation, NextStep
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.registry import param, tool
+from engine.toolbox.statistics.sample_size import planned_power, smallest_effect, smallest_number, tost_power
 from engine.toolbox.tables.columns import (
     complete_rows,
     finding_values,
@@ -38,73 +39,9 @@ def power_between_zero_and_one(step: StepOutputs) -> Iterator[Issue]:
         yield Issue(code="whole_subjects", severity="error", message="A number of subjects is no whole number "
                                                                      "from 2 on.",
                     where="plan")  # fmt: skip
-    if (curve["power"].diff().dropna() < -1e-6).any():
+    # Of very few subjects equivalence is at times shown by a small SD found by chance, less often with more of them.
+    if (curve.loc[curve["power"] > 0.1, "power"].diff().dropna() < -1e-6).any():
         yield Issue(code="power_falls", severity="error", message="Power falls with more subjects.", where="curve")
-
-
-def planned_power(design, effect, n, alpha):
-    """Return the two-sided power of a design: n subjects a group (pairs, subjects or events where there is one group).
-
-    `effect` is Cohen's d (difference / SD), a correlation, a hazard ratio, or two shares.
-    """
-    import numpy as np
-    from scipy import stats
-
-    z = stats.norm.isf(alpha / 2)
-    if design in ("two_means", "paired"):
-        pairs = design == "paired"
-        df, shift = (n - 1, effect * n**0.5) if pairs else (2 * n - 2, effect * (n / 2) ** 0.5)
-        limit = stats.t.isf(alpha / 2, df)
-        near = stats.nct.sf(limit, df, abs(shift))
-        far = stats.nct.cdf(-limit, df, abs(shift))
-        return float(min(1.0, near + (far if far == far else 0.0)))
-    if design == "proportions":
-        p1, p2 = effect
-        middle = (p1 + p2) / 2
-        spread = (p1 * (1 - p1) + p2 * (1 - p2)) ** 0.5
-        return float(stats.norm.cdf((n**0.5 * abs(p1 - p2) - z * (2 * middle * (1 - middle)) ** 0.5) / spread))
-    if design == "correlation":
-        t = stats.t.isf(alpha / 2, n - 2)
-        limit = np.arctanh((t**2 / (t**2 + n - 2)) ** 0.5)
-        shift = np.arctanh(abs(effect)) + abs(effect) / (2 * (n - 1))
-        return float(
-            stats.norm.cdf((shift - limit) * (n - 3) ** 0.5) + stats.norm.cdf((-shift - limit) * (n - 3) ** 0.5)
-        )
-    return float(stats.norm.cdf(abs(np.log(effect)) * (n / 4) ** 0.5 - z))
-
-
-def smallest_number(design, effect, power, alpha):
-    """Return the exact (fractional) number a group that reaches the power."""
-    from scipy.optimize import brentq
-
-    low = {"two_means": 1.5, "paired": 1.5, "correlation": 3.5}.get(design, 1.0)
-    if planned_power(design, effect, low, alpha) >= power:
-        return low
-    high = 4.0
-    while planned_power(design, effect, high, alpha) < power:
-        high *= 2
-        if high > 1e7:
-            raise ValueError("More than 10 million subjects would be needed; the effect is too small to plan for.")
-    return float(brentq(lambda n: planned_power(design, effect, n, alpha) - power, low, high, xtol=1e-9))
-
-
-def smallest_effect(design, n, power, alpha, share=None):
-    """Return the smallest effect that n subjects a group find with the power: d, r, a hazard ratio, the other share."""
-    from scipy.optimize import brentq
-
-    if design == "proportions":
-        top = 1 - 1e-9
-        if planned_power(design, (share, top), n, alpha) < power:
-            raise ValueError(f"{n} subjects a group cannot find any rise from a share of {share:g} with this power.")
-        return share, float(brentq(lambda p: planned_power(design, (share, p), n, alpha) - power, share + 1e-9, top))
-    if design == "survival":
-        from math import exp
-
-        return exp(-brentq(lambda x: planned_power(design, exp(x), n, alpha) - power, 1e-9, 50))
-    high = 0.999999 if design == "correlation" else 100.0
-    if planned_power(design, high, n, alpha) < power:
-        raise ValueError(f"{n} subjects are too few to find any effect with this power; take more.")
-    return float(brentq(lambda x: planned_power(design, x, n, alpha) - power, 1e-9, high, xtol=1e-12))
 
 
 def pilot_spread(table, measure, group):
@@ -130,20 +67,74 @@ def pilot_spread(table, measure, group):
     return float(sd), float(values.mean()), len(values), warnings
 
 
-def planned_design(design, effect_size, difference, change, correlation, hazard_ratio, share_1, share_2):
-    """Return the design that the numbers given belong to; two kinds at once are refused where no design is named."""
-    given = {
-        "two_means": effect_size is not None or difference is not None or change is not None,
-        "correlation": correlation is not None,
-        "survival": hazard_ratio is not None,
-        "proportions": share_1 is not None and share_2 is not None,
-    }
-    kinds = [name for name, there in given.items() if there]
+def planned_design(design, given):
+    """Return the design that the numbers given belong to; two kinds at once are refused where no design is named.
+
+    Args:
+        design: what the user named, or `auto`.
+        given: the parameters by name, None where they were not given.
+    """
+    there = {name for name, value in given.items() if value is not None}
+    needed = {"two_means": {"effect_size", "difference", "relative_change"}, "correlation": {"correlation"},
+              "survival": {"hazard_ratio"}, "equivalence": {"margin"}}  # fmt: skip
+    kinds = [name for name, numbers in needed.items() if there & numbers]
+    kinds += ["proportions"] if {"share_1", "share_2"} <= there else []
     if design != "auto":
         return design
+    if kinds == ["two_means", "equivalence"]:  # a margin, and the difference that is there in truth
+        return "equivalence"
     if len(kinds) > 1:
         raise ValueError(f"The numbers belong to several designs ({', '.join(kinds)}); name the design.")
-    return kinds[0] if kinds else "proportions" if share_1 is not None else "two_means"
+    return kinds[0] if kinds else "proportions" if "share_1" in there else "two_means"
+
+
+def effect_of(design, given, sd):
+    """Return the effect in the form `planned_power` takes, None where it is asked for, and what it is said with.
+
+    Differences and margins are divided by the standard deviation.
+    """
+
+    def in_sd(number, name):
+        if not sd:
+            raise ValueError(f"A {name} of {number:g} says nothing without the spread; name the standard deviation "
+                             "(SD 12), or a pilot column to take it from.")  # fmt: skip
+        return abs(number) / sd
+
+    d, change, margin = given["effect_size"], given["difference"], given["margin"]
+    if design in ("two_means", "paired"):
+        return d if d is not None or change is None else in_sd(change, "difference")
+    if design in ("equivalence", "non_inferiority"):
+        shift = in_sd(change, "difference") if change else 0.0
+        wanted = in_sd(margin, "margin") if margin is not None else d
+        if wanted is not None and not wanted > shift:
+            raise ValueError(f"The margin of {format_number(wanted)} SDs does not reach beyond the true difference "
+                             f"of {format_number(shift)} SDs: no number of subjects can show it.")  # fmt: skip
+        return (wanted, shift) if wanted is not None else None
+    if design == "anova":
+        return (d, given["groups"]) if d is not None else None
+    if design == "proportions":
+        shares = (given["share_1"], given["share_2"])
+        return shares if None not in shares else None
+    return given["correlation"] if design == "correlation" else given["hazard_ratio"]
+
+
+def effect_words(design, effect, sd):
+    """Return an effect in words, in the unit of the measurement where the standard deviation is known."""
+    if design in ("equivalence", "non_inferiority"):
+        margin, shift = effect
+        size = f"{format_number(margin * sd)} (SD {format_number(sd)})" if sd else f"{format_number(margin)} SD"
+        what = "two groups to be alike within" if design == "equivalence" else "one group not to be worse by more than"
+        return f"{what} {size}" + (f" where they differ by {format_number(shift)} SD in truth" if shift else "")
+    if design == "anova":
+        return f"a difference among {effect[1]} groups of f = {format_number(effect[0])}"
+    if design == "proportions":
+        return f"{100 * effect[0]:.3g} % against {100 * effect[1]:.3g} %"
+    if design in ("two_means", "paired") and sd:
+        return f"a difference of {format_number(effect * sd)} (SD {format_number(sd)}, {format_number(effect)} SDs)"
+    start = {"two_means": "a difference of", "paired": "a mean change of", "correlation": "a correlation of",
+             "survival": "a hazard ratio of"}[design]  # fmt: skip
+    end = {"two_means": " SD", "paired": " SDs of the differences"}.get(design, "")
+    return f"{start} {format_number(effect)}{end}"
 
 
 def power_figure(curve, unit, power, n):
@@ -174,10 +165,11 @@ _UNLIKE = r"(?:vs\.?|versus|against|to|instead of)"
     description=(
         "Compute how many subjects a study needs, what power a number of subjects has, or the smallest effect it "
         "can find: "
-        "two means and paired measurements (noncentral t), two proportions (normal approximation), a correlation "
-        "(Fisher's "
-        "z), survival by the number of events (Schoenfeld). Two-sided, groups of one size. The numbers come from the "
-        "question; a pilot column may give the standard deviation. With allowance for dropout and a power curve."
+        "two means and paired measurements (noncentral t), several groups (noncentral F), equivalence and "
+        "non-inferiority of two means (one-sided t-tests), two proportions (normal approximation), a correlation "
+        "(Fisher's z), survival by the number of events (Schoenfeld). Otherwise two-sided, groups of one size; for "
+        "subjects in clusters by the design effect. The numbers come from the question; a pilot column may give the "
+        "standard deviation. With allowance for dropout and a power curve."
     ),
     domain="statistics",
     task_type="analysis",
@@ -192,8 +184,11 @@ _UNLIKE = r"(?:vs\.?|versus|against|to|instead of)"
     params={
         "design": param(
             "What will be compared; auto by the numbers given",
-            choices=["auto", "two_means", "paired", "proportions", "correlation", "survival"],
-            words=["paired: paired|before.{1,5}after|cross-?over|pre.{1,5}post|within.subjects?",
+            choices=["auto", "two_means", "paired", "proportions", "correlation", "survival", "anova", "equivalence",
+                     "non_inferiority"],
+            words=["non_inferiority: non.?inferior\\w*", "equivalence: bio.?equivalen\\w*|equivalen\\w*|\\bTOST\\b",
+                   "anova: anova|analysis of variance|(?:three|four|five|six|several) groups",
+                   "paired: paired|before.{1,5}after|cross-?over|pre.{1,5}post|within.subjects?",
                    "correlation: correlat\\w*", "survival: log.?rank|hazard|surviv\\w*|number of events",
                    "proportions: proportions|two shares|percentages"],
         ),
@@ -213,13 +208,13 @@ _UNLIKE = r"(?:vs\.?|versus|against|to|instead of)"
                    r"(?=[\s=:ofis]*\d)"],
         ),
         "effect_size": param(
-            "Difference divided by the standard deviation (Cohen's d)",
+            "Difference divided by the standard deviation (Cohen's d; Cohen's f for anova)",
             words=[r"(?:cohen'?s )?d(?=\s*(?:=|of|is)?\s*\d)", r"effect(?: size)?(?: of)?(?=[\s=:ofd]*\d)",
                    r"(?:sds?|standard deviations?)(?!\s*(?:=|of|is|:)?\s*\d)"],
         ),
         "correlation": param(
             "Correlation that should be noticed", minimum=-1, maximum=1,
-            words=[r"correlation(?: coefficient)?(?: of)?", r"r(?=\s*=\s*)"],
+            words=[r"(?<!class )(?<!cluster )correlation(?: coefficient)?(?: of)?", r"r(?=\s*=\s*)"],
         ),
         "hazard_ratio": param("Hazard ratio that should be noticed", minimum=0, words=["hazard ratio", "hr"]),
         "share_1": param(
@@ -256,6 +251,20 @@ _UNLIKE = r"(?:vs\.?|versus|against|to|instead of)"
             "Share of subjects who will have the event (survival)", unit="share", minimum=0.001, maximum=1,
             words=[r"(?:%|per\s?cent)\s*(?:will\s+)?(?:die|events?|relapse)", "event rate"],
         ),
+        "margin": param(
+            "Equivalence and non-inferiority: the difference that would not matter, in the unit of the measurement",
+            minimum=0, words=["(?:equivalence |non.?inferiority )?margins?(?: of| is| =)?"],
+        ),
+        "groups": param("Number of groups (anova)", minimum=2, maximum=100),
+        "cluster_size": param(
+            "Subjects in each cluster (cage, class, practice), where clusters are assigned as a whole", minimum=1,
+            words=[r"(?:cluster|class|litter|cage|herd) size(?: of)?",
+                   r"(?:[a-z]+\s+)?(?:per|in each|in every) (?:cluster|class|litter|cage|herd|village|practice|ward)"],
+        ),
+        "icc": param(
+            "Correlation of two subjects of one cluster", minimum=0, maximum=1,
+            words=[r"icc(?: of)?", r"intra.?(?:class|cluster) correlation(?: coefficient)?(?: of)?"],
+        ),
         "measure": param("Pilot measurement, for its SD", kind="column", of="table", role="measure"),
         "group": param("Groups of the pilot", kind="column", of="table", role="group_optional"),
     },
@@ -271,6 +280,10 @@ _UNLIKE = r"(?:vs\.?|versus|against|to|instead of)"
                  doi="10.4324/9780203771587"),
         Citation(title="Sample-size formula for the proportional-hazards regression model", authors="Schoenfeld DA",
                  year=1983, doi="10.2307/2531021"),
+        Citation(title="A special case of a bivariate non-central t-distribution", authors="Owen DB", year=1965,
+                 doi="10.1093/biomet/52.3-4.437"),
+        Citation(title="Randomization by cluster: sample size requirements and analysis",
+                 authors="Donner A, Birkett N, Buck C", year=1981, doi="10.1093/oxfordjournals.aje.a113261"),
     ),
     packages=("scipy", "numpy", "pandas"),
     seconds=2.0,
@@ -281,8 +294,8 @@ _UNLIKE = r"(?:vs\.?|versus|against|to|instead of)"
                       "rests on optimism."),
     ),
     helpers=(plain_table, require_columns, numeric_values, level_labels, complete_rows, format_number, finding_values,
-             palette, new_axes, planned_power, smallest_number, smallest_effect, pilot_spread, planned_design,
-             power_figure, table_row),
+             palette, new_axes, tost_power, planned_power, smallest_number, smallest_effect, pilot_spread,
+             planned_design, effect_of, effect_words, power_figure, table_row),
 )  # fmt: skip
 def power_sample_size(
     table=None,
@@ -302,6 +315,10 @@ def power_sample_size(
     alpha: float = 0.05,
     dropout: float = 0.0,
     event_share: float | None = None,
+    margin: float | None = None,
+    groups: int = 3,
+    cluster_size: float | None = None,
+    icc: float | None = None,
     measure: str = "",
     group: str = "",
 ):
@@ -312,10 +329,17 @@ def power_sample_size(
     import pandas as pd
 
     warnings = []
-    design = planned_design(
-        design, effect_size, difference, relative_change, correlation, hazard_ratio, share_1, share_2
-    )
-    means = design in ("two_means", "paired")
+    given = {"effect_size": effect_size, "difference": difference, "relative_change": relative_change, "margin": margin,
+             "correlation": correlation, "hazard_ratio": hazard_ratio, "share_1": share_1, "share_2": share_2,
+             "groups": groups}  # fmt: skip
+    design = planned_design(design, given)
+    if (cluster_size is None) != (icc is None):
+        raise ValueError("Clusters need both the number of subjects in each and the correlation within a cluster "
+                         "(ICC); give cluster_size and icc, or neither.")  # fmt: skip
+    if cluster_size is not None and design in ("correlation", "survival", "paired"):
+        raise ValueError(f"The design {design} is not planned in clusters; leave out cluster_size and icc.")
+    inflation = 1 + (cluster_size - 1) * icc if cluster_size is not None else 1.0
+    means = design in ("two_means", "paired", "equivalence", "non_inferiority")
     if means and measure and sd is None and table is not None:
         sd, mean, pilot_n, notes = pilot_spread(table, measure, group)
         warnings += [*notes, f"The SD {format_number(sd)} was taken from {pilot_n} values of {measure} in the pilot."]
@@ -330,20 +354,19 @@ def power_sample_size(
         raise ValueError("A change in percent needs the mean it is a percent of; name the difference in the unit "
                          "of the "
                          "measurement, or the pilot column.")  # fmt: skip
-    if means and effect_size is None and difference is not None:
-        if not sd:
-            raise ValueError(f"A difference of {difference:g} says nothing without the spread; name the standard "
-                             f"deviation "
-                             "(SD 12), or a pilot column to take it from.")  # fmt: skip
-        effect_size = abs(difference) / sd
-    effect = {"two_means": effect_size, "paired": effect_size, "correlation": correlation, "survival": hazard_ratio,
-              "proportions": (share_1, share_2) if share_1 is not None and share_2 is not None else None,
-              }[design]  # fmt: skip
-    two = design in ("two_means", "proportions")
-    if n is None and n_total is not None:
-        n = n_total // 2 if two else n_total
-        if two and n_total:
-            warnings.append(f"{n_total} subjects were taken as all there are: {n} in each of two groups.")
+    effect = effect_of(design, given | {"difference": difference}, sd)
+    groups_of = {"two_means": 2, "proportions": 2, "equivalence": 2, "non_inferiority": 2, "anova": groups}
+    several = groups_of.get(design, 1)
+    if n is None and n_total is not None and design == "survival":
+        n = math.floor(n_total * (event_share or 1) + 1e-9)
+        warnings.append(f"Of {n_total} subjects {n} were taken to have the event" + (
+            "." if event_share else ": all, which is the best case; give the share who will have it."))  # fmt: skip
+    elif n is not None and design == "survival":
+        warnings.append(f"{n} was taken for the number of events in both groups together, not of subjects.")
+    elif n is None and n_total is not None:
+        n = n_total // several
+        if several > 1:
+            warnings.append(f"{n_total} subjects were taken as all there are: {n} in each of {several} groups.")
     if effect is None and n is None:
         raise ValueError(
             "To plan a study, name the effect that would matter (difference and SD, two percentages, a "
@@ -355,6 +378,8 @@ def power_sample_size(
     least = {"correlation": 4}.get(design, 2)
     if n is not None and n < least:
         raise ValueError(f"{n} subjects a group are too few to compute a power; expected at least {least}.")
+    if n is not None and n < 1.5 * inflation and cluster_size is not None:
+        raise ValueError(f"{n} subjects a group count for fewer than 2 in such clusters; expected more clusters.")
     for value, name, bad in (
         (effect_size, "effect", 0),
         (correlation, "correlation", 0),
@@ -372,63 +397,74 @@ def power_sample_size(
     asked = "power" if effect is not None and n is not None else "effect" if effect is None else "n"
     exact = float("nan")
     if asked == "n":
-        exact = smallest_number(design, effect, power, alpha)
+        exact = inflation * smallest_number(design, effect, power, alpha)
         n = max(least, math.ceil(exact - 1e-9))
     elif asked == "effect":
-        effect = smallest_effect(design, n, power, alpha, share_1)
-    reached = planned_power(design, effect, n, alpha)
-    unit = {"two_means": "subjects per group", "proportions": "subjects per group", "paired": "pairs",
-            "correlation": "subjects", "survival": "events in both groups together"}[design]  # fmt: skip
-    groups = 2 if two else 1
-    total = n * groups
+        shift = abs(difference) / sd if difference and sd else 0.0
+        effect = smallest_effect(design, n / inflation, power, alpha,
+                                 {"proportions": share_1, "anova": groups}.get(design, shift))  # fmt: skip
+    reached = planned_power(design, effect, n / inflation, alpha)
+    unit = {"paired": "pairs", "correlation": "subjects", "survival": "events in both groups together"}.get(
+        design, "subjects per group")  # fmt: skip
+    total = n * several
     if design == "survival" and event_share:
         total = math.ceil(n / event_share)
     enrol = (
-        math.ceil(n / (1 - dropout) - 1e-9) * groups
+        math.ceil(n / (1 - dropout) - 1e-9) * several
         if design != "survival"
         else math.ceil(total / (1 - dropout) - 1e-9)
     )
-    what = {
-        "two_means": lambda: f"a difference of {format_number(effect)} SD",
-        "paired": lambda: f"a mean change of {format_number(effect)} SDs of the differences",
-        "correlation": lambda: f"a correlation of {format_number(effect)}",
-        "survival": lambda: f"a hazard ratio of {format_number(effect)}",
-        "proportions": lambda: f"{100 * effect[0]:.3g} % against {100 * effect[1]:.3g} %",
-    }[design]()
-    if means and sd:
-        what = f"a difference of {format_number(effect * sd)} (SD {format_number(sd)}, {format_number(effect)} SDs)"
-    tail = f"two-sided alpha {alpha:g}"
+    what = effect_words(design, effect, sd if means else None)
+    one_sided = design in ("equivalence", "non_inferiority")
+    tail = f"{'alpha of each one-sided test' if one_sided else 'two-sided alpha'} {alpha:g}"
+    verb = "show" if one_sided else "find"
     if asked == "n":
         text = (f"{n} {unit} are needed ({total} "
                 f"{'subjects ' if design != 'survival' or event_share else 'events '}in all) "
-                f"to find {what} with a power of {100 * power:.3g} %, {tail}.")  # fmt: skip
+                f"to {verb} {what} with a power of {100 * power:.3g} %, {tail}.")  # fmt: skip
     elif asked == "power":
         verdict = "enough" if reached >= power else "too few"
-        text = (f"With {n} {unit} the chance to find {what} is {100 * reached:.1f} % ({tail}): {verdict} for a "
+        text = (f"With {n} {unit} the chance to {verb} {what} is {100 * reached:.1f} % ({tail}): {verdict} for a "
                 f"power of "
                 f"{100 * power:.3g} %.")  # fmt: skip
     else:
-        text = f"With {n} {unit} the smallest effect found with a power of {100 * power:.3g} % is {what} ({tail})."
+        smallest = "margin shown" if one_sided else "effect found"
+        text = f"With {n} {unit} the smallest {smallest} with a power of {100 * power:.3g} % is {what} ({tail})."
     row = {"design": design.replace("_", " "),
            "asked": {"n": "number", "power": "power", "effect": "smallest effect"}[asked],
            "n": n, "n_means": unit, "n_exact": exact, "total": total, "enrol": enrol, "power": reached, "alpha": alpha,
-           "effect": effect[1] if design == "proportions" else effect,
+           "effect": effect[1] if design == "proportions" else effect[0] if isinstance(effect, tuple) else effect,
            "against": effect[0] if design == "proportions" else None,
-           "difference": effect * sd if means and sd else None, "sd": sd if means else None}  # fmt: skip
+           "groups": groups if design == "anova" else None, "sd": sd if means else None,
+           "design_effect": inflation if cluster_size is not None else None,
+           "clusters_per_group": math.ceil(n / cluster_size - 1e-9) if cluster_size is not None else None}  # fmt: skip
+    if means and sd:
+        row["margin" if one_sided else "difference"] = row["effect"] * sd
     plan = pd.DataFrame([{key: value for key, value in row.items() if value is not None}])
     findings = [{"text": text, "values": finding_values(n=n, power=reached, effect=row["effect"], total=total),
                  "output": "plan", "row": table_row(plan, design=row["design"])}]  # fmt: skip
+    if cluster_size is not None:
+        findings.append({
+            "text": f"Clusters of {cluster_size:g} with a correlation of {icc:g} within them make every subject count "
+                    f"for less (design effect {format_number(inflation)}): {n} subjects in "
+                    f"{row['clusters_per_group']} clusters per group.",
+            "values": finding_values(design_effect=inflation, clusters_per_group=row["clusters_per_group"]),
+            "output": "plan", "row": table_row(plan, design=row["design"])})  # fmt: skip
+        if row["clusters_per_group"] < 15:
+            warnings.append(f"With {row['clusters_per_group']} clusters per group the analysis has few degrees of "
+                            "freedom; add a cluster or two per group, and never take a single one.")  # fmt: skip
     if dropout:
         findings.append({
             "text": f"Allowing for {100 * dropout:g} % lost, {enrol} subjects should be enrolled in all.",
             "values": finding_values(enrol=enrol), "output": "plan",
             "row": table_row(plan, design=row["design"])})  # fmt: skip
     if asked == "power" and reached < power:
-        wanted = math.ceil(smallest_number(design, effect, power, alpha) - 1e-9)
+        wanted = math.ceil(inflation * smallest_number(design, effect, power, alpha) - 1e-9)
         findings.append({"text": f"For a power of {100 * power:.3g} % it would take {wanted} {unit}.",
                          "values": finding_values(n_needed=wanted)})  # fmt: skip
-    steps = np.unique(np.round(np.linspace(least + (design == "correlation"), max(3 * n, 12), 40)).astype(int))
-    curve = pd.DataFrame({"n": steps, "power": [planned_power(design, effect, int(x), alpha) for x in steps]})
+    first = math.ceil((least + (design == "correlation")) * inflation)
+    steps = np.unique(np.round(np.linspace(first, max(3 * n, first + 10), 40)).astype(int))
+    curve = pd.DataFrame({"n": steps, "power": [planned_power(design, effect, x / inflation, alpha) for x in steps]})
     if design == "survival" and not event_share:
         warnings.append("Only events count for survival: more subjects are needed than events; name the share "
                         "who will have "
@@ -437,8 +473,8 @@ def power_sample_size(
         warnings.append("Fewer than 5 events are expected in a group: the normal approximation is rough here.")
     if asked == "power" and measure:
         warnings.append("Power computed for an effect that was seen in the same data adds nothing to its p-value.")
-    warnings.append(
-        "Subjects are taken to be independent; animals of one cage or patients of one clinic count for less."
-    )
+    if cluster_size is None:
+        warnings.append("Subjects are taken to be independent; animals of one cage or patients of one clinic count for "
+                        "less (cluster_size, icc).")  # fmt: skip
     return {"plan": plan, "curve": curve, "power_plot": power_figure(curve, unit, power, n), "findings": findings,
             "warnings": warnings}  # fmt: skip

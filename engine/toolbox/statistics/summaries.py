@@ -80,6 +80,32 @@ def describe_column(column, name):
     return row | {"type": "text", "most_common": top, "most_common_n": int(frequent.max())}
 
 
+def unreadable_numbers(table, columns):
+    """Return the table with infinite values as gaps, and warnings on these and on numbers that are read as text."""
+    import numpy as np
+    import pandas as pd
+
+    table, warnings = table.copy(), []
+    for name in columns:
+        column = table[name]
+        if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
+            infinite = np.isinf(column.to_numpy(dtype=float, na_value=np.nan))
+            if infinite.any():
+                table[name] = column.mask(infinite)
+                warnings.append(f"{int(infinite.sum())} infinite values of {name} were counted as missing.")
+            continue
+        text = column.dropna().astype(str).str.strip()
+        text = text[text != ""]
+        numbers, commas = pd.to_numeric(text, errors="coerce").notna(), text.str.fullmatch(r"-?\d+,\d+")
+        if len(text) and not pd.api.types.is_bool_dtype(column) and (numbers | commas).mean() > 0.5:
+            example = text[commas].iloc[0] if commas.any() else text[~numbers].iloc[0] if (~numbers).any() else ""
+            why = ", with a decimal comma" if commas.any() else ""
+            if example:
+                warnings.append(f"{name} is read as text because of values such as {example!r}{why}; most of it looks "
+                                "like numbers. Correct them in the file for a mean.")  # fmt: skip
+    return table, warnings
+
+
 @tool(
     name="summarize_table",
     title="Summarise the columns of a table",
@@ -124,7 +150,15 @@ def describe_column(column, name):
     packages=("pandas", "numpy"),
     seconds=1.0,
     example="What are the average bill length and body mass of each penguin species?",
-    helpers=(plain_table, require_columns, format_number, finding_values, describe_column, table_row),
+    helpers=(
+        plain_table,
+        require_columns,
+        format_number,
+        finding_values,
+        describe_column,
+        unreadable_numbers,
+        table_row,
+    ),
     answers=["describe_table"],
 )
 def summarize_table(
@@ -143,7 +177,8 @@ def summarize_table(
     chosen = [name for name in (columns or table.columns) if name != group_by]
     if not chosen:
         raise ValueError("There is no column to describe besides the grouping one; name at least one other column.")
-    warnings, rows = [], []
+    table, warnings = unreadable_numbers(table, chosen)
+    rows = []
     if group_by:
         groups = table.groupby(group_by, sort=True, observed=True)
         if groups.ngroups > 100:
@@ -190,14 +225,24 @@ def summarize_table(
 def correlate(x, y, method):
     """Return coefficient, 95 % limits and two-sided p-value of two complete columns.
 
-    Limits by Fisher's z with the variance of Bonett and Wright for ranks; none below five values.
+    Limits by Fisher's z with the variance of Bonett and Wright for ranks; none below five values. Up to eight values
+    Spearman's p-value counts all orders, as t, with which it would be 0 for four pairs in one order, does not fit.
     """
+    import itertools
+    import math
+
     import numpy as np
     from scipy import stats
 
     n = len(x)
     result = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}[method](x, y)
     r, p = float(result.statistic), float(result.pvalue)
+    if method == "spearman" and n <= 8:
+        a, b = stats.rankdata(x) - (n + 1) / 2, stats.rankdata(y) - (n + 1) / 2
+        every = np.abs(b[np.array(list(itertools.permutations(range(n))))] @ a)
+        p = float((every >= abs(a @ b) - 1e-9).mean())
+    elif method == "spearman" and n < 20:
+        p = max(p, 2 / math.factorial(n))
     low = high = float("nan")
     if n >= 5 and abs(r) < 1:
         variance = {"pearson": 1 / (n - 3), "spearman": (1 + r**2 / 2) / (n - 3), "kendall": 0.437 / (n - 4)}[method]
@@ -275,7 +320,8 @@ def correlation_figure(rows, numbers):
         "How strongly two numeric columns move together, or each pair of several: Pearson (straight line), Spearman or "
         "Kendall (monotonic, by ranks). `auto` takes Pearson, but Spearman for all pairs when any column is strongly "
         "skewed (|skewness| > 1) or has values more than three interquartile ranges outside the quartiles. "
-        "Two-sided p-values, 95 % intervals, Benjamini-Hochberg over the pairs. With no column named, all numeric ones "
+        "Two-sided p-values (Spearman's exact up to 8 rows), 95 % intervals, Benjamini-Hochberg over the pairs. "
+        "With no column named, all numeric ones "
         "but row numbers. Rows missing either value are left "
         "out pair by pair; every row is taken as independent. Correlation is not causation."
     ),

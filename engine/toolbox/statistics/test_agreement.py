@@ -8,10 +8,12 @@ import pytest
 from plan_questions import profile_files, the_planner
 from scipy import stats
 from sklearn.metrics import cohen_kappa_score
-from statsmodels.stats.inter_rater import cohens_kappa
+from statsmodels.stats.inter_rater import cohens_kappa, fleiss_kappa
 from table_steps import check_issues, run_step
 
-from engine.toolbox.statistics.agreement import agreement, intraclass_rows, kappa_row
+from engine.toolbox.statistics.agreement import agreement
+from engine.toolbox.statistics.limits import limits_of_agreement, repeated_limits
+from engine.toolbox.statistics.reliability import fleiss_row, intraclass_rows, kappa_row, stepped_up
 
 # Bland and Altman (1986) Lancet i:307, table: peak expiratory flow (l/min), first reading by each of two meters.
 LARGE = [494, 395, 516, 434, 476, 557, 413, 442, 650, 433, 417, 656, 267, 478, 178, 423, 427]
@@ -101,6 +103,107 @@ def test_quadratic_kappa_of_grades_is_near_icc():
     kappa = measures(agreement(table, first="a", second="b"))["weighted kappa (quadratic)"]["estimate"]
     icc = measures(agreement(table, first="a", second="b", kind="measurements"))["ICC(2,1)"]["estimate"]
     assert kappa == pytest.approx(icc, abs=1e-3)
+
+
+def test_intraclass_correlations_of_noise_stay_in_their_intervals_and_perfect_ones_are_one():
+    rng = np.random.default_rng(8)
+    for n, k in ((3, 3), (4, 2), (6, 4)):
+        for _ in range(60):
+            for row in intraclass_rows(rng.normal(size=(n, k)) + 5 * rng.normal(size=k)):
+                low, high = row["lower_95"], row["upper_95"]
+                assert np.isnan(low) or low <= row["estimate"] + 1e-9
+                assert np.isnan(high) or high >= row["estimate"] - 1e-9
+                assert row["estimate"] <= 1
+    same = np.repeat(rng.normal(10, 2, 24)[:, None], 2, axis=1)
+    for row in intraclass_rows(same):
+        assert (row["estimate"], row["lower_95"], row["upper_95"]) == pytest.approx((1, 1, 1), abs=1e-9)
+    assert np.isnan(stepped_up(-0.6, 3))  # the mean of three cannot have a reliability of +9
+
+
+def test_fleiss_kappa_is_that_of_statsmodels_and_of_resampled_subjects(tmp_path):
+    # Ten subjects, fourteen raters, five levels as recalled from the Wikipedia article `Fleiss' kappa` (0.210); the
+    # independent check is statsmodels below.
+    counts = np.array([[0, 0, 0, 0, 14], [0, 2, 6, 4, 2], [0, 0, 3, 5, 6], [0, 3, 9, 2, 0], [2, 2, 8, 1, 1],
+                       [7, 7, 0, 0, 0], [3, 2, 6, 3, 0], [2, 5, 3, 2, 2], [6, 5, 2, 1, 0], [0, 2, 2, 3, 7]], dtype=float)  # fmt: skip
+    row = fleiss_row(counts)
+    assert row["estimate"] == pytest.approx(0.210, abs=5e-4)
+    assert row["estimate"] == pytest.approx(fleiss_kappa(counts))
+    rng = np.random.default_rng(2)
+    many = rng.multinomial(5, [0.7, 0.2, 0.1], 60) + rng.multinomial(3, [0.1, 0.2, 0.7], 60)
+    drawn = [fleiss_kappa(many[rng.integers(0, 60, 60)]) for _ in range(2000)]
+    half = 1.959964 * np.std(drawn)
+    found = fleiss_row(many.astype(float))
+    assert found["upper_95"] - found["estimate"] == pytest.approx(half, rel=0.08)
+    assert "no interval" in fleiss_row(np.array([[3.0, 0], [3, 0], [2, 1]]))["method"]
+    table = pd.DataFrame({"a": list("xyzxyzxyxz"), "b": list("xyzxyzxyyz"), "c": list("xyzzyzxyxz")})
+    params = {"first": "a", "second": "b", "further": ["c"]}
+    record, tables, issues = run_step(agreement, {"table": table}, params, tmp_path)
+    assert not issues
+    wanted = fleiss_kappa(np.column_stack([(table == level).sum(axis=1) for level in "xyz"]))
+    assert tables["agreement"].set_index("measure").loc["Fleiss kappa", "estimate"] == pytest.approx(wanted)
+    assert "The 3 raters together agree more often than by chance: Fleiss' kappa" in record["findings"][0]["text"]
+
+
+def visits(sizes, seed=0):
+    rng = np.random.default_rng(seed)
+    who = np.repeat(np.arange(len(sizes)), sizes)
+    true = rng.normal(100, 15, len(who))
+    return pd.DataFrame({"who": [f"P{i}" for i in who], "old": true,
+                         "new": true + rng.normal(2, 4, len(sizes))[who] + rng.normal(0, 3, len(who))})  # fmt: skip
+
+
+def test_limits_of_several_pairs_a_subject_are_those_of_the_analysis_of_variance(tmp_path):
+    table = visits([4] * 12)
+    record, tables, issues = run_step(
+        agreement, {"table": table}, {"first": "new", "second": "old", "subject": "who"}, tmp_path
+    )
+    assert not issues
+    rows = tables["agreement"].set_index("measure")
+    gap = table["new"] - table["old"]
+    fit = stats.f_oneway(*[part for _, part in gap.groupby(table["who"])])
+    within = gap.groupby(table["who"]).var().mean()
+    between = (fit.statistic * within - within) / 4  # balanced: (MSB - MSW) / m
+    assert rows.loc["SD of differences", "estimate"] == pytest.approx(np.sqrt(between + within))
+    assert rows.loc["SD between subjects", "estimate"] == pytest.approx(np.sqrt(between))
+    assert rows.loc["upper limit", "estimate"] == pytest.approx(gap.mean() + 1.959964 * np.sqrt(between + within))
+    means = gap.groupby(table["who"]).mean()
+    assert rows.loc["bias", "upper_95"] == pytest.approx(
+        means.mean() + stats.t.ppf(0.975, 11) * means.std() / np.sqrt(12)
+    )
+    assert not rows.index.str.contains("ICC").any()
+    assert any("48 rows are of 12 subjects" in text for text in record["warnings"])
+
+
+def test_rows_that_may_be_of_one_subject_are_pointed_out():
+    said = agreement(visits([4] * 12), first="new", second="old")["warnings"]
+    assert any("who has 12 values in 48 rows. If rows of one who are of one subject" in text for text in said)
+    alone = visits([1] * 20)
+    assert not any("name it (subject)" in text for text in agreement(alone, first="new", second="old")["warnings"])
+
+
+def test_intervals_of_repeated_limits_cover_where_those_of_single_pairs_do_not():
+    rng, hits, wrong = np.random.default_rng(5), 0, 0
+    truth = 0.4 - 1.959964 * np.sqrt(1.25)
+    who = np.repeat(np.arange(12), 5)
+    for _ in range(400):
+        gap = 0.4 + rng.normal(0, 1, 12)[who] + rng.normal(0, 0.5, 60)
+        row, plain = repeated_limits(gap, np.zeros(60), who)[0][1], limits_of_agreement(gap, np.zeros(60))[0][1]
+        hits += row["lower_95"] <= truth <= row["upper_95"]
+        wrong += plain["lower_95"] <= truth <= plain["upper_95"]
+    assert 0.92 <= hits / 400 <= 0.99
+    assert wrong / 400 < 0.8
+
+
+def test_bias_that_changes_with_size_has_a_row_with_its_interval():
+    rng = np.random.default_rng(4)
+    size = rng.uniform(10, 100, 80)
+    table = pd.DataFrame({"a": size, "b": 0.8 * size + rng.normal(0, 1, 80)})
+    row = measures(agreement(table, first="a", second="b"))["proportional bias"]
+    fit = stats.linregress((table["a"] + table["b"]) / 2, table["a"] - table["b"])
+    assert row["estimate"] == pytest.approx(fit.slope)
+    assert row["upper_95"] - row["estimate"] == pytest.approx(stats.t.ppf(0.975, 78) * fit.stderr)
+    exact = agreement(pd.DataFrame({"a": size, "b": 2 * size}), first="a", second="b")
+    assert any("computed from the other" in text for text in exact["warnings"])
 
 
 def test_order_of_couples_answers_gives_the_weighted_kappa_first():

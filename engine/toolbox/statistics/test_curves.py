@@ -56,6 +56,32 @@ def test_dnase_matches_the_self_starting_logistic():
     assert result["curves"].query("used == 1")["residual_sd"].iloc[0] == pytest.approx(0.01919, abs=5e-6)
 
 
+def test_misra_matches_the_values_certified_by_nist():
+    # NIST StRD, Misra1a (1978), y = b1 (1 - exp(-b2 x)): b1 238.94212918 (SE 2.7070075241), b2 5.5015643181E-04 (SE
+    # 7.2668688436E-06), residual SD 0.10187876330; recalled, and confirmed by the sum of squares being smallest there
+    x = [77.6, 114.9, 141.1, 190.8, 239.9, 289.0, 332.8, 378.4, 434.8, 477.3, 536.8, 593.1, 689.1, 760.0]
+    y = [10.07, 14.73, 17.94, 23.93, 29.61, 35.18, 40.02, 44.82, 50.76, 55.05, 61.01, 66.40, 75.47, 81.78]
+    for unit in (1.0, 1e-12, 1e12):
+        table = pd.DataFrame({"x": x, "y": [value * unit for value in y]})
+        result = nonlinear_fit(table, x="x", y="y", model="saturating")
+        rows = result["parameters"].set_index("parameter")
+        assert rows.loc[["a", "b"], "estimate"].tolist() == pytest.approx(
+            [238.94212918 * unit, 5.5015643181e-4], rel=1e-6
+        )
+        assert rows.loc[["a", "b"], "se"].tolist() == pytest.approx([2.7070075241 * unit, 7.2668688436e-6], rel=1e-4)
+        assert result["curves"].query("used == 1")["residual_sd"].iloc[0] == pytest.approx(
+            0.1018787633 * unit, rel=1e-6
+        )
+
+    def squares(a, b):
+        return sum((v - a * (1 - math.exp(-b * t))) ** 2 for t, v in zip(x, y, strict=True))
+
+    best = squares(238.94212918, 5.5015643181e-4)
+    assert best == pytest.approx(12 * 0.1018787633**2)
+    near = [(1 + p * 1e-4, 1 + q * 1e-4) for p in (-1, 0, 1) for q in (-1, 0, 1)]
+    assert all(squares(238.94212918 * p, 5.5015643181e-4 * q) >= best - 1e-9 for p, q in near)
+
+
 @pytest.mark.parametrize("name", KNOWN)
 def test_a_curve_with_known_parameters_is_found_again(name):
     result = nonlinear_fit(known(name, 0.01), x="x", y="y", model=name)

@@ -74,7 +74,13 @@ def test_bioequivalence_works_on_logarithms():
         assert row["margin_high"] == pytest.approx(math.log(1.25))
         a, b = (np.log(part) for part in parts())
         assert row["p_value"] == pytest.approx(ttost_ind(a, b, -math.log(1.25), math.log(1.25), usevar="unequal")[0])
-    assert "mean ratio" in alike(margin=80, margin_is="ratio")["findings"][0]["text"]
+    result = alike(margin=80, margin_is="ratio", treated="online", control="classroom")
+    assert "mean ratio" in result["findings"][0]["text"]
+    row, (a, b) = result["equivalence"].iloc[0], parts()
+    assert (row["mean_1"], row["mean_2"]) == pytest.approx((a.mean(), b.mean()))  # not those of the logarithms
+    assert row["ratio"] == pytest.approx(stats.gmean(a) / stats.gmean(b))
+    assert (row["ratio_lower"], row["ratio_upper"]) == pytest.approx((math.exp(row["lower"]), math.exp(row["upper"])))
+    assert next(v for v in result["findings"][0]["values"] if v["name"] == "ratio")["low"] == row["ratio_lower"]
 
 
 def test_percent_is_of_the_reference_and_one_margin_is_one_test():

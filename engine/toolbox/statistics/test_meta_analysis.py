@@ -17,7 +17,9 @@ from hypothesis import strategies as st
 from plan_questions import profile_files, the_planner
 from table_steps import check_issues, run_step
 
-from engine.toolbox.statistics.meta_analysis import arm_columns, meta_analysis
+from engine.toolbox.statistics.meta_analysis import meta_analysis
+from engine.toolbox.statistics.pooling import paule_mandel
+from engine.toolbox.statistics.study_effects import arm_columns
 
 BCG = pd.DataFrame(
     [
@@ -99,6 +101,52 @@ def test_hartung_knapp_prediction_and_egger_by_hand():
     egger = next(f for f in result["findings"] if "Egger" in f["text"])["values"]
     assert egger[0]["value"] == pytest.approx(coefficients[0])
     assert egger[1]["value"] == pytest.approx(2 * stats.t.sf(abs(coefficients[0] / error), 10))
+
+
+def test_paule_and_mandels_variance_solves_its_equation(tmp_path):
+    y, v = RANDOM["yi"].to_numpy(), RANDOM["vi"].to_numpy()
+    tau2 = paule_mandel(y, v)
+    w = 1 / (v + tau2)
+    assert (w * (y - (w * y).sum() / w.sum()) ** 2).sum() == pytest.approx(11)
+    squares = [(1 / (v + t) * (y - np.average(y, weights=1 / (v + t))) ** 2).sum() for t in np.linspace(0, 1, 50)]
+    assert np.all(np.diff(squares) < 0)  # so that the root is the only one
+    assert paule_mandel(np.array([0.1, 0.1, 0.2]), np.ones(3)) == 0
+    params = {"effect": "yi", "error": "vi", "model": "paule_mandel"}
+    record, tables, issues = run_step(meta_analysis, {"table": RANDOM}, params, tmp_path)
+    assert not issues
+    assert tables["heterogeneity"].loc[0, ["heterogeneity", "tau2"]].tolist() == ["Paule-Mandel", pytest.approx(tau2)]
+    row = tables["pooled"].set_index("model").loc["random effects (Paule-Mandel)"]
+    assert (row["estimate"], row["se"]) == pytest.approx(((w * y).sum() / w.sum(), w.sum() ** -0.5))
+    assert record["findings"][0]["text"].endswith("random effects (Paule-Mandel).")
+
+
+def test_odds_ratios_of_bcg_have_metafors_q_profile_interval():
+    # metafor-project.org, van Houwelingen et al. (2002), confint() on the log odds ratios: tau2 from 0.1302 to 1.1812
+    spread = meta_analysis(BCG, measure="odds_ratio")["heterogeneity"].iloc[0]
+    assert (spread["tau2_lower_95"], spread["tau2_upper_95"]) == pytest.approx((0.1302, 1.1812), abs=1e-4)
+
+
+def test_effects_whose_intervals_are_those_of_ratios_are_pooled_as_logarithms():
+    half = np.array([0.4, 0.6, 0.5, 0.9])
+    ratio = np.array([0.5, 0.8, 1.9, 0.7])
+    table = pd.DataFrame({"estimate": ratio, "lower": ratio * np.exp(-half), "upper": ratio * np.exp(half)}).round(3)
+    one = meta_analysis(table)
+    assert any("symmetric on a log scale only" in text for text in one["warnings"])
+    two = meta_analysis(table.rename(columns={"estimate": "OR"}))["pooled"]
+    assert one["pooled"]["estimate"].tolist() == pytest.approx(two["estimate"].tolist())
+    left = meta_analysis(table, scale="as_is")
+    assert "ratio" not in left["pooled"]
+    plain = pd.DataFrame({"estimate": ratio, "lower": ratio - half / 3, "upper": ratio + half / 3})
+    assert not any("log scale" in text for text in meta_analysis(plain)["warnings"])
+
+
+def test_an_error_that_hartung_and_knapp_make_smaller_is_not_recommended():
+    alike = pd.DataFrame({"effect": [0.30, 0.31, 0.29, 0.30], "se": [0.2, 0.2, 0.2, 0.25]})
+    warnings = meta_analysis(alike)["warnings"]
+    assert any("do not lean on that row" in text for text in warnings)
+    assert not any("prefer the Hartung-Knapp" in text for text in warnings)
+    apart = pd.DataFrame({"effect": [0.1, 0.9, 0.4], "se": [0.1, 0.1, 0.2]})
+    assert any("prefer the Hartung-Knapp" in text for text in meta_analysis(apart)["warnings"])
 
 
 def test_studies_that_agree_have_no_variance_between_them():

@@ -9,10 +9,11 @@ import pandas as pd
 import pytest
 from plan_questions import profile_files, the_planner
 from scipy import stats
-from statsmodels.stats.power import TTestIndPower, TTestPower
+from statsmodels.stats.power import FTestAnovaPower, TTestIndPower, TTestPower
 from table_steps import check_issues, run_step
 
-from engine.toolbox.statistics.power import planned_power, power_sample_size, smallest_effect, smallest_number
+from engine.toolbox.statistics.power import power_sample_size
+from engine.toolbox.statistics.sample_size import planned_power, smallest_effect, smallest_number
 
 PILOT = pd.DataFrame({"diet": ["a", "b"] * 6, "gain": [10.0, 20, 12, 21, 11, 19, 9, 22, 8, 18, 10, 20]})
 
@@ -41,6 +42,86 @@ def test_t_tests_agree_with_statsmodels(effect, n, alpha):
     two = TTestIndPower().power(abs(effect), n, alpha)
     assert planned_power("paired", effect, n, alpha) == pytest.approx(one, abs=1e-6)
     assert planned_power("two_means", effect, n, alpha) == pytest.approx(two, abs=1e-6)
+
+
+def test_several_groups_match_power_anova_test_and_statsmodels(tmp_path):
+    # R's power.anova.test, its help's example as recalled: groups 4, between.var 1, within.var 3, power .80: n 11.92613,
+    # where f^2 = (k - 1) / k * between / within; the independent check is statsmodels below
+    assert smallest_number("anova", (0.5, 4), 0.8, 0.05) == pytest.approx(11.92613, abs=1e-4)
+    for f, k, n in ((0.25, 5, 39), (0.4, 3, 12), (0.1, 2, 60)):
+        other = FTestAnovaPower().power(f, n * k, 0.05, k_groups=k)
+        assert planned_power("anova", (f, k), n, 0.05) == pytest.approx(other, abs=1e-6)
+    # Two groups: f is d / 2
+    assert planned_power("anova", (0.3, 2), 40, 0.05) == pytest.approx(planned_power("two_means", 0.6, 40, 0.05))
+    record, tables, issues = run_step(
+        power_sample_size, {"table": PILOT}, {"design": "anova", "effect_size": 0.5, "groups": 4}, tmp_path
+    )
+    assert not issues
+    assert tables["plan"].loc[0, ["n", "total"]].tolist() == [12, 48]
+    assert "a difference among 4 groups of f = 0.500" in record["findings"][0]["text"]
+    found, k = smallest_effect("anova", 12, 0.8, 0.05, 4)
+    assert planned_power("anova", (found, k), 12, 0.05) == pytest.approx(0.8)
+
+
+@pytest.mark.parametrize(("margin", "shift", "n"), [(0.5, 0.0, 60), (0.4, 0.1, 110), (1.0, 0.0, 12)])
+def test_equivalence_and_non_inferiority_have_the_power_of_simulated_trials(margin, shift, n):
+    rng, runs, alpha = np.random.default_rng(6), 40_000, 0.05
+    gap = rng.normal(shift, (2 / n) ** 0.5, runs)
+    error = np.sqrt(rng.chisquare(2 * n - 2, runs) / (2 * n - 2) * 2 / n)
+    limit = stats.t.isf(alpha, 2 * n - 2) * error
+    slack = 4 * 0.5 / runs**0.5
+    both = np.mean((gap - limit > -margin) & (gap + limit < margin))
+    assert planned_power("equivalence", (margin, shift), n, alpha) == pytest.approx(both, abs=slack)
+    assert planned_power("non_inferiority", (margin, shift), n, alpha) == pytest.approx(
+        np.mean(gap + limit < margin), abs=slack
+    )
+
+
+def test_an_equivalence_trial_is_planned_from_margin_and_sd(tmp_path):
+    record, tables, issues = run_step(power_sample_size, {"table": PILOT}, {"margin": 5.0, "sd": 10.0}, tmp_path)
+    assert not issues
+    row = tables["plan"].iloc[0]
+    # Chow, Shao and Wang's normal formula, 2 (z_alpha + z_beta/2)^2 / (margin / SD)^2, lies just below
+    normal = 2 * (stats.norm.ppf(0.95) + stats.norm.ppf(0.9)) ** 2 / 0.25
+    assert normal <= row["n_exact"] <= normal + 1.5
+    assert (row["design"], row["margin"]) == ("equivalence", 5.0)
+    assert "to show two groups to be alike within 5.00 (SD 10.0)" in record["findings"][0]["text"]
+    assert "alpha of each one-sided test" in record["findings"][0]["text"]
+    apart = power_sample_size(margin=5, sd=10, difference=1)["plan"].iloc[0]
+    assert apart["n"] > row["n"]
+    one = power_sample_size(design="non_inferiority", margin=5, sd=10)["plan"].iloc[0]
+    assert one["n_exact"] == pytest.approx(
+        2 * (stats.norm.ppf(0.95) + stats.norm.ppf(0.8)) ** 2 / 0.25, abs=1
+    )  # one-sided test of two means
+
+
+def test_clusters_need_more_subjects_by_the_design_effect(tmp_path):
+    params = {"difference": 5.0, "sd": 10.0, "cluster_size": 20.0, "icc": 0.05}
+    record, tables, issues = run_step(power_sample_size, {"table": PILOT}, params, tmp_path)
+    assert not issues
+    row = tables["plan"].iloc[0]
+    assert row["design_effect"] == pytest.approx(1 + 19 * 0.05)
+    assert row["n"] == math.ceil(1.95 * smallest_number("two_means", 0.5, 0.8, 0.05))
+    assert row["clusters_per_group"] == math.ceil(row["n"] / 20)
+    assert any("clusters per group" in finding["text"] for finding in record["findings"])
+    assert not any("taken to be independent" in text for text in record["warnings"])
+    back = power_sample_size(**params, n=int(row["n"]))["plan"].iloc[0]
+    assert back["power"] == pytest.approx(0.8, abs=5e-3)
+
+
+def test_subjects_of_a_survival_study_are_not_its_events():
+    all_of_them = power_sample_size(hazard_ratio=0.6, n_total=200, event_share=0.5)
+    events = power_sample_size(hazard_ratio=0.6, n=100)
+    assert all_of_them["plan"].loc[0, ["n", "total"]].tolist() == [100, 200]
+    assert all_of_them["plan"].loc[0, "power"] == events["plan"].loc[0, "power"]
+    assert any("number of events" in text for text in events["warnings"])
+    assert any("best case" in text for text in power_sample_size(hazard_ratio=0.6, n_total=200)["warnings"])
+
+
+def test_the_smallest_change_of_a_high_share_is_a_fall():
+    share, other = smallest_effect("proportions", 40, 0.8, 0.05, 0.95)
+    assert other < share
+    assert planned_power("proportions", (share, other), 40, 0.05) == pytest.approx(0.8)
 
 
 def test_events_are_schoenfelds():
@@ -99,6 +180,10 @@ BAD = {
     "no mean": ({"relative_change": 0.2}, "a percent of"),
     "no first share": ({"design": "proportions", "n": 50}, "first group"),
     "hr 1": ({"hazard_ratio": 1}, "cannot be planned"),
+    "margin without sd": ({"margin": 2}, "without the spread"),
+    "margin too small": ({"margin": 2, "sd": 5, "difference": 3}, "does not reach beyond"),
+    "half a cluster": ({"effect_size": 0.5, "icc": 0.1}, "give cluster_size and icc"),
+    "clusters of events": ({"hazard_ratio": 0.5, "icc": 0.1, "cluster_size": 5}, "not planned in clusters"),
 }
 
 

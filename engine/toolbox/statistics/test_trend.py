@@ -266,3 +266,10 @@ def test_wrong_direction_is_caught(tmp_path):
     assert check_issues(name, {"trend": frame.assign(recommended=True)}, tmp_path) == ["recommended"]
     odds = trend_test(ALCOHOL, group="drinks", **COUNTS)["trend"]
     assert "trend_direction" in check_issues(name, {"trend": odds.assign(effect=0.9, lower_95=0.5)}, tmp_path)
+
+
+def test_an_event_that_the_order_parts_completely_has_no_odds_ratio_and_it_is_said():
+    table = pd.DataFrame({"dose": [0, 0, 0, 1, 1, 1, 2, 2, 2], "dead": [0, 0, 0, 0, 0, 0, 1, 1, 1]})
+    text = trend_test(table, group="dose", value="dead")["findings"][0]["text"]
+    assert "no odds ratio per unit of dose, as dose parts those with the event from the others completely" in text
+    assert "not available" not in text

@@ -382,11 +382,14 @@ def trend_findings(frame, rows, levels, what, group, alpha, key):
     """Return the findings: the trend with its test and effect, and the lowest and highest level."""
     best = frame.iloc[0]
     order = " < ".join(row["level"] for row in rows) if len(rows) <= 8 else f"{rows[0]['level']} to {rows[-1]['level']}"
+    size = f"{best['measure']} {format_number(best['effect'])} (95 % CI {format_number(best['lower_95'])} to " + (
+        f"{format_number(best['upper_95'])})")  # fmt: skip
+    if best["effect"] != best["effect"]:
+        size = f"no {best['measure']}, as {group} parts those with the event from the others completely"
     verb = ("rises" if best["z"] > 0 else "falls") if best["p_value"] < alpha else "is not shown to rise or fall"
     findings = [
         {"text": f"{what} {verb} over {group} ({order}; n = {best['n']}): {best['test']}, z = {best['z']:.2f}, "
-                 f"{format_p(best['p_value'])}; {best['measure']} {format_number(best['effect'])} (95 % CI "
-                 f"{format_number(best['lower_95'])} to {format_number(best['upper_95'])}).",
+                 f"{format_p(best['p_value'])}; {size}.",
          "values": finding_values(effect=(best["effect"], best["lower_95"], best["upper_95"]), z=best["z"],
                                   p_value=best["p_value"], n=best["n"]),
          "output": "trend", "row": {"test": best["test"]}}

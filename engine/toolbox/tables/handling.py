@@ -1,7 +1,7 @@
 """Why these: before any analysis someone joins a sheet, drops rows or takes a logarithm, and silently loses data.
 
-Every tool here counts what it dropped, doubled or could not compute. Conditions and formulas are read by a
-small evaluator that knows columns, numbers, texts and a few functions: nothing else can run.
+Every tool here counts what it dropped or could not compute. Conditions and formulas are read by a small evaluator
+(`expressions.py`) that can run nothing else.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from engine.toolbox.tables.columns import (
     format_number,
     level_labels,
     numeric_values,
-    order_levels,
     plain_table,
     require_columns,
 )
+from engine.toolbox.tables.expressions import EVALUATOR, evaluate_expression
 
 
 @check("filter_condition_holds")
@@ -56,313 +56,6 @@ def filtered_rows_in_order(step: StepOutputs) -> Iterator[Issue]:
     if top and len(table) > top:
         message = f"{len(table)} rows are stored, but {top} were asked for."
         yield Issue(code="too_many_rows", severity="error", message=message, where="filtered")
-
-
-def expression_names(text, columns):
-    """Return the expression with every `back-quoted column` as a plain name, and what each name stands for."""
-    import re
-
-    names = {str(column): str(column) for column in columns}
-
-    def plain(found):
-        wanted = found.group(1)
-        if wanted not in names:
-            raise ValueError(f"There is no column {wanted!r}; the columns are: {', '.join(list(names)[:15])}.")
-        names[f"quoted_column_{len(names)}"] = wanted
-        return f"quoted_column_{len(names) - 1}"
-
-    parts = re.split(r"('[^']*'|\"[^\"]*\")", text)
-    parts[::2] = [re.sub(r"`([^`]+)`", plain, part) for part in parts[::2]]
-    return "".join(parts), names
-
-
-def apply_function(name, arguments, text):
-    """Return a function of a column: numeric ones on numbers, text ones on text, is_missing on both."""
-    import numpy as np
-    import pandas as pd
-
-    numeric = {"log2": np.log2, "log10": np.log10, "log": np.log, "ln": np.log, "sqrt": np.sqrt, "abs": np.abs,
-               "exp": np.exp, "round": np.round, "floor": np.floor, "ceil": np.ceil, "log1p": np.log1p}  # fmt: skip
-    textual = ("contains", "startswith", "endswith")
-    if name in ("is_missing", "isna", "isnull", "notna", "notnull") and len(arguments) == 1:
-        missing = pd.Series(arguments[0]).isna().astype("boolean")
-        return ~missing if name.startswith("not") else missing
-    if name in ("upper", "lower") and len(arguments) == 1:
-        return getattr(pd.Series(arguments[0]).astype("string").str, name)().astype(object)
-    if name in textual and len(arguments) == 2 and isinstance(arguments[1], str):
-        column = pd.Series(arguments[0]).astype("string")
-        found = column.str.contains(arguments[1], regex=False) if name == "contains" else None
-        return (getattr(column.str, name)(arguments[1]) if found is None else found).astype("boolean")
-    if name == "join" and len(arguments) == 2:
-        first, second = (pd.Series(column).astype("string") for column in arguments)
-        return (first.str.removesuffix(".0") + " / " + second.str.removesuffix(".0")).astype(object)
-    if name in numeric and len(arguments) == 1:
-        values = arguments[0]
-        if not isinstance(values, float | int) and not pd.api.types.is_numeric_dtype(values):
-            raise ValueError(f"{name} in {text!r} needs numbers, but was given text. Choose a numeric column.")
-        with np.errstate(all="ignore"):
-            return numeric[name](values)
-    known = ", ".join([*numeric, "is_missing", "notna", "upper", "lower", "join", *textual])
-    raise ValueError(f"{name!r} in {text!r} is no function that can be used here, or has the wrong number of "
-                     f"arguments; "
-                     f"expected one of: {known}.")  # fmt: skip
-
-
-def compare_values(left, operator, right, text):
-    """Compare two columns or values; the result is unknown (NA) where either is missing."""
-    import operator as operators
-
-    import pandas as pd
-
-    series = [side for side in (left, right) if isinstance(side, pd.Series)]
-    if not series:
-        raise ValueError(f"A comparison in {text!r} names no column; expected for example: p_value < 0.05.")
-    index = series[0].index
-    sides = [
-        side if isinstance(side, pd.Series) else pd.Series([side] * len(index), index=index) for side in (left, right)
-    ]
-    numeric = [pd.api.types.is_numeric_dtype(s) or pd.api.types.is_bool_dtype(s) or not s.notna().any() for s in sides]
-    if numeric[0] != numeric[1]:
-        words = [repr(v) if not isinstance(v, pd.Series) else f"column {v.name!r}" for v in (left, right)]
-        kinds = ["numbers" if n else "text" for n in numeric]
-        raise ValueError(
-            f"{text!r} compares {words[0]} ({kinds[0]}) with {words[1]} ({kinds[1]}); expected the same kind on both "
-            "sides. Write texts in quotes and numbers without, and check the column for values that are not numbers."
-        )
-    known = sides[0].notna() & sides[1].notna()
-    result = pd.Series(pd.NA, index=index, dtype="boolean")
-    chosen = [side[known] if numeric[0] else side[known].astype(str) for side in sides]
-    if known.any():
-        run = {"Lt": "lt", "LtE": "le", "Gt": "gt", "GtE": "ge", "Eq": "eq", "NotEq": "ne"}[operator]
-        result[known] = getattr(operators, run)(*chosen).astype("boolean")
-    return result
-
-
-def is_member(column, choices, negate, text):
-    """Say for every value of a column whether it is one of the choices, unknown where it is missing."""
-    import pandas as pd
-
-    if not isinstance(column, pd.Series) or not isinstance(choices, list):
-        raise ValueError(f"'in' in {text!r} expects a column and a list, for example: symbol in ['TP53', 'MYC'].")
-    texts = not (pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column))
-    wrong = [choice for choice in choices if isinstance(choice, str) != texts]
-    if wrong:
-        raise ValueError(f"{text!r} looks for {wrong[0]!r} in a column of {'text' if texts else 'numbers'}; expected "
-                         f"{'texts in quotes' if texts else 'numbers without quotes'}.")  # fmt: skip
-    found = column.isin(choices).astype("boolean")
-    found[column.isna()] = pd.NA
-    return ~found if negate else found
-
-
-def calculate(left, operator, right, text):
-    """Add, subtract, multiply, divide or raise columns and numbers."""
-    import operator as operators
-
-    import numpy as np
-    import pandas as pd
-
-    run = {"Add": "add", "Sub": "sub", "Mult": "mul", "Div": "truediv", "Mod": "mod", "Pow": "pow"}.get(operator)
-    numeric = [isinstance(v, float | int) or (isinstance(v, pd.Series) and pd.api.types.is_numeric_dtype(v)
-               and v.dtype != "boolean") for v in (left, right)]  # fmt: skip
-    if run is None or not all(numeric):
-        what = "an operator that is not supported" if run is None else "text or a condition where a number is needed"
-        raise ValueError(f"{text!r} has {what}; expected + - * / % ** on numeric columns and numbers.")
-    try:
-        with np.errstate(all="ignore"):
-            return getattr(operators, run)(left, right)
-    except (OverflowError, ZeroDivisionError) as error:
-        raise ValueError(f"{text!r} cannot be calculated ({error}); check its constants.") from None
-
-
-def evaluate_node(node, table, names, text):
-    """Evaluate one part of an expression; anything but columns, constants and known operations raises ValueError."""
-    import ast
-
-    import pandas as pd
-
-    def again(part):
-        return evaluate_node(part, table, names, text)
-
-    if isinstance(node, ast.Constant) and isinstance(node.value, str | bool):
-        return node.value
-    if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
-        return float(node.value)
-    if isinstance(node, ast.Name):
-        if node.id not in names:
-            import difflib
-
-            close = difflib.get_close_matches(node.id, list(names), n=1)
-            hint = f"Did you mean {close[0]!r}?" if close else f"The columns are: {', '.join(list(names)[:15])}."
-            raise ValueError(f"{node.id!r} in {text!r} is no column. {hint} Texts need quotes.")
-        column = table[names[node.id]]
-        return column.astype(float) if pd.api.types.is_integer_dtype(column) else column
-    if isinstance(node, ast.List | ast.Tuple | ast.Set):
-        if not all(isinstance(part, ast.Constant | ast.UnaryOp) for part in node.elts):
-            raise ValueError(f"The list in {text!r} holds something else than texts and numbers.")
-        return [again(part) for part in node.elts]
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
-        return calculate(-1.0 if isinstance(node.op, ast.USub) else 1.0, "Mult", again(node.operand), text)
-    if isinstance(node, ast.BinOp) and not isinstance(node.op, ast.BitAnd | ast.BitOr):
-        return calculate(again(node.left), type(node.op).__name__, again(node.right), text)
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
-        return apply_function(node.func.id, [again(part) for part in node.args], text)
-    return evaluate_logic(node, again, text)
-
-
-def evaluate_logic(node, again, text):
-    """Evaluate comparisons, and, or, not with three values: true, false and unknown where data is missing."""
-    import ast
-
-    import pandas as pd
-
-    def truth(part):
-        value = again(part)
-        if isinstance(value, pd.Series) and (value.dtype == "boolean" or pd.api.types.is_bool_dtype(value)):
-            return value.astype("boolean")
-        raise ValueError(f"A part of {text!r} is not a condition; expected comparisons joined by and, or, not.")
-
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not | ast.Invert):
-        return ~truth(node.operand)
-    if isinstance(node, ast.BoolOp) or (isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitAnd | ast.BitOr)):
-        parts = node.values if isinstance(node, ast.BoolOp) else [node.left, node.right]
-        both = isinstance(node.op, ast.And | ast.BitAnd)
-        result = truth(parts[0])
-        for part in parts[1:]:
-            result = (result & truth(part)) if both else (result | truth(part))
-        return result
-    if isinstance(node, ast.Compare):
-        values = [again(part) for part in [node.left, *node.comparators]]
-        result = None
-        for left, operator, right in zip(values, node.ops, values[1:], strict=False):
-            name = type(operator).__name__
-            if name in ("In", "NotIn"):
-                step = is_member(left, right, name == "NotIn", text)
-            elif name in ("Is", "IsNot"):
-                raise ValueError(f"{text!r} uses 'is'; expected == or is_missing(column).")
-            else:
-                step = compare_values(left, name, right, text)
-            result = step if result is None else result & step
-        return result
-    raise ValueError(
-        f"{text!r} holds something that is not allowed here; expected columns, numbers, texts in quotes, comparisons, "
-        "and/or/not, in [...], arithmetic and functions such as log2, abs, contains."
-    )
-
-
-def evaluate_expression(text, table):
-    """Evaluate a condition or formula on a table; raises ValueError with one sentence when it cannot be read."""
-    import ast
-
-    if len(text) > 2000:
-        raise ValueError(f"The expression has {len(text)} characters; expected at most 2000.")
-    plain, names = expression_names(text.strip(), table.columns)
-    try:
-        tree = ast.parse(plain, mode="eval")
-        if sum(1 for _ in ast.walk(tree)) > 500:
-            raise ValueError(f"The expression {text[:60]!r}... is too long; expected at most 500 parts.")
-        return evaluate_node(tree.body, table, names, text)
-    except SyntaxError:
-        hint = " Use == to compare." if " = " in f" {text} " else " Put column names with spaces in `back quotes`."
-        raise ValueError(f"{text!r} cannot be read as an expression.{hint}") from None
-
-
-_EVALUATOR = (expression_names, apply_function, compare_values, is_member, calculate, evaluate_node, evaluate_logic,
-              evaluate_expression)  # fmt: skip
-
-
-@tool(
-    name="join_tables",
-    title="Join two tables on a shared column",
-    description=(
-        "Combine two tables by the values of a key column in each: inner keeps rows found in both, left keeps every "
-        "row of the first, outer keeps all. Keys are compared as text without surrounding blanks, so 1, 1.0 and '1' "
-        "match; case matters; missing keys match nothing. Counts what matched, what did not, and rows that multiplied "
-        "because a key occurs more than once."
-    ),
-    domain="data handling",
-    task_type="preprocessing",
-    inputs={"left": "table: the first table", "right": "table: the table whose columns are added"},
-    outputs={"joined": "table: the combined table"},
-    params={
-        "left_on": param("Key column of the first table", kind="column", of="left", role="key"),
-        "right_on": param("Key column of the second table", kind="column", of="right", role="key"),
-        "how": param(
-            "Which rows to keep",
-            choices=["inner", "left", "outer"],
-            words=["left: left\\b", "outer: outer\\b|keep(?:ing)? all rows", "inner: inner\\b"],
-        ),
-    },
-    checks=("tables_not_empty",),
-    keywords=("merge", "join", "combine tables", "match", "lookup", "add columns", "link", "annotate rows", "vlookup"),
-    packages=("pandas",),
-    seconds=1.0,
-    example="Add the clinical data to the measurements by patient id.",
-    helpers=(plain_table, require_columns, level_labels, finding_values),
-    answers=["join_tables"],
-)
-def join_tables(left, right, *, left_on: str, right_on: str, how: str = "inner"):
-    """Join two tables on a key."""
-    left, right = plain_table(left), plain_table(right)
-    require_columns(left, [left_on])
-    require_columns(right, [right_on])
-    if how not in ("inner", "left", "outer"):
-        raise ValueError(f"There is no join {how!r}; expected inner, left or outer.")
-    key_left, key_right = level_labels(left[left_on]), level_labels(right[right_on])
-    shared = set(key_left.dropna()) & set(key_right.dropna())
-    if not shared:
-        raise ValueError(
-            f"No value of {left_on!r} (for example {', '.join(map(str, key_left.dropna().head(3)))}) occurs in "
-            f"{right_on!r} (for example {', '.join(map(str, key_right.dropna().head(3)))}); expected a shared key. "
-            "Choose other columns or make their spelling the same."
-        )
-    sizes_left, sizes_right = key_left.value_counts(), key_right.value_counts()
-    pairs = sum(int(sizes_left[key]) * int(sizes_right[key]) for key in shared)
-    if pairs > 5_000_000:
-        raise ValueError(f"The join would give {pairs} rows because keys repeat in both tables; expected a key that is "
-                         "unique in one of them.")  # fmt: skip
-    warnings = []
-    blank_left, blank_right = int(key_left.isna().sum()), int(key_right.isna().sum())
-    if blank_left or blank_right:
-        warnings.append(
-            f"Rows without a key match nothing: {blank_left} in the first table, {blank_right} in the second."
-        )
-    # Missing keys get marks that differ between the tables: pandas would match them with each other.
-    a = left.assign(__key=("key " + key_left).where(key_left.notna(), "none in left"))
-    b = right.assign(__key=("key " + key_right).where(key_right.notna(), "none in right"))
-    same_name = left_on == right_on
-    b = b.rename(columns={right_on: "__right_key"}) if same_name else b
-    joined = a.merge(b, on="__key", how=how, suffixes=("", "_right"), sort=False)
-    if same_name:
-        joined[left_on] = joined[left_on].where(joined[left_on].notna(), joined["__right_key"])
-        joined = joined.drop(columns="__right_key")
-    joined = joined.drop(columns="__key")
-    lonely_left = int((~key_left.isin(shared)).sum())
-    lonely_right = int((~key_right.isin(shared)).sum())
-    fate = {"inner": "both were left out", "left": "those of the first were kept with empty values",
-            "outer": "all were kept with empty values"}[how]  # fmt: skip
-    if lonely_left or lonely_right:
-        examples = [str(v) for v in key_left[~key_left.isin(shared)].dropna().unique()[:3]]
-        examples += [str(v) for v in key_right[~key_right.isin(shared)].dropna().unique()[:3]]
-        warnings.append(f"{lonely_left} rows of the first and {lonely_right} of the second table have no partner; "
-                        f"{fate} "
-                        f"(for example {', '.join(examples)}).")  # fmt: skip
-    repeated = [key for key in shared if sizes_right[key] > 1]
-    if repeated:
-        warnings.append(f"{len(repeated)} keys occur more than once in the second table, so rows of the first were "
-                        f"repeated (for example {sorted(repeated)[0]}).")  # fmt: skip
-    clash = [name for name in joined.columns if str(name).endswith("_right") and name not in right.columns]
-    if clash:
-        warnings.append(f"Columns in both tables: those of the second are called {', '.join(map(str, clash[:6]))}.")
-    findings = [
-        {"text": f"The joined table has {len(joined)} rows and {joined.shape[1]} columns: {len(shared)} keys occur in "
-                 f"both "
-                 f"tables, {lonely_left} of {len(left)} rows of the first and {lonely_right} of {len(right)} of the "
-                 f"second "
-                 "have no partner.",
-         "values": finding_values(n_rows=len(joined), n_shared_keys=len(shared), n_left_unmatched=lonely_left,
-                                  n_right_unmatched=lonely_right), "output": "joined"}
-    ]  # fmt: skip
-    return {"joined": joined, "findings": findings, "warnings": warnings}
 
 
 def sort_key(table, name):
@@ -481,7 +174,7 @@ def describe_order(table, total, sort_by, order, top_n):
     seconds=1.0,
     example="Keep only the female penguins heavier than 4 kg.",
     helpers=(plain_table, require_columns, numeric_values, level_labels, format_number, finding_values, sort_key,
-             summarise_rows, rows_in_order, describe_order, *_EVALUATOR), answers=['filter_rows'],
+             summarise_rows, rows_in_order, describe_order, *EVALUATOR), answers=['filter_rows'],
 )  # fmt: skip
 def filter_rows(
     table,
@@ -559,7 +252,7 @@ def filter_rows(
     packages=("pandas", "numpy"),
     seconds=1.0,
     example="Add the ratio of bill length to bill depth.",
-    helpers=(plain_table, format_number, finding_values, *_EVALUATOR), answers=['derive_column'],
+    helpers=(plain_table, format_number, finding_values, *EVALUATOR), answers=['derive_column'],
 )  # fmt: skip
 def derive_column(table, *, name: str, expression: str):
     """Add a calculated column."""
@@ -600,86 +293,3 @@ def derive_column(table, *, name: str, expression: str):
                  f"{format_number(summary['max'])}")  # fmt: skip
     findings = [{"text": text + ".", "values": finding_values(**summary), "output": "derived"}]
     return {"derived": table, "findings": findings, "warnings": warnings}
-
-
-@tool(
-    name="pivot_table",
-    title="Turn a long table into a wide one",
-    description=(
-        "Spread a long table: one row for each value of `rows`, one column for each value of `columns`, filled with an "
-        "aggregate of `values` (mean, median, sum, min, max, or the count of values). Combinations that do not occur "
-        "stay empty (0 for counts); missing values are left out of the aggregate. Says how many values were combined."
-    ),
-    domain="data handling",
-    task_type="preprocessing",
-    inputs={"table": "table: a long table"},
-    outputs={"pivoted": "table: the wide table"},
-    params={
-        "rows": param("Column whose values become rows", kind="column", of="table", role="split"),
-        "columns": param("Column whose values become columns", kind="column", of="table", role="split"),
-        "values": param("Column whose values fill the table", kind="column", of="table", role="anything"),
-        "aggregate": param(
-            "How several values of one combination are combined",
-            choices=["mean", "median", "sum", "count", "min", "max"],
-            words=[
-                "median: medians?\\b",
-                "count: how many|counts?\\b|number of|numbers\\b",
-                "sum: sums?\\b|total|summed",
-                "mean: means?\\b|averages?\\b",
-                "max: max\\w*|highest",
-                "min: min\\w*|lowest",
-            ],
-        ),
-    },
-    checks=("tables_not_empty",),
-    keywords=("pivot", "wide", "reshape", "long to wide", "spread", "aggregate", "group by", "matrix", "cross table"),
-    packages=("pandas",),
-    seconds=1.0,
-    example="Make a table with a row a gene and a column a tissue.",
-    helpers=(plain_table, require_columns, numeric_values, level_labels, order_levels, finding_values),
-    answers=["pivot_table"],
-)
-def pivot_table(table, *, rows: str, columns: str, values: str, aggregate: str = "mean"):
-    """Spread a long table into a wide one."""
-    import pandas as pd
-
-    table = plain_table(table)
-    require_columns(table, [rows, columns, values])
-    if len({rows, columns, values}) < 3 and not (aggregate == "count" and rows != columns):
-        raise ValueError("Rows, columns and values must be three different columns of the table.")
-    if aggregate not in ("mean", "median", "sum", "count", "min", "max"):
-        raise ValueError(f"There is no aggregate {aggregate!r}; expected mean, median, sum, count, min or max.")
-    filled = table[values] if aggregate == "count" else numeric_values(table, values)
-    tidy = pd.DataFrame({"row": level_labels(table[rows]), "column": level_labels(table[columns]), "value": filled})
-    usable = tidy.dropna()
-    if len(usable) == 0:
-        raise ValueError(f"No row has {rows}, {columns} and {values} together; choose other columns.")
-    across = order_levels(usable["column"])
-    if len(across) > 1000:
-        raise ValueError(f"Column {columns!r} has {len(across)} values; expected at most 1000 new columns. Swap rows "
-                         f"and "
-                         "columns, or choose another.")  # fmt: skip
-    grouped = usable.groupby(["row", "column"], sort=False)["value"].agg(aggregate).unstack("column")
-    wide = grouped.reindex(index=list(dict.fromkeys(usable["row"])), columns=across)
-    if aggregate == "count":
-        wide = wide.fillna(0).astype(int)
-    empty = int(wide.isna().sum().sum())
-    wide.columns = [str(name) for name in wide.columns]
-    wide.index.name = rows if rows not in wide.columns else f"{rows} (rows)"
-    wide = wide.reset_index()
-    warnings = []
-    if len(usable) < len(tidy):
-        warnings.append(f"{len(tidy) - len(usable)} of {len(tidy)} rows were left out because a value is missing.")
-    combined = int(usable.duplicated(["row", "column"]).sum())
-    if combined and aggregate != "count":
-        warnings.append(
-            f"Some combinations have several values; {combined} further values were combined ({aggregate})."
-        )
-    if empty:
-        warnings.append(f"{empty} combinations do not occur and are empty.")
-    findings = [
-        {"text": f"The wide table has {len(wide)} rows ({rows}) and {len(across)} columns ({columns}), filled with the "
-                 f"{aggregate} of {values} from {len(usable)} rows.",
-         "values": finding_values(n_rows=len(wide), n_columns=len(across), n_values=len(usable)), "output": "pivoted"}
-    ]  # fmt: skip
-    return {"pivoted": wide, "findings": findings, "warnings": warnings}

@@ -306,11 +306,13 @@ def clustered_heatmap(
     apart = squareform(row_gaps)
     np.fill_diagonal(apart, np.inf)
     i, j = sorted(np.unravel_index(apart.argmin(), apart.shape))
+    fits = " and ".join(f"{fit:.2f} ({what})" for fit, what in ((row_fit, "rows"), (column_fit, "columns"))
+                        if fit == fit)  # fmt: skip
+    faithful = f"; the trees keep the distances with a cophenetic correlation of {fits}" if fits else ""
     findings = [
         {"text": f"{len(z)} rows and {z.shape[1]} columns are drawn ({unit}), ordered by hierarchical clustering with "
-                 f"{linkage} "
-                 f"linkage on {'Euclidean' if distance == 'euclidean' else 'correlation'} distances; the trees keep "
-                 f"the distances with a cophenetic correlation of {row_fit:.2f} (rows) and {column_fit:.2f} (columns).",
+                 f"{linkage} linkage on {'Euclidean' if distance == 'euclidean' else 'correlation'} "
+                 f"distances{faithful}.",
          "values": finding_values(n_rows=len(z), n_columns=z.shape[1], cophenetic_rows=row_fit,
                                   cophenetic_columns=column_fit)},
         {"text": f"The columns most alike are {numbers.columns[a]} and {numbers.columns[b]} (correlation "

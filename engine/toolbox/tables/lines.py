@@ -436,7 +436,10 @@ def line_plot(
             return str((pd.Timestamp("1970-01-01") + pd.Timedelta(days=float(place))).date())
         return str(labels.get(place, f"{place:g}"))
 
-    change_table = pd.DataFrame(changes)
+    given = ["group", "first", "last", "n", "subjects_first", "subjects_last", "mean_first", "mean_last", "change",
+             "lower_95", "upper_95"]  # fmt: skip
+    # Where no subject has both ends no group has a change; the column is there all the same.
+    change_table = pd.DataFrame(changes).reindex(columns=given)
     findings = [
         change_finding(row, names, shown_at, paired)
         | {"output": "change_table", "row": table_row(change_table, group=row["group"])}

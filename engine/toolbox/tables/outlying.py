@@ -236,6 +236,7 @@ def row_oddities(frame, labels, quantile, seed):
     from sklearn.covariance import MinCovDet
 
     full = frame.dropna()
+    full = full.loc[:, full.nunique() > 1]
     logged = [name for name in full if skewed_to_high(full[name])]
     full = full.assign(**{name: np.log(full[name]) for name in logged})
     middle = full.groupby(labels.loc[full.index]).transform("median")
@@ -248,10 +249,16 @@ def row_oddities(frame, labels, quantile, seed):
                            f"columns (at least {max(20, 5 * p)}).")  # fmt: skip
     spread = full.abs().median()
     spread = spread.where(spread > 0, full.std())
+    if (spread == 0).any():
+        return None, 0.0, (f"Rows were not judged by all columns together: {spread.index[spread == 0][0]} does not "
+                           "vary within the groups.")  # fmt: skip
     x = (full / spread).to_numpy()
     with quiet.catch_warnings():
         quiet.simplefilter("ignore")
-        fit = MinCovDet(random_state=seed).fit(x)
+        try:
+            fit = MinCovDet(random_state=seed).fit(x)
+        except ValueError:  # most rows are equal, so that their covariance is 0
+            return None, 0.0, "Rows were not judged by all columns together: most of them are equal in all columns."
         cut = ordinary_distance(n, p, quantile, seed)
     if np.linalg.cond(fit.covariance_) > 1e10:
         return None, 0.0, ("Rows were not judged by all columns together: some columns are computed from others or "

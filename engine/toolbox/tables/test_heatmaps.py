@@ -142,3 +142,10 @@ def test_a_plain_question_plans_the_strip_and_the_linkage(tmp_path):
     plan = planner.plan("clustered heatmap of everything with Ward linkage, bar for diet", profile_files([path])).plan
     step = next(node for node in plan.nodes if node.tool == "clustered_heatmap")
     assert (step.params["annotate"], step.params["linkage"]) == ("diet", "ward")
+
+
+def test_two_columns_have_no_cophenetic_correlation_and_none_is_said(tmp_path):
+    table = pd.DataFrame(np.random.default_rng(2).normal(size=(12, 2)), columns=["a", "b"])
+    record, _, issues = run_step(clustered_heatmap, {"table": table}, {}, tmp_path)
+    assert not issues
+    assert not any("nan" in finding["text"] for finding in record["findings"])

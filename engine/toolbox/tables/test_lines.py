@@ -163,3 +163,12 @@ def test_a_plain_question_plans_lines_of_the_trees(tmp_path):
     plan = planner.plan("spaghetti plot of circumference by age", profile_files([path])).plan
     step = next(node for node in plan.nodes if node.tool == "line_plot")
     assert {key: step.params[key] for key in ("value", "x", "subject", "show")} == LONG | {"show": "both"}
+
+
+def test_subjects_with_a_single_point_each_have_no_change_and_it_is_said(tmp_path):
+    table = pd.DataFrame({"who": range(12), "day": [0, 1, 2] * 4, "x": [1.0, 2, 3, 2, 4, 3, 2, 5, 4, 6, 5, 4]})
+    params = {"value": "x", "x": "day", "subject": "who"}
+    record, tables, issues = run_step(line_plot, {"table": table}, params, tmp_path)
+    assert not issues
+    assert tables["change_table"]["change"].isna().all()
+    assert "no change of x can be given" in record["findings"][0]["text"]

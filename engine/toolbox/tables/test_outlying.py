@@ -225,3 +225,17 @@ def test_a_plain_question_plans_the_named_columns(tmp_path):
     step = next(node for node in plan.nodes if node.tool == "find_outliers")
     assert {key: step.params[key] for key in ("columns", "group", "rule", "limit")} == {
         "columns": ["weight_kg"], "group": "ward", "rule": "sd", "limit": 3.0}  # fmt: skip
+
+
+def test_a_column_that_does_not_vary_stops_nothing(tmp_path):
+    rng = np.random.default_rng(1)
+    table = pd.DataFrame({"site": ["a", "b"] * 20, "x": 3.0, "y": rng.normal(5, 1, 40), "z": rng.normal(9, 1, 40)})
+    for params in ({"columns": ["x", "y", "z"]}, {"columns": ["x", "y"], "group": "site"}):
+        _, _, issues = run_step(find_outliers, {"table": table}, params, tmp_path)
+        assert not issues
+    steps = table.assign(x=table["site"].map({"a": 1.0, "b": 2.0}))  # varies, but not within its groups
+    result = find_outliers(steps, columns=["x", "y", "z"], group="site")
+    assert any("x does not vary within the groups" in text for text in result["warnings"])
+    equal = pd.DataFrame({"x": [1.0] * 30 + [2, 3, 4, 5, 6], "y": [2.0] * 30 + [3, 5, 4, 7, 9]})
+    said = find_outliers(equal, columns=["x", "y"])["warnings"]
+    assert any("most of them are equal" in text for text in said)

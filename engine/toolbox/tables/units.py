@@ -1,7 +1,7 @@
 """Why units are converted by dimension: a factor typed by hand is wrong once and then everywhere.
 
-A unit is read into its factor to SI and its dimensions; only units of one dimension convert, mass and amount only
-through a molar mass that the user gives. The old column stays.
+A unit is read, in the many ways people write it, into pint's factor to SI and its dimensions; only units of one
+dimension convert, mass and amount only through a molar mass that the user gives. The old column stays.
 """
 
 from __future__ import annotations
@@ -34,39 +34,25 @@ def conversion_is_the_factor(step: StepOutputs) -> Iterator[Issue]:
             yield Issue(code="conversion_differs", severity="error", message=message, where="converted")
 
 
-def unit_table():
-    """Return symbol -> (factor to SI, dimensions); dimensions are powers of kg, m, s, mol and IU (of its own)."""
-    mass, length, time, amount = {"kg": 1}, {"m": 1}, {"s": 1}, {"mol": 1}
-    volume, area, pressure = {"m": 3}, {"m": 2}, {"kg": 1, "m": -1, "s": -2}
-    energy, molar = {"kg": 1, "m": 2, "s": -2}, {"mol": 1, "m": -3}
-    plain = {
-        "g": (1e-3, mass), "m": (1.0, length), "s": (1.0, time), "mol": (1.0, amount), "L": (1e-3, volume),
-        "Pa": (1.0, pressure), "bar": (1e5, pressure), "J": (1.0, energy), "cal": (4.184, energy), "M": (1e3, molar),
-        "Da": (1e-3, {"kg": 1, "mol": -1}), "IU": (1.0, {"IU": 1}),
-    }  # fmt: skip
-    prefixes = {
-        "": 1.0,
-        "k": 1e3,
-        "h": 1e2,
-        "d": 1e-1,
-        "c": 1e-2,
-        "m": 1e-3,
-        "u": 1e-6,
-        "n": 1e-9,
-        "p": 1e-12,
-        "f": 1e-15,
-    }
-    units = {prefix + symbol: (size * factor, dims) for symbol, (factor, dims) in plain.items()
-             for prefix, size in prefixes.items()}  # fmt: skip
-    return units | {
-        "min": (60.0, time), "h": (3600.0, time), "d": (86400.0, time), "wk": (604800.0, time),
-        "yr": (31557600.0, time),
-        "t": (1e3, mass), "lb": (0.45359237, mass), "oz": (0.028349523125, mass), "st": (6.35029318, mass),
-        "in": (0.0254, length), "ft": (0.3048, length), "yd": (0.9144, length), "mi": (1609.344, length),
-        "ha": (1e4, area), "acre": (4046.8564224, area), "gal": (3.785411784e-3, volume), "qt": (9.46352946e-4, volume),
-        "floz": (2.95735295625e-5, volume), "bu": (0.03523907016688, volume), "mmHg": (133.322387415, pressure),
-        "atm": (101325.0, pressure), "psi": (6894.757293168, pressure), "mph": (0.44704, {"m": 1, "s": -1}),
-        "%": (1e-2, {}), "ppm": (1e-6, {}), "ppb": (1e-9, {}), "1": (1.0, {}),
+def unit_registry():
+    """Return pint's units with those of the laboratory that it lacks; made once."""
+    import pint
+
+    if not hasattr(unit_registry, "made"):
+        units = pint.UnitRegistry()
+        for line in ("@alias stone = st", "@alias week = wk", "ppb = 1e-9", "IU = [activity]"):
+            units.define(line)
+        unit_registry.made = units
+    return unit_registry.made
+
+
+def unit_symbols():
+    """Return the symbols that count as units; pint knows more, some of them words of column names (point, count)."""
+    plain = ("g", "m", "s", "mol", "L", "Pa", "bar", "J", "cal", "M", "Da", "IU")
+    prefixed = {prefix + symbol for symbol in plain for prefix in ("", *"khdcmunpf")}
+    return prefixed | {
+        "min", "h", "d", "wk", "yr", "t", "lb", "oz", "st", "in", "ft", "yd", "mi", "ha", "acre", "gal", "qt", "floz",
+        "bu", "mmHg", "atm", "psi", "mph", "%", "ppm", "ppb", "1",
     }  # fmt: skip
 
 
@@ -96,7 +82,7 @@ def plain_unit(text):
              "second": "s", "pascal": "Pa", "calorie": "cal", "joule": "J", "dalton": "Da"}  # fmt: skip
     text = re.sub(r"[µμ]", "u", str(text).strip()).replace("°", "").replace("²", "2").replace("³", "3")
     text = re.sub(r"\s*\bper\b\s*", "/", text).replace("^", "").replace("·", "*")
-    known, parts = unit_table(), re.split(r"([/*]|\s+|\d+$|\d+(?=[/*\s]))", text)
+    known, parts = unit_symbols(), re.split(r"([/*]|\s+|\d+$|\d+(?=[/*\s]))", text)
     for at, part in enumerate(parts):
         word = part.strip()
         if not re.fullmatch(r"[A-Za-z%]+", word) or (word in known and word not in ("h", "d", "s")):
@@ -112,28 +98,31 @@ def plain_unit(text):
 def read_unit(text, bushel_lb=0.0):
     """Return (factor to SI, dimensions) of a unit; `C` and `F` and `K` have the dimension of a temperature.
 
+    Dimensions are powers of kg, m, s, mol and IU (of its own); the factors are pint's.
+
     Raises:
         ValueError: for a unit that is not known.
     """
     import re
 
-    known, written = unit_table(), plain_unit(text)
+    known, written, units = unit_symbols(), plain_unit(text), unit_registry()
     if written in ("C", "F", "K"):
         return {"C": 1.0, "F": 5 / 9, "K": 1.0}[written], {written: 0, "temperature": 1}
-    factor, dims = 1.0, {}
+    whole = units.Quantity(1.0, "dimensionless")
     for sign, symbol, power in re.findall(r"([/*]|^|\s)\s*([A-Za-z%]+|1(?=/))(-?\d+)?", written):
         if symbol not in known:
             raise ValueError(f"The unit {str(text)!r} is not known ({symbol!r} is not); write it as mg/dL, mmol/L, "
                              f"kg, lb, "
                              "cm, degrees Celsius or the like.")  # fmt: skip
-        size, own = known[symbol] if not (symbol == "bu" and bushel_lb) else (bushel_lb * 0.45359237, {"kg": 1})
-        times = int(power or 1) * (-1 if sign == "/" else 1)
-        factor *= size**times
-        for base, exponent in own.items():
-            dims[base] = dims.get(base, 0) + exponent * times
+        # A molecule's mass in daltons is what a mole of them weighs in grams.
+        name = re.sub("Da$", "g/mol", symbol).replace("%", "percent")
+        one = units.Quantity(bushel_lb, "lb") if symbol == "bu" and bushel_lb else units.Quantity(name)
+        whole *= one ** (int(power or 1) * (-1 if sign == "/" else 1))
     if not written or re.sub(r"[/*]?\s*(?:[A-Za-z%]+|1(?=/))(-?\d+)?", "", written).strip():
         raise ValueError(f"The unit {str(text)!r} cannot be read; write it as mg/dL, mmol/L, kg, lb, cm or the like.")
-    return factor, {base: power for base, power in dims.items() if power}
+    whole = whole.to_base_units()
+    names = {"[mass]": "kg", "[length]": "m", "[time]": "s", "[substance]": "mol", "[activity]": "IU"}
+    return float(whole.magnitude), {names[base]: power for base, power in whole.dimensionality.items() if power}
 
 
 def conversion(from_unit, to_unit, molar_mass, bushel_lb, name):
@@ -142,9 +131,10 @@ def conversion(from_unit, to_unit, molar_mass, bushel_lb, name):
     if ("temperature" in first[1]) != ("temperature" in second[1]):
         raise ValueError(f"{from_unit} and {to_unit} measure different things; expected two units of one quantity.")
     if "temperature" in first[1]:
-        zero = {"C": 273.15, "F": 459.67 * 5 / 9, "K": 0.0}
-        a, b = plain_unit(from_unit), plain_unit(to_unit)
-        return first[0] / second[0], (zero[a] - zero[b]) / second[0]
+        units, degrees = unit_registry(), {"C": "degC", "F": "degF", "K": "kelvin"}
+        ends = [units.Quantity(value, degrees[plain_unit(from_unit)]).to(degrees[plain_unit(to_unit)]).magnitude
+                for value in (0.0, 100.0)]  # fmt: skip
+        return float(ends[1] - ends[0]) / 100, float(ends[0])
     gap = {base: first[1].get(base, 0) - second[1].get(base, 0) for base in {*first[1], *second[1]}}
     gap = {base: power for base, power in gap.items() if power}
     if not gap:
@@ -372,12 +362,11 @@ def with_converted(table, column, to_unit, from_unit, molar_mass, bushel_lb, dec
         Citation(title="Guide for the use of the International System of Units (SI), NIST Special Publication 811",
                  authors="Thompson A, Taylor BN", year=2008),
     ),
-    packages=("pandas", "numpy"),
+    packages=("pint", "pandas", "numpy"),
     seconds=1.0,
     example="Convert body weight from pounds to kilograms.",
-    helpers=(plain_table, require_columns, numeric_values, format_number, finding_values, unit_table, plain_unit,
-             read_unit,
-             conversion, unit_in_name, metric_unit, with_converted),
+    helpers=(plain_table, require_columns, numeric_values, format_number, finding_values, unit_registry, unit_symbols,
+             plain_unit, read_unit, conversion, unit_in_name, metric_unit, with_converted),
 )  # fmt: skip
 def convert_units(
     table,
@@ -392,8 +381,8 @@ def convert_units(
 ):
     """Write columns in another unit into new columns, each beside the old one.
 
-    Factors are those of NIST Special Publication 811 (2008); the calorie is 4.184 J, bushel and gallon are those of
-    the US.
+    Factors are pint's, which are those of NIST Special Publication 811 (2008); the calorie is 4.184 J, acre, bushel
+    and gallon are those of the US.
 
     Raises:
         ValueError: when a unit is unknown or not given, units measure different things, or a molar mass is needed.
