@@ -187,7 +187,8 @@ def told_values(row):
     ),
     citations=(
         _NESTED, _CORRECTED,
-        Citation(title="Confidence intervals for an effect size measure based on the Mann-Whitney statistic. Part 2",
+        Citation(title="Confidence intervals for an effect size measure based on the Mann-Whitney statistic. Part 2: "
+                       "asymptotic methods and evaluation",
                  authors="Newcombe RG", year=2006, doi="10.1002/sim.2324"),
         _SKLEARN,
     ),

@@ -127,7 +127,7 @@ def exposure_adds_up(step: StepOutputs) -> Iterator[Issue]:
     citations=(
         Citation(title="Pharmacokinetics", authors="Gibaldi M, Perrier D", year=1982),
         Citation(
-            title="Simplifying and extending pharmacokinetic analyses with PKNCA",
+            title="Simple, automatic noncompartmental analysis: the PKNCA R package",
             authors="Denney W, Duvvuri S, Buckeridge C",
             year=2015,
             doi="10.1007/s10928-015-9432-2",
