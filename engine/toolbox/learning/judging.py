@@ -363,6 +363,7 @@ def calibration(table, *, outcome: str, probability: str, event_value: str = "",
     brier, share = float(((chance - truth) ** 2).mean()), events / n
     plain = share * (1 - share)
     z = 1.959963984540054
+    ratio = events / float(chance.sum())
     spread = z * float(((chance - truth) ** 2).std(ddof=1)) / np.sqrt(n)
     rows = [
         {"measure": "brier", "value": brier, "lower_95": max(0, brier - spread), "upper_95": brier + spread,
@@ -375,6 +376,8 @@ def calibration(table, *, outcome: str, probability: str, event_value: str = "",
          "ideal": 1.0},
         {"measure": "mean predicted", "value": float(chance.mean()), "ideal": share},
         {"measure": "observed share", "value": share},
+        {"measure": "observed / expected", "value": ratio, "lower_95": ratio * np.exp(-z / np.sqrt(events)),
+         "upper_95": ratio * np.exp(z / np.sqrt(events)), "ideal": 1.0},
     ]  # fmt: skip
     part = pd.qcut(
         pd.Series(chance).rank(method="average"), min(bins, max(2, n // 10)), labels=False, duplicates="drop"
@@ -410,6 +413,9 @@ def calibration(table, *, outcome: str, probability: str, event_value: str = "",
                  f"interval "
                  f"{format_number(s_low)} to {format_number(s_high)}; 1 is right), n = {n}, {events} events.",
          "values": finding_values(value=(slope, s_low, s_high)), "output": "calibration", "row": {"measure": "slope"}},
+        {"text": f"For every case that was foretold {ratio:.3g} were seen: {events} against {chance.sum():.1f} "
+                 "expected.",
+         "values": finding_values(value=ratio), "output": "calibration", "row": {"measure": "observed / expected"}},
         {"text": f"The Brier score is {brier:.3f}, against {plain:.3f} when always saying the overall share (lower is "
                  f"better): the predictions are {'better' if brier < plain else 'no better'} than that.",
          "values": finding_values(value=brier), "output": "calibration", "row": {"measure": "brier"}},

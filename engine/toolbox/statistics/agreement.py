@@ -268,6 +268,11 @@ def rated_agreement(ratings, levels, ordered):
         text = (f"{a} and {b} rate {percent} subjects alike, {beyond}: {first['measure']} {first['estimate']:.2f} (95 "
                 f"% CI {first['lower_95']:.2f} to {first['upper_95']:.2f}).{most}")  # fmt: skip
         findings.append(agreement_finding(first, text))
+        if ordered and "lower_95" in own[2]:
+            plain = own[2]
+            text = (f"Every disagreement counted the same: kappa {plain['estimate']:.2f} (95 % CI "
+                    f"{plain['lower_95']:.2f} to {plain['upper_95']:.2f}).")  # fmt: skip
+            findings.append(agreement_finding(plain, text))
         if alike["estimate"] == 1:
             warnings.append(f"{a} and {b} never disagree here, so the interval of kappa has no width; with more "
                             "subjects it would have: read that of the share rated alike.")  # fmt: skip
@@ -338,7 +343,7 @@ def rated_agreement(ratings, levels, ordered):
             choices=["auto", "measurements", "ordered", "categories"],
             words=["ordered: weighted (?:cohen'?s )?kappa|quadratic weights|linear weights",
                    "measurements: bland.?(?:and |& )?altman|limits of agreement|ICC\\b|intra.?class",
-                   "categories: (?:un|not )weighted kappa"],
+                   "categories: (?:un|not )weighted kappa|(?:exactly|only) (?:\\w+ ){0,3}(?:same|identical|equal)"],
         ),
         "order": param("Levels from lowest to highest, for categories with an order", kind="texts", role=""),
         "unit": param("Unit of the measurements, for the axes"),

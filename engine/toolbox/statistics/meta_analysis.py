@@ -301,11 +301,12 @@ def meta_analysis(
         {"text": ("The studies contradict each other more than chance explains" if spread["p_value"] < 0.05 else
                   "The studies do not differ clearly more than chance explains")
                  + f": I2 = {spread['I2']:.1f} % (95 % CI {spread['I2_lower_95']:.1f} to "
-                   f"{spread['I2_upper_95']:.1f} %), tau2 = "
+                   f"{spread['I2_upper_95']:.1f} %; {spread['I2_from_Q']:.1f} % by Q), tau2 = "
                  f"{format_number(spread['tau2'])} ({method}), Q = {spread['Q']:.2f} on {spread['df']} degrees "
                  f"of freedom, "
                  f"{format_p(spread['p_value'])}.",
-         "values": finding_values(I2=(spread["I2"], spread["I2_lower_95"], spread["I2_upper_95"]), Q=spread["Q"],
+         "values": finding_values(I2=(spread["I2"], spread["I2_lower_95"], spread["I2_upper_95"]),
+                                  I2_from_Q=spread["I2_from_Q"], Q=spread["Q"],
                                   tau2=(spread["tau2"], spread["tau2_lower_95"], spread["tau2_upper_95"]),
                                   p_value=spread["p_value"]),
          "output": "heterogeneity", "row": table_row(table_spread, heterogeneity=method)},

@@ -130,7 +130,8 @@ def heterogeneity_row(y, v, tau2, method):
     share = [100 * t / (t + typical) for t in (tau2, low, high)]
     return {"heterogeneity": method, "studies": k, "Q": q, "df": k - 1, "p_value": float(stats.chi2.sf(q, k - 1)),
             "tau2": tau2, "tau2_lower_95": low, "tau2_upper_95": high, "tau": tau2**0.5, "I2": share[0],
-            "I2_lower_95": share[1], "I2_upper_95": share[2], "H2": tau2 / typical + 1}  # fmt: skip
+            "I2_lower_95": share[1], "I2_upper_95": share[2],
+            "I2_from_Q": max(0.0, 100 * (q - k + 1) / q) if q > 0 else 0.0, "H2": tau2 / typical + 1}  # fmt: skip
 
 
 def egger_test(y, v):

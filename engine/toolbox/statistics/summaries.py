@@ -452,8 +452,11 @@ def correlation(
             warnings.append(f"{a} and {b} were not correlated: {why}.")
             continue
         r, low, high, p = correlate(both[a].to_numpy(), both[b].to_numpy(), used)
+        other = "pearson" if used == "spearman" else "spearman"
+        r_other, _, _, p_other = correlate(both[a].to_numpy(), both[b].to_numpy(), other)
         rows.append({"x": a, "y": b, "method": used, "n": len(both), "r": r, "lower_95": low, "upper_95": high,
-                     "p_value": p, "missing": len(table) - len(both)})  # fmt: skip
+                     "p_value": p, "missing": len(table) - len(both), f"{other}_r": r_other,
+                     f"{other}_p": p_other})  # fmt: skip
     if not rows:
         raise ValueError("No pair has at least 4 rows with both values, both varying; " + " ".join(warnings))
     adjusted = stats.false_discovery_control([row["p_value"] for row in rows])
@@ -490,7 +493,19 @@ def correlation(
                                       p_adj=row["p_adj"], n=row["n"]),
              "output": "correlations", "row": {"x": row["x"], "y": row["y"]}}
         )  # fmt: skip
-    frame = pd.DataFrame(rows)[["x", "y", "method", "n", "r", "lower_95", "upper_95", "p_value", "p_adj"]]
+    if not several:
+        row, straight = rows[0], used == "spearman"
+        r_other, p_other = (
+            row["pearson_r" if straight else "spearman_r"],
+            row["pearson_p" if straight else "spearman_p"],
+        )
+        told = "As a straight line (Pearson): r" if straight else "By ranks (Spearman): rho"
+        findings.append(
+            {"text": f"{told} = {r_other:.3f}, {format_p(p_other)}.", "output": "correlations",
+             "values": finding_values(**({"pearson_r": r_other} if straight else {"spearman_r": r_other})),
+             "row": {"x": row["x"], "y": row["y"]}}
+        )  # fmt: skip
+    frame = pd.DataFrame(rows).drop(columns="missing")
     return {"correlations": frame, "correlation_plot": figure, "findings": findings, "warnings": warnings}
 
 

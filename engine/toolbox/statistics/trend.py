@@ -306,6 +306,7 @@ def numeric_trend(table, value, group, order, seed):
     """Return the tests, the levels' summary, the samples and warnings of a measured value."""
     import numpy as np
     import pandas as pd
+    from scipy import stats
 
     labels, numbers = level_labels(table[group]), numeric_values(table, value)
     levels, _, _, warnings = chosen_order(order_levels(labels), order, group)
@@ -317,7 +318,8 @@ def numeric_trend(table, value, group, order, seed):
     if len(values) < 4:
         raise ValueError(f"{len(values)} values in {len(levels)} groups cannot show a trend; expected at least 4.")
     tested = jonckheere(values, place)
-    tests = [{"test": "Jonckheere-Terpstra test (normal approximation)", **tested}]
+    ranked = float(stats.spearmanr(values, place).statistic)
+    tests = [{"test": "Jonckheere-Terpstra test (normal approximation)", **tested, "spearman_rho": ranked}]
     if len(values) <= 50:
         p_value, kind = permuted_trend(values, place, seed)
         tests.insert(0, tests[0] | {"test": f"Jonckheere-Terpstra test ({kind})", "p_value": p_value})
@@ -386,12 +388,13 @@ def trend_findings(frame, rows, levels, what, group, alpha, key):
         f"{format_number(best['upper_95'])})")  # fmt: skip
     if best["effect"] != best["effect"]:
         size = f"no {best['measure']}, as {group} parts those with the event from the others completely"
+    also = f"; Spearman's rho {best['spearman_rho']:.3f}" if "spearman_rho" in best else ""
     verb = ("rises" if best["z"] > 0 else "falls") if best["p_value"] < alpha else "is not shown to rise or fall"
     findings = [
         {"text": f"{what} {verb} over {group} ({order}; n = {best['n']}): {best['test']}, z = {best['z']:.2f}, "
-                 f"{format_p(best['p_value'])}; {size}.",
+                 f"{format_p(best['p_value'])}; {size}{also}.",
          "values": finding_values(effect=(best["effect"], best["lower_95"], best["upper_95"]), z=best["z"],
-                                  p_value=best["p_value"], n=best["n"]),
+                                  p_value=best["p_value"], n=best["n"], spearman_rho=best.get("spearman_rho")),
          "output": "trend", "row": {"test": best["test"]}}
     ]  # fmt: skip
     for row in (rows[0], rows[-1]):
@@ -576,7 +579,7 @@ def trend_test(
         figure, levels = value_figure(rows, samples, value, group), pd.DataFrame(rows)
     frame["recommended"] = frame.index == 0
     wanted = ["test", "statistic", "df", "z", "p_value", "n", "measure", "effect", "lower_95", "upper_95",
-              "recommended"]  # fmt: skip
+              "spearman_rho", "recommended"]  # fmt: skip
     return {
         "trend": frame[[name for name in wanted if name in frame]],
         "levels": levels,

@@ -130,6 +130,7 @@ def colour_points(figure, axis, x, y, column, name):
 def scatter_plot(table, *, x: str, y: str, color_by: str = "", log: str = "none"):
     """Draw one measurement against another."""
     import numpy as np
+    from scipy import stats
 
     table = plain_table(table)
     require_columns(table, [x, y, *([color_by] if color_by else [])])
@@ -157,11 +158,16 @@ def scatter_plot(table, *, x: str, y: str, color_by: str = "", log: str = "none"
     axis.set_xlabel(x + (" (log scale)" if log in ("x", "both") else ""))
     axis.set_ylabel(y + (" (log scale)" if log in ("y", "both") else ""))
     axis.set_title(f"n = {len(across)}", fontsize=10)
+    together, told = {}, ""
+    if len(across) >= 4 and len(set(across)) > 1 and len(set(up)) > 1:
+        together = {"pearson_r": float(stats.pearsonr(across, up).statistic),
+                    "spearman_rho": float(stats.spearmanr(across, up).statistic)}  # fmt: skip
+        told = f"; Pearson's r {together['pearson_r']:.3f}, Spearman's rho {together['spearman_rho']:.3f}"
     findings = [
         {"text": f"{len(across)} rows are drawn: {x} from {format_number(across.min())} to "
                  f"{format_number(across.max())}, "
-                 f"{y} from {format_number(up.min())} to {format_number(up.max())}.",
-         "values": finding_values(n=len(across), x_min=float(across.min()), x_max=float(across.max()),
+                 f"{y} from {format_number(up.min())} to {format_number(up.max())}{told}.",
+         "values": finding_values(**together, n=len(across), x_min=float(across.min()), x_max=float(across.max()),
                                   y_min=float(up.min()), y_max=float(up.max())), "output": "scatter"}
     ]  # fmt: skip
     return {"scatter": figure, "findings": findings, "warnings": warnings}
@@ -225,4 +231,10 @@ def histogram(table, *, column: str, group_by: str = "", bins: int = 30):
          "values": finding_values(n_values=len(values), median=float(np.median(values)), minimum=float(values.min()),
                                   maximum=float(values.max()), skewness=skew), "output": "histogram_table"}
     ]  # fmt: skip
+    zeros = int((values == 0).sum())
+    if zeros > 0.02 * len(values):
+        findings.append(
+            {"text": f"{zeros} of {len(values)} values of {column} ({100 * zeros / len(values):.1f} %) are 0.",
+             "values": finding_values(n_zero=zeros, share_zero=zeros / len(values))}
+        )  # fmt: skip
     return {"histogram": figure, "histogram_table": pd.DataFrame(rows), "findings": findings, "warnings": warnings}
