@@ -18,11 +18,13 @@ from engine.domain.profile import ColumnProfile
 from engine.domain.toolspec import ParamSpec, ToolSpec
 from engine.planning.assign import MISSING, Assignment
 from engine.planning.contrast import compared, control_level, event_level
+from engine.planning.mentions import LIKELY
 from engine.planning.reading import Reading, Restriction
 from engine.planning.samples import sample_sheet
 from engine.planning.settings import settings_said
 from engine.planning.sheets import Data, Sheet, numbers_things
 from engine.planning.slots import FEW_LEVELS, slot_of
+from engine.planning.text import name_parts, time_unit
 
 
 @dataclass(slots=True)
@@ -99,6 +101,7 @@ def bind(
     _cut_said(bound, reading)
     _spans(bound)
     _as_groups(bound, reading)
+    _per(bound, reading)
     bound.params |= settings_said(spec, reading, bound.params)
     bound.params |= {key: value for key, value in (given or {}).items() if spec.param(key)}
     return bound
@@ -358,6 +361,27 @@ def _as_groups(bound: Bound, reading: Reading) -> None:
     ]
     if chosen:
         bound.params[param.name] = chosen
+
+
+_PER = re.compile(r"\b(?:per|for (?:each|every))\s+(\d+(?:[.,]\d+)?)\s*-?\s*([A-Za-zµμ%]+)", re.IGNORECASE)
+
+
+def _per(bound: Bound, reading: Reading) -> None:
+    """Give effects for as many units of a predictor as the question says: `per 10 years` of age, `per 1000 m` of depth."""
+    param, said = next((p for p in bound.spec.params if p.role == "per"), None), _PER.search(reading.question)
+    if param is None or said is None or bound.sheet is None:
+        return
+    unit = said[2].lower().replace("µ", "u").replace("μ", "u")
+    for name in bound.of_role("predictors", "covariates"):
+        column = bound.sheet.column(name)
+        if column is None or column.kind not in ("integer", "number"):
+            continue
+        pieces = [*name_parts(f"{name} {column.unit}"), *re.split(r"[^a-z%]+", f"{name} {column.unit}".lower())]
+        years = column.role("covariate") >= LIKELY and "age" in pieces and time_unit(unit) == "year"
+        if years or unit in pieces or (time_unit(unit) and time_unit(unit) in map(time_unit, pieces)):
+            bound.params[param.name] = float(said[1].replace(",", "."))
+            reading.mark_text(*said.span(), "number", f"{param.name} = {said[1]}")
+            return
 
 
 def _cut(spec: ToolSpec) -> ParamSpec | None:

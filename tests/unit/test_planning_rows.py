@@ -166,3 +166,21 @@ def test_where_nothing_is_compared_one_state_named_is_where_it_is_asked_of(tmp_p
     assert "group" not in there.params
     assert [(r.column, r.values) for r in there.rows] == [("line", ("HCT",))]
     assert bind(spec, read("are drugA and drugB more synergistic in HCT", data), data).params["group"] == "line"
+
+
+@pytest.mark.parametrize(
+    ("question", "per"),
+    [
+        ("linear regression of weight_g on age, per 10 years", 10.0),
+        ("linear regression of weight_g on depth_m, per 1000 m", 1000.0),
+        ("linear regression of weight_g on age, cases per 1000 beds", None),
+        ("linear regression of weight_g on age", None),
+    ],
+)
+def test_effects_are_given_for_as_many_units_as_are_said(question, per, tmp_path):
+    frame = pd.DataFrame(
+        {"age": RNG.integers(30, 80, 60), "depth_m": RNG.normal(900, 90, 60), "weight_g": RNG.normal(3000, 99, 60)}
+    )
+    frame.to_csv(tmp_path / "fish.csv", index=False)
+    data = Data.of(profile_files([tmp_path / "fish.csv"]))
+    assert bind(builtin_tools().get("linear_regression"), read(question, data), data).params.get("per") == per

@@ -12,6 +12,7 @@ from engine.domain.toolspec import Citation, NextStep, Repair
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.registry import param, tool
 from engine.toolbox.statistics.linear import (
+    PER,
     check_rank,
     chosen_predictors,
     coefficient_figure,
@@ -354,6 +355,7 @@ def count_findings(rows, factors, chosen, name, what, told):
         "cluster": param("Column naming the subject or plot whose rows belong together: robust errors", kind="column",
                          of="table", role="cluster"),
         "categorical": param("Numeric predictors to take as groups", kind="columns", of="table", role="as_groups"),
+        "per": PER,
     },
     checks=("tables_not_empty", "p_values_valid", "findings_match_tables", "rate_ratios_match"),
     keywords=("Poisson regression", "negative binomial", "count data", "number of", "rate ratio", "incidence rate",
@@ -395,6 +397,7 @@ def count_regression(
     model: str = "auto",
     cluster: str = "",
     categorical: list[str] = [],  # noqa: B006 - a plain default, never changed
+    per: float = 1.0,
 ):
     """Fit a regression of counts."""
     import numpy as np
@@ -411,7 +414,7 @@ def count_regression(
         raise ValueError("The table has no rows; expected one row an observation. Choose another file.")
     y, offset = whole_counts(table, count), log_exposure(table, exposure)
     refuse_empty_levels(table, y, predictors, categorical)
-    design, meanings, effects, products, notes = model_columns(table, predictors, categorical, False)
+    design, meanings, effects, products, notes = model_columns(table, predictors, categorical, False, per)
     check_rank(design, count)
     clusters, cluster_rows, few = cluster_labels(table, cluster, design.shape[1])
     alpha, over, chosen = choose_count_model(model, y, design, offset)

@@ -60,10 +60,13 @@ def coefficients_in_their_intervals(step: StepOutputs) -> Iterator[Issue]:
             yield Issue(code="odds_ratio_differs", severity="error", message=message, where="coefficients")
 
 
-def predictor_matrix(table, predictors, categorical):
+PER = param("Units of numeric predictors that effects are given for: 10 for `per 10 years`", minimum=1e-9, role="per")
+
+
+def predictor_matrix(table, predictors, categorical, per=1.0):
     """Return the design (with Intercept), what each column means, and warnings.
 
-    Text becomes one column a level other than the reference, numbers stay numbers.
+    Text becomes one column a level other than the reference; numbers stay numbers, in steps of `per` units.
     """
     import pandas as pd
 
@@ -72,7 +75,9 @@ def predictor_matrix(table, predictors, categorical):
         column = table[name]
         numeric = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
         if numeric and name not in categorical:
-            columns[name], meanings[name] = numeric_values(table, name), f"1 unit more of {name}"
+            step = per if column.nunique() > 2 else 1.0
+            columns[name] = numeric_values(table, name) / step
+            meanings[name] = f"{step:g} unit{'s' if step != 1 else ''} more of {name}"
             if column.nunique() < 2:
                 raise ValueError(f"Predictor {name!r} has the same value in every row used; leave it out.")
             continue
@@ -96,7 +101,7 @@ def predictor_matrix(table, predictors, categorical):
     return pd.DataFrame(columns), meanings, warnings
 
 
-def model_columns(table, fixed, categorical, interaction):
+def model_columns(table, fixed, categorical, interaction, per=1.0):
     """Return the design (with Intercept), what its columns mean, and the columns of each effect.
 
     With the interaction of the first two effects; then which columns its columns multiply, and warnings.
@@ -105,7 +110,7 @@ def model_columns(table, fixed, categorical, interaction):
 
     parts, effects, products, meanings, warnings = [], {}, {}, {"Intercept": "baseline"}, []
     for name in fixed:
-        design, meaning, notes = predictor_matrix(table, [name], categorical)
+        design, meaning, notes = predictor_matrix(table, [name], categorical, per)
         parts.append(design if not parts else design.drop(columns="Intercept"))
         effects[name] = [term for term in design.columns if term != "Intercept"]
         meanings |= meaning
@@ -341,6 +346,7 @@ def linear_findings(fit, rows, outcome, predictors, marginal, joint):
             "Use standard errors that allow for unequal spread (HC3)",
             words=["true: robust (?:standard )?(?:errors?|regress|model|SEs?)|HC3|heterosce"],
         ),
+        "per": PER,
         "interaction": param(
             "Let the effect of the first predictor depend on the second (difference in differences)",
             words=[
@@ -425,6 +431,7 @@ def linear_regression(
     categorical: list[str] = [],  # noqa: B006 - a plain default, never changed
     robust_se: bool = False,
     interaction: bool = False,
+    per: float = 1.0,
 ):
     """Fit a linear regression."""
     import pandas as pd
@@ -439,7 +446,7 @@ def linear_regression(
         raise ValueError(
             f"Every value of {outcome!r} is the same; there is nothing to explain. Choose another outcome."
         )
-    design, meanings, effects, products, notes = model_columns(table, predictors, categorical, interaction)
+    design, meanings, effects, products, notes = model_columns(table, predictors, categorical, interaction, per)
     warnings += notes
     check_rank(design, outcome)
     plain_fit = OLS(y, design).fit()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from engine.domain.toolspec import Citation, NextStep
 from engine.toolbox.registry import param, tool
 from engine.toolbox.statistics.linear import (
+    PER,
     check_rank,
     chosen_predictors,
     coefficient_figure,
@@ -239,6 +240,7 @@ def logistic_figure(rows, event, probability, outcome, level):
         "event_value": param("The level of the outcome that is the event; empty to recognise it", kind="level",
                              of="outcome", role='event'),
         "categorical": param("Numeric predictors to take as groups", kind="columns", of="table", role="as_groups"),
+        "per": PER,
     },
     checks=("tables_not_empty", "p_values_valid", "findings_match_tables", "coefficients_in_their_intervals"),
     keywords=("logistic regression", "odds ratio", "binary outcome", "risk factor", "predict disease", "case control",
@@ -276,6 +278,7 @@ def logistic_regression(
     predictors: list[str],
     event_value: str = "",
     categorical: list[str] = [],  # noqa: B006 - a plain default, never changed
+    per: float = 1.0,
 ):
     """Fit a logistic regression."""
     import numpy as np
@@ -288,7 +291,7 @@ def logistic_regression(
     labels, level, notes = event_level(table, outcome, event_value)
     warnings += notes
     event = (labels == level).to_numpy().astype(float)
-    design, meanings, effects, products, notes = model_columns(table, predictors, categorical, False)
+    design, meanings, effects, products, notes = model_columns(table, predictors, categorical, False, per)
     warnings += notes
     check_rank(design, outcome)
     x = design.to_numpy()

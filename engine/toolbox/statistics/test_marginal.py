@@ -412,3 +412,25 @@ def test_levels_together_are_tested_as_dropping_the_factor_does(tmp_path):
     assert record["findings"][0]["text"].startswith(
         "after differs between the levels of arm, others held equal: F(2, 56)"
     )
+
+
+@pytest.mark.parametrize("tool", [linear_regression, count_regression, logistic_regression])
+def test_effects_per_ten_units_are_ten_times_as_large_on_their_scale(tool, tmp_path):
+    rng = np.random.default_rng(5)
+    age, arm = rng.normal(50, 9, 120), np.array(["a", "b"] * 60)
+    table = pd.DataFrame({"age": age, "arm": arm, "y": rng.poisson(np.exp(0.02 * age))})
+    name = {"linear_regression": "outcome", "count_regression": "count"}.get(tool.__name__, "outcome")
+    if tool is logistic_regression:
+        table["y"] = np.where(rng.random(120) < 1 / (1 + np.exp(2 - 0.04 * age)), "yes", "no")
+    found = []
+    for per in (1.0, 10.0):
+        params = {name: "y", "predictors": ["age", "arm"], "per": per}
+        (tmp_path / f"{per:g}").mkdir()
+        record, tables, issues = run_step(tool, {"table": table}, params, tmp_path / f"{per:g}")
+        assert not issues
+        rows = tables["coefficients"].set_index("term")
+        found.append(rows.loc["age", "estimate" if "estimate" in rows else "coef"])
+        others = rows.drop(["age", "Intercept"])["p_value"].tolist()
+    assert found[1] == pytest.approx(10 * found[0])
+    assert any("10 units more of age" in finding["text"] for finding in record["findings"])
+    assert others == pytest.approx(rows.drop(["age", "Intercept"])["p_value"].tolist())

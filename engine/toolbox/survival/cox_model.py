@@ -12,7 +12,7 @@ from engine.toolbox.tables.columns import format_p, level_labels, likely_control
 from engine.toolbox.tables.rows import table_row
 
 
-def code_covariates(data, covariates, categorical):
+def code_covariates(data, covariates, categorical, per=1.0):
     """Return (numeric design, facts per term, warnings): text becomes one term per level but the reference.
 
     The reference is the level named like a control (placebo, control, no...), else the first in order.
@@ -37,6 +37,7 @@ def code_covariates(data, covariates, categorical):
                 numeric_values(data.rename(columns={f"x:{name}": name}), name)
         if numeric and name not in categorical:
             design[name] = column.astype(float)
+            design[name] /= per if len(levels) > 2 else 1.0
             # A number with two values one apart (0 and 1, or 1 and 2) compares two groups: its ratio reads as such.
             pair = len(levels) == 2 and design[name].max() - design[name].min() == 1
             facts[name] = (name, levels[1], levels[0]) if pair else (name, "", "")

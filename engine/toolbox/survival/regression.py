@@ -12,6 +12,7 @@ from engine.domain.results import Issue
 from engine.domain.toolspec import Citation, NextStep, Repair
 from engine.toolbox.checks import check
 from engine.toolbox.registry import param, tool
+from engine.toolbox.statistics.linear import PER
 from engine.toolbox.survival.changes import split_at_change
 from engine.toolbox.survival.cox_model import (
     COX_HELPERS,
@@ -124,6 +125,7 @@ def hazard_ratios_consistent(step: StepOutputs) -> Iterator[Issue]:
         ),
         "landmark": LANDMARK,
         "landmark_unit": LANDMARK_UNIT,
+        "per": PER,
     },
     requires_tool=("kaplan_meier",),
     checks=("tables_not_empty", "p_values_valid", "findings_match_tables", "hazard_ratios_consistent"),
@@ -222,6 +224,7 @@ def cox_regression(
     since: str = "",
     landmark: float | None = None,
     landmark_unit: str = "",
+    per: float = 1.0,
 ):
     """Fit a Cox model and check it."""
     import numpy as np
@@ -240,7 +243,7 @@ def cox_regression(
     unit = unit_of_times(time, "")
     data, moment, notes = from_landmark(data, landmark, landmark_unit, time, unit)
     warnings += notes
-    design, facts, notes = code_covariates(data, covariates, categorical)
+    design, facts, notes = code_covariates(data, covariates, categorical, per)
     warnings += notes
     events = int(data["event"].sum())
     check_rank(design, events, penalizer)
@@ -326,6 +329,8 @@ def cox_regression(
     findings = [term_finding(table, row, len(covariates) == 1, len(data)) for row in told.to_dict("records")]
     changing = over_time_findings(over_time, violated, facts, unit) if over_time is not None else []
     findings = [findings[0], *changing, summary, *findings[1:]]
+    if per != 1:
+        findings = [{**one, "text": one["text"].replace(", per unit", f", per {per:g} units")} for one in findings]
     return {
         "cox_table": table,
         "diagnostics": diagnostics,
