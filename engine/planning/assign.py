@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from engine.domain.toolspec import ParamSpec
@@ -46,11 +47,15 @@ def called(param: ParamSpec, name: str) -> bool:
 
 CALLED = 0.4
 """What speaks for a column that is called as such columns conventionally are."""
+_TO = re.compile(r"to|through|thru|till|until|up to|-|–|—|\.{2,3}|…|:", re.IGNORECASE)
+_NUMBERED = re.compile(r"(.*?)(\d+)")
+MANY = 40
+"""More columns than this are not named one by one."""
 _COMPARED = re.compile(
     r"\b(?:than|differ\w*|compar\w*|versus|vs|against|more|less|fewer|better|worse|as \w+ as|\w{3,}(?<!numb)(?<!oth)er)\b",
     re.IGNORECASE,
 )
-_LAST = re.compile(r"[\s_.-]+(?:\d{1,2}|[A-Za-z])$")
+_LAST = re.compile(r"(?:[\s_.-]*\d{1,4}|[\s_.-]+[A-Za-z])$")
 
 
 class Assignment:
@@ -233,6 +238,7 @@ class Assignment:
             gains = {name: self._gain(param, name) for name in self.free if name not in used}
             picked = [name for name, gain in gains.items() if gain > 0.12]
             picked = list(dict.fromkeys(name for one in picked for name in self._with_replicates(one, slot, used)))
+            picked += [name for name in self._between(picked) if name not in (*picked, *used)]
             measured = [name for name in picked if not self._whom(name)]
             picked = measured or picked
             if param.most:
@@ -252,6 +258,8 @@ class Assignment:
                 picked, guessed = list(family), not set(picked) & set(family)
             if self.reading.every and not picked and param.role in ("predictors", "covariates", "measures", "anything"):
                 picked, guessed = self._all(slot, used), True
+                if len(picked) > MANY and not param.required:
+                    picked = []  # left empty, the step takes all
             if len(picked) >= max(1, param.least):
                 chosen[param.name + ("*" if guessed else "")] = picked
                 used |= set(picked)
@@ -309,8 +317,27 @@ class Assignment:
         if words is None or base == name:
             return [name]
         alike = {name, *words.rivals}
+        family = [c.name for c in self.sheet.columns if _LAST.sub("", c.name) == base]
+        if self.reading.strength(name) < 1 and sum(other in alike for other in family) > 2:
+            alike |= set(family)  # `the genes` are gene1 to gene200
         return [c.name for c in self.sheet.columns if c.name in alike and _LAST.sub("", c.name) == base
                 and c.name not in used and slot.fits(c, self.sheet) > 0]  # fmt: skip
+
+    def _between(self, picked: list[str]) -> list[str]:
+        """Return the columns that a range of two named ones takes in: `x1 to x6`."""
+        named = [m for m in self.reading.mentions if not m.level and m.column in picked]
+        found: list[str] = []
+        for one, other in pairwise(named):
+            gap = self.reading.question[self.reading.words[one.last].end : self.reading.words[other.first].start]
+            ends = [_NUMBERED.fullmatch(name) for name in (one.column, other.column)]
+            if not _TO.fullmatch(gap.strip()) or not (ends[0] and ends[1]) or ends[0][1] != ends[1][1]:
+                continue
+            low, high = sorted(int(end[2]) for end in ends if end)
+            for column in self.sheet.columns:
+                match = _NUMBERED.fullmatch(column.name)
+                if match and match[1] == ends[0][1] and low < int(match[2]) < high:
+                    found.append(column.name)
+        return found
 
     def _whom(self, name: str) -> bool:
         """Say whether a named column is whom the question is about (`the dogs`) and not a column that is meant."""
@@ -320,4 +347,4 @@ class Assignment:
 
     def _all(self, slot: Any, used: set[str]) -> list[str]:
         able = [c.name for c in self.sheet.columns if c.name not in used and c.distinct > 1]
-        return [name for name in able if slot.fits(self.sheet.column(name), self.sheet) >= 0.6][:30]
+        return [name for name in able if slot.fits(self.sheet.column(name), self.sheet) >= 0.6]

@@ -48,6 +48,8 @@ _RELATIONS: tuple[tuple[str, dict[str, Part]], ...] = (
     (rf"{_Y}{_GAP}\b(?:over|against|vs\.?|versus|as a function of|along){_GAP}{_X}", {"x": "over", "y": "outcome"}),
     (rf"{_Y}{_GAP}\b(?:per|by|for each|for every|in each|according to|split by|separately for|grouped by|broken down by|within each){_GAP}{_B}", {"b": "by"}),
     (rf"\b(?:per|by|for each|for every|in each|of each|separately for|split by|grouped by|one \w+ per|one \w+ for each){_GAP}{_B}", {"b": "by"}),
+    (rf"{_E}\)?\s+(?:as|is|being)\s+(?:the\s+|an?\s+)?(?:exposure|offset)", {"e": "exposure"}),
+    (rf"\b(?:slopes?|regression)\s+of{_GAP}{_Y}{_GAP}\bon{_GAP}{_X}", {"x": "cause", "y": "outcome"}),
     (rf"\b(?:exposure|offset|per unit of|out of|of a total of|among the total){_GAP}{_E}", {"e": "exposure"}),
     (r"\b(?:two|both|three|four|2|3|4)\s+(?:\w+\s+)?(?P<x><c\d+>)", {"x": "cause"}),
     (rf"{_Y} as (?:the )?(?:outcome|response|dependent)", {"y": "outcome"}),

@@ -251,7 +251,7 @@ def parts_of_totals(table: View) -> dict[str, str]:
     whole = [
         c for c in table.cols
         if c.numbers is not None and c.profile.kind == "integer"
-        and c.profile.scale in ("count", "number", "ordered", "binary")
+        and (c.profile.scale in ("count", "number", "ordered", "binary") or (c.size <= 2 and c.hint("total")))
         and (c.profile.minimum or 0) >= 0 and not unit_of(c.name) and not c.hint("time", "age", "id", "rank", "dose")
     ][:_MOST]  # fmt: skip
     found: dict[str, str] = {}
@@ -260,7 +260,7 @@ def parts_of_totals(table: View) -> dict[str, str]:
             continue
         best: tuple[float, str] | None = None
         for total in whole:
-            if total is part or total.profile.scale == "binary":
+            if total is part or (total.profile.scale == "binary" and not total.hint("total")):
                 continue
             if (part.numbers[:500] > total.numbers[:500]).any():
                 continue

@@ -67,7 +67,7 @@ def structure_of(frame: Frame, columns: list[ColumnProfile]) -> Structure:
 
 def _structure(table: View) -> Structure:
     cols = [col for col in table.cols if col.size > 1]
-    table = View(cols, table.rows)
+    every, table = table, View(cols, table.rows)  # of a hundred each is a total, too
     if table.rows < 2 or not cols:
         return Structure()
     families = wide_measures(table)
@@ -77,7 +77,7 @@ def _structure(table: View) -> Structure:
     times = _times(rest, repeated)
     survival = time_to_event(table, times, repeated)
     wide = [w for w in families if not {survival.get("start"), survival.get("time")} <= set(w.columns)]
-    parts = parts_of_totals(table)
+    parts = parts_of_totals(every)
     nested, crossed = _nested_and_crossed(table)
     return Structure(
         unit=_unit(table, repeated), repeated=repeated, nested=nested, crossed=crossed, wide=wide,

@@ -232,10 +232,12 @@ def curve_figure(data, fits, x, y, title):
                      "von_bertalanffy"],
             words=["von_bertalanffy: (?:von )?bertalanff\\w*", "gompertz: gompert\\w*",
                    "hyperbola: hyperbol\\w*|michaelis|light response",
+                   "exponential_floor: newton|cooling|(?:with|to) an? (?:floor|level)|"
+                   "(?:decay|decreas|declin|fall|drop)\\w*[^.?!]{0,20} (?:to|towards) (?:an? |the |some )?"
+                   "(?:non-?zero |lower )?(?:plateau|floor|baseline|constant|residual|asymptote|background)",
                    "saturating: saturat\\w*|asymptotic(?: exponential)?|level(?:s|ling)? "
                    "off|flatten\\w*|plateau|ceiling|"
                    "exponential rise to",
-                   "exponential_floor: newton|cooling|(?:with|to) an? (?:floor|level)",
                    "power: power.?(?:law|curve|function)?\\b(?! of\\b)|allometr\\w*|species.area",
                    "logistic: logistic|s.?shaped|s.?curve|sigmoid\\w*",
                    "exponential: exp(?:onential\\w*)?\\b|decays?|half.?(?:life|time)|doubl\\w*"],

@@ -263,6 +263,28 @@ def linear_diagnostics(fit, design, products):
     return rows, warnings
 
 
+def slopes_apart(design, y, effects, predictors):
+    """Return a warning where the slope of the first number differs between the levels of the first factor (ANCOVA)."""
+    from scipy import stats
+    from statsmodels.regression.linear_model import OLS
+
+    number = next((name for name in predictors if effects[name] == [name] and design[name].nunique() > 4), "")
+    factor = next((name for name in predictors if effects[name] != [name] and len(effects[name]) < 12), "")
+    if not number or not factor:
+        return []
+    products = {f"{term}:{number}": design[term] * design[number] for term in effects[factor]}
+    wide = OLS(y, design.assign(**products)).fit()
+    if wide.df_resid < 5 or wide.df_model < design.shape[1] - 1 + len(products):
+        return []
+    plain = OLS(y, design).fit()
+    f = (plain.ssr - wide.ssr) / len(products) / (wide.ssr / wide.df_resid)
+    p = float(stats.f.sf(f, len(products), wide.df_resid))
+    if p >= 0.01:
+        return []
+    return [f"The slope of {number} differs between the levels of {factor} (F test {format_p(p)}): no single adjusted "
+            f"difference describes them. Set interaction with {factor} and {number} first."]  # fmt: skip
+
+
 def levels_findings(together, outcome, adjusted):
     """Return whether the outcome differs between the levels of each factor of more than two, all levels at once."""
     held = ", others held equal" if adjusted else ""
@@ -351,7 +373,9 @@ def linear_findings(fit, rows, outcome, predictors, marginal, joint):
             "Let the effect of the first predictor depend on the second (difference in differences)",
             words=[
                 "true: interact\\w*|diff\\w*[ -]in[ -]diff\\w*|(?-i:DiD|DID)\\b|"
-                "(?:chang|increas|decreas|improv|declin|dropp|r[io]s|fell|grew)\\w* (?:more|less)\\b"
+                "(?:chang|increas|decreas|improv|declin|dropp|r[io]s|fell|grew)\\w* (?:more|less)\\b|"
+                "slopes?\\b[^.?!]{0,60}\\b(?:differ\\w*|the same|equal|parallel)|parallel slopes|"
+                "homogene\\w+ of (?:the )?(?:regression )?slopes"
             ],
         ),
     },
@@ -418,6 +442,7 @@ def linear_findings(fit, rows, outcome, predictors, marginal, joint):
         coefficient_figure,
         linear_figure,
         linear_diagnostics,
+        slopes_apart,
         levels_findings,
         linear_findings,
     ),
@@ -471,6 +496,8 @@ def linear_regression(
             together[name] = {"check": f"{name}, all levels together (F test)", "value": float(test.fvalue),
                               "p_value": float(test.pvalue), "note": f"{test.df_num:g}, {test.df_denom:g}"}  # fmt: skip
     checks += together.values()
+    if not interaction:
+        warnings += slopes_apart(design, y, effects, predictors)
     joint = {}
     if interaction:
         test = fit.f_test([[float(term == column) for term in design.columns] for column in products])

@@ -35,6 +35,7 @@ from engine.toolbox.statistics.mixed_fit import (
     generalised_least_squares,
     linear_mixed,
     no_finite_rates,
+    reml_deviance,
     standardised,
 )
 from engine.toolbox.statistics.slopes import SLOPE_HELPERS, slope_tables
@@ -324,10 +325,10 @@ def describe_effects(rows, tests, ratio, event, interactions, told):
              *SLOPE_HELPERS, predictor_matrix, check_rank, chosen_predictors, coefficient_figure, separated,
              event_level, chosen_family, shared_beginning,
              one_row_an_occasion, model_columns,
-             standardised, generalised_least_squares, fit_variances, degrees_of_freedom, linear_mixed,
+             standardised, generalised_least_squares, reml_deviance, fit_variances, degrees_of_freedom, linear_mixed,
              no_finite_rates, estimating_equations, wald_tests, mixed_figure, describe_model, describe_effects),
     repairs=[
-        Repair(pattern="with a random slope did not converge|does not change within any",
+        Repair(pattern="with a random slope could not be fitted|does not change within any",
                change={"random_slope": ""},
                why="a slope for each subject could not be estimated, so subjects have intercepts of their own only; "
                    "intervals of that slope may be too narrow"),

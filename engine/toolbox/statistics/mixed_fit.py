@@ -49,28 +49,78 @@ def generalised_least_squares(y, x, z, groups, random, residual):
     return beta, covariance, effects, float(-0.5 * (log_det + square))
 
 
+def reml_deviance(products, n, root):
+    """Return -2 log REML, up to a constant, and the residual variance that goes with it, for relative random effects.
+
+    Only products of the columns within each subject enter, so a thousand rows cost as much as ten (Bates, Maechler,
+    Bolker and Walker 2015, Journal of Statistical Software 67(1), section 3).
+
+    Args:
+        products: per subject x'x, x'z, z'z, x'y, z'y, and y'y of all.
+        n: number of rows.
+        root: lower triangle whose product with its transpose is the covariance of the random effects over the residual
+            variance.
+    """
+    import numpy as np
+
+    xx, xz, zz, xy, zy, yy = products
+    inner = np.eye(root.shape[0]) + root.T @ zz @ root
+    left = np.linalg.solve(inner, np.swapaxes(xz @ root, 1, 2))
+    right = np.linalg.solve(inner, (zy @ root)[..., None])
+    information = xx.sum(axis=0) - np.einsum("gpq,gqr->pr", xz @ root, left)
+    score = xy.sum(axis=0) - np.einsum("gpq,gq->p", xz @ root, right[..., 0])
+    square = yy - float((zy @ root * right[..., 0]).sum()) - float(score @ np.linalg.solve(information, score))
+    residual = square / (n - xx.shape[1])
+    if not residual > 0:
+        return np.inf, 0.0
+    log_det = float(np.linalg.slogdet(inner)[1].sum() + np.linalg.slogdet(information)[1])
+    return (n - xx.shape[1]) * np.log(residual) + log_det, residual
+
+
 def fit_variances(y, x, z, groups):
-    """Return the REML covariance of the random effects and the residual variance, or raise ValueError."""
-    import warnings
+    """Return the REML covariance of the random effects and the residual variance, or raise ValueError.
+
+    The residual variance is profiled out; the rest is searched from several starts, a variance of 0 among them, and the
+    best end is taken: a likelihood with a second, lower top has misled gradient methods here.
+    """
+    import itertools
 
     import numpy as np
-    from statsmodels.regression.mixed_linear_model import MixedLM
+    from scipy.optimize import minimize
 
-    for method in ("lbfgs", "bfgs", "powell"):
-        # Its messages are about the boundary and the Hessian, neither of which is used here.
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
-            try:
-                fit = MixedLM(y, x, groups, z).fit(reml=True, method=[method])
-            except np.linalg.LinAlgError:
-                continue
-        if fit.converged and np.isfinite(fit.scale) and fit.scale > 0:
-            return np.atleast_2d(np.asarray(fit.cov_re)), float(fit.scale), method
-    kind = " with a random slope" if z.shape[1] > 1 else ""
-    raise ValueError(
-        f"The mixed model{kind} did not converge with any of three optimisers. Use fewer fixed effects, no random "
-        "slope, or more subjects."
-    )
+    index = [np.flatnonzero(groups == g) for g in np.unique(groups)]
+    products = (*(np.array([a[rows].T @ b[rows] for rows in index])
+                  for a, b in ((x, x), (x, z), (z, z), (x, y), (z, y))), float(y @ y))  # fmt: skip
+    size = z.shape[1]
+    places = np.tril_indices(size)
+
+    def lower(values):
+        root = np.zeros((size, size))
+        root[places] = values
+        return root
+
+    def deviance(values):
+        return reml_deviance(products, len(y), lower(values))[0]
+
+    diagonal = [n for n, (i, j) in enumerate(zip(*places, strict=True)) if i == j]
+    ends = []
+    for tries in itertools.product((0.05, 1.0, 6.0), repeat=size):
+        start = np.zeros(len(places[0]))
+        start[diagonal] = tries
+        found = minimize(deviance, start, method="Nelder-Mead",
+                         options={"xatol": 1e-8, "fatol": 1e-10, "maxiter": 4000})  # fmt: skip
+        ends.append((float(found.fun), found.x))
+    ends.append((deviance(np.zeros(len(places[0]))), np.zeros(len(places[0]))))
+    best, values = min(ends, key=lambda end: end[0])
+    root = lower(values)
+    _, residual = reml_deviance(products, len(y), root)
+    if not np.isfinite(best) or not residual > 1e-14 * float(y @ y) / len(y):
+        kind = " with a random slope" if size > 1 else ""
+        raise ValueError(
+            f"The mixed model{kind} could not be fitted: its fixed effects leave no variance. Use fewer fixed effects, "
+            "no random slope, or more subjects."
+        )
+    return residual * root @ root.T, float(residual)
 
 
 def degrees_of_freedom(design, groups, sloped):
@@ -103,7 +153,7 @@ def linear_mixed(y, design, groups, slope, sloped):
     place = list(design.columns).index(slope) if slope else 0
     z = x[:, [0, place]] if slope else x[:, [0]]
     df = degrees_of_freedom(design, groups, sloped)
-    random, residual, method = fit_variances(y / size, x, z, groups)
+    random, residual = fit_variances(y / size, x, z, groups)
     beta, covariance, effects, log_likelihood = generalised_least_squares(y / size, x, z, groups, random, residual)
     # The REML likelihood depends on the units of outcome and design; turn it back to those of the data.
     log_likelihood -= (len(y) - x.shape[1]) * np.log(size) - np.linalg.slogdet(back)[1]
@@ -121,8 +171,8 @@ def linear_mixed(y, design, groups, slope, sloped):
     note = "share of the variance left by the fixed effects" + (f", at the mean of {slope}" if slope else "")
     rows += [{"component": "variance of residuals", "value": float(size**2 * residual)},
              {"component": "ICC", "value": icc, "note": note},
-             {"component": "REML log-likelihood", "value": log_likelihood, "note": f"optimiser {method}"}]  # fmt: skip
-    warnings = [f"The first optimiser (lbfgs) did not converge; {method} did."] if method != "lbfgs" else []
+             {"component": "REML log-likelihood", "value": log_likelihood}]  # fmt: skip
+    warnings = []
     if min(np.linalg.eigvalsh(random)) < 1e-5 * (residual + np.trace(random)):
         warnings.append(
             "A variance of the random effects is at its limit (0, or a correlation of 1): " +

@@ -270,25 +270,35 @@ def repair_of(message):
     return next((rule.change for rule in mixed_model.tool_spec.repairs if re.search(rule.pattern, message)), None)
 
 
-def test_optimisers_that_fail_are_replaced_named_or_refused(monkeypatch):
-    from statsmodels.regression.mixed_linear_model import MixedLM
+@pytest.mark.parametrize("seed", range(6))
+def test_variances_of_balanced_litters_are_those_of_the_analysis_of_variance(seed, tmp_path):
+    """In balanced data REML is (mean square between - within) / size in closed form (Searle, Casella, McCulloch 1992).
 
-    real, failing = MixedLM.fit, {"lbfgs"}
+    statsmodels' lbfgs ended at a variance of 0 in 7 of 10 such data sets, of 12 litters of 20, and called it converged.
+    """
+    rng = np.random.default_rng(seed)
+    litter = np.repeat(np.arange(12), 20)
+    table = pd.DataFrame({"litter": [f"L{k}" for k in litter], "arm": np.where(litter < 6, "a", "b")})
+    table["weight"] = 60 + rng.normal(0, 2.5, 12)[litter] + rng.normal(0, 4, 240)
+    _, tables, issues = run_step(
+        mixed_model, {"table": table}, {"outcome": "weight", "fixed": ["arm"], "subject": "litter"}, tmp_path
+    )
+    assert not issues
+    means = table.groupby(["arm", "litter"])["weight"].mean()
+    within = float(table.groupby("litter")["weight"].var().mean())
+    between = 20 * float(means.groupby("arm").var().mean())
+    found = tables["variance"].set_index("component")["value"]
+    assert found["variance of subjects (intercept)"] == pytest.approx(max(0.0, (between - within) / 20), rel=1e-4)
+    p_value = stats.ttest_ind(means["a"], means["b"]).pvalue
+    assert tables["coefficients"]["p_value"][1] == pytest.approx(p_value, rel=1e-4)
 
-    def fit(self, *, method, **more):
-        if set(method) & failing:
-            raise np.linalg.LinAlgError
-        return real(self, method=method, **more)
 
-    expected = mixed_model(TEETH, **GROWTH)["coefficients"]["se"].tolist()
-    monkeypatch.setattr(MixedLM, "fit", fit)
-    result = mixed_model(TEETH, **GROWTH)
-    assert result["coefficients"]["se"].tolist() == pytest.approx(expected, rel=1e-3)
-    assert any("(lbfgs) did not converge; bfgs did" in text for text in result["warnings"])
-    failing |= {"bfgs", "powell"}
-    with pytest.raises(ValueError, match="random slope did not converge") as error:
-        mixed_model(TEETH, **GROWTH, random_slope="age")
-    assert repair_of(str(error.value)) == {"random_slope": ""}
+def test_fixed_effects_that_leave_nothing_are_refused_with_a_repair():
+    exact = pd.DataFrame({"who": list("aabbccdd"), "day": [1.0, 2.0] * 4, "y": [1.0, 2.0] * 4})
+    with pytest.raises(ValueError, match="leave no variance"):
+        mixed_model(exact, outcome="y", fixed=["day"], subject="who", family="gaussian")
+    message = "The mixed model with a random slope could not be fitted: its fixed effects leave no variance."
+    assert repair_of(message) == {"random_slope": ""}
 
 
 def test_estimating_equations_fall_back_on_independence(monkeypatch):
