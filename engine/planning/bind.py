@@ -18,7 +18,7 @@ from engine.domain.profile import ColumnProfile
 from engine.domain.toolspec import ParamSpec, ToolSpec
 from engine.planning.assign import MISSING, Assignment
 from engine.planning.contrast import compared, control_level, event_level
-from engine.planning.mentions import LIKELY
+from engine.planning.mentions import LIKELY, Mention
 from engine.planning.reading import Reading, Restriction
 from engine.planning.samples import sample_sheet
 from engine.planning.settings import settings_said
@@ -100,6 +100,7 @@ def bind(
     _all_meant(bound)
     _cut_said(bound, reading)
     _spans(bound)
+    _nested(bound, reading)
     _as_groups(bound, reading)
     _per(bound, reading)
     bound.params |= settings_said(spec, reading, bound.params)
@@ -302,7 +303,9 @@ def _rows(bound: Bound, reading: Reading) -> None:
         column = sheet.column(name) if sheet else None
         if column is None or name in have:
             continue
-        mentions = [m for m in reading.mentions if m.column == name and m.level]
+        mentions = [m for m in reading.mentions if m.column == name and m.level and not _of_method(bound, reading, m)]
+        if not mentions:
+            continue
         levels = tuple(dict.fromkeys(m.level for m in mentions))
         numeric = column.kind in ("integer", "number") and name in bound.of_role("predictors")
         partial = 1 < len(levels) < len(column.levels) and (
@@ -345,6 +348,25 @@ def _spans(bound: Bound) -> None:
         bound.reasons.append(f"{states[0]!r} began at {when!r}: the time before counts as without.")
 
 
+_NESTED = re.compile(
+    r"\b(?:nested|numbered anew|renumbered|start(?:s|ing)? anew|restart\w*)\s+(?:in|within)\s+", re.IGNORECASE
+)
+
+
+def _nested(bound: Bound, reading: Reading) -> None:
+    """Keep subjects of one number apart where the question says that they are nested: `mouse nested in treatment`."""
+    param, said = next((p for p in bound.spec.params if p.role == "nested_in"), None), _NESTED.search(reading.question)
+    if param is None or said is None:
+        return
+    after = [m for m in reading.mentions if 0 <= reading.words[m.first].start - said.end() <= NEAR and not m.level]
+    if after and after[0].column not in bound.of_role("subject"):
+        bound.params[param.name] = after[0].column
+
+
+NEAR = 12
+"""So many characters may stand between `nested in` and what it is nested in."""
+
+
 def _as_groups(bound: Bound, reading: Reading) -> None:
     """Take numbers that only count as groups: codes, and those of which the question sets several apart (`95, 96 and 97`)."""
     param, sheet = next((p for p in bound.spec.params if p.role == "as_groups"), None), bound.sheet
@@ -382,6 +404,14 @@ def _per(bound: Bound, reading: Reading) -> None:
             bound.params[param.name] = float(said[1].replace(",", "."))
             reading.mark_text(*said.span(), "number", f"{param.name} = {said[1]}")
             return
+
+
+def _of_method(bound: Bound, reading: Reading, mention: Mention) -> bool:
+    """Say whether a level is only a word of what the step is called: the standards of a `standard curve`."""
+    said, word = reading.question.lower(), reading.words[mention.first]
+    names = [name.lower() for name in (bound.spec.title, *bound.spec.keywords) if " " in name]
+    places = [(m.start(), m.end()) for name in names for m in re.finditer(re.escape(name), said)]
+    return mention.width == 1 and any(start <= word.start and word.end <= end for start, end in places)
 
 
 def _cut(spec: ToolSpec) -> ParamSpec | None:

@@ -219,6 +219,7 @@ SLOTS: dict[str, Slot] = {
     "time": Slot(_time, _parts("over"), natural=_survival("time")),
     "event": Slot(_event, _OUTCOME, _CAUSE, natural=_survival("event")),
     "start": Slot(lambda c, s: float(c.name == s.structure.survival.get("start")), natural=_survival("start")),
+    "nested_in": Slot(lambda c, s: 0.0),  # where the question says that subjects are nested in it
     "since": Slot(lambda c, s: 0.0),  # the time at which a state began, see `engine.planning.bind`
     "exposure": Slot(_any_number, _parts("exposure", "by"), _OUTCOME),  # `falls per bed day`
     "part": Slot(lambda c, s: 1.0 if c.name in s.structure.part_of else 0.0, _OUTCOME),

@@ -184,3 +184,42 @@ def test_effects_are_given_for_as_many_units_as_are_said(question, per, tmp_path
     frame.to_csv(tmp_path / "fish.csv", index=False)
     data = Data.of(profile_files([tmp_path / "fish.csv"]))
     assert bind(builtin_tools().get("linear_regression"), read(question, data), data).params.get("per") == per
+
+
+def families(tmp_path) -> Data:
+    frame = pd.DataFrame(RNG.normal(0, 1, (40, 12)), columns=[f"gene{n}" for n in range(1, 13)]).assign(
+        **{f"x{n}": RNG.normal(0, 1, 40) for n in range(1, 7)}, relapse=["yes", "no"] * 20
+    )
+    frame.to_csv(tmp_path / "genes.csv", index=False)
+    return Data.of(profile_files([tmp_path / "genes.csv"]))
+
+
+def test_a_plural_names_a_family_and_a_range_what_lies_between(tmp_path):
+    data, spec = families(tmp_path), builtin_tools().get("classify")
+    every = bind(spec, read("can relapse be predicted from the genes", data), data).params
+    assert every["predictors"] == [f"gene{n}" for n in range(1, 13)]
+    between = bind(spec, read("predict relapse from x2 to x5", data), data).params
+    assert sorted(between["predictors"]) == ["x2", "x3", "x4", "x5"]
+
+
+def test_a_column_called_the_exposure_is_no_predictor(tmp_path):
+    rows = {
+        "type": ["a", "b", "c"] * 12,
+        "year": [60, 65, 70, 75] * 9,
+        "months": RNG.integers(50, 900, 36),
+        "incidents": RNG.poisson(6, 36),
+    }
+    pd.DataFrame(rows).to_csv(tmp_path / "ships.csv", index=False)
+    data = Data.of(profile_files([tmp_path / "ships.csv"]))
+    question = "does the rate of incidents depend on type and year, with months as exposure"
+    params = bind(builtin_tools().get("count_regression"), read(question, data), data).params
+    assert (params["exposure"], sorted(params["predictors"])) == ("months", ["type", "year"])
+
+
+def test_the_standards_of_a_standard_curve_are_no_rows_to_keep(tmp_path):
+    rows = [("standard", 2.0**n, 0.1 * n, "S") for n in range(8)] + [("sample", None, 0.35, f"P{n}") for n in range(6)]
+    frame = pd.DataFrame(rows, columns=["well_type", "conc_ng_ml", "OD", "sample_id"])
+    frame.to_csv(tmp_path / "elisa.csv", index=False)
+    data = Data.of(profile_files([tmp_path / "elisa.csv"]))
+    spec = builtin_tools().get("standard_curve")
+    assert bind(spec, read("concentrations of the samples from the standard curve", data), data).rows == []

@@ -78,7 +78,13 @@ def unknowns_within_range(step: StepOutputs) -> Iterator[Issue]:
         "sample": param(
             "Column of sample names; rows of one sample are replicates", kind="column", of="table", role="subject"
         ),
-        "dilution": param("Column of dilution factors of the samples", kind="column", of="table", role="exposure"),
+        "dilution": param(
+            "Column of dilution factors of the samples",
+            kind="column",
+            of="table",
+            role="exposure",
+            called=r"(sample )?(dil\w*|fold)( (factor|fold|x))?|df",
+        ),
         "model": param(
             "Curve",
             choices=["auto", "4PL", "linear", "log-linear"],

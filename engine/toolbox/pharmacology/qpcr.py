@@ -206,6 +206,30 @@ def sample_deltas(long, references, factors):
     return deltas[["gene", "sample", "group", "delta_ct"]], means, level
 
 
+def unsteady_references(means, references, factors, control):
+    """Return a warning where two reference genes move apart between groups, so that one of them is no reference."""
+    import itertools
+
+    import numpy as np
+    from scipy import stats
+
+    wide = means.pivot(index=["sample", "group"], columns="gene", values="weighed").reset_index()
+    for a, b in itertools.combinations(references, 2):
+        gap = (wide[a] - wide[b]).dropna()
+        calm = gap[wide.loc[gap.index, "group"] == control]
+        for level in wide["group"].unique():
+            moved = gap[wide.loc[gap.index, "group"] == level]
+            if level == control or min(len(calm), len(moved)) < 3 or gap.std() == 0:
+                continue
+            apart, p = float(moved.mean() - calm.mean()), float(stats.ttest_ind(moved, calm, equal_var=False).pvalue)
+            if p < 0.01 and abs(apart) > 0.3:
+                return [f"The reference genes {a} and {b} move apart by {abs(apart):.2f} cycles in {level} against "
+                        f"{control} ({format_p(p)}): at least one of them changes, and folds against their mean are "
+                        f"{format_number(float(np.exp2(abs(apart))))}-fold apart between the two. Choose one that "
+                        "does not."]  # fmt: skip
+    return []
+
+
 def fold_row(gene, level, control, one, other):
     """Return the row of one comparison: delta-delta Ct, its fold change, Welch's interval and test."""
     import numpy as np
@@ -343,6 +367,7 @@ def fold_row(gene, level, control, one, other):
         long_cycles,
         gene_efficiencies,
         sample_deltas,
+        unsteady_references,
         fold_row,
     ),
     answers=["qpcr_relative"],
@@ -450,6 +475,7 @@ def qpcr_relative(
             "The reference genes differ by more than one cycle between groups: unequal amounts of RNA, or a "
             "reference that the treatment changes."
         )
+    warnings += unsteady_references(means, chosen, factors, calm)
     if len(chosen) == 1:
         warnings.append("One reference gene: whether it is steady cannot be checked.")
     folds, findings = pd.DataFrame(rows), []

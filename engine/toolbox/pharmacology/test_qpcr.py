@@ -191,3 +191,16 @@ def test_plain_questions_plan_it(tmp_path):
     (step,) = [node for node in plan.nodes if node.tool == "qpcr_relative"]
     assert [step.params.get(key) for key in ("ct", "group", "control")] == ["Ct", "treatment", "control"]
     assert step.params.get("sample", "sample") == "sample"
+
+
+def test_references_that_move_apart_are_said(tmp_path):
+    rng = np.random.default_rng(4)
+    rows = [(f"s{n}", "drug" if n < 5 else "control", gene, base + 1.2 * (gene == "ACTB" and n < 5) + rng.normal(0, 0.1))
+            for n in range(10) for gene, base in (("GAPDH", 18), ("ACTB", 17), ("IL6", 26))]  # fmt: skip
+    table = pd.DataFrame(rows, columns=["sample", "group", "gene", "ct"])
+    asked = {"ct": "ct", "gene": "gene", "group": "group", "sample": "sample", "references": ["GAPDH", "ACTB"],
+             "control": "control"}  # fmt: skip
+    warned = qpcr_relative(table, **asked)["warnings"]
+    assert any("GAPDH and ACTB move apart by 1.2" in text for text in warned)
+    steady = table.assign(ct=table["ct"] - 1.2 * ((table["gene"] == "ACTB") & (table["group"] == "drug")))
+    assert not any("move apart" in text for text in qpcr_relative(steady, **asked)["warnings"])

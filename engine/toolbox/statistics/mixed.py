@@ -246,6 +246,23 @@ def describe_effects(rows, tests, ratio, event, interactions, told):
     return findings
 
 
+def numbered_anew(table, labels, fixed, subject):
+    """Return a warning where small whole numbers name subjects with several rows in each of several groups."""
+    import pandas as pd
+
+    numbers = pd.to_numeric(labels, errors="coerce")
+    if numbers.isna().any() or (numbers % 1 != 0).any() or numbers.max() > 30:
+        return []
+    for name in fixed:
+        if pd.api.types.is_numeric_dtype(table[name]) or table[name].nunique() > 6:
+            continue
+        cells = table.groupby([labels, table[name].astype(str)]).size().unstack(fill_value=0)
+        if cells.shape[1] > 1 and (cells >= 3).all(axis=None):
+            return [f"{subject} {labels.iloc[0]} occurs in every {name} and was taken as one and the same. If numbers "
+                    f"start anew in each {name}, they are different subjects: set nested_in to {name}."]  # fmt: skip
+    return []
+
+
 @tool(
     name="mixed_model",
     title="Mixed model of a measurement, or GEE of a yes/no outcome or count, with repeated rows of a subject",
@@ -281,6 +298,8 @@ def describe_effects(rows, tests, ratio, event, interactions, told):
         "fixed": param("The fixed effects that may explain it", kind="columns", of="table", role="predictors", least=1),
         "subject": param("What rows belong together (subject, animal, litter, site)", kind="column", of="table",
                          role="subject", needed=True),
+        "nested_in": param("The column within whose levels the subjects' numbers start anew (mouse 1 of each cage)",
+                           kind="column", of="table", role="nested_in"),
         "interaction": param("Let the effect of the first fixed effect depend on the second",
                              role="interaction",
                              words=['true: interact\\w*|differ\\w* in (?:slope|growth|change)|faster|parallel|'
@@ -323,7 +342,7 @@ def describe_effects(rows, tests, ratio, event, interactions, told):
     helpers=(plain_table, require_columns, numeric_values, level_labels, order_levels, pick_level, likely_control,
              complete_rows, format_p, format_number, finding_values, palette, new_axes, *MARGINAL_HELPERS,
              *SLOPE_HELPERS, predictor_matrix, check_rank, chosen_predictors, coefficient_figure, separated,
-             event_level, chosen_family, shared_beginning,
+             event_level, chosen_family, numbered_anew, shared_beginning,
              one_row_an_occasion, model_columns,
              standardised, generalised_least_squares, reml_deviance, fit_variances, degrees_of_freedom, linear_mixed,
              no_finite_rates, estimating_equations, wald_tests, mixed_figure, describe_model, describe_effects),
@@ -353,6 +372,7 @@ def mixed_model(
     event_value: str = "",
     categorical: list[str] = [],  # noqa: B006 - a plain default, never changed
     exposure: str = "",
+    nested_in: str = "",
 ):
     """Fit a mixed model, or generalised estimating equations for a yes/no outcome or a count."""
     import numpy as np
@@ -373,10 +393,14 @@ def mixed_model(
     if random_slope and random_slope not in fixed:
         fixed.append(random_slope)
         warnings.append(f"{random_slope} was added to the fixed effects: its random slopes vary around a mean slope.")
-    used = [outcome, *fixed, subject, *([exposure] if exposure else [])]
+    used = [outcome, *fixed, subject, *(name for name in (exposure, nested_in) if name)]
     require_columns(table, used)
     table, notes = complete_rows(table, used)
-    groups = level_labels(table[subject]).to_numpy()
+    labels = level_labels(table[subject])
+    if nested_in:
+        labels = level_labels(table[nested_in]) + " / " + labels
+    groups = labels.to_numpy()
+    warnings += numbered_anew(table, labels, fixed, subject) if not nested_in else []
     family, more = chosen_family(table, outcome, family, exposure)
     warnings += notes + more
     subjects = len(set(groups))

@@ -403,3 +403,21 @@ def test_wide_form_that_cannot_be_is_refused(given, said):
     wide = long.pivot(index=["Subject", "Sex"], columns="age", values="distance").reset_index()
     with pytest.raises(ValueError, match=said):
         mixed_model(wide, fixed=["Sex"], **given)
+
+
+def test_subjects_numbered_anew_are_warned_of_and_nested_when_said(tmp_path):
+    rng = np.random.default_rng(11)
+    rows = [(arm, mouse, 90 + 14 * (arm == "drug") + own + rng.normal(0, 4))
+            for arm in ("drug", "vehicle") for mouse in range(1, 6) for own in [rng.normal(0, 6)] for _ in range(12)]  # fmt: skip
+    table = pd.DataFrame(rows, columns=["arm", "mouse", "area"])
+    asked = {"outcome": "area", "fixed": ["arm"], "subject": "mouse"}
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    record, _, _ = run_step(mixed_model, {"table": table}, asked, tmp_path / "a")
+    assert any("set nested_in to arm" in text for text in record["warnings"])
+    record, tables, issues = run_step(mixed_model, {"table": table}, {**asked, "nested_in": "arm"}, tmp_path / "b")
+    assert not issues
+    assert not any("nested_in" in text for text in record["warnings"])
+    means = table.groupby(["arm", "mouse"])["area"].mean()
+    expected = stats.ttest_ind(means["drug"], means["vehicle"]).pvalue
+    assert tables["coefficients"]["p_value"][1] == pytest.approx(expected, rel=1e-4)
