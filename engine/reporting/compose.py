@@ -178,7 +178,8 @@ def limitations(view: RunView) -> list[str]:
     # A step's own caveats come below under its name; `view.warnings` has them too, without it.
     of_steps = {warning for result in view.results.values() for warning in result.warnings}
     general = [warning for warning in view.warnings if warning not in of_steps]
-    sentences = [*unfinished(view), *(view.plan.warnings if view.plan else []), *general]
+    left = [f"Not answered: {text}" for text in (view.plan.not_answered if view.plan else [])]
+    sentences = [*unfinished(view), *left, *(view.plan.warnings if view.plan else []), *general]
     for profile in view.profiles:
         sentences += [w if profile.name in w else f"{profile.name}: {w}" for w in profile.warnings]
     for node, result in planned(view):

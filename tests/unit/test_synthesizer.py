@@ -76,6 +76,14 @@ def test_every_warning_reaches_the_limitations_once(run):
     ]
 
 
+def test_what_the_plan_leaves_out_stands_in_the_limitations(run):
+    plan = run.plan.model_copy(
+        update={"not_answered": ["'site' is named in the question and has no part in this plan."]}
+    )
+    limits = synthesize(run.model_copy(update={"plan": plan}), small_registry()).limitations
+    assert limits[0] == "Not answered: 'site' is named in the question and has no part in this plan."
+
+
 def test_two_steps_with_the_same_error_are_both_limitations():
     lines = ["Step 'A' (n1) failed: too few samples.", "Step 'B' (n2) failed: too few samples.", "too few samples."]
     assert deduplicate(lines) == lines

@@ -150,11 +150,13 @@ def choose_count_model(model, y, design, offset):
     # Alpha lies on the edge of what is possible when counts are Poisson, so half of the chi-squared tail is right.
     p_value = float(chi2.sf(gain, 1) / 2) if gain > 0 else 1.0
     over = spread > 1 and p_value < 0.05
+    wide = float(chi2.sf(poisson.pearson_chi2, poisson.df_resid)) < 0.05
+    kind = "shown" if over else "not of the negative binomial's kind" if wide else "not shown"
     rows = [
         {"check": "Poisson: Pearson chi-squared per degree of freedom", "value": spread,
          "note": "1 when counts vary as Poisson counts do"},
         {"check": "overdispersion (likelihood ratio, negative binomial against Poisson)", "value": gain,
-         "p_value": p_value, "note": "shown" if over else "not shown"},
+         "p_value": p_value, "note": kind},
     ]  # fmt: skip
     if model == "negative_binomial" and gain < 1e-4:
         raise ValueError(
