@@ -49,8 +49,9 @@ def linear_regression(table: pd.DataFrame, folder: Path) -> float:
     model = smf.ols("weight_g ~ age + C(arm)", table).fit()
     stats.shapiro(model.resid)
     het_breuschpagan(model.resid, model.model.exog)
-    model.get_influence().cooks_distance
-    pd.DataFrame({"b": model.params, "p": model.pvalues}).join(model.conf_int()).to_csv(folder / "out.csv")
+    distances = model.get_influence().cooks_distance[0]
+    found = pd.DataFrame({"b": model.params, "p": model.pvalues}).join(model.conf_int())
+    found.assign(largest_distance=distances.max()).to_csv(folder / "out.csv")
     _figure(folder, lambda axes: axes.scatter(model.fittedvalues, model.resid))
     return float(model.pvalues["age"])
 

@@ -2,10 +2,10 @@
 
     python benchmarks/bench_tables.py [--rounds 5]
 
-The engine is open and warm, nothing is reused, every question is planned and run as the app does. What every run costs
-whatever it computes (plan, sandbox, record, report) is measured on the smallest question, a table of three columns
-described, and taken off; the rest is set against the bare script in a fresh interpreter, its imports included. Both must
-agree on a number. Planning alone is timed, too. The data are simulated.
+The engine is open and warm, nothing is reused, every question is planned and run as the app does. What every run
+costs whatever it computes (plan, sandbox, record, report) is measured on the smallest question, three columns
+described, and taken off; the rest is set against the bare script in a fresh interpreter, its imports included. Both
+must agree on a number. Planning alone is timed, too. The data are simulated.
 """
 
 from __future__ import annotations
@@ -40,14 +40,51 @@ class Case(NamedTuple):
 
 
 CASES = {
-    "compare_groups": Case("Does weight_g differ between drug and control, by Welch's t-test?", "rats.csv", "compare_groups", "comparison", "p_value", {}),
+    "compare_groups": Case(
+        "Does weight_g differ between drug and control, by Welch's t-test?",
+        "rats.csv",
+        "compare_groups",
+        "comparison",
+        "p_value",
+        {},
+    ),
     "correlation": Case("Pearson correlation of age and weight_g", "rats.csv", "correlation", "correlations", "r", {}),
-    "linear_regression": Case("Linear regression of weight_g on age and arm", "rats.csv", "linear_regression", "coefficients", "p_value", {"term": "age"}),
-    "logistic_regression": Case("Logistic regression of relapse on age and arm", "rats.csv", "logistic_regression", "coefficients", "p_value", {"term": "age"}),
-    "mixed_model": Case("Does the growth in length over the weeks differ between the diets, mixed model with fish as random effect?", "fish.csv", "mixed_model", "variance", "value", {"component": "ICC"}),
-    "cox_regression": Case("Cox regression of survival on arm and age", "rats.csv", "cox_regression", "cox_table", "p_value", {"term": "age"}),
-    "dose_response": Case("What is the EC50 of the drug on viability?", "doses.csv", "dose_response", "doses", "dose", {"percent": 50.0}),
-}  # fmt: skip
+    "linear_regression": Case(
+        "Linear regression of weight_g on age and arm",
+        "rats.csv",
+        "linear_regression",
+        "coefficients",
+        "p_value",
+        {"term": "age"},
+    ),
+    "logistic_regression": Case(
+        "Logistic regression of relapse on age and arm",
+        "rats.csv",
+        "logistic_regression",
+        "coefficients",
+        "p_value",
+        {"term": "age"},
+    ),
+    "mixed_model": Case(
+        "Does the growth in length over the weeks differ between the diets, mixed model with fish as random effect?",
+        "fish.csv",
+        "mixed_model",
+        "variance",
+        "value",
+        {"component": "ICC"},
+    ),
+    "cox_regression": Case(
+        "Cox regression of survival on arm and age",
+        "rats.csv",
+        "cox_regression",
+        "cox_table",
+        "p_value",
+        {"term": "age"},
+    ),
+    "dose_response": Case(
+        "What is the EC50 of the drug on viability?", "doses.csv", "dose_response", "doses", "dose", {"percent": 50.0}
+    ),
+}
 SMALLEST = ("Describe this table", "small.csv")
 
 
@@ -64,15 +101,24 @@ def simulate(folder: Path) -> None:
     died = (days < 500).astype(int)
     relapse = np.where(rng.random(n) < 1 / (1 + np.exp(-(0.04 * (age - 60) - 0.7 * (arm == "drug")))), "yes", "no")
     weight = (300 + 1.2 * age + 12 * (arm == "drug") + rng.normal(0, 25, n)).round(1)
-    rats = {"rat": range(1, n + 1), "arm": arm, "age": age, "weight_g": weight, "relapse": relapse,
-            "days": np.minimum(days, 500), "died": died}  # fmt: skip
+    rats = {
+        "rat": range(1, n + 1),
+        "arm": arm,
+        "age": age,
+        "weight_g": weight,
+        "relapse": relapse,
+        "days": np.minimum(days, 500),
+        "died": died,
+    }
     pd.DataFrame(rats).to_csv(folder / "rats.csv", index=False)
     pd.DataFrame(rats)[["arm", "age", "weight_g"]].to_csv(folder / "small.csv", index=False)
     fish = np.repeat(np.arange(40), 6)
     week, diet = np.tile(np.arange(6), 40), np.where(fish % 2, "B", "A")
     own = rng.normal(0, 3, 40)[fish]
     length = (50 + own + week * np.where(diet == "B", 2.4, 2.0) + rng.normal(0, 1, 240)).round(2)
-    pd.DataFrame({"fish": [f"F{f:02d}" for f in fish], "diet": diet, "week": week, "length": length}).to_csv(folder / "fish.csv", index=False)  # fmt: skip
+    pd.DataFrame({"fish": [f"F{f:02d}" for f in fish], "diet": diet, "week": week, "length": length}).to_csv(
+        folder / "fish.csv", index=False
+    )
     dose = np.repeat([0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100], 4)
     viability = (5 + 95 / (1 + (dose / 1.7) ** 1.2) + rng.normal(0, 3, len(dose))).round(2)
     pd.DataFrame({"dose_uM": dose, "viability": viability}).to_csv(folder / "doses.csv", index=False)
@@ -127,7 +173,13 @@ def main() -> None:
                     plans += [(time.perf_counter() - began) * 1000] * (turn > 0)
                     seconds, run_id = asked(engine, case.question, folder / case.file)
                     runs[name] += [seconds] * (turn > 0)
-                    command = [sys.executable, str(ROOT / "benchmarks" / "bare_tables.py"), name, str(folder / case.file), str(folder / name)]  # fmt: skip
+                    command = [
+                        sys.executable,
+                        str(ROOT / "benchmarks" / "bare_tables.py"),
+                        name,
+                        str(folder / case.file),
+                        str(folder / name),
+                    ]
                     began = time.perf_counter()
                     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
                     bare[name] += [time.perf_counter() - began] * (turn > 0)
@@ -138,7 +190,10 @@ def main() -> None:
     rows = [summary("a run that only describes three columns", runs[""], unit="s", digits=2)]
     targets = []
     for name in CASES:
-        rows += [summary(f"{name}: run", runs[name], unit="s", digits=2), summary(f"{name}: bare script", bare[name], unit="s", digits=2)]  # fmt: skip
+        rows += [
+            summary(f"{name}: run", runs[name], unit="s", digits=2),
+            summary(f"{name}: bare script", bare[name], unit="s", digits=2),
+        ]
         beyond = max(0.0, statistics.median(runs[name]) - fixed) / statistics.median(bare[name])
         targets.append(target(f"{name}: run less the fixed cost / bare script", beyond, LIMIT, unit="x"))
     rows.append(summary("planning alone", plans, unit="ms"))

@@ -270,6 +270,8 @@ class Assembler:
                 made.not_answered += left_out(missing([], spec, lacking.type), made)
             return
         given = {key: self._value(value, case) for key, value in practice.params.items()}
+        if any(value in (None, "") and (param := spec.param(key)) and param.required for key, value in given.items()):
+            return  # what the answer does without, a step around it is not to find for itself
         bound = bind(spec, made.reading, made.data, given={k: v for k, v in given.items() if v not in (None, "")})
         if not all(holds(name, bound, made.reading) for name in practice.only) or bound.missing:
             return

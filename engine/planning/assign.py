@@ -114,7 +114,8 @@ class Assignment:
         grammar += CALLED * called(param, name)
         contrasted = any(c.column == name for c in reading.contrasts)
         natural = slot.natural(self.sheet) if slot.natural else []
-        if natural and name not in natural and fits < 0.8:
+        told = param.role in ("time", "event") and strength >= SURE_NAME and name in reading.named()
+        if natural and name not in natural and fits < 0.8 and not told:
             return -1.0  # what the structure of the data offers is surer than a word
         if contrasted and param.role in ("group", "condition", "ordered", "covariates", "predictors", "factors"):
             set_apart = any(c.column == name and c.explicit for c in reading.contrasts) or not two_states(

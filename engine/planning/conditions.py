@@ -130,6 +130,13 @@ def known_at_start(bound: Bound, reading: Reading) -> bool:
 
 
 @_named
+def one_kind_of_end(bound: Bound, reading: Reading) -> bool:
+    """The event column has two levels: with other kinds of end, survival curves that censor them mislead."""
+    columns = [c for name in bound.of_role("event") if bound.sheet and (c := bound.sheet.column(name))]
+    return all(column.distinct <= 2 for column in columns)
+
+
+@_named
 def wide(bound: Bound, reading: Reading) -> bool:
     """One measurement stands in several columns, one a time."""
     return bool(bound.sheet and (bound.sheet.structure.wide or bound.sheet.structure.same_quantity))

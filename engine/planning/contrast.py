@@ -9,6 +9,7 @@ from typing import NamedTuple
 from engine.domain.plan import OpenQuestion
 from engine.domain.profile import ColumnProfile
 from engine.planning.reading import Reading
+from engine.planning.text import as_number
 
 _CONTROLS = [
     "control",
@@ -162,6 +163,8 @@ def event_level(reading: Reading, column: ColumnProfile, known: str = "") -> tup
         known: what the structure of the data says, if anything.
     """
     levels = list(column.levels)
+    if (told := _told_event(reading.question, column)) is not None:
+        return told, []
     named = [level for level in reading.levels(column.name) if level in levels]
     said = [m.level for m in reading.mentions if m.column == column.name and m.level in named]
     named.sort(key=said.count, reverse=True)
@@ -179,6 +182,35 @@ def event_level(reading: Reading, column: ColumnProfile, known: str = "") -> tup
         return next(level for level in levels if level != control), []
     proposed = (column.order or sorted(levels))[-1]
     return proposed, [_happened(column, proposed)]
+
+
+_NOT_YET = re.compile(
+    r"\b(?:still|without|free|alive|living|lives?|survived|no|not|none|never|censored|lost|fine|ok|healthy|withdrawn|others?|end of)\b",
+    re.IGNORECASE,
+)
+"""What a code says that does not mean that the event came."""
+
+
+def _told_event(question: str, column: ColumnProfile) -> str | None:
+    """Return the level of which the question says that it is the event: `0 = it came back, 1 = still without`."""
+    codes = [level for level in column.levels if as_number(level) is not None]
+    if len(codes) < 2 or len(codes) < len(column.levels) or len(codes) > 4:
+        return None
+    at = question.lower().find(column.name.lower())
+    rest = question[at + len(column.name) :] if at >= 0 else ""
+    told = {}
+    for code in codes:
+        match = re.search(
+            rf"(?<![\w.]){re.escape(code)}\s*(?:=|:|\b(?:is|are|means?|was|were)\b(?: the)?)\s*([^,;.()0-9]+)", rest
+        )
+        match = (
+            match or re.search(rf"(?<![\w.]){re.escape(code)}\s+([^,;.()0-9=]+?)(?=[,;.)]|$)", rest) if told else match
+        )
+        if match:
+            told[code] = match[1]
+    waiting = [code for code, words in told.items() if _NOT_YET.search(words)]
+    left = [code for code in codes if code not in waiting]
+    return left[0] if waiting and len(left) == 1 else None
 
 
 def _doubtful(column: ColumnProfile, level: str) -> bool:

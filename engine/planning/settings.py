@@ -13,7 +13,7 @@ from typing import Any
 from engine.domain.toolspec import ParamSpec, ToolSpec
 from engine.planning.numbers import beside
 from engine.planning.reading import Reading
-from engine.planning.text import time_unit
+from engine.planning.text import CARDINALS, time_unit
 from engine.toolbox.typecheck import param_problem
 
 _READ = {"alpha": "alpha", "min_abs_lfc": "min_lfc", "lfc_threshold": "min_lfc", "top_n": "top"}
@@ -45,6 +45,10 @@ def _without_names(reading: Reading) -> str:
     What stands beside a number is its unit: `after 6 months` names no column of days.
     """
     text = reading.question
+    for word in reading.words:
+        said = text[word.start : word.end]
+        if word.number is not None and said.isalpha() and said.lower() in CARDINALS and said.lower() != "one":
+            text = text[: word.start] + f"{word.number:g}".ljust(len(said)) + text[word.end :]  # `at three years`
     for mention in reading.mentions:
         start, end = reading.words[mention.first].start, reading.words[mention.last].end
         number = mention.first > 0 and reading.words[mention.first - 1].number is not None

@@ -223,3 +223,31 @@ def test_the_standards_of_a_standard_curve_are_no_rows_to_keep(tmp_path):
     data = Data.of(profile_files([tmp_path / "elisa.csv"]))
     spec = builtin_tools().get("standard_curve")
     assert bind(spec, read("concentrations of the samples from the standard curve", data), data).rows == []
+
+
+@pytest.mark.parametrize(
+    ("question", "levels", "event"),
+    [
+        ("relapse: 1 = still without recurrence when last seen, 0 = it came back. What is free at three years?", ["0", "1"], "0"),
+        ("relapse 1 died, 0 alive: who lives longer", ["0", "1"], "1"),
+        ("hazard of dying of the melanoma itself (relapse 1; 2 is living, 3 other causes)", ["1", "2", "3"], "1"),
+    ],
+)  # fmt: skip
+def test_the_question_says_which_code_is_the_event(question, levels, event, tmp_path):
+    rows = {
+        "days": RNG.integers(10, 900, 60),
+        "relapse": [levels[n % len(levels)] for n in range(60)],
+        "arm": ["a", "b"] * 30,
+    }
+    pd.DataFrame(rows).to_csv(tmp_path / "rfs.csv", index=False)
+    data = Data.of(profile_files([tmp_path / "rfs.csv"]))
+    params = bind(builtin_tools().get("kaplan_meier"), read(question, data), data).params
+    assert (params["event"], params["event_value"]) == ("relapse", event)
+
+
+def test_numbers_in_words_are_settings_too(tmp_path):
+    rows = {"days": RNG.integers(10, 2900, 60), "died": [0, 1] * 30, "arm": ["a", "b", "b"] * 20}
+    pd.DataFrame(rows).to_csv(tmp_path / "long.csv", index=False)
+    data = Data.of(profile_files([tmp_path / "long.csv"]))
+    params = bind(builtin_tools().get("kaplan_meier"), read("what share lives at three years", data), data).params
+    assert (params["at"], params["at_unit"]) == (3, "years")

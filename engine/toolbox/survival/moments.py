@@ -13,7 +13,7 @@ AT = param(
     words=[
         r"surviv\w*(?:\s+\w+){0,3}?\s+(?:at|to|past|beyond|until|after|than)",
         r"survive[ds]?",
-        r"(?:alive|event.?free|relapse.?free)(?:\s+\w+){0,2}?\s+(?:at|after|by|past|to)",
+        r"(?:alive|living|lives?|free(?:\s+of)?|event.?free|relapse.?free)(?:\s+\w+){0,2}?\s+(?:at|after|by|past|to)",
         r"(?:years?|months?|weeks?|days?)[\s-]+(?:\w+[\s-]+){0,2}surviv\w*",
     ],
 )
