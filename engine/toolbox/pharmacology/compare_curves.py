@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from engine.domain.results import Issue
 from engine.domain.toolspec import Citation, NextStep
 from engine.toolbox.checks import StepOutputs, check
-from engine.toolbox.pharmacology.dose_curves import DOSE_HELPERS, curve_remarks, response_columns
+from engine.toolbox.pharmacology.dose_curves import CURVE_PARAMS, DOSE_HELPERS, curve_remarks, response_columns
 from engine.toolbox.pharmacology.fitting import (
     CURVE_HELPERS,
     colour_of,
@@ -239,31 +239,7 @@ def shape_finding(tests, kind, term):
             maximum=99.9,
             words=["[EIL][CD]", "effective dose", "inhibitory concentration"],
         ),
-        "lower": param(
-            "Value at which the lower limit of all curves is held; empty to fit it",
-            words=["(?:lower limit|bottom|lower plateau|lower asymptote)(?: (?:at|to|is|=))*"],
-        ),
-        "upper": param(
-            "Value at which the upper limit of all curves is held; empty to fit it",
-            words=["(?:upper limit|top|upper plateau|upper asymptote)(?: (?:at|to|is|=))*"],
-        ),
-        "three_parameters": param("Hold the lower limit at 0", words=["true: (?:three|3)[- ]?param|3.?PL|LL\\.3"]),
-        "dose_scale": param(
-            "Whether the doses are logarithms",
-            choices=["auto", "plain", "log10", "ln"],
-            words=["log10: log10 (?:dose|conc)"],
-        ),
-        "term": param(
-            "What the dose is called",
-            choices=["EC", "IC", "ED", "LD", "LC"],
-            words=[
-                "IC: p?IC ?\\d|inhibit",
-                "LD: LD ?\\d|lethal dose",
-                "LC: LC ?\\d|lethal conc",
-                "ED: ED ?\\d|effective dose",
-            ],
-        ),
-        "unit": param("Unit of the dose, for text and axis"),
+        **CURVE_PARAMS,
     },
     checks=("tables_not_empty", "p_values_valid", "findings_match_tables", "dose_ratios_match"),
     keywords=(

@@ -12,8 +12,38 @@ from engine.toolbox.pharmacology.hormesis import (
     response_at,
 )
 from engine.toolbox.pharmacology.logistic_curves import fit_log_logistic, fit_log_logistic_counts
+from engine.toolbox.registry import param
 from engine.toolbox.statistics.proportions import counted_rows, event_rows
 from engine.toolbox.tables.columns import finding_values, format_number, format_p, numeric_values
+
+CURVE_PARAMS = {
+    "lower": param(
+        "Value at which the lower limit is held; empty to fit it",
+        words=["(?:lower limit|bottom|lower plateau|lower asymptote)(?: (?:at|to|is|=))*"],
+    ),
+    "upper": param(
+        "Value at which the upper limit is held; empty to fit it",
+        words=["(?:upper limit|top|upper plateau|upper asymptote)(?: (?:at|to|is|=))*"],
+    ),
+    "three_parameters": param("Hold the lower limit at 0", words=["true: (?:three|3)[- ]?param|3.?PL|LL\\.3"]),
+    "dose_scale": param(
+        "Whether the doses are logarithms",
+        choices=["auto", "plain", "log10", "ln"],
+        words=["log10: log10 (?:dose|conc)"],
+    ),
+    "term": param(
+        "What the dose is called",
+        choices=["EC", "IC", "ED", "LD", "LC"],
+        words=[
+            "IC: p?IC ?\\d|inhibit",
+            "LD: LD ?\\d|lethal dose",
+            "LC: LC ?\\d|lethal conc",
+            "ED: ED ?\\d|effective dose",
+        ],
+    ),
+    "unit": param("Unit of the dose, for text and axis"),
+}
+"""What every fit of dose-response curves can be told of its limits, doses and names."""
 
 
 def response_columns(table, response, events, total):

@@ -12,6 +12,7 @@ from engine.domain.results import Issue
 from engine.domain.toolspec import Citation, NextStep
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.pharmacology.dose_curves import (
+    CURVE_PARAMS,
     DOSE_HELPERS,
     curve_remarks,
     curve_row,
@@ -101,31 +102,7 @@ def doses_rise_with_effect(step: StepOutputs) -> Iterator[Issue]:
         "at_response": param(
             "Response whose dose is asked for, in its own unit", words=["(?:reach(?:es|ing)?|response of|rise of)"]
         ),
-        "lower": param(
-            "Value at which the lower limit is held; empty to fit it",
-            words=["(?:lower limit|bottom|lower plateau|lower asymptote)(?: (?:at|to|is|=))*"],
-        ),
-        "upper": param(
-            "Value at which the upper limit is held; empty to fit it",
-            words=["(?:upper limit|top|upper plateau|upper asymptote)(?: (?:at|to|is|=))*"],
-        ),
-        "three_parameters": param("Hold the lower limit at 0", words=["true: (?:three|3)[- ]?param|3.?PL|LL\\.3"]),
-        "dose_scale": param(
-            "Whether the doses are logarithms",
-            choices=["auto", "plain", "log10", "ln"],
-            words=["log10: log10 (?:dose|conc)"],
-        ),
-        "term": param(
-            "What the dose is called",
-            choices=["EC", "IC", "ED", "LD", "LC"],
-            words=[
-                "IC: p?IC ?\\d|inhibit",
-                "LD: LD ?\\d|lethal dose",
-                "LC: LC ?\\d|lethal conc",
-                "ED: ED ?\\d|effective dose",
-            ],
-        ),
-        "unit": param("Unit of the dose, for text and axis"),
+        **CURVE_PARAMS,
         "model": param(
             "Curve; auto takes the log-logistic one and tells of stimulation by small doses",
             choices=["auto", "log_logistic", "brain_cousens"],
