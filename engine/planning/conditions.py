@@ -130,6 +130,12 @@ def known_at_start(bound: Bound, reading: Reading) -> bool:
 
 
 @_named
+def watched_from_the_start(bound: Bound, reading: Reading) -> bool:
+    """Rows are whole follow-ups and no spans of them: a curve of spans counts time before they began."""
+    return not (bound.sheet and bound.sheet.structure.survival.get("start"))
+
+
+@_named
 def one_kind_of_end(bound: Bound, reading: Reading) -> bool:
     """The event column has two levels: with other kinds of end, survival curves that censor them mislead."""
     columns = [c for name in bound.of_role("event") if bound.sheet and (c := bound.sheet.column(name))]

@@ -48,6 +48,7 @@ _RELATIONS: tuple[tuple[str, dict[str, Part]], ...] = (
     (rf"{_Y}{_GAP}\b(?:over|against|vs\.?|versus|as a function of|along){_GAP}{_X}", {"x": "over", "y": "outcome"}),
     (rf"{_Y}{_GAP}\b(?:per|by|for each|for every|in each|according to|split by|separately for|grouped by|broken down by|within each){_GAP}{_B}", {"b": "by"}),
     (rf"\b(?:per|by|for each|for every|in each|of each|separately for|split by|grouped by|one \w+ per|one \w+ for each){_GAP}{_B}", {"b": "by"}),
+    (rf"\b(?:sensitivity|specificity|accuracy|predictive values?){_GAP}{_X}{_GAP}\b(?:against|versus|vs\.?|compared (?:with|to)){_GAP}{_Y}", {"x": "cause", "y": "outcome"}),
     (rf"{_E}\)?\s+(?:as|is|being)\s+(?:the\s+|an?\s+)?(?:exposure|offset)", {"e": "exposure"}),
     (rf"\b(?:slopes?|regression)\s+of{_GAP}{_Y}{_GAP}\bon{_GAP}{_X}", {"x": "cause", "y": "outcome"}),
     (rf"\b(?:exposure|offset|per unit of|out of|of a total of|among the total){_GAP}{_E}", {"e": "exposure"}),
@@ -109,7 +110,7 @@ def parts_of(coded: Coded) -> dict[str, set[Part]]:
             for key, part in roles.items():
                 for mention in coded.inside(match[key]):
                     found.setdefault(mention.column, set()).add(part)
-    measured = [column for column, parts in found.items() if "outcome" in parts and "over" not in parts]
+    measured = [column for column, parts in found.items() if "outcome" in parts and not parts & {"over", "cause"}]
     for parts in found.values():
         if measured and "over" in parts:
             parts.discard("outcome")  # `does length over the weeks differ`

@@ -93,7 +93,7 @@ class Planner:
         self._analyses = load_analyses()
         self._assembler = Assembler(registry, self._analyses)
         names = [name for spec in registry for name in (spec.title, *spec.keywords)]
-        said = [tokens(name) for name in names if " " in name or name.isupper()]
+        said = [tokens(name) for name in names if " " in name or "-" in name or name.isupper()]
         # `over the weeks` is no term: its week may well be a column.
         terms = [words for words in said if len(words) == 1 or sum(word.text not in STOP for word in words) > 1]
         self._terms = frozenset(tuple(word.stem for word in words) for words in terms)

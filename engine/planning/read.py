@@ -76,7 +76,9 @@ PHRASE = 3
 
 def _part_of(m: Mention, first: int, last: int) -> bool:
     """Say whether a mention is only a part of a term, or one that is not quite it."""
-    return not m.level and first <= m.first and m.last <= last and (m.width < last - first + 1 or m.strength < TERM)
+    if m.level:  # `PPV` is no level `positive`
+        return first == last == m.first == m.last and m.strength < SURE_NAME
+    return first <= m.first and m.last <= last and (m.width < last - first + 1 or m.strength < TERM)
 
 
 TERM = 0.75

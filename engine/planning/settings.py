@@ -11,6 +11,7 @@ import re
 from typing import Any
 
 from engine.domain.toolspec import ParamSpec, ToolSpec
+from engine.planning.mentions import SURE
 from engine.planning.numbers import beside
 from engine.planning.reading import Reading
 from engine.planning.text import CARDINALS, time_unit
@@ -53,7 +54,7 @@ def _without_names(reading: Reading) -> str:
         start, end = reading.words[mention.first].start, reading.words[mention.last].end
         number = mention.first > 0 and reading.words[mention.first - 1].number is not None
         unit = number and mention.width == 1 and bool(time_unit(reading.words[mention.first].text))
-        if end - start > 2 and not unit:
+        if end - start > 2 and not unit and mention.strength >= SURE:
             text = text[:start] + " " * (end - start) + text[end:]
     return text
 

@@ -251,3 +251,57 @@ def test_numbers_in_words_are_settings_too(tmp_path):
     data = Data.of(profile_files([tmp_path / "long.csv"]))
     params = bind(builtin_tools().get("kaplan_meier"), read("what share lives at three years", data), data).params
     assert (params["at"], params["at_unit"]) == (3, "years")
+
+
+def test_a_test_is_judged_against_the_truth(tmp_path):
+    rows = {"test": ["positive", "negative"] * 30, "truth": ["disease", "healthy", "disease"] * 20}
+    pd.DataFrame(rows).to_csv(tmp_path / "dx.csv", index=False)
+    plan = Planner(builtin_tools()).plan(
+        "Sensitivity and specificity of test against truth, PPV and NPV at a prevalence of 2%",
+        profile_files([tmp_path / "dx.csv"]),
+    )
+    params = plan.plan.nodes[-1].params
+    assert (params["test"], params["outcome"], params["prevalence"]) == ("test", "truth", 0.02)
+
+
+def test_confidence_limits_are_no_standard_errors(tmp_path):
+    rows = {
+        "study": [f"T{n}" for n in range(8)],
+        "risk_ratio": RNG.uniform(0.3, 1.2, 8),
+        "ci_low": RNG.uniform(0.1, 0.3, 8),
+        "ci_high": RNG.uniform(1.3, 3, 8),
+    }
+    pd.DataFrame(rows).to_csv(tmp_path / "meta.csv", index=False)
+    data = Data.of(profile_files([tmp_path / "meta.csv"]))
+    question = "random-effects meta-analysis of risk_ratio with ci_low and ci_high across study"
+    params = bind(builtin_tools().get("meta_analysis"), read(question, data), data).params
+    assert (params["effect"], params["lower"], params["upper"], params.get("error")) == (
+        "risk_ratio",
+        "ci_low",
+        "ci_high",
+        None,
+    )
+
+
+@pytest.mark.parametrize(
+    ("question", "kind"),
+    [
+        ("non-inferiority of new versus standard in pain with a margin of 5; lower pain is better", "not_higher"),
+        ("is new non-inferior to standard in pain, margin 5", "not_lower"),
+    ],
+)
+def test_which_side_of_a_margin_matters_is_read(question, kind, tmp_path):
+    pd.DataFrame({"arm": ["new", "standard"] * 30, "pain": RNG.normal(40, 8, 60)}).to_csv(
+        tmp_path / "ni.csv", index=False
+    )
+    data = Data.of(profile_files([tmp_path / "ni.csv"]))
+    assert bind(builtin_tools().get("equivalence_test"), read(question, data), data).params["kind"] == kind
+
+
+def test_a_case_control_study_is_one_though_a_column_is_called_case(tmp_path):
+    pd.DataFrame({"case": [0, 1] * 40, "smoker": [0, 1, 1, 0] * 20}).to_csv(tmp_path / "cc.csv", index=False)
+    plan = Planner(builtin_tools()).plan(
+        "Risk ratio and number needed to harm of smoker for case, case-control study",
+        profile_files([tmp_path / "cc.csv"]),
+    )
+    assert plan.plan.nodes[-1].params["design"] == "case_control"

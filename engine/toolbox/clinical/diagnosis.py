@@ -194,7 +194,8 @@ def accuracy_figure(rows, test, what):
         "accuracy_plot": "figure: the shares with their intervals",
     },
     params={
-        "test": param("Column of the test: yes/no, or a number", kind="column", of="table", role="anything"),
+        "test": param("Column of the test: yes/no, or a number", kind="column", of="table", role="anything",
+                      called=r"(.* )?(test|strip|stick|kit|rapid|quick|screen\w*|alert|score|index)( .*)?"),
         "outcome": OUTCOME,
         "event_value": EVENT_VALUE,
         "positive": param("The level of the test that is positive; empty to recognise it", kind="level", of="test",

@@ -308,7 +308,8 @@ def risk_findings(first, second, rows, what, alpha):
             "risk_measures_consistent"),
     keywords=("risk ratio", "relative risk", "odds ratio", "risk difference", "absolute risk reduction",
               "number needed to treat", "number needed to harm", "NNT", "NNH", "attack rate", "2x2 table",
-              "two by two table", "epitools", "attributable risk", "crude odds ratio", "RR", "exposed", "unexposed"),
+              "two by two table", "epitools", "attributable risk", "crude odds ratio", "RR", "exposed",
+              "unexposed", "case-control"),
     citations=(
         Citation(title="Obtaining confidence intervals for the risk ratio in cohort studies",
                  authors="Katz D, Baptista J, Azen SP, Pike MC", year=1978, doi="10.2307/2530610"),

@@ -141,7 +141,9 @@ def margin_figure(row, what, back):
         "kind": param(
             "Both margins, or one: not lower (high values are good) or not higher (low values are good)",
             choices=["equivalence", "not_lower", "not_higher"],
-            words=["not_higher: (?:not|no) (?:higher|heavier|longer|more) than (?=.*\\bmore than)",
+            words=["not_higher: (?:not|no) (?:higher|heavier|longer|more) than (?=.*\\bmore than)|"
+                   "(?:not|no) (?:higher|more|greater|longer) by|"
+                   "(?:lower|less|fewer|smaller|shorter)\\s+(?:\\w+\\s+){0,3}(?:is|are|means?)\\s+(?:better|good|best)",
                    "not_lower: non.?inferior\\w*|not? (?:worse|inferior|lower)"],
         ),
         "alpha": param("Error of each one-sided test", minimum=1e-10, maximum=0.4),
@@ -280,7 +282,11 @@ def equivalence_test(
     if not shown and p_difference >= 0.05:
         more = "Nor is a difference shown: the data are too few or too scattered to tell."
     elif shown and p_difference < 0.05:
-        more = "There is a difference, but it lies within what does not matter."
+        more = (
+            "There is a difference, but it lies within what does not matter."
+            if kind == "equivalence"
+            else "That there is a difference is clear; only one side of it was tested against the margin."
+        )
     elif shown:
         more = "A difference is not shown either."
     else:

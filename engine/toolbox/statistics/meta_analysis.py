@@ -154,8 +154,10 @@ def funnel_figure(studies, row, name):
             "Column with its standard error or variance", kind="column", of="table", role="y",
             called=r"sei?( .*)?|.* sei?|std err(or)?|standard error|vi|var(iance)?( .*)?|.* var(iance)?",
         ),
-        "lower": param("Column with the lower 95 % limit", kind="column", of="table", role="measures"),
-        "upper": param("Column with the upper 95 % limit", kind="column", of="table", role="measures"),
+        "lower": param("Column with the lower 95 % limit", kind="column", of="table", role="measures",
+                       called=r"(.* )?(lower|low|lo|lcl|lci|ll|from|ci l)( .*)?"),
+        "upper": param("Column with the upper 95 % limit", kind="column", of="table", role="measures",
+                       called=r"(.* )?(upper|up|high|hi|ucl|uci|ul|ci u)( .*)?"),
         "arms": param(
             "Columns of two groups: events and totals, or means, SDs and ns (recognised by their names)",
             kind="columns", of="table", role="measures", least=4, most=6,
