@@ -373,13 +373,18 @@ def _as_groups(bound: Bound, reading: Reading) -> None:
     if param is None or sheet is None:
         return
     able = [c for name in bound.columns() if (c := sheet.column(name)) and c.kind in ("integer", "number")]
-    taken = set(bound.of_role("predictors", "covariates", "factors"))
+    taken = set(bound.of_role("predictors", "covariates", "factors", "held"))
+    told = {
+        c.name
+        for c in able
+        if re.search(rf"{re.escape(c.name)}[^.;?!]{{0,20}}\b(?:categor|factor|code)", reading.question, re.IGNORECASE)
+    }
     chosen = [
         c.name
         for c in able
         if c.name in taken
         and 2 < c.distinct <= FEW_LEVELS
-        and (c.scale in ("category", "code") or len(reading.levels(c.name)) > 1)
+        and (c.scale in ("category", "code") or c.name in told or len(reading.levels(c.name)) > 1)
     ]
     if chosen:
         bound.params[param.name] = chosen

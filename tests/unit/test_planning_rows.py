@@ -305,3 +305,12 @@ def test_a_case_control_study_is_one_though_a_column_is_called_case(tmp_path):
         profile_files([tmp_path / "cc.csv"]),
     )
     assert plan.plan.nodes[-1].params["design"] == "case_control"
+
+
+def test_a_code_held_constant_is_a_group(tmp_path):
+    rows = {"ldh": RNG.normal(200, 20, 80), "crp": RNG.normal(5, 1, 80), "site": [1, 2, 3, 4] * 20}
+    pd.DataFrame(rows).to_csv(tmp_path / "labs.csv", index=False)
+    data = Data.of(profile_files([tmp_path / "labs.csv"]))
+    question = "partial correlation of ldh and crp controlling for site (site is a category code)"
+    params = bind(builtin_tools().get("partial_correlation"), read(question, data), data).params
+    assert (params["held"], params["categorical"]) == (["site"], ["site"])

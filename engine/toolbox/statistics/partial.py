@@ -97,6 +97,7 @@ def residual_figure(a, b, x, y, row):
         "x": param("First measurement", kind="column", of="table", role="x"),
         "y": param("Second measurement", kind="column", of="table", role="y"),
         "held": param("Columns held constant", kind="columns", of="table", role="held", least=1),
+        "categorical": param("Numbers among them to take as groups", kind="columns", of="table", role="as_groups"),
         "method": param("Pearson, or Spearman on ranks", choices=["pearson", "spearman"],
                         words=["spearman: spearman|ranks?\\b|rank.based"]),
     },
@@ -121,7 +122,15 @@ def residual_figure(a, b, x, y, row):
              format_p, format_number, finding_values, palette, new_axes, predictor_matrix, left_over, correlation_row,
              residual_figure, table_row),
 )  # fmt: skip
-def partial_correlation(table, *, x: str, y: str, held: list[str], method: str = "pearson"):
+def partial_correlation(
+    table,
+    *,
+    x: str,
+    y: str,
+    held: list[str],
+    categorical: list[str] = [],  # noqa: B006 - a plain default, never changed
+    method: str = "pearson",
+):
     """Correlate two measurements with others held constant."""
     import numpy as np
     import pandas as pd
@@ -140,7 +149,7 @@ def partial_correlation(table, *, x: str, y: str, held: list[str], method: str =
             raise ValueError(
                 f"Column {name!r} has the same value in all {len(table)} rows used; it correlates with nothing."
             )
-    design = predictor_matrix(table, held, [])[0]
+    design = predictor_matrix(table, held, categorical)[0]
     plain = (a, b)
     if method == "spearman":
         a, b = a.rank(), b.rank()

@@ -111,3 +111,16 @@ def test_a_plain_question_plans_it_with_what_is_held(tmp_path):
     node = planner.plan(question, profile_files([path])).plan.nodes[-1]
     assert node.tool == "partial_correlation"
     assert (node.params["x"], node.params["y"], node.params["held"]) == ("mercury", "age", ["length"])
+
+
+def test_codes_held_constant_are_groups_where_named_so():
+    """With codes as groups it is the correlation of what is left of both after their group means."""
+    rng = np.random.default_rng(9)
+    site = rng.integers(1, 5, 150)
+    shift = np.array([0.0, 9.0, -4.0, 3.0])[site - 1]
+    table = pd.DataFrame({"site": site, "ldh": shift + rng.normal(0, 1, 150), "crp": 2 * shift + rng.normal(0, 1, 150)})
+    asked = {"x": "ldh", "y": "crp", "held": ["site"]}
+    left = table[["ldh", "crp"]] - table.groupby("site")[["ldh", "crp"]].transform("mean")
+    found = partial_correlation(table, **asked, categorical=["site"])["partial"]["r"][0]
+    assert found == pytest.approx(left["ldh"].corr(left["crp"]))
+    assert abs(partial_correlation(table, **asked)["partial"]["r"][0]) > 0.8
