@@ -247,6 +247,12 @@ def draw_forest(table):
     axes.plot(finite["hazard_ratio"], places, "s", color="#0072B2")
     axes.axvline(1, color="#666666", linestyle="--", linewidth=1)
     axes.set_xscale("log")
+    low, high = finite["lower_95"].min(), finite["upper_95"].max()
+    steps = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 10, 20, 50, 100]
+    shown = [step for step in steps if 0.9 * low <= step <= 1.1 * high]
+    if 2 <= len(shown) <= 9:
+        axes.set_xticks(shown, [f"{step:g}" for step in shown])
+        axes.set_xticks([], minor=True)
     axes.set_yticks(places, table["term"])
     axes.set_ylim(-0.6, len(table) - 0.4)
     axes.set_xlabel("hazard ratio with 95 % interval (log scale)")
