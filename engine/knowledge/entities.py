@@ -23,7 +23,7 @@ _ROLES: tuple[dict[NodeType, int], ...] = (
 )
 """Types that are one thing in several roles, the one that a name alone means first, as linking has it."""
 
-_LEVELS = _ID, _IDENTIFIER, _NAME, _ALIAS, _SPELT_NAME, _SPELT_ALIAS = range(6)
+_ID, _IDENTIFIER, _NAME, _ALIAS, _SPELT_NAME, _SPELT_ALIAS = range(6)
 _Fits = dict[str, dict[int, dict[int, NamedNode]]]
 """Text -> how well -> number of a node -> the node."""
 

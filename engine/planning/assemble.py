@@ -12,7 +12,8 @@ from engine.domain.plan import DATA_PREFIX, OpenQuestion
 from engine.domain.toolspec import InputSpec, ParamSpec, ToolSpec
 from engine.errors import PlanError
 from engine.planning import designs  # noqa: F401 - registers its guards
-from engine.planning.bind import Bound, Near, bind, condition, propose_missing, takes_rows
+from engine.planning.bind import Near, bind, condition, propose_missing, takes_rows
+from engine.planning.bound import Bound
 from engine.planning.builder import Builder, in_words, missing
 from engine.planning.conditions import holds
 from engine.planning.files import files_for

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from engine.domain.datatypes import TABULAR, DataType
@@ -17,51 +16,15 @@ from engine.domain.plan import OpenQuestion
 from engine.domain.profile import ColumnProfile
 from engine.domain.toolspec import ParamSpec, ToolSpec
 from engine.planning.assign import MISSING, Assignment
+from engine.planning.bound import Bound
 from engine.planning.contrast import compared, control_level, event_level
-from engine.planning.mentions import LIKELY, Mention
+from engine.planning.fills import fill
+from engine.planning.mentions import Mention
 from engine.planning.reading import Reading, Restriction
 from engine.planning.samples import sample_sheet
 from engine.planning.settings import settings_said
-from engine.planning.sheets import Data, Sheet, numbers_things
-from engine.planning.slots import FEW_LEVELS, slot_of
-from engine.planning.text import name_parts, time_unit
-
-
-@dataclass(slots=True)
-class Bound:
-    """A tool with its parameters as far as words and data settle them."""
-
-    spec: ToolSpec
-    sheets: dict[str, Sheet] = field(default_factory=dict)
-    """Input -> file, for inputs that a file serves."""
-    params: dict[str, Any] = field(default_factory=dict)
-    score: float = 0.0
-    missing: list[ParamSpec] = field(default_factory=list)
-    unused: list[str] = field(default_factory=list)
-    """Columns that are named and that nothing takes."""
-    guessed: list[str] = field(default_factory=list)
-    """Parameters that data filled and no word named."""
-    rows: list[Restriction] = field(default_factory=list)
-    reasons: list[str] = field(default_factory=list)
-    questions: list[OpenQuestion] = field(default_factory=list)
-
-    @property
-    def sheet(self) -> Sheet | None:
-        """The file whose columns the parameters are."""
-        of = next((p.of for p in self.spec.params if p.kind in ("column", "columns") and p.of in self.sheets), "")
-        return self.sheets.get(of) or next(iter(self.sheets.values()), None)
-
-    def columns(self) -> list[str]:
-        """Return the columns that the parameters name."""
-        named = [self.params.get(p.name) for p in self.spec.params if p.kind in ("column", "columns")]
-        return [c for value in named for c in (value if isinstance(value, list) else [value]) if c]
-
-    def of_role(self, *roles: str) -> list[str]:
-        """Return the columns bound to parameters of these roles."""
-        named = [
-            self.params.get(p.name) for p in self.spec.params if p.kind in ("column", "columns") and p.role in roles
-        ]
-        return [c for value in named for c in (value if isinstance(value, list) else [value]) if c]
+from engine.planning.sheets import Data, numbers_things
+from engine.planning.slots import slot_of
 
 
 def bind(
@@ -99,10 +62,7 @@ def bind(
     _rows(bound, reading)
     _all_meant(bound)
     _cut_said(bound, reading)
-    _spans(bound)
-    _nested(bound, reading)
-    _as_groups(bound, reading)
-    _per(bound, reading)
+    fill(bound, reading)
     bound.params |= settings_said(spec, reading, bound.params)
     bound.params |= {key: value for key, value in (given or {}).items() if spec.param(key)}
     return bound
@@ -326,89 +286,6 @@ def _rows(bound: Bound, reading: Reading) -> None:
                 bound.reasons.append(f"{named[0]!r} is compared with {named[1]!r}, as the question names them.")
             elif len(named) >= (1 if against is not None else 2):
                 bound.params[param.name] = named
-
-
-def _spans(bound: Bound) -> None:
-    """Give survival its spans: rows that begin at a time of their own, and states that began while subjects were watched."""
-    sheet, params = bound.sheet, {p.role: p.name for p in bound.spec.params if p.role in ("start", "since", "cluster")}
-    if sheet is None:
-        return
-    if "start" in params and (start := sheet.structure.survival.get("start")):
-        bound.params[params["start"]] = start
-        subject = next((item.subject for item in sheet.structure.repeated), "")
-        if subject and "cluster" in params:
-            bound.params.setdefault(params["cluster"], subject)
-    states = [name for name in bound.of_role("covariates") if name in sheet.structure.begins]
-    if "since" in params and states:
-        when = sheet.structure.begins[states[0]]
-        bound.params[params["since"]] = when
-        covariates = next(p.name for p in bound.spec.params if p.role == "covariates")
-        rest = [name for name in bound.params[covariates] if name not in (states[0], when)]
-        bound.params[covariates] = [states[0], *rest]
-        bound.reasons.append(f"{states[0]!r} began at {when!r}: the time before counts as without.")
-
-
-_NESTED = re.compile(
-    r"\b(?:nested|numbered anew|renumbered|start(?:s|ing)? anew|restart\w*)\s+(?:in|within)\s+", re.IGNORECASE
-)
-
-
-def _nested(bound: Bound, reading: Reading) -> None:
-    """Keep subjects of one number apart where the question says that they are nested: `mouse nested in treatment`."""
-    param, said = next((p for p in bound.spec.params if p.role == "nested_in"), None), _NESTED.search(reading.question)
-    if param is None or said is None:
-        return
-    after = [m for m in reading.mentions if 0 <= reading.words[m.first].start - said.end() <= NEAR and not m.level]
-    if after and after[0].column not in bound.of_role("subject"):
-        bound.params[param.name] = after[0].column
-
-
-NEAR = 12
-"""So many characters may stand between `nested in` and what it is nested in."""
-
-
-def _as_groups(bound: Bound, reading: Reading) -> None:
-    """Take numbers that only count as groups: codes, and those of which the question sets several apart (`95, 96 and 97`)."""
-    param, sheet = next((p for p in bound.spec.params if p.role == "as_groups"), None), bound.sheet
-    if param is None or sheet is None:
-        return
-    able = [c for name in bound.columns() if (c := sheet.column(name)) and c.kind in ("integer", "number")]
-    taken = set(bound.of_role("predictors", "covariates", "factors", "held"))
-    told = {
-        c.name
-        for c in able
-        if re.search(rf"{re.escape(c.name)}[^.;?!]{{0,20}}\b(?:categor|factor|code)", reading.question, re.IGNORECASE)
-    }
-    chosen = [
-        c.name
-        for c in able
-        if c.name in taken
-        and 2 < c.distinct <= FEW_LEVELS
-        and (c.scale in ("category", "code") or c.name in told or len(reading.levels(c.name)) > 1)
-    ]
-    if chosen:
-        bound.params[param.name] = chosen
-
-
-_PER = re.compile(r"\b(?:per|for (?:each|every))\s+(\d+(?:[.,]\d+)?)\s*-?\s*([A-Za-zµμ%]+)", re.IGNORECASE)
-
-
-def _per(bound: Bound, reading: Reading) -> None:
-    """Give effects for as many units of a predictor as the question says: `per 10 years` of age, `per 1000 m` of depth."""
-    param, said = next((p for p in bound.spec.params if p.role == "per"), None), _PER.search(reading.question)
-    if param is None or said is None or bound.sheet is None:
-        return
-    unit = said[2].lower().replace("µ", "u").replace("μ", "u")
-    for name in bound.of_role("predictors", "covariates"):
-        column = bound.sheet.column(name)
-        if column is None or column.kind not in ("integer", "number"):
-            continue
-        pieces = [*name_parts(f"{name} {column.unit}"), *re.split(r"[^a-z%]+", f"{name} {column.unit}".lower())]
-        years = column.role("covariate") >= LIKELY and "age" in pieces and time_unit(unit) == "year"
-        if years or unit in pieces or (time_unit(unit) and time_unit(unit) in map(time_unit, pieces)):
-            bound.params[param.name] = float(said[1].replace(",", "."))
-            reading.mark_text(*said.span(), "number", f"{param.name} = {said[1]}")
-            return
 
 
 def _of_method(bound: Bound, reading: Reading, mention: Mention) -> bool:

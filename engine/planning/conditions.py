@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 
 from engine.domain.profile import ColumnProfile, Repeated
-from engine.planning.bind import Bound
+from engine.planning.bound import Bound
 from engine.planning.contrast import control_level
 from engine.planning.reading import Reading
 from engine.planning.sheets import is_group, is_id

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from engine.domain.plan import OpenQuestion
-from engine.planning.bind import Bound
+from engine.planning.bound import Bound
 from engine.planning.choose import model
 from engine.planning.reading import Reading
 from engine.planning.text import name_parts, stem, tokens

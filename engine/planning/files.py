@@ -14,7 +14,8 @@ from pathlib import Path
 from engine.domain.datatypes import TABULAR, DataType
 from engine.domain.plan import OpenQuestion
 from engine.domain.toolspec import InputSpec, ToolSpec
-from engine.planning.bind import Bound, bind
+from engine.planning.bind import bind
+from engine.planning.bound import Bound
 from engine.planning.reading import Reading
 from engine.planning.sheets import Data, Sheet, usable
 from engine.planning.slots import SLOTS

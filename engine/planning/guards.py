@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from engine.domain.plan import OpenQuestion
 from engine.errors import PlanError
-from engine.planning.bind import Bound
+from engine.planning.bound import Bound
 from engine.planning.conditions import repetition
 from engine.planning.contrast import control_level
 from engine.planning.formulas.formula import propose

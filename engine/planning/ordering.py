@@ -9,7 +9,7 @@ from typing import NamedTuple
 from engine.domain.plan import OpenQuestion
 from engine.domain.profile import ColumnProfile
 from engine.errors import PlanError
-from engine.planning.bind import Bound
+from engine.planning.bound import Bound
 from engine.planning.numbers import top_n
 from engine.planning.reading import Reading, Restriction
 from engine.planning.sheets import Data, is_number

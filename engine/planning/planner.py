@@ -22,7 +22,8 @@ from engine.domain.profile import Profile
 from engine.domain.retrieval import ToolSearch
 from engine.errors import PlanError
 from engine.planning.assemble import Assembler, Making
-from engine.planning.bind import Bound, bind
+from engine.planning.bind import bind
+from engine.planning.bound import Bound
 from engine.planning.builder import in_words, why_not
 from engine.planning.choose import Embed, Wording, probabilities
 from engine.planning.conditions import members

@@ -7,7 +7,7 @@ from engine.domain.plan import Alternative, OpenQuestion
 from engine.domain.profile import Profile
 from engine.domain.retrieval import ToolSearch
 from engine.errors import DataError, PlanError
-from engine.planning.bind import Bound
+from engine.planning.bound import Bound
 from engine.planning.builder import missing, why_not
 from engine.planning.coverage import unexplained
 from engine.planning.reading import Reading

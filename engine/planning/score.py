@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from engine.domain.datatypes import TABULAR, DataType
 from engine.domain.profile import ColumnProfile
 from engine.domain.toolspec import ToolSpec
-from engine.planning.bind import Bound, bind
+from engine.planning.bind import bind
+from engine.planning.bound import Bound
 from engine.planning.choose import Embed, Wording, probabilities
 from engine.planning.conditions import holds
 from engine.planning.files import leaves_files, methods_named, on_the_way, reachable, suits

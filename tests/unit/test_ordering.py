@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 from engine.errors import PlanError
-from engine.planning.bind import Bound, bind, condition
+from engine.planning.bind import bind, condition
+from engine.planning.bound import Bound
 from engine.planning.guards import Case, run_guards
 from engine.planning.ordering import order_said
 from engine.planning.read import read

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from engine.domain.results import Issue
 from engine.domain.toolspec import Citation
 from engine.toolbox.checks import StepOutputs, check
-from engine.toolbox.learning.clustering import (
+from engine.toolbox.learning.cluster_methods import (
     CLUSTER_HELPERS,
     best_count,
     gap_statistic,

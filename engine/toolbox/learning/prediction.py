@@ -22,8 +22,6 @@ from engine.toolbox.learning.folds import (
 from engine.toolbox.learning.leaks import meant_subject, telling_columns
 from engine.toolbox.learning.measures import (
     MEASURE_HELPERS,
-    area_interval,  # noqa: F401 - part of what this module offers
-    area_under_curve,  # noqa: F401
     calibration_line,
     chance_p,
     class_measures,

@@ -7,10 +7,12 @@ import pandas as pd
 import pytest
 from table_steps import check_issues, run_step
 
+from engine.toolbox.learning.clusters import cluster_samples
+from engine.toolbox.learning.components import principal_component_analysis
 from engine.toolbox.learning.folds import possible_folds, prepared_rows, split_rows
-from engine.toolbox.learning.groups import cluster_samples, principal_component_analysis
 from engine.toolbox.learning.judging import calibration, feature_importance
-from engine.toolbox.learning.prediction import area_interval, area_under_curve, classify, predict_value
+from engine.toolbox.learning.measures import area_interval, area_under_curve
+from engine.toolbox.learning.prediction import classify, predict_value
 
 QUICK = {"repeats": 1}
 

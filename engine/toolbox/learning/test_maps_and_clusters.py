@@ -11,8 +11,9 @@ from scipy.optimize import minimize
 from scipy.spatial.distance import pdist, squareform
 from table_steps import run_step
 
-from engine.toolbox.learning.clustering import gap_statistic, tried_cuts, without_groups
-from engine.toolbox.learning.groups import cluster_samples, principal_component_analysis
+from engine.toolbox.learning.cluster_methods import gap_statistic, tried_cuts, without_groups
+from engine.toolbox.learning.clusters import cluster_samples
+from engine.toolbox.learning.components import principal_component_analysis
 from engine.toolbox.learning.maps import (
     classical_scaling,
     common_factors,

@@ -11,7 +11,13 @@ from collections.abc import Iterator
 from engine.domain.results import Issue
 from engine.domain.toolspec import Citation, NextStep
 from engine.toolbox.checks import StepOutputs, check
-from engine.toolbox.pharmacology.dose_curves import CURVE_PARAMS, DOSE_HELPERS, curve_remarks, response_columns
+from engine.toolbox.pharmacology.dose_curves import (
+    CURVE_COLUMNS,
+    CURVE_PARAMS,
+    DOSE_HELPERS,
+    curve_remarks,
+    response_columns,
+)
 from engine.toolbox.pharmacology.fitting import (
     CURVE_HELPERS,
     colour_of,
@@ -206,24 +212,7 @@ def shape_finding(tests, kind, term):
         "curves_plot": "figure: points and curves of the groups",
     },
     params={
-        "dose": param("Column of doses or concentrations", kind="column", of="table", role="over"),
-        "response": param(
-            "Column of the response, measured or yes/no", kind="column", of="table", role="measure", needed=True
-        ),
-        "events": param(
-            "Column of counted events (dead, germinated), when the table is tallied",
-            kind="column",
-            of="table",
-            role="part",
-            instead_of=["response"],
-        ),
-        "total": param(
-            "Column of totals that the events are part of",
-            kind="column",
-            of="table",
-            role="total",
-            instead_of=["response"],
-        ),
+        **CURVE_COLUMNS,
         "group": param("Column whose groups have the curves", kind="column", of="table", role="group"),
         "treated": param("The group compared; empty for all", kind="level", of="group", role="interest"),
         "control": param(

@@ -16,6 +16,27 @@ from engine.toolbox.registry import param
 from engine.toolbox.statistics.proportions import counted_rows, event_rows
 from engine.toolbox.tables.columns import finding_values, format_number, format_p, numeric_values
 
+CURVE_COLUMNS = {
+    "dose": param("Column of doses or concentrations", kind="column", of="table", role="over"),
+    "response": param(
+        "Column of the response, measured or yes/no", kind="column", of="table", role="measure", needed=True
+    ),
+    "events": param(
+        "Column of counted events (dead, germinated), when the table is tallied",
+        kind="column",
+        of="table",
+        role="part",
+        instead_of=["response"],
+    ),
+    "total": param(
+        "Column of totals that the events are part of",
+        kind="column",
+        of="table",
+        role="total",
+        instead_of=["response"],
+    ),
+}
+"""Where a dose-response table holds doses and responses, measured or counted."""
 CURVE_PARAMS = {
     "lower": param(
         "Value at which the lower limit is held; empty to fit it",

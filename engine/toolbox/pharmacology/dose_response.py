@@ -12,6 +12,7 @@ from engine.domain.results import Issue
 from engine.domain.toolspec import Citation, NextStep
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.pharmacology.dose_curves import (
+    CURVE_COLUMNS,
     CURVE_PARAMS,
     DOSE_HELPERS,
     curve_remarks,
@@ -62,24 +63,7 @@ def doses_rise_with_effect(step: StepOutputs) -> Iterator[Issue]:
         "dose_plot": "figure: points and fitted curves",
     },
     params={
-        "dose": param("Column of doses or concentrations", kind="column", of="table", role="over"),
-        "response": param(
-            "Column of the response, measured or yes/no", kind="column", of="table", role="measure", needed=True
-        ),
-        "events": param(
-            "Column of counted events (dead, germinated), when the table is tallied",
-            kind="column",
-            of="table",
-            role="part",
-            instead_of=["response"],
-        ),
-        "total": param(
-            "Column of totals that the events are part of",
-            kind="column",
-            of="table",
-            role="total",
-            instead_of=["response"],
-        ),
+        **CURVE_COLUMNS,
         "group": param("Column that tells curves apart; empty for one curve", kind="column", of="table", role="split"),
         "level": param(
             "Part of the effect whose dose is asked for first, percent",

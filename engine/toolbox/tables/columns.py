@@ -235,3 +235,10 @@ GROUP_HELPERS = (
     label_groups,
 )
 """What a tool needs that reads, compares and draws groups of a column; its code carries them in this order."""
+
+
+FIGURE_HELPERS = (
+    plain_table, require_columns, numeric_values, level_labels, order_levels, complete_rows, format_number,
+    finding_values, palette, new_axes,
+)  # fmt: skip
+"""What a tool that draws a table ships with."""

@@ -11,6 +11,7 @@ from engine.domain.results import Issue
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.registry import param, tool
 from engine.toolbox.tables.columns import (
+    FIGURE_HELPERS,
     complete_rows,
     finding_values,
     format_number,
@@ -113,16 +114,7 @@ def colour_points(figure, axis, x, y, column, name):
     seconds=2.0,
     example="Plot body mass against flipper length, coloured by species.",
     helpers=(
-        plain_table,
-        require_columns,
-        numeric_values,
-        level_labels,
-        order_levels,
-        complete_rows,
-        format_number,
-        finding_values,
-        palette,
-        new_axes,
+        *FIGURE_HELPERS,
         colour_points,
     ),
     answers=["scatter_plot"],

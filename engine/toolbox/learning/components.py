@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from engine.domain.results import Issue
 from engine.domain.toolspec import Citation
 from engine.toolbox.checks import StepOutputs, check
-from engine.toolbox.learning.clusters import cluster_samples  # noqa: F401 - part of what this module offers
 from engine.toolbox.learning.maps import (
     MAP_HELPERS,
     common_factors,

@@ -1,0 +1,105 @@
+"""What a step gets beside its columns and levels: spans of survival, subjects that are nested, codes as groups, units of effects.
+
+A parameter is found by its role, so that a tool gets these by declaring one.
+"""
+
+from __future__ import annotations
+
+import re
+
+from engine.planning.bound import Bound
+from engine.planning.mentions import LIKELY
+from engine.planning.reading import Reading
+from engine.planning.slots import FEW_LEVELS
+from engine.planning.text import name_parts, time_unit
+
+
+def fill(bound: Bound, reading: Reading) -> None:
+    """Fill the parameters of these roles in place, as far as words and data settle them."""
+    _spans(bound)
+    _nested(bound, reading)
+    _as_groups(bound, reading)
+    _per(bound, reading)
+
+
+def _spans(bound: Bound) -> None:
+    """Give survival its spans: rows that begin at a time of their own, and states that began while subjects were watched."""
+    sheet, params = bound.sheet, {p.role: p.name for p in bound.spec.params if p.role in ("start", "since", "cluster")}
+    if sheet is None:
+        return
+    if "start" in params and (start := sheet.structure.survival.get("start")):
+        bound.params[params["start"]] = start
+        subject = next((item.subject for item in sheet.structure.repeated), "")
+        if subject and "cluster" in params:
+            bound.params.setdefault(params["cluster"], subject)
+    states = [name for name in bound.of_role("covariates") if name in sheet.structure.begins]
+    if "since" in params and states:
+        when = sheet.structure.begins[states[0]]
+        bound.params[params["since"]] = when
+        covariates = next(p.name for p in bound.spec.params if p.role == "covariates")
+        rest = [name for name in bound.params[covariates] if name not in (states[0], when)]
+        bound.params[covariates] = [states[0], *rest]
+        bound.reasons.append(f"{states[0]!r} began at {when!r}: the time before counts as without.")
+
+
+_NESTED = re.compile(
+    r"\b(?:nested|numbered anew|renumbered|start(?:s|ing)? anew|restart\w*)\s+(?:in|within)\s+", re.IGNORECASE
+)
+
+
+def _nested(bound: Bound, reading: Reading) -> None:
+    """Keep subjects of one number apart where the question says that they are nested: `mouse nested in treatment`."""
+    param, said = next((p for p in bound.spec.params if p.role == "nested_in"), None), _NESTED.search(reading.question)
+    if param is None or said is None:
+        return
+    after = [m for m in reading.mentions if 0 <= reading.words[m.first].start - said.end() <= NEAR and not m.level]
+    if after and after[0].column not in bound.of_role("subject"):
+        bound.params[param.name] = after[0].column
+
+
+NEAR = 12
+"""So many characters may stand between `nested in` and what it is nested in."""
+
+
+def _as_groups(bound: Bound, reading: Reading) -> None:
+    """Take numbers that only count as groups: codes, and those of which the question sets several apart (`95, 96 and 97`)."""
+    param, sheet = next((p for p in bound.spec.params if p.role == "as_groups"), None), bound.sheet
+    if param is None or sheet is None:
+        return
+    able = [c for name in bound.columns() if (c := sheet.column(name)) and c.kind in ("integer", "number")]
+    taken = set(bound.of_role("predictors", "covariates", "factors", "held"))
+    told = {
+        c.name
+        for c in able
+        if re.search(rf"{re.escape(c.name)}[^.;?!]{{0,20}}\b(?:categor|factor|code)", reading.question, re.IGNORECASE)
+    }
+    chosen = [
+        c.name
+        for c in able
+        if c.name in taken
+        and 2 < c.distinct <= FEW_LEVELS
+        and (c.scale in ("category", "code") or c.name in told or len(reading.levels(c.name)) > 1)
+    ]
+    if chosen:
+        bound.params[param.name] = chosen
+
+
+_PER = re.compile(r"\b(?:per|for (?:each|every))\s+(\d+(?:[.,]\d+)?)\s*-?\s*([A-Za-zµμ%]+)", re.IGNORECASE)
+
+
+def _per(bound: Bound, reading: Reading) -> None:
+    """Give effects for as many units of a predictor as the question says: `per 10 years` of age, `per 1000 m` of depth."""
+    param, said = next((p for p in bound.spec.params if p.role == "per"), None), _PER.search(reading.question)
+    if param is None or said is None or bound.sheet is None:
+        return
+    unit = said[2].lower().replace("µ", "u").replace("μ", "u")
+    for name in bound.of_role("predictors", "covariates"):
+        column = bound.sheet.column(name)
+        if column is None or column.kind not in ("integer", "number"):
+            continue
+        pieces = [*name_parts(f"{name} {column.unit}"), *re.split(r"[^a-z%]+", f"{name} {column.unit}".lower())]
+        years = column.role("covariate") >= LIKELY and "age" in pieces and time_unit(unit) == "year"
+        if years or unit in pieces or (time_unit(unit) and time_unit(unit) in map(time_unit, pieces)):
+            bound.params[param.name] = float(said[1].replace(",", "."))
+            reading.mark_text(*said.span(), "number", f"{param.name} = {said[1]}")
+            return
