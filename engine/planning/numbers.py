@@ -106,6 +106,7 @@ class Said(NamedTuple):
     value: float
     start: int
     end: int
+    percent: bool = False
 
 
 def significance(question: str) -> Said | None:
@@ -159,14 +160,33 @@ def beside(question: str, names: str) -> Said | None:
     after, before = _patterns_beside(names)
     match = after.search(question) or before.search(question)
     value = as_number(match["n"]) if match else None
-    return Said(value, match.start(), match.end()) if match and value is not None else None
+    if match is None or value is None:
+        return None
+    return Said(
+        value, match.start(), match.end(), re.match(r"\s*(?:%|per\s?cent)", question[match.end("n") :]) is not None
+    )
+
+
+def ratio(question: str, names: str) -> Said | None:
+    """Return `A:B` as how many of the second there are to one of the first, or the number beside one of `names`.
+
+    `2:1` says so by itself, `2 to 1` beside one of the names only: `12 to 9` may be a change.
+    """
+    fill = r"\W{1,3}(?:(?:ratio|of|is|in|an?|was|by|at)\s+){0,3}"
+    own, said = r"(?<![\d:.])([1-9])\s?:\s?([1-9])(?![\d:]|\.\d)", r"\b([1-9])[\s-]?(?:to|:)[\s-]?([1-9])\b"
+    forms = (rf"\b(?:{names}){fill}{said}", rf"{said}\s+(?:ratio\s+)?(?:{names})", own)
+    match = next((m for form in forms if (m := re.search(form, question, re.IGNORECASE))), None)
+    if match is None:
+        return beside(question, names)
+    first, second = float(match[1]), float(match[2])
+    return Said(second / first, match.start(), match.end())
 
 
 @functools.cache
 def _patterns_beside(names: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Compile once: `re` keeps 512 patterns, and the tools together have more."""
     return (
-        re.compile(rf"(?:\b|(?<=\s))(?:{names})\s*(?:=|of|to|:|is)?\s*{_NUMBER}", re.IGNORECASE),
+        re.compile(rf"(?:\b|(?<=\s))(?:{names})\s*(?:=|of|to|:|is)?\s*(?<!\d)(?<!\d[.,]){_NUMBER}", re.IGNORECASE),
         re.compile(rf"(?<![\w.]){_NUMBER}[\s-]*(?:{names})\b", re.IGNORECASE),
     )
 

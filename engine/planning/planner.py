@@ -37,6 +37,7 @@ from engine.planning.refusals import (
     NotUnderstood,
     alternatives_of,
     did_you_mean,
+    no_data,
     not_understood,
     nothing_called,
     require_data,
@@ -129,6 +130,8 @@ class Planner:
             question = f"{previous.question.rstrip(' .?!')}; {question}"
         reading = read(question, data, self._terms)
         every = self._candidates(reading, data)
+        if not profiles:
+            every = _without_file(every, analysis)
         if not analysis and (computed := self._of_computed(reading, data, every)) is not None:
             reading, data, goals = computed
         else:
@@ -329,6 +332,23 @@ class Planner:
             f"{profile.name} was not used: {why_not(profile)}" for profile in profiles if profile.path not in used
         ]
         return [*cross_check([profile for profile in profiles if profile.path in used]), *own, *unused]
+
+
+def _without_file(every: list[Candidate], analysis: str) -> list[Candidate]:
+    """Return what a question that came without any file can be answered by: all its numbers stand in the question.
+
+    Raises:
+        PlanError: when the words ask, most likely, for something that needs data.
+    """
+    worded = next((c for c in every if c.analysis.id == analysis), max(every, key=lambda c: c.wording, default=None))
+    if worded is None or not needs_no_file(worded.bound):
+        raise no_data()
+    return [c for c in every if needs_no_file(c.bound)]
+
+
+def needs_no_file(bound: Bound | None) -> bool:
+    """Say whether a step runs on what the question says alone."""
+    return bound is not None and not bound.missing and all(port.optional for port in bound.spec.inputs)
 
 
 def _named_by(bound: Bound, reading: Reading) -> int:

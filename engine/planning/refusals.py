@@ -21,17 +21,19 @@ class NotUnderstood(PlanError):
     """The words of a question lead to nothing that can be done with these files."""
 
 
+def no_data() -> PlanError:
+    """Return the error for a question that needs data and came without any."""
+    message = "No data file came with the question."
+    return PlanError(message, advice="Add the file (CSV, TSV, Excel, h5ad, GMT...) that holds the data to analyse.")
+
+
 def require_data(profiles: list[Profile], data: Data) -> None:
-    """Refuse a question without data, or with files none of which can be used.
+    """Refuse a question with files none of which can be used; without any file the analysis decides.
 
     Raises:
-        PlanError: when there is no file.
         DataError: when none can be used.
     """
-    if not profiles:
-        message = "No data file came with the question."
-        raise PlanError(message, advice="Add the file (CSV, TSV, Excel, h5ad, GMT...) that holds the data to analyse.")
-    if not data.sheets:
+    if profiles and not data.sheets:
         message = " ".join(why_not(profile) for profile in profiles)
         raise DataError(message, advice="Give a file that holds data, for example a CSV table or an h5ad file.")
 

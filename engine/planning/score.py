@@ -264,9 +264,10 @@ def _candidate(
     within: set[DataType], whole: Reading | None = None,
 ) -> Candidate:  # fmt: skip
     served = [kind in types or (kind == "table" and bool(types & TABULAR)) for kind in analysis.data]
-    item = Candidate(analysis, share, feasible=not analysis.data or any(served))
-    feasible = item.feasible
     able = [tool for tool in tools if analysis.id in tool.answers and tool.runnable]
+    alone = any(all(port.optional for port in tool.inputs) for tool in able)
+    item = Candidate(analysis, share, feasible=alone or not analysis.data or any(served))
+    feasible = item.feasible
     if not able or not feasible:
         return item
     options = []

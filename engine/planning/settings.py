@@ -12,7 +12,7 @@ from typing import Any
 
 from engine.domain.toolspec import ParamSpec, ToolSpec
 from engine.planning.mentions import SURE
-from engine.planning.numbers import beside
+from engine.planning.numbers import beside, ratio
 from engine.planning.reading import Reading
 from engine.planning.text import CARDINALS, time_unit
 from engine.toolbox.typecheck import param_problem
@@ -31,10 +31,12 @@ def settings_said(spec: ToolSpec, reading: Reading, bound: dict[str, Any]) -> di
     """
     text = _without_names(reading)
     found: dict[str, Any] = {}
-    for param in spec.params:
+    for param in sorted(spec.params, key=lambda p: p.unit != "ratio"):  # `3 to 1` is no other number's
         if param.name in bound or param.kind in ("column", "columns", "level"):
             continue
         value = _value(param, reading, text)
+        if value is not None and param.unit == "ratio" and (said := ratio(text, "|".join(param.words))):
+            text = text[: said.start] + " " * (said.end - said.start) + text[said.end :]
         if value is not None and value != [] and not param_problem(param, value):
             found[param.name] = value
     return found
@@ -106,10 +108,10 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 def _number(param: ParamSpec, reading: Reading, text: str) -> float | int | None:
     spoken = "|".join(param.words) or param.name.replace("_", r"[\s_]")
-    said = beside(text, spoken)
+    said = (ratio if param.unit == "ratio" else beside)(text, spoken)
     if said is None:
         return None
     reading.mark_text(said.start, said.end, "number", f"{param.name} = {said.value:g}")
     if param.kind == "integer":
         return int(said.value) if float(said.value).is_integer() else None
-    return said.value / 100 if param.unit == "share" and said.value > 1 else said.value
+    return said.value / 100 if param.unit == "share" and (said.percent or said.value > 1) else said.value

@@ -156,6 +156,7 @@ _CHANGE = r"(?:differences?|diff|delta|drop|fall|rise|gain|change|increase|decre
 _MORE = (
     r"(?:differences?|more|less|better|worse|higher|lower|shorter|longer|heavier|lighter|faster|drop|rise|gain|apart)"
 )
+_CASE = r"(?:cases?|patients?|exposed|treated|animals?|subjects?)"
 _UNLIKE = r"(?:vs\.?|versus|against|to|instead of)"
 
 
@@ -167,8 +168,9 @@ _UNLIKE = r"(?:vs\.?|versus|against|to|instead of)"
         "can find: "
         "two means and paired measurements (noncentral t), several groups (noncentral F), equivalence and "
         "non-inferiority of two means (one-sided t-tests), two proportions (normal approximation), a correlation "
-        "(Fisher's z), survival by the number of events (Schoenfeld). Otherwise two-sided, groups of one size; for "
-        "subjects in clusters by the design effect. The numbers come from the question; a pilot column may give the "
+        "(Fisher's z), survival by the number of events (Schoenfeld). Otherwise two-sided; groups of one size, or two "
+        "in a given ratio; for subjects in clusters by the design effect. "
+        "The numbers come from the question; a pilot column may give the "
         "standard deviation. With allowance for dropout and a power curve."
     ),
     domain="statistics",
@@ -219,7 +221,7 @@ _UNLIKE = r"(?:vs\.?|versus|against|to|instead of)"
         "hazard_ratio": param("Hazard ratio that should be noticed", minimum=0, words=["hazard ratio", "hr"]),
         "share_1": param(
             "Share in the first group", unit="share", minimum=0, maximum=1,
-            words=[rf"(?:%|per\s?cent)?\s*{_UNLIKE}\s*(?:\d*\.\d+|\d+(?:,\d+)?(?=\s*(?:%|per\s?cent)))"],
+            words=[rf"(?:%|per\s?cent)?\s*{_UNLIKE}\s*(?:\d*\.\d+(?!\d)|\d+(?:,\d+)?(?=\s*(?:%|per\s?cent)))"],
         ),
         "share_2": param(
             "Share in the second group", unit="share", minimum=0, maximum=1,
@@ -231,6 +233,12 @@ _UNLIKE = r"(?:vs\.?|versus|against|to|instead of)"
                    r"(?:groups?|arms?|treatments?|variety|diet|side|feed|pill|one|arm)\b(?!\s*(?:=|of|to|:|is)?\s*\d)",
                    r"(?:[a-z]+\s+)?(?:pairs|each|apiece|events)\b(?!\s*(?:=|of|to|:|is)?\s*\d)",
                    r"n(?=\s*=\s*\d)"],
+        ),
+        "allocation": param(
+            "Subjects in the second of two groups for each one in the first", unit="ratio", minimum=0.01, maximum=100,
+            words=[r"allocat\w*", r"randomi[sz]\w*", r"(?:group|arm|sample) ratio",
+                   r"(?:controls?|unexposed|untreated|placebos?)\s+(?:per|(?:for|to)\s+(?:each|every|one|an?)|each)\s+"
+                   + _CASE],
         ),
         "n_total": param(
             "Subjects in all groups together", minimum=3,
@@ -310,6 +318,7 @@ def power_sample_size(
     share_1: float | None = None,
     share_2: float | None = None,
     n: int | None = None,
+    allocation: float = 1.0,
     n_total: int | None = None,
     power: float = 0.8,
     alpha: float = 0.05,
@@ -354,6 +363,9 @@ def power_sample_size(
         raise ValueError("A change in percent needs the mean it is a percent of; name the difference in the unit "
                          "of the "
                          "measurement, or the pilot column.")  # fmt: skip
+    if allocation != 1 and design in ("paired", "correlation", "anova"):
+        raise ValueError(f"Unequal groups ({allocation:g} for each one) are planned for two groups, not for the design "
+                         f"{design}; leave out allocation.")  # fmt: skip
     effect = effect_of(design, given | {"difference": difference}, sd)
     groups_of = {"two_means": 2, "proportions": 2, "equivalence": 2, "non_inferiority": 2, "anova": groups}
     several = groups_of.get(design, 1)
@@ -364,9 +376,10 @@ def power_sample_size(
     elif n is not None and design == "survival":
         warnings.append(f"{n} was taken for the number of events in both groups together, not of subjects.")
     elif n is None and n_total is not None:
-        n = n_total // several
+        n = n_total // several if allocation == 1 else math.floor(n_total / (1 + allocation) + 1e-9)
         if several > 1:
-            warnings.append(f"{n_total} subjects were taken as all there are: {n} in each of {several} groups.")
+            where = f"each of {several} groups" if allocation == 1 else "the first group"
+            warnings.append(f"{n_total} subjects were taken as all there are: {n} in {where}.")
     if effect is None and n is None:
         raise ValueError(
             "To plan a study, name the effect that would matter (difference and SD, two percentages, a "
@@ -378,6 +391,10 @@ def power_sample_size(
     least = {"correlation": 4}.get(design, 2)
     if n is not None and n < least:
         raise ValueError(f"{n} subjects a group are too few to compute a power; expected at least {least}.")
+    if n is not None and allocation != 1 and n * allocation < 1.5:
+        raise ValueError(
+            f"{n} subjects with {allocation:g} in the second group for each leave too few there; take more."
+        )
     if n is not None and n < 1.5 * inflation and cluster_size is not None:
         raise ValueError(f"{n} subjects a group count for fewer than 2 in such clusters; expected more clusters.")
     for value, name, bad in (
@@ -397,20 +414,22 @@ def power_sample_size(
     asked = "power" if effect is not None and n is not None else "effect" if effect is None else "n"
     exact = float("nan")
     if asked == "n":
-        exact = inflation * smallest_number(design, effect, power, alpha)
+        exact = inflation * smallest_number(design, effect, power, alpha, allocation)
         n = max(least, math.ceil(exact - 1e-9))
     elif asked == "effect":
         shift = abs(difference) / sd if difference and sd else 0.0
         effect = smallest_effect(design, n / inflation, power, alpha,
-                                 {"proportions": share_1, "anova": groups}.get(design, shift))  # fmt: skip
-    reached = planned_power(design, effect, n / inflation, alpha)
+                                 {"proportions": share_1, "anova": groups}.get(design, shift), allocation)  # fmt: skip
+    reached = planned_power(design, effect, n / inflation, alpha, allocation)
     unit = {"paired": "pairs", "correlation": "subjects", "survival": "events in both groups together"}.get(
-        design, "subjects per group")  # fmt: skip
-    total = n * several
+        design, "subjects per group" if allocation == 1 else "subjects in the first group")  # fmt: skip
+    unequal = allocation != 1 and design != "survival"
+    second = math.ceil((exact if asked == "n" and exact > least else n) * allocation - 1e-9)
+    total = n + second if unequal else n * several
     if design == "survival" and event_share:
         total = math.ceil(n / event_share)
     enrol = (
-        math.ceil(n / (1 - dropout) - 1e-9) * several
+        sum(math.ceil(size / (1 - dropout) - 1e-9) for size in ([n, second] if unequal else [n] * several))
         if design != "survival"
         else math.ceil(total / (1 - dropout) - 1e-9)
     )
@@ -419,7 +438,8 @@ def power_sample_size(
     tail = f"{'alpha of each one-sided test' if one_sided else 'two-sided alpha'} {alpha:g}"
     verb = "show" if one_sided else "find"
     if asked == "n":
-        text = (f"{n} {unit} are needed ({total} "
+        more = f" and {second} in the second" if unequal else ""
+        text = (f"{n} {unit}{more} are needed ({total} "
                 f"{'subjects ' if design != 'survival' or event_share else 'events '}in all) "
                 f"to {verb} {what} with a power of {100 * power:.3g} %, {tail}.")  # fmt: skip
     elif asked == "power":
@@ -435,6 +455,7 @@ def power_sample_size(
            "n": n, "n_means": unit, "n_exact": exact, "total": total, "enrol": enrol, "power": reached, "alpha": alpha,
            "effect": effect[1] if design == "proportions" else effect[0] if isinstance(effect, tuple) else effect,
            "against": effect[0] if design == "proportions" else None,
+           "n_second": second if unequal else None, "allocation": allocation if allocation != 1 else None,
            "groups": groups if design == "anova" else None, "sd": sd if means else None,
            "design_effect": inflation if cluster_size is not None else None,
            "clusters_per_group": math.ceil(n / cluster_size - 1e-9) if cluster_size is not None else None}  # fmt: skip
@@ -443,6 +464,9 @@ def power_sample_size(
     plan = pd.DataFrame([{key: value for key, value in row.items() if value is not None}])
     findings = [{"text": text, "values": finding_values(n=n, power=reached, effect=row["effect"], total=total),
                  "output": "plan", "row": table_row(plan, design=row["design"])}]  # fmt: skip
+    if design == "survival" and allocation != 1:
+        warnings.append(f"The second group is taken to have {allocation:g} subjects, and about as many times the "
+                        "events, for each of the first.")  # fmt: skip
     if cluster_size is not None:
         findings.append({
             "text": f"Clusters of {cluster_size:g} with a correlation of {icc:g} within them make every subject count "
@@ -459,12 +483,14 @@ def power_sample_size(
             "values": finding_values(enrol=enrol), "output": "plan",
             "row": table_row(plan, design=row["design"])})  # fmt: skip
     if asked == "power" and reached < power:
-        wanted = math.ceil(inflation * smallest_number(design, effect, power, alpha) - 1e-9)
+        wanted = math.ceil(inflation * smallest_number(design, effect, power, alpha, allocation) - 1e-9)
         findings.append({"text": f"For a power of {100 * power:.3g} % it would take {wanted} {unit}.",
                          "values": finding_values(n_needed=wanted)})  # fmt: skip
     first = math.ceil((least + (design == "correlation")) * inflation)
     steps = np.unique(np.round(np.linspace(first, max(3 * n, first + 10), 40)).astype(int))
-    curve = pd.DataFrame({"n": steps, "power": [planned_power(design, effect, x / inflation, alpha) for x in steps]})
+    curve = pd.DataFrame(
+        {"n": steps, "power": [planned_power(design, effect, x / inflation, alpha, allocation) for x in steps]}
+    )
     if design == "survival" and not event_share:
         warnings.append("Only events count for survival: more subjects are needed than events; name the share "
                         "who will have "

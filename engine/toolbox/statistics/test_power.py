@@ -226,3 +226,37 @@ def test_a_plain_question_plans_it_with_its_numbers(question, params, tmp_path):
     node = planner.plan(question, profile_files([path])).plan.nodes[-1]
     assert node.tool == "power_sample_size"
     assert {key: node.params[key] for key in params} == params
+
+
+@pytest.mark.parametrize(("n", "ratio"), [(20, 2.0), (45, 0.5), (12, 3.0)])
+def test_two_unequal_groups_have_the_power_of_statsmodels(n, ratio):
+    other = TTestIndPower().power(0.6, n, 0.05, ratio=ratio)
+    assert planned_power("two_means", 0.6, n, 0.05, ratio) == pytest.approx(other, abs=1e-6)
+    # a one-sided test of the margin is the one-sided t-test of a difference as large
+    one_sided = TTestIndPower().power(0.6, n, 0.05, ratio=ratio, alternative="larger")
+    assert planned_power("non_inferiority", (0.6, 0.0), n, 0.05, ratio) == pytest.approx(one_sided, abs=1e-6)
+
+
+def test_a_case_control_study_with_more_controls_takes_the_size_of_the_hand_formula(tmp_path):
+    params = {"share_1": 0.45, "share_2": 0.3, "allocation": 3.0, "power": 0.9}
+    record, tables, issues = run_step(power_sample_size, {"table": PILOT}, params, tmp_path)
+    assert not issues
+    # Fleiss, Levin and Paik, Statistical Methods for Rates and Proportions, unequal groups without correction
+    middle = (0.45 + 3 * 0.3) / 4
+    root = 1.959964 * (4 / 3 * middle * (1 - middle)) ** 0.5 + 1.281552 * (0.45 * 0.55 + 0.3 * 0.7 / 3) ** 0.5
+    wanted = (root / 0.15) ** 2
+    row = tables["plan"].iloc[0]
+    assert row["n_exact"] == pytest.approx(wanted, rel=1e-5)
+    assert (row["n"], row["n_second"]) == (math.ceil(wanted), math.ceil(3 * wanted))
+    assert row["total"] == row["n"] + row["n_second"]
+    assert "in the first group and" in record["findings"][0]["text"]
+
+
+def test_events_of_an_unequal_trial_are_schoenfelds():
+    z = (stats.norm.ppf(0.975) + stats.norm.ppf(0.8)) ** 2
+    assert smallest_number("survival", 0.7, 0.8, 0.05, 2.0) == pytest.approx(z / (math.log(0.7) ** 2 * 2 / 9))
+
+
+def test_unequal_groups_are_refused_where_there_are_not_two():
+    with pytest.raises(ValueError, match="two groups"):
+        power_sample_size(correlation=0.4, allocation=2)
