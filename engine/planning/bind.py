@@ -218,8 +218,9 @@ def _pair(bound: Bound, reading: Reading, column: ColumnProfile, param: ParamSpe
         return  # all groups are compared
     result = compared(reading, column, levels)
     usual = control_level(levels)
+    told = reading.coded(column.name, levels)[0] is not None
     if (
-        not param.required and len(levels) == 2 and usual and result.treated == usual
+        not param.required and len(levels) == 2 and usual and result.treated == usual and not told
     ):  # `lower in control than in treated`
         result = result._replace(
             treated=result.control, control=usual, asked=[], reason=f"{usual!r} is named like a control."

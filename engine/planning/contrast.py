@@ -101,6 +101,10 @@ def compared(reading: Reading, column: ColumnProfile, levels: Sequence[str]) -> 
         first, second = told.levels[:2]
         why = f"The question compares {first!r} with {second!r}, in this order."
         return Comparison(first, second, why, [_order(column, first, second)] if control_level(levels) == first else [])
+    coding, told_so = reading.coded(column.name, levels)
+    if coding is not None and {*coding} <= set(levels):
+        why = f"In {column.name!r} {coding.yes!r} means yes and {coding.no!r} no, as the question explains its codes."
+        return Comparison(coding.yes, coding.no, why, [] if told_so else _ask(column, [*coding], coding.yes, coding.no))
     if len(named) >= 2:
         control = usual if usual in named else named[1]
         treated = next(level for level in named if level != control)
@@ -163,6 +167,9 @@ def event_level(reading: Reading, column: ColumnProfile, known: str = "") -> tup
         known: what the structure of the data says, if anything.
     """
     levels = list(column.levels)
+    coding, told_so = reading.coded(column.name, levels)
+    if coding is not None:
+        return coding.yes, [] if told_so else [_happened(column, coding.yes)]
     if (told := _told_event(reading.question, column)) is not None:
         return told, []
     named = [level for level in reading.levels(column.name) if level in levels]

@@ -26,6 +26,11 @@ _VARIES = (
     r"(?:differ|different|differs|differences?|vary|varies|change|changes|rise|rises|fall|falls|increase|increases|decrease|"
     r"decreases|grow|grows|higher|lower|greater|smaller|larger|longer|shorter|heavier|lighter|compare|compared|distributed|same)\w*"
 )
+_CHANCE = (
+    r"(?:odds|OR|risk|hazard|chances?|probability|likelihood|rate|share|proportion|percentage|fraction)(?: ratio)?s?"
+)
+_WHOM = rf"{_GAP}<[cl]\d+>\s*(?:(?:<c\d+>|users?|takers?|patients?|people|persons?|groups?|subjects?|animals?)(?!\w)|{_GAP}\b(?:of|to)\b)"
+"""`the risk for the users of having a stroke`: whose risk it is, not of what."""
 _UNLIKE_IN = r"(?!(?:differ\w*|vary|varies|same|unlike|alike)\s+in\s+(?:(?!<)\w+\s+){0,4}<c)"
 """Of `the diets differ in length` and `length differs in the diets` only the columns' kinds say which is measured."""
 _RELATIONS: tuple[tuple[str, dict[str, Part]], ...] = (
@@ -42,7 +47,9 @@ _RELATIONS: tuple[tuple[str, dict[str, Part]], ...] = (
     (rf"{_Y}\s*~\s*{_X}", {"x": "cause", "y": "outcome"}),
     (rf"{_Y}{_GAP}\bdepend(?:s|ent|ing)? on{_GAP}{_X}", {"x": "cause", "y": "outcome"}),
     (rf"{_X}{_GAP}\b{_VERBS}\b{_GAP}{_Y}", {"x": "cause", "y": "outcome"}),
-    (rf"\b(?:odds|OR|risk|hazard|chances?|probability|likelihood|rate|share|proportion|percentage|fraction)(?: ratio)?s? (?:of|for|to|that){_GAP}{_Y}", {"y": "outcome"}),
+    (rf"\b{_CHANCE} (?:of|to|that|for(?!{_WHOM})){_GAP}{_Y}", {"y": "outcome"}),
+    (rf"\b{_CHANCE} (?:of|to|that){_GAP}{_Y}{_GAP}\b(?:for|in|with|among|between|by){_GAP}{_X}", {"x": "cause"}),
+    (rf"\b{_CHANCE} (?:for|in|with|among|between|by){_GAP}{_X}(?:\s*<c\d+>)?{_GAP}\b(?:of|to){_GAP}{_Y}", {"x": "cause", "y": "outcome"}),
     (rf"{_Y}{_GAP}\b{_UNLIKE_IN}{_VARIES}\b{_GAP}\b(?:with|by|between|among|across|over|according to|for|in|per|from){_GAP}{_X}", {"x": "cause", "y": "outcome"}),
     (rf"\b(?:plot|draw|show|graph|chart|curves? of|histogram of|distribution of){_GAP}{_Y}{_GAP}\b(?:against|vs\.?|versus|over|by){_GAP}{_X}", {"x": "over", "y": "outcome"}),
     (rf"{_Y}{_GAP}\b(?:over|against|vs\.?|versus|as a function of|along){_GAP}{_X}", {"x": "over", "y": "outcome"}),

@@ -6,6 +6,7 @@ import re
 
 from engine.domain.profile import ColumnProfile
 from engine.planning import numbers
+from engine.planning.coding import codings
 from engine.planning.grammar import Coded, compared_alone, contrasts, parts_of, restrictions
 from engine.planning.hints import generic_mentions, of_one_measure, wide_mentions
 from engine.planning.mentions import (
@@ -55,7 +56,15 @@ def read(question: str, data: Data, terms: frozenset[tuple[str, ...]] = frozense
     words = tokens(question)
     inside = _terms_in(words, terms)
     mentions = _not_genes(_mentions(question, words, data, inside), question, words, data)
-    return interpret(question, words, mentions, data)
+    coding, told = codings(question, words, mentions, data.columns())
+    explained = {at for at, word in enumerate(words) if any(a <= word.start and word.end <= b for a, b in told)}
+    mentions = [m for m in mentions if not m.level or not explained.intersection(range(m.first, m.last + 1))]
+    reading = interpret(question, words, mentions, data)
+    reading.coding, reading.explained = coding, explained
+    said = "; ".join(f"{name}: {codes.yes} = yes, {codes.no} = no" for name, codes in coding.items())
+    for at in explained:
+        reading.mark(at, at, "level", said)
+    return reading
 
 
 def _in_other_words(mentions: list[Mention], words: list[Token], question: str) -> list[Mention]:
@@ -142,6 +151,7 @@ def within(reading: Reading, request: Request, data: Data) -> Reading:
     ]
     own = interpret(reading.question, reading.words, mentions, data)
     own.requests, own.used = [request], reading.used
+    own.coding, own.explained = reading.coding, reading.explained
     return own
 
 

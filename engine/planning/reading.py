@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from engine.domain.plan import Span, Taken
+from engine.planning.coding import Coding
 from engine.planning.mentions import Mention
 from engine.planning.numbers import Said
 from engine.planning.text import Token, as_number
@@ -80,6 +81,10 @@ class Reading:
     every: bool = False
     """True for `which factors`, `all variables`: columns are not named but meant."""
     requests: list[Request] = field(default_factory=list)
+    coding: dict[str, Coding] = field(default_factory=dict)
+    """Column -> which of its codes the question says to mean yes and no."""
+    explained: set[int] = field(default_factory=set)
+    """The tokens that say so: they ask for nothing."""
     used: dict[int, tuple[Taken, str, float]] = field(default_factory=dict)
     """Token -> what it was taken for, so far."""
 
@@ -91,6 +96,13 @@ class Reading:
         """Return the columns named themselves, in order."""
         own = {(m.column, m.first - 1) for m in self.mentions if m.level}  # `month 4` names a level, not the column
         return list(dict.fromkeys(m.column for m in self.mentions if not m.level and (m.column, m.last) not in own))
+
+    def coded(self, column: str, levels: Iterable[str]) -> tuple[Coding | None, bool]:
+        """Return what the codes of a column stand for, and whether that was said of it and not of others coded alike."""
+        if column in self.coding:
+            return self.coding[column], True
+        alike = {coding for coding in self.coding.values() if {*coding} == {*levels}}
+        return (alike.pop(), False) if len(alike) == 1 else (None, False)
 
     def strength(self, column: str) -> float:
         """Return how surely a column is named, 0 when it is not."""

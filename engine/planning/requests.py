@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from engine.planning.names import STOP
 from engine.planning.reading import Reading, Request
 from engine.planning.text import Token
 
@@ -88,6 +89,10 @@ def cuts(reading: Reading, request: Request, named: Sequence[int]) -> list[Cut]:
         names = [any(half.first <= n <= half.last for n in named) for half in (left, right)]
         strong = clear and "," not in between
         listed = right.first in named  # `a, b and c, coloured by d`
+        halves = [{*range(half.first, half.last + 1)} for half in (left, right)]
+        said = [half - reading.explained - {*named} for half in halves if half & reading.explained]
+        if not all(any(words[n].text not in STOP for n in half) for half in said):
+            continue  # `..., both are coded 1 = yes, 2 = no` asks for nothing
         if (strong or (all(names) and (clear or (join and not listed)))) and min(
             left.last - left.first, right.last - right.first
         ) >= 1:

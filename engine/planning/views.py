@@ -72,7 +72,8 @@ def with_measure(reading: Reading, data: Data) -> tuple[Reading, Data] | None:
     data = Data([view if s is sheet else s for s in data.sheets])
     mention = Mention(name, "", min(trial.used), max(trial.used), 1.0, sheet.name)
     rest = [m for m in reading.mentions if (m.last < mention.first or m.first > mention.last) and m.column not in used]
-    return interpret(reading.question, reading.words, sorted([*rest, mention], key=lambda m: m.first), data), data
+    seen = interpret(reading.question, reading.words, sorted([*rest, mention], key=lambda m: m.first), data)
+    return replace(seen, coding=reading.coding, explained=reading.explained), data
 
 
 _CHANGED = re.compile(
