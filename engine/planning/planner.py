@@ -28,6 +28,7 @@ from engine.planning.builder import in_words, why_not
 from engine.planning.choose import Embed, Wording, probabilities
 from engine.planning.conditions import members
 from engine.planning.coverage import doubts, unexplained
+from engine.planning.declared import mark_told, with_missing
 from engine.planning.mentions import SURE as SURE_NAMED
 from engine.planning.names import STOP
 from engine.planning.near import near
@@ -129,6 +130,10 @@ class Planner:
             analysis = previous.analysis[0].id if len(previous.analysis) == 1 else ""
             question = f"{previous.question.rstrip(' .?!')}; {question}"
         reading = read(question, data, self._terms)
+        if (told := with_missing(reading, data)) is not data:
+            data, profiles = told, [told.again(profile) for profile in profiles]
+            reading = read(question, data, self._terms)
+            mark_told(reading)
         every = self._candidates(reading, data)
         if not profiles:
             every = _without_file(every, analysis)

@@ -78,6 +78,8 @@ class Reading:
     direction: str = ""
     paired: bool | None = None
     """True and False where the question says so."""
+    asides: list[tuple[int, int]] = field(default_factory=list)
+    """Stretches (from character, to) that say how the data are written and ask nothing."""
     every: bool = False
     """True for `which factors`, `all variables`: columns are not named but meant."""
     requests: list[Request] = field(default_factory=list)
@@ -87,6 +89,13 @@ class Reading:
     """The tokens that say so: they ask for nothing."""
     used: dict[int, tuple[Taken, str, float]] = field(default_factory=dict)
     """Token -> what it was taken for, so far."""
+
+    def asking(self) -> str:
+        """Return the question without what only says how the data are written."""
+        text = list(self.question)
+        for start, end in self.asides:
+            text[start:end] = " " * (end - start)
+        return " ".join("".join(text).split())
 
     def columns(self) -> list[str]:
         """Return the columns named, or one of whose levels is, in order, each once."""

@@ -111,7 +111,7 @@ def candidates(
         whole: the whole question, from which a step takes its columns that the stretch leaves out.
     """
     by_name = {column.name: column for column in data.columns()}
-    wordings = [Wording(reading.question, reading.masked)]
+    wordings = [Wording(reading.asking(), reading.masked)]
     last = len(reading.words) - 1 if last is None else last
     if reading.words and (first, last) != (0, len(reading.words) - 1):
         wordings = [stretch(reading, by_name, first, last)]

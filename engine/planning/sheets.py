@@ -129,6 +129,10 @@ class Data:
         """Make it from the profiles of usable files."""
         return cls([Sheet(profile) for profile in profiles if profile.types])
 
+    def again(self, profile: Profile) -> Profile:
+        """Return the profile of the same file as it is here, where the question changed how it is read."""
+        return next((sheet.profile for sheet in self.sheets if sheet.profile.path == profile.path), profile)
+
     def types(self) -> set[DataType]:
         """Return every type some file serves as."""
         return {guess.type for sheet in self.sheets for guess in usable(sheet.profile)}

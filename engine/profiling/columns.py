@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 
 from engine.domain.profile import ColumnKind, ColumnProfile
 from engine.profiling.cells import MISSING_MARKS, Reading, parse, read_numbers, tidy
+from engine.profiling.codes import missing_codes
 from engine.profiling.source import Column, Frame, plural, some
+from engine.profiling.spellings import spelled_alike, told_joins
 
 MAX_LEVELS = 30
 MAX_COLUMNS = 300
@@ -29,6 +31,10 @@ class Cleaned(NamedTuple):
     notes: dict[str, list[str]]
     """Column -> what was found in its cells, in sentences."""
     units: dict[str, str]
+    coded: list[str]
+    """Columns in which numbers such as -99 or 999 are marks: only there, since elsewhere they may be values."""
+    same: dict[str, dict[str, str]]
+    """Column -> {cell as written: the level it is}, where levels differ by case or blanks only."""
 
 
 def clean(frame: Frame, name: str, *, decimal: str = ".", marks_count: bool = True) -> Cleaned:
@@ -40,18 +46,22 @@ def clean(frame: Frame, name: str, *, decimal: str = ".", marks_count: bool = Tr
         decimal: the decimal sign of the numbers that were read as such.
         marks_count: whether the file's reader takes `na`, the cells that mean `missing`.
     """
-    done = Cleaned(frame.copy(deep=False), {}, {}, [], [], {}, {})
+    done = Cleaned(frame.copy(deep=False), {}, {}, [], [], {}, {}, [], {})
     marked: dict[str, int] = {}
     doubts: list[str] = []
     mixed: list[str] = []
     for position, column in enumerate(frame.columns):
         if list(frame.columns).count(column) > 1:
             continue
-        if marks_count and position and (code := _missing_code(frame[column])) is not None:
-            marked[str(column)] = int((frame[column] == float(code)).sum())
-            done.marks[str(column)] = [code]
-            done.frame[column] = frame[column].where(frame[column] != float(code))
-            done.notes[str(column)] = [f"{code} is taken for a missing value: all others are 0 or more."]
+        if marks_count and position and (codes := missing_codes(frame[column], str(column))):
+            coded = frame[column].isin([float(code) for code in codes])
+            marked[str(column)] = int(coded.sum())
+            done.marks[str(column)] = codes
+            done.frame[column] = frame[column].where(~coded)
+            done.coded.append(str(column))
+            beside = "0 or more" if codes[0].startswith("-") else f"{float(done.frame[column].max()):g} or less"
+            taken = f"{codes[0]} is" if len(codes) == 1 else f"{' and '.join(codes)} are"
+            done.notes[str(column)] = [f"{taken} taken for a missing value: all others are {beside}."]
             continue
         if frame.dtypes.iloc[position].kind != "O":
             continue
@@ -79,21 +89,11 @@ def clean(frame: Frame, name: str, *, decimal: str = ".", marks_count: bool = Tr
         elif reading.missing:
             marked[str(column)] = int(frame[column].map(tidy, na_action="ignore").isin(reading.missing).sum())
     done.warnings.extend(_say(name, done, marked, doubts, mixed))
+    done.same.update(spelled_alike(done.frame))
+    for column, levels in done.same.items():
+        done.frame[column] = done.frame[column].map(lambda cell, levels=levels: levels.get(cell, cell))
+    done.warnings.extend(told_joins(name, done.same))
     return done
-
-
-MISSING_CODES = ("-9", "-99", "-999", "-9999")
-
-
-def _missing_code(series: Column) -> str | None:
-    """Return the code for a missing value in a column of numbers: the only value below 0, and far below the others."""
-    if series.dtype.kind not in "if":
-        return None
-    present = series.dropna()
-    below = set(present[present < 0])
-    if len(below) != 1 or len(present) < 5 or present[present >= 0].nunique() < 2:
-        return None
-    return next((code for code in MISSING_CODES if float(code) in below), None)
 
 
 def _column_numbers(series: Column, decimal: str, *, first: bool) -> Reading | str | None:

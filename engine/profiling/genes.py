@@ -102,6 +102,11 @@ def looks_like_gene(text: str) -> bool:
     return any(form.match(text.strip()) for form in (_ENSEMBL_GENE, _OTHER_FEATURE, _UPPER, _CAPITAL))
 
 
+def in_gene_family(text: str) -> bool:
+    """Say whether a word begins like the genes that occur in every genome-wide list, whatever its case."""
+    return _FAMILIES.match(text.strip().upper()) is not None
+
+
 def turned_to_dates(ids: Sequence[str]) -> list[str]:
     """Return the identifiers that a spreadsheet turned into dates or powers of ten (SEPT2 -> 2-Sep)."""
     return [text for text in ids if _DATE.match(text)]

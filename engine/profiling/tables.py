@@ -155,11 +155,13 @@ def _keep_marks(facts: TableFacts, cleaned: Cleaned, frame: Frame) -> None:
     """Put the marks of missing values into the read options, for their columns only where others use them."""
     if cleaned.numbers:
         facts.read["numbers"] = cleaned.numbers
+    if cleaned.same:
+        facts.read["same"] = cleaned.same
     if not any(cleaned.marks.values()):
         return
     every = sorted({mark for marks in cleaned.marks.values() for mark in marks})
     elsewhere = [c for c in frame.columns if frame[c].dtype == object]
-    shared = any(frame[c].astype(str).str.strip().isin(every).any() for c in elsewhere)
+    shared = bool(cleaned.coded) or any(frame[c].astype(str).str.strip().isin(every).any() for c in elsewhere)
     raw = {str(c).strip(): str(c) for c in facts.source.frame.columns}
     facts.read["na"] = {raw.get(c, c): marks for c, marks in cleaned.marks.items()} if shared else every
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 def read_table(  # noqa: C901 - steps and notebooks get this function alone
     path, sep=",", encoding="utf-8", decimal=".", index_col=None, sheet=None, drop=(), comment=None,
     skip=0, names=None, na=(), thousands=None, row_names=None, quoted=True, leave_out=(), numbers=None, fill_down=False,
+    same=None,
 ):  # fmt: skip
     """Read a delimited, Excel or JSON-records file, gzipped or not, into a DataFrame.
 
@@ -18,7 +19,7 @@ def read_table(  # noqa: C901 - steps and notebooks get this function alone
     marks of a missing value; `row_names` is the name given to a first column that has none; with `quoted` False a
     quote is a character like any other; `numbers` says for columns of text how their cells become numbers, with
     `decimal`, `thousands`, what to `remove` and which cells are `missing`; with `fill_down`, blanks in the first
-    column mean the same as above.
+    column mean the same as above; `same` gives for columns of text the cells that are another spelling of a level.
     """
     import pandas as pd
 
@@ -88,6 +89,10 @@ def read_table(  # noqa: C901 - steps and notebooks get this function alone
                 ) from None
             figures[cell] = figure
         frame[column] = pd.to_numeric(frame[column].map(figures))
+    for column in [] if same is None else same:
+        if column in frame.columns:
+            levels = same[column]
+            frame[column] = [levels.get(cell, cell) if isinstance(cell, str) else cell for cell in frame[column]]
     if index_col is not None:
         name = frame.columns[index_col] if isinstance(index_col, int) else index_col
         frame = frame.set_index(name)

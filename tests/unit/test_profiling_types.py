@@ -163,7 +163,7 @@ def test_word_none_read_as_missing_is_said(tmp_path: Path) -> None:
 
 
 def test_levels_spelled_twice_are_reported(tmp_path: Path) -> None:
-    frame = make.sheet().assign(condition=["Control", "control", "control", "treated", "treated", "treated"])
+    frame = make.sheet().assign(condition=["pre-treated", "pre treated", "pre treated", "mock", "mock", "mock"])
     assert any("spells the same level differently" in w for w in profiled(tmp_path / "s.csv", frame).warnings)
 
 

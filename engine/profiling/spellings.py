@@ -1,0 +1,97 @@
+"""Levels that differ only by case or blanks (`Male`, `male `, `MALE`) are one level, wherever a table is read.
+
+Left as written they are groups of their own in every test, and two raters agree on nothing. Where case tells things
+apart (alleles `A` and `a`, genotypes `AA` and `Aa`, `mM` and `mm`, `TNF` of man and `Tnf` of the mouse) it stays.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from itertools import combinations
+
+from engine.profiling.cells import is_unit
+from engine.profiling.genes import GENE_HEADER, in_gene_family
+from engine.profiling.source import Frame
+
+MOST = 30
+"""A column with more levels than these names things rather than groups."""
+_LETTERS = ({"m", "f"}, {"m", "w"}, {"y", "n"}, {"j", "n"}, {"t", "f"})
+"""Pairs of letters that stand for words: the sexes, yes and no, true and false."""
+_DOUBLED = re.compile(r"(?:([a-z])[/|]?\1[;,\s]?)+$")
+"""Genotypes in lower case: `aa`, `a/a`, `aabb`."""
+
+
+def spelled_alike(frame: Frame) -> dict[str, dict[str, str]]:
+    """Return column -> {cell as written: the level it is}, for the columns of text where spellings differ.
+
+    The commonest spelling of the table stands for all. Columns that share half of their levels are spelled alike, so
+    that what one rater calls `Yes` and another `yes` is one judgement.
+    """
+    counted = {str(column): found for column in frame.columns if (found := _levels(frame, column))}
+    forms = {column: {_folded(cell) for cell in cells} for column, cells in counted.items()}
+    family = {column: {column} for column in counted}
+    for one, two in combinations(counted, 2):
+        if 2 * len(forms[one] & forms[two]) >= min(len(forms[one]), len(forms[two])) and family[one] is not family[two]:
+            family[one] |= family[two]
+            for member in family[one]:
+                family[member] = family[one]
+    joined = {column: _joined(cells, [counted[one] for one in family[column]]) for column, cells in counted.items()}
+    return {column: changed for column, changed in joined.items() if changed}
+
+
+def told_joins(name: str, joined: dict[str, dict[str, str]]) -> list[str]:
+    """Say which spellings were read as one level: a sentence a column, of at most four."""
+    told = []
+    for column, changed in joined.items():
+        kept: dict[str, list[str]] = {}
+        for cell, level in changed.items():
+            kept.setdefault(level, []).append(cell)
+        shown = "; ".join(f"{', '.join(map(repr, cells))} as {level!r}" for level, cells in list(kept.items())[:6])
+        told.append(f"{name}: column {column!r}: levels that differ only by case or blanks are one level: {shown}.")
+    more = [f"{name}: {len(told) - 4} more columns are read with such levels joined."] if len(told) > 4 else []
+    return told[:4] + more
+
+
+def _levels(frame: Frame, column: object) -> Counter[str]:
+    """Return the cells of a column of few levels with their numbers; nothing where it names rows or genes."""
+    if list(frame.columns).count(column) > 1 or frame[column].dtype != object or GENE_HEADER.match(str(column)):
+        return Counter()
+    present = frame[column].dropna()
+    if present.empty or not present.map(lambda cell: isinstance(cell, str)).all():
+        return Counter()
+    cells: Counter[str] = Counter({str(cell): int(n) for cell, n in present.value_counts().items()})
+    few = len({_folded(cell) for cell in cells}) <= MOST
+    return cells if few and len(cells) < len(present) else Counter()
+
+
+def _folded(cell: str) -> str:
+    return " ".join(cell.split()).casefold()
+
+
+def _joined(cells: Counter[str], family: list[Counter[str]]) -> dict[str, str]:
+    twins: dict[str, Counter[str]] = {}
+    for cell, count in sum(family, Counter[str]()).items():
+        twins.setdefault(_folded(cell), Counter())[" ".join(cell.split())] += count
+    words_of_letters = len(twins) > 1 and any(set(twins) <= pair for pair in _LETTERS)
+    changed = {}
+    for cell in cells:
+        spelled, known = " ".join(cell.split()), twins[_folded(cell)]
+        level = spelled
+        if len(known) > 1 and (words_of_letters or not _case_matters(list(known))):
+            level = min(known, key=lambda text: (-known[text], text))
+        # Blanks around a level that is spelled in no other way trouble nobody: every reader of levels cuts them.
+        if level != cell and (level != cell.strip() or cell.strip() in cells):
+            changed[cell] = level
+    return changed
+
+
+def _case_matters(spellings: list[str]) -> bool:
+    """Say whether spellings that differ by case may be different things on purpose."""
+    form = spellings[0].casefold()
+    if sum(char.isalpha() for char in form) <= 1 or _DOUBLED.match(form):
+        return True
+    if len(form) <= 3 and any(text not in (form, form.upper(), form.capitalize()) for text in spellings):
+        return True  # aB beside Ab and ab: the gametes of a cross
+    units = {text.replace("l", "L") for text in spellings if is_unit(text)}
+    return len(units) > 1 or any(in_gene_family(text) for text in spellings)
