@@ -121,6 +121,8 @@ class Structure(Value):
     """`time`, `event` and `event_value`, also `start` for start-stop data, when the table holds times to an event."""
     begins: dict[str, str] = {}
     """A state that subjects came into while they were watched -> the time at which they did."""
+    units: dict[str, str] = {}
+    """A column of numbers -> the column that gives the unit of each of them, where there are several."""
     doses: list[str] = []
     """Columns that are doses or concentrations, also log-spaced or with a zero group."""
 

@@ -21,6 +21,7 @@ from engine.planning.ordering import fill_order
 from engine.planning.reading import Reading, Restriction
 from engine.planning.samples import sample_sheet
 from engine.planning.sheets import Data, is_group
+from engine.profiling.columns import level_text
 
 
 @dataclass(slots=True)
@@ -76,13 +77,43 @@ def guard(function: Guard) -> Guard:
 
 
 def run_guards(names: list[str], case: Case) -> None:
-    """Let the guards of an analysis look at a step.
+    """Let the guards of an analysis look at a step, after what concerns every analysis.
 
     Raises:
         PlanError: when one of them refuses.
     """
+    one_unit(case)
     for name in names:
         GUARDS[name](case)
+
+
+def one_unit(case: Case) -> None:
+    """Refuse a column whose values are of several units, unless rows of one are kept or the step tells them apart."""
+    sheet = case.bound.sheet
+    for name in [name for name in case.bound.columns() if sheet and name in sheet.structure.units]:
+        assert sheet is not None
+        units, frame = sheet.structure.units[name], sheet.frame()
+        if units in case.bound.columns() or name not in frame or units not in frame:
+            continue
+        frame = frame[frame[name].notna()]
+        for item in case.bound.rows:
+            if item.column in frame:
+                frame = frame[[as_level(value) != "" and item.holds(as_level(value)) for value in frame[item.column]]]
+        apart = [one for one in case.bound.of_role("split") if one in frame]
+        counts = frame[units].dropna().value_counts()
+        if len(counts) < 2 or (apart and frame.groupby(apart[0])[units].nunique().max() == 1):
+            continue
+        shown = ", ".join(f"{count:,} in {unit}" for unit, count in counts.items())
+        message = f"{name!r} holds values of {len(counts)} units, as {units!r} says: {shown}. Taken together they mean nothing."
+        advice = (
+            f"Convert them to one unit in the file, or keep one, for example: only rows with {units} {counts.index[0]}."
+        )
+        raise PlanError(message, advice=advice, details={"choices": [str(unit) for unit in counts.index]})
+
+
+def as_level(value: object) -> str:
+    """Return a cell as the text of its level, "" where it is missing."""
+    return "" if value is None or value != value else level_text(value)
 
 
 @guard

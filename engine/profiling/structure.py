@@ -32,6 +32,7 @@ from engine.profiling.scales import (
 )
 from engine.profiling.source import Frame
 from engine.profiling.survival import BLOCK, begins, time_to_event
+from engine.profiling.unit_columns import units_beside
 
 _MOST = 40
 """At most so many columns are compared in pairs."""
@@ -83,6 +84,7 @@ def _structure(table: View) -> Structure:
         unit=_unit(table, repeated), repeated=repeated, nested=nested, crossed=crossed, wide=wide,
         same_quantity=same_quantities(table, families), part_of=parts, compositions=compositions(table, wide, parts),
         times=times, survival=survival, begins=begins(table, survival), doses=_doses(table, times),
+        units=units_beside(table),
     )  # fmt: skip
 
 

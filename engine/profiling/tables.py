@@ -15,6 +15,7 @@ from engine.profiling.problems import column_problems, none_problems
 from engine.profiling.roles import words
 from engine.profiling.source import Column, Frame, TableSource, UnusableFile, plural, some
 from engine.profiling.structure import BLOCK, look
+from engine.profiling.unit_columns import unit_problems
 
 
 class TableFacts:
@@ -239,6 +240,7 @@ def _use_records(facts: TableFacts, frame: Frame) -> None:
     ]  # fmt: skip
     facts.types.sort(key=lambda guess: -guess.confidence)
     facts.warnings += column_problems(facts.name, facts.columns, frame)
+    facts.warnings += unit_problems(facts.name, facts.structure, frame)
     facts.summary = _summary(facts, frame)
 
 
