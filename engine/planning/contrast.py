@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from engine.domain.plan import OpenQuestion
 from engine.domain.profile import ColumnProfile
 from engine.planning.reading import Reading
-from engine.planning.text import as_number
+from engine.planning.names import STOP
+from engine.planning.text import as_number, tokens
 
 _CONTROLS = [
     "control",
@@ -199,25 +201,52 @@ _NOT_YET = re.compile(
 
 
 def _told_event(question: str, column: ColumnProfile) -> str | None:
-    """Return the level of which the question says that it is the event: `0 = it came back, 1 = still without`."""
+    """Return the level of which the question says that it is the event: `0 = it came back, 1 = still without`.
+
+    Of several ends it is the one that is written beside its code (`relapse (1)`), or the only one whose first word the
+    question says again apart from explaining the codes (`1 = relapse, 2 = death ... until relapse`).
+    """
     codes = [level for level in column.levels if as_number(level) is not None]
     if len(codes) < 2 or len(codes) < len(column.levels) or len(codes) > 4:
         return None
     at = question.lower().find(column.name.lower())
-    rest = question[at + len(column.name) :] if at >= 0 else ""
-    told = {}
+    told = _codes_told(question[at + len(column.name) :] if at >= 0 else question, codes)
+    if at < 0 and len(told) < max(3, len(codes)):
+        told = {}  # codes of another column
+    starts = re.match if len(codes) > 2 else re.search  # `death without relapse` is an end like others
+    waiting = [code for code, words in told.items() if starts(_NOT_YET, words.strip())]
+    left = [code for code in codes if code not in waiting]
+    if waiting and len(left) == 1:
+        return left[0]
+    if len(codes) < 3:
+        return None
+    beside = [
+        code for code in left if re.search(rf"\w\s*\((?:{re.escape(column.name)}\W*)?{re.escape(code)}\)", question)
+    ]
+    if len(beside) == 1:
+        return beside[0]
+    explained = Counter(token.stem for words in told.values() for token in tokens(words))
+    again = Counter(token.stem for token in tokens(question)) - explained
+    heads = {
+        code: next((t.stem for t in tokens(told[code]) if t.text not in STOP), "") for code in left if code in told
+    }
+    named = [code for code, head in heads.items() if again[head]]
+    return named[0] if len(named) == 1 else None
+
+
+def _codes_told(text: str, codes: Sequence[str]) -> dict[str, str]:
+    """Return code -> the words that a text says it stands for."""
+    told: dict[str, str] = {}
     for code in codes:
         match = re.search(
-            rf"(?<![\w.]){re.escape(code)}\s*(?:=|:|\b(?:is|are|means?|was|were)\b(?: the)?)\s*([^,;.()0-9]+)", rest
+            rf"(?<![\w.]){re.escape(code)}\s*(?:=|:|\b(?:is|are|means?|was|were)\b(?: the)?)\s*([^,;.()0-9]+)", text
         )
         match = (
-            match or re.search(rf"(?<![\w.]){re.escape(code)}\s+([^,;.()0-9=]+?)(?=[,;.)]|$)", rest) if told else match
+            match or re.search(rf"(?<![\w.]){re.escape(code)}\s+([^,;.()0-9=]+?)(?=[,;.)]|$)", text) if told else match
         )
         if match:
             told[code] = match[1]
-    waiting = [code for code, words in told.items() if _NOT_YET.search(words)]
-    left = [code for code in codes if code not in waiting]
-    return left[0] if waiting and len(left) == 1 else None
+    return told
 
 
 def _doubtful(column: ColumnProfile, level: str) -> bool:

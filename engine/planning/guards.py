@@ -206,6 +206,17 @@ def groups_large_enough(case: Case) -> None:
 
 
 @guard
+def end_named(case: Case) -> None:
+    """Wait for the event where follow-up ends in several ways and no word names the one that is meant."""
+    columns = [c for name in case.bound.of_role("event") if case.bound.sheet and (c := case.bound.sheet.column(name))]
+    params = {p.name for p in case.bound.spec.params if p.role == "event" and p.kind == "level"}
+    case.bound.questions[:] = [
+        asked.model_copy(update={"blocking": True}) if asked.param in params and columns[0].distinct > 2 else asked
+        for asked in case.bound.questions
+    ]
+
+
+@guard
 def two_levels_compared(case: Case) -> None:
     """Keep to two levels what compares two, and ask which when the words do not say."""
     for name in case.bound.of_role("group", "condition"):

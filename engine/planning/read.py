@@ -45,6 +45,10 @@ _EVERY = re.compile(
 )
 
 
+_EXPLAINED = re.compile(r"(?<![\w.])-?\d{1,2}\s*[=:]\s*[A-Za-z][^,;.()=]*")
+"""`2 = death without relapse` says what a code stands for and leaves out no rows."""
+
+
 def read(question: str, data: Data, terms: frozenset[tuple[str, ...]] = frozenset()) -> Reading:
     """Return the reading of a question; see `Reading` for what is in it.
 
@@ -72,7 +76,10 @@ def _in_other_words(mentions: list[Mention], words: list[Token], question: str) 
     ends = {
         words[m.first].start - 1
         for m in mentions
-        if not m.level and m.strength >= SURE_NAME and question[max(0, words[m.first].start - 1)] == "("
+        if not m.level
+        and m.strength >= SURE_NAME
+        and question[max(0, words[m.first].start - 1)] == "("
+        and question[words[m.last].end :].lstrip().startswith(")")  # `by arm (status: 0 alive, 1 dead)` says more
     }
     around = [(end, [at for at, w in enumerate(words) if w.end <= end][-PHRASE:]) for end in ends]
     told = {at for end, before in around for at in before if not re.search(r"[.,;:?!]", question[words[at].end : end])}
@@ -122,7 +129,12 @@ def interpret(question: str, words: list[Token], mentions: list[Mention], data: 
     reading = Reading(question=question, words=words, mentions=mentions)
     reading.parts = parts_of(coded)
     reading.contrasts = contrasts(coded)
-    kept = restrictions(coded, by_name)
+    explained = [match.span() for match in _EXPLAINED.finditer(question)]
+    kept = [
+        r
+        for r in restrictions(coded, by_name)
+        if not any(start <= words[r.first].start and words[r.last].end <= end for start, end in explained)
+    ]
     reading.restrictions = [r for r in kept if not compared_alone(r, reading.contrasts)]
     reading.genes = _genes(question, data, mentions, words)
     reading.alpha = numbers.significance(question)

@@ -93,11 +93,12 @@ def survival_event_level(labels, event_value, column):
             f"The level {chosen!r} of {column} was taken as the event; if, as the name may say, it means still without "
             "the event, set event_value to the other level: the results would be the reverse."
         )
-    if len(others) > 1:
+    ends = [label for label in others if plain(label) not in spared] if len(others) > 1 else []
+    if ends:
         warnings.append(
-            f"{column} has other levels than the event {chosen!r}: {', '.join(others)}. They were all "
-            "taken as censored; if one "
-            "is a competing event (death from another cause, transplant), risks of the event are overestimated."
+            f"{column} has other ends than the event {chosen!r}: {', '.join(ends)}. They were taken as censored. If they "
+            "keep the event from happening (death before relapse), they compete with it: 1 - Kaplan-Meier then overstates "
+            "how many come to the event. Cumulative incidence with competing risks (competing_risks) does not."
         )
     return chosen, warnings
 
