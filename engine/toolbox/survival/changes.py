@@ -6,27 +6,19 @@ start, the state looks better than it is (immortal time: Suissa 2008, doi 10.109
 
 from __future__ import annotations
 
-from engine.toolbox.tables.columns import level_labels, order_levels, require_columns
+from engine.toolbox.tables.columns import level_labels, order_levels
 
 
-def split_at_change(data, table, state, since, time):
-    """Return rows as spans with `start`, where `state` is what it was in each span, and warnings.
-
-    A subject whose state began at w, between 0 and the end of watching, becomes two rows: (0, w] without it and without
-    the event, (w, end] with it. Times are in the unit of the clock.
-    """
-    import pandas as pd
-
-    require_columns(table, [since])
-    column = f"x:{state}"
-    labels = level_labels(data[column])
+def told_states(data, state, since):
+    """Return (the state not yet, the state since then, whose state changed, of whom it is not known when)."""
+    labels = level_labels(data[f"x:{state}"])
     levels = order_levels(labels)
     if len(levels) != 2:
         raise ValueError(
             f"{state!r} has {len(levels)} states ({', '.join(levels[:6])}), and {since!r} says when one of two began; "
             "expected two states, not yet and since then."
         )
-    began = pd.to_numeric(table.loc[data.index, since], errors="coerce")
+    began = data["began"]
     shares = {level: began[labels == level].notna().mean() for level in levels}
     after, before = sorted(levels, key=lambda level: -shares[level])
     if shares[after] < 0.5 or shares[before] > 0.2:
@@ -35,7 +27,19 @@ def split_at_change(data, table, state, since, time):
             f"of those with {before}; expected the time at which it began for those only in whom it did."
         )
     changed = labels == after
-    unknown = changed & began.isna()
+    return before, after, changed, changed & began.isna()
+
+
+def split_at_change(data, state, since, time):
+    """Return rows as spans with `start`, where `state` is what it was in each span, and warnings.
+
+    A subject whose state began at w (`began`), between 0 and the end of watching, becomes two rows: (0, w] without it
+    and without the event, (w, end] with it. Times are in the unit of the clock.
+    """
+    import pandas as pd
+
+    column, began = f"x:{state}", data["began"]
+    before, after, changed, unknown = told_states(data, state, since)
     late = changed & (began >= data["time"])
     split = changed & ~unknown & ~late & (began > 0)
     warnings = [
@@ -53,3 +57,27 @@ def split_at_change(data, table, state, since, time):
     spans = pd.concat([first, second]).sort_index(kind="stable")
     spans["time"], spans[column] = spans["time"].astype(float), spans[column].astype(str)
     return spans.reset_index(drop=True), warnings
+
+
+def states_at(data, state, since, moment):
+    """Return the rows with `state` as it was at the landmark, one row a subject, and warnings."""
+    before, after, changed, unknown = told_states(data, state, since)
+    later = changed & (data["began"] > moment)
+    kept = data[~unknown].copy()
+    kept[f"x:{state}"] = kept[f"x:{state}"].astype(object).where(~later, before).astype(str)
+    if kept[f"x:{state}"].nunique() < 2:
+        raise ValueError(
+            f"At the landmark everybody still followed has {state} = {kept[f'x:{state}'].iloc[0]}, so there is nothing "
+            f"to compare; {since} is {data['began'].min():g} at the earliest. Choose a later landmark."
+        )
+    warnings = [
+        f"{state} is taken as it was at the landmark: {int((changed & ~later & ~unknown).sum())} had {after} by then, and "
+        f"{int(later.sum())} in whom it began later count as {before}."
+    ]
+    if unknown.any():
+        warnings.append(f"{int(unknown.sum())} with {state} = {after} have no {since} and were left out.")
+    return kept.reset_index(drop=True), warnings
+
+
+CHANGE_HELPERS = (told_states, split_at_change, states_at)
+"""What a tool ships with that knows states which began during follow-up; the rows carry when in `began`."""

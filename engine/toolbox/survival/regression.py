@@ -13,7 +13,7 @@ from engine.domain.toolspec import Citation, NextStep, Repair
 from engine.toolbox.checks import check
 from engine.toolbox.registry import param, tool
 from engine.toolbox.statistics.linear import PER
-from engine.toolbox.survival.changes import split_at_change
+from engine.toolbox.survival.changes import CHANGE_HELPERS, split_at_change, states_at
 from engine.toolbox.survival.cox_model import (
     COX_HELPERS,
     check_rank,
@@ -33,7 +33,7 @@ from engine.toolbox.survival.intervals import span_records
 from engine.toolbox.survival.landmark import LANDMARK, LANDMARK_HELPERS, LANDMARK_UNIT, from_landmark
 from engine.toolbox.survival.over_time import OVER_TIME_HELPERS, over_time_findings, ratios_over_time
 from engine.toolbox.survival.partial_likelihood import PARTIAL_HELPERS, fit_cox
-from engine.toolbox.tables.columns import finding_values, format_number, format_p, level_labels
+from engine.toolbox.tables.columns import finding_values, format_number, format_p, level_labels, plain_table, require_columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -203,7 +203,7 @@ def hazard_ratios_consistent(step: StepOutputs) -> Iterator[Issue]:
     seconds=4,
     example="Does hormone therapy lower the risk of relapse, adjusted for age and nodes?",
     helpers=(
-        *SURVIVAL_HELPERS, format_number, format_p, finding_values, span_records, split_at_change,
+        *SURVIVAL_HELPERS, format_number, format_p, finding_values, span_records, *CHANGE_HELPERS,
         unit_of_times, *LANDMARK_HELPERS,
         *PARTIAL_HELPERS, *COX_HELPERS, *OVER_TIME_HELPERS,
     ),
@@ -231,18 +231,32 @@ def cox_regression(
     import pandas as pd
 
     covariates, strata = list(dict.fromkeys(covariates)), list(dict.fromkeys(strata))
-    check_roles(covariates, strata, categorical, start or since, subject, landmark)
+    check_roles(covariates, strata, categorical, start or since, subject, landmark if start else None)
     used = [*covariates, *strata, *(name for name in (start, subject) if name)]
-    data, chosen, warnings = survival_data(survival, time, event, event_value, used)
     if start and since:
         raise ValueError(f"Both start ({start!r}) and since ({since!r}) were given; leave one of them out.")
-    data, followed = span_records(data, start, subject, time), len(data)
     if since:
-        data, notes = split_at_change(data, survival, covariates[0], since, time)
-        warnings += notes
+        survival = plain_table(survival)
+        require_columns(survival, [since])
+        place = "place of the row"  # rows that lack a value are left out, and each keeps its own beginning
+        data, chosen, warnings = survival_data(
+            survival.assign(**{place: range(len(survival))}), time, event, event_value, [*used, place]
+        )
+        began = pd.to_numeric(survival[since], errors="coerce")
+        data["began"] = began.to_numpy()[data.pop(f"x:{place}").astype(int)]
+    else:
+        data, chosen, warnings = survival_data(survival, time, event, event_value, used)
     unit = unit_of_times(time, "")
-    data, moment, notes = from_landmark(data, landmark, landmark_unit, time, unit)
+    data, moment, notes = from_landmark(span_records(data, start, subject, time), landmark, landmark_unit, time, unit)
     warnings += notes
+    spans = bool(start or (since and moment is None))
+    if since and moment is not None:
+        data, notes = states_at(data, covariates[0], since, moment)
+        warnings += notes
+    followed = len(data)
+    if since and moment is None:
+        data, notes = split_at_change(data, covariates[0], since, time)
+        warnings += notes
     design, facts, notes = code_covariates(data, covariates, categorical, per)
     warnings += notes
     events = int(data["event"].sum())
@@ -256,7 +270,7 @@ def cox_regression(
     for column, name in zip(strata_columns, strata, strict=True):
         frame[column] = level_labels(data[f"x:{name}"]).astype(str)
     model, trouble = fit_cox(
-        frame.drop(columns="subject", errors="ignore"), strata_columns, penalizer, "start" if start or since else ""
+        frame.drop(columns="subject", errors="ignore"), strata_columns, penalizer, "start" if spans else ""
     )
     robust = robust_covariance(model, frame, strata_columns) if subject else None
     table = term_table(model, terms, facts, robust)
@@ -296,7 +310,7 @@ def cox_regression(
     rows += model_rows(model, frame, strata_columns, table, robust)
     # Rows with a start may be several of one subject; how many subjects there are is then known by their column only.
     counts = {"subjects": n_subjects} if subject or not start else {}
-    counts |= ({"records": len(data)} if start or subject or since else {}) | {"events": events}
+    counts |= ({"records": len(data)} if spans or subject else {}) | {"events": events}
     rows += [
         {"diagnostic": name, "term": "", "value": float(value), "p_value": np.nan, "verdict": ""}
         for name, value in counts.items()

@@ -87,3 +87,34 @@ def test_start_and_since_exclude_each_other():
     table = pd.DataFrame({"organ": ["Y", "N"] * 9, "wait": 1.0, "days": range(5, 23), "died": 1, "in": 0.0})
     with pytest.raises(ValueError, match="leave one of them out"):
         cox_regression(table, time="days", event="died", covariates=["organ"], since="wait", start="in")
+
+
+def test_at_a_landmark_the_state_is_that_of_the_day_and_the_subjects_are_those_still_followed(spans, tmp_path):
+    """Against lifelines' fit of the table cut down by hand: alive past day 30, organ only if it came by then."""
+    from lifelines import CoxPHFitter
+
+    table = one_row_a_patient(spans)
+    record, tables, issues = run_step(
+        cox_regression, {"survival": table},
+        {"time": "days", "event": "died", "covariates": ["organ", "age"], "since": "wait", "landmark": 30.0}, tmp_path,
+    )  # fmt: skip
+    assert not issues
+    left = table[table["days"] > 30]
+    by_hand = left.assign(organ=(left["wait"] <= 30).astype(float))[["days", "died", "organ", "age"]]
+    fitted = CoxPHFitter().fit(by_hand, "days", "died")
+    found = tables["cox_table"].set_index("covariate")
+    assert found.loc["organ", "coef"] == pytest.approx(fitted.params_["organ"], abs=1e-4)
+    counts = tables["diagnostics"].set_index("diagnostic")["value"]
+    assert counts["subjects"] == len(left) < len(table)
+    assert any(f"of {len(left)} subjects" in finding["text"] for finding in record["findings"])
+    later = int((left["wait"] > 30).sum())
+    assert any(f"{later} in whom it began later" in text for text in record["warnings"])
+
+
+def test_rows_that_lack_a_value_do_not_shift_when_the_others_began(spans):
+    table = one_row_a_patient(spans)
+    table["age"] = table["age"].where(table.index % 7 != 0)
+    asked = {"time": "days", "event": "died", "covariates": ["organ", "age"], "since": "wait"}
+    whole = cox_regression(table, **asked)["cox_table"]["coef"]
+    cut = cox_regression(table.dropna(subset=["age"]).reset_index(drop=True), **asked)["cox_table"]["coef"]
+    assert whole.to_numpy() == pytest.approx(cut.to_numpy())
