@@ -298,7 +298,8 @@ def numbered_anew(table, labels, fixed, subject):
         "fixed": param("The fixed effects that may explain it", kind="columns", of="table", role="predictors", least=1),
         "subject": param("What rows belong together (subject, animal, litter, site)", kind="column", of="table",
                          role="subject", needed=True),
-        "nested_in": param("The column within whose levels the subjects' numbers start anew (mouse 1 of each cage)",
+        "nested_in": param("The column within whose levels the subjects' numbers start anew (mouse 1 of each cage); the "
+                           "subject's own where one number is one subject throughout",
                            kind="column", of="table", role="nested_in"),
         "interaction": param("Let the effect of the first fixed effect depend on the second",
                              role="interaction",
@@ -393,11 +394,11 @@ def mixed_model(
     if random_slope and random_slope not in fixed:
         fixed.append(random_slope)
         warnings.append(f"{random_slope} was added to the fixed effects: its random slopes vary around a mean slope.")
-    used = [outcome, *fixed, subject, *(name for name in (exposure, nested_in) if name)]
+    used = list(dict.fromkeys([outcome, *fixed, subject, *(name for name in (exposure, nested_in) if name)]))
     require_columns(table, used)
     table, notes = complete_rows(table, used)
     labels = level_labels(table[subject])
-    if nested_in:
+    if nested_in not in ("", subject):
         labels = level_labels(table[nested_in]) + " / " + labels
     groups = labels.to_numpy()
     warnings += numbered_anew(table, labels, fixed, subject) if not nested_in else []

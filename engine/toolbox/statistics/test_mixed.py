@@ -421,3 +421,15 @@ def test_subjects_numbered_anew_are_warned_of_and_nested_when_said(tmp_path):
     means = table.groupby(["arm", "mouse"])["area"].mean()
     expected = stats.ttest_ind(means["drug"], means["vehicle"]).pvalue
     assert tables["coefficients"]["p_value"][1] == pytest.approx(expected, rel=1e-4)
+
+
+def test_subjects_nested_in_themselves_are_the_same_throughout(tmp_path):
+    """The answer that one number is one subject: the result of no nesting, without the warning."""
+    rng = np.random.default_rng(12)
+    table = pd.DataFrame([(arm, rat, 5 * (arm == "b") + rat + rng.normal()) for arm in "ab" for rat in range(1, 7)
+                          for _ in range(4)], columns=["arm", "rat", "y"])  # fmt: skip
+    asked = {"outcome": "y", "fixed": ["arm"], "subject": "rat"}
+    plain, told = mixed_model(table, **asked), mixed_model(table, **asked, nested_in="rat")
+    assert any("nested_in" in text for text in plain["warnings"])
+    assert not any("nested_in" in text for text in told["warnings"])
+    assert told["coefficients"]["p_value"].tolist() == plain["coefficients"]["p_value"].tolist()

@@ -1,0 +1,65 @@
+"""Small whole numbers that name subjects in each of several groups: one subject or several, by values, by words or asked."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from engine.planning.planner import Planner
+from engine.profiling.profiler import profile_files
+from engine.toolbox.registry import builtin_tools
+from engine.toolbox.typecheck import check_plan
+
+TOOLS = builtin_tools()
+GROWS = "Does area_mm2 rise faster over the days in the drug arm?"
+
+
+@pytest.fixture(scope="module")
+def rats() -> pd.DataFrame:
+    """Rats 1 to 7 in both arms, on five days each; `sex` is of the number, `breeder` of the rat of one arm."""
+    rng = np.random.default_rng(31)
+    rows = [
+        {"arm": arm, "rat": rat, "day": day, "area_mm2": round(40 + 3 * day * (arm == "drug") + rng.normal(), 2)}
+        | {"sex": "FM"[rat % 2], "breeder": "KLMKMLL"[(rat + (arm == "drug") * (rat > 2)) % 7]}
+        for arm in ("drug", "vehicle") for rat in range(1, 8) for day in (1, 3, 5, 7, 9)
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def planned(table, question, folder):
+    table.to_csv(folder / "rats.csv", index=False)
+    plan = Planner(TOOLS).plan(question, profile_files([folder / "rats.csv"])).plan
+    return plan, next(node for node in plan.nodes if node.tool == "mixed_model")
+
+
+def test_one_number_in_both_arms_is_asked_about(rats, tmp_path):
+    plan, model = planned(rats.drop(columns=["sex", "breeder"]), GROWS, tmp_path)
+    asked = next(q for q in plan.open_questions if q.param == "nested_in")
+    assert (asked.blocking, asked.node, asked.choices, asked.proposed) == (True, model.id, ["arm", "rat"], "arm")
+    assert [i.code for i in check_plan(plan, TOOLS)] == ["open_question"]
+    same = [n.model_copy(update={"params": {**n.params, "nested_in": "rat"}}) for n in plan.nodes]
+    assert not check_plan(plan.model_copy(update={"nodes": same}), TOOLS)
+
+
+def test_words_say_whether_they_are_the_same(rats, tmp_path):
+    bare = rats.drop(columns=["sex", "breeder"])
+    plan, model = planned(bare, GROWS + " Each arm had different rats.", tmp_path)
+    assert not plan.open_questions
+    assert model.params["nested_in"] == "arm"
+    plan, model = planned(bare, GROWS + " It is a crossover.", tmp_path)
+    assert not plan.open_questions
+    assert "nested_in" not in model.params
+
+
+def test_what_is_the_same_for_a_number_in_both_arms_speaks_for_one_subject(rats, tmp_path):
+    plan, model = planned(rats.drop(columns="breeder"), GROWS, tmp_path)
+    assert not plan.open_questions
+    assert "nested_in" not in model.params
+    assert model.params["subject"] == "rat"
+
+
+def test_what_differs_between_the_arms_within_a_number_speaks_for_several(rats, tmp_path):
+    plan, model = planned(rats.drop(columns="sex"), GROWS, tmp_path)
+    assert not plan.open_questions
+    assert model.params["subject"] == "arm / rat"
