@@ -18,6 +18,7 @@ def fill(bound: Bound, reading: Reading) -> None:
     """Fill the parameters of these roles in place, as far as words and data settle them."""
     _spans(bound)
     _nested(bound, reading)
+    _within_each(bound, reading)
     _as_groups(bound, reading)
     _per(bound, reading)
 
@@ -55,6 +56,35 @@ def _nested(bound: Bound, reading: Reading) -> None:
     after = [m for m in reading.mentions if 0 <= reading.words[m.first].start - said.end() <= NEAR and not m.level]
     if after and after[0].column not in bound.of_role("subject"):
         bound.params[param.name] = after[0].column
+
+
+_EACH = re.compile(
+    r"\b(?:within|in|at|for|inside)\s+(?:each|every|both|all)\s+(?:(?:levels?|of|the|single)\s+)*", re.IGNORECASE
+)
+_SIMPLE = re.compile(r"\bsimple (?:main )?effects? (?:of|for)\s+(?:the\s+)?", re.IGNORECASE)
+
+
+def _within_each(bound: Bound, reading: Reading) -> None:
+    """Compare within the levels of the factor of which the question says `each`: `treatment within each genotype`.
+
+    Of a simple effect the other of two factors is meant: `the simple effects of treatment`.
+    """
+    param = next((p for p in bound.spec.params if p.role == "within_each"), None)
+    factors = bound.of_role("factors")
+    if param is None or len(factors) < 2:
+        return
+    found = [name for said in _EACH.finditer(reading.question) for name in _named_at(said.end(), factors, reading)]
+    for said in _SIMPLE.finditer(reading.question) if len(factors) == 2 and not found else ():
+        own = _named_at(said.end(), factors, reading)
+        found += [name for name in factors if own and name not in own]
+    if found:
+        bound.params[param.name] = found[0]
+
+
+def _named_at(place: int, columns: list[str], reading: Reading) -> list[str]:
+    """Return which of the columns is named at a place of the question, or shortly after it."""
+    at = {m.column for m in reading.mentions if 0 <= reading.words[m.first].start - place <= NEAR}
+    return [name for name in columns if name in at]
 
 
 NEAR = 12

@@ -141,7 +141,7 @@ def ratio_finding(row, potency, said):
         )
     if row["extrapolated"] and not flat:
         text += f". Beware: {kind} of {row['extrapolated']} lies outside the doses tested and is extrapolated"
-    how = "curves taken as parallel" if row["model"].startswith("par") else "each curve for itself"
+    how = "one slope and the same limits assumed for all" if row["model"].startswith("par") else "each curve for itself"
     return {
         "text": f"{text}." if flat else f"{text}; {how}.",
         "output": "potency",
@@ -174,13 +174,16 @@ def shape_finding(tests, kind, term):
     if row is None:
         return None
     if not row["p_value"] < 0.05:
-        what = "limits and slope" if row["question"].startswith("parallel") else "slope"
-        return test_finding(
-            row, tests, f"The curves may be parallel (same {what} not rejected): one ratio then holds at every level"
+        what = "limits or slopes" if row["question"].startswith("parallel") else "slopes"
+        close = "" if row["p_value"] >= 0.1 else ", though the test comes near it"
+        text = (
+            f"There is no clear sign of different {what}{close}; this does not show that they are equal. Only if they "
         )
+        return test_finding(row, tests, text + "are does one ratio of doses hold at every level")
     slope, limits = (rows.get(key, {"p_value": float("nan")})["p_value"] for key in ("same slope", "same limits"))
     parts = [
-        f"their {name} {'differ' if p_value < 0.05 else 'may be equal'} ({format_p(p_value)})"
+        f"{'their' if p_value < 0.05 else 'there is no clear sign of different'} {name}"
+        f"{' differ' if p_value < 0.05 else ''} ({format_p(p_value)})"
         for name, p_value in (("slopes", slope), ("limits", limits))
         if p_value == p_value and row is not rows.get("same slope")
     ]
@@ -370,7 +373,11 @@ def compare_dose_response(
     if steeper and not (parallel or flat or opposite) and len(pairs) <= 3:
         findings += [ratio_finding(row, potency, said) for row in main[main["percent"] != level].to_dict("records")]
     same = by_question["one curve for all"]
-    verdict = "One curve does not serve all groups" if same["p_value"] < 0.05 else "One curve may serve all groups"
+    verdict = (
+        "One curve does not serve all groups"
+        if same["p_value"] < 0.05
+        else "There is no clear sign that the groups need curves of their own"
+    )
     if opposite:
         verdict = f"The curve of {', '.join(opposite)} goes the other way than the rest, so no doses are set in ratio; "
         verdict += "one curve for all is tested"

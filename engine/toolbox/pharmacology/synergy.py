@@ -79,21 +79,46 @@ def way_of(row):
     return "" if not row["p_value"] < 0.05 else "more" if row["mean_excess"] > 0 else "less"
 
 
+def in_doubt(way):
+    """Return the references that contradict Bliss: Loewe with any other verdict, the better alone with the opposite.
+
+    Between the better alone and Bliss lies much that is less than the one and more than the other, which is said so.
+    """
+    other = {"Loewe": lambda one, two: one != two, "HSA": lambda one, two: {one, two} == {"more", "less"}}
+    return [name for name, differs in other.items() if name in way and differs(way["Bliss"], way[name])]
+
+
 def synergy_sentences(rows, first, second, who):
-    """Return a sentence per reference: Bliss first, with what the others say in words."""
-    way = {row["model"]: way_of(row) for row in rows}
+    """Return a sentence per reference: Bliss first, with what the others say in words, before all where they disagree."""
+    way = {row["model"]: way_of(row) for row in rows if row["lower_95"] == row["lower_95"]}
+    doubt = in_doubt(way) if "Bliss" in way else []
     beyond = {"HSA": "the better of the two alone", "Loewe": "what Loewe additivity expects"}
     sentences = []
     for row in rows:
         name, excess = row["model"], row["mean_excess"]
-        judgement = {"more": "Synergy", "less": "Antagonism"}.get(way[name], "Neither synergy nor antagonism is shown")
-        if row["lower_95"] != row["lower_95"]:
-            judgement = "Not judged"
+        verdicts = {"more": "Synergy", "less": "Antagonism", "": "Neither synergy nor antagonism is shown"}
+        judgement = verdicts[way[name]] if name in way else "Not judged"
         if name == "HSA":
             start = f"Against the better of the two alone (HSA){who}, {first} with {second} does"
         else:
             by = "Bliss independence" if name == "Bliss" else "Loewe additivity"
             start = f"{judgement} by {by}{who}: {first} with {second} does"
+        if name == "Bliss":
+            assumed = "which assumes that the drugs act independently of each other"
+            against = [
+                f"{verdicts[way[other]][0].lower()}{verdicts[way[other]][1:]} against "
+                + (
+                    "Loewe additivity, which fits drugs of one action"
+                    if other == "Loewe"
+                    else "the better of the two alone"
+                )
+                for other in doubt
+            ]
+            verdict = f"{judgement[0].lower()}{judgement[1:]}" if doubt else judgement
+            start = f"{verdict} by Bliss independence{'' if doubt else who}, {assumed}"
+            if doubt:
+                start = f"The reference models disagree{who}: {start}, but {' and '.join(against)}"
+            start += f": {first} with {second} does"
         text = f"{start} {format_number(abs(excess))} points of effect {'more' if excess >= 0 else 'less'} on average"
         text += f" over {row['pairs']} dose pairs ({said_range(row['lower_95'], row['upper_95'])}"
         text += f"; {format_p(row['p_value'])}" if row["p_value"] == row["p_value"] else ""
@@ -107,7 +132,7 @@ def synergy_sentences(rows, first, second, who):
             others = [
                 f"{way[other]} than {what}" if way[other] else f"not shown to differ from {what}"
                 for other, what in beyond.items()
-                if other in way and row["lower_95"] == row["lower_95"]
+                if other in way and name in way
             ]
             text += f"; {' and '.join(others)}" if others else ""
         sentences.append((text + ".", row))
@@ -202,7 +227,8 @@ def draw_excess(axis, doses_a, doses_b, values, shown, first, second, title, lar
     title="Synergy of two drugs",
     description=(
         "Compares what two drugs do together with what each does alone: excess over Bliss independence, over the "
-        "highest single agent (HSA) and over Loewe additivity (with combination index), for every dose pair and on "
+        "highest single agent (HSA) and over Loewe additivity (with combination index), and says where these references "
+        "disagree, for every dose pair and on "
         "average, with 95 % intervals from replicate plates or resampled wells, and a heat map."
     ),
     domain="pharmacology",
@@ -299,6 +325,7 @@ def draw_excess(axis, doses_a, doses_b, values, shown, first, second, title, lar
         *SYNERGY_HELPERS,
         refuse_thin_doses,
         way_of,
+        in_doubt,
         synergy_sentences,
         synergy_remarks,
         telling_pairs,

@@ -169,7 +169,7 @@ def test_curves_that_differ_in_one_thing_are_told_so():
     assert row["lower_95"] < 4 < row["upper_95"]
     same = compare_dose_response(groups(a=(2, 0, 10, 5), b=(2, 0, 10, 5)), dose="dose", response="y", group="strain")
     assert same["findings"][0]["text"].startswith("No difference in EC50 is shown")
-    assert "One curve may serve" in same["findings"][-1]["text"]
+    assert "no clear sign that the groups need curves of their own" in same["findings"][-1]["text"]
 
 
 def test_the_f_test_keeps_its_level():
@@ -380,3 +380,18 @@ def test_plain_questions_plan_it(tmp_path):
     (step,) = [node for node in plan.nodes if node.tool == "compare_dose_response"]
     assert [step.params[key] for key in ("dose", "response", "group")] == ["Dose", "DryMatter", "Herbicide"]
     assert (step.params["treated"], step.params["control"]) == ("Glyphosate", "Bentazone")
+
+
+def test_a_test_that_hardly_does_not_reject_is_no_proof_of_parallel_curves():
+    """Slopes 2 and 2.6 with this noise: the F test of nested fits stays a little above 0.05."""
+    for seed in range(60):
+        table = groups(wt=(2, 0, 10, 5), mut=(2.55, 0, 10, 9), seed=seed)
+        result = compare_dose_response(table, dose="dose", response="y", group="strain")
+        p = of_question(result, "parallel")["p_value"]
+        if 0.05 < p < 0.1:
+            break
+    assert 0.05 < p < 0.1
+    said = " ".join(finding["text"] for finding in result["findings"])
+    assert "no clear sign of different limits or slopes, though the test comes near it" in said
+    assert f"p = {p:.2g}"[:7] in said
+    assert "parallel" not in said.replace("assumed", "")

@@ -174,7 +174,9 @@ def test_without_repeats_intervals_rest_on_the_curves():
 
 def test_the_sentence_has_direction_size_and_the_other_references():
     more = drug_synergy(wells(noise=2, plates=4, boost=0.4), **NAMES)["findings"]
-    assert more[0]["text"].startswith("Synergy by Bliss independence: drugA with drugB does ")
+    assert more[0]["text"].startswith(
+        "Synergy by Bliss independence, which assumes that the drugs act independently of each other: drugA with drugB does "
+    )
     assert "more than the better of the two alone" in more[0]["text"]
     assert "more than what Loewe additivity expects" in more[0]["text"]
     assert "furthest above Bliss" in more[-1]["text"]
@@ -183,7 +185,8 @@ def test_the_sentence_has_direction_size_and_the_other_references():
     assert "points of effect less" in less[0]["text"]
     assert "furthest below Bliss" in less[-1]["text"]
     same = drug_synergy(wells(noise=4, plates=4, seed=5), **NAMES)["findings"]
-    assert same[0]["text"].startswith("Neither synergy nor antagonism is shown by Bliss independence")
+    assert "neither synergy nor antagonism is shown by Bliss independence" in same[0]["text"]
+    assert "but synergy against Loewe additivity" in same[0]["text"]
 
 
 def test_a_drug_without_effect_has_no_loewe_additivity():
@@ -329,3 +332,22 @@ def test_plain_questions_plan_it(tmp_path):
         plan = planner.plan(question, profile_files([tmp_path / file])).plan
         (step,) = [node for node in plan.nodes if node.tool == "drug_synergy"]
         assert [step.params.get(key) for key in NAMES] == wanted
+
+
+def test_a_drug_combined_with_itself_is_first_said_to_divide_the_references():
+    """Doses of one drug add up (Loewe 1953), so with a steep curve Bliss alone calls the sum of them synergy."""
+    same = wells(lambda a, b: hill(a + b, 20, 2.5), noise=2.0, plates=4, doses=(A, A))
+    result = drug_synergy(same, **NAMES, **FEW)
+    rows = summary(result)
+    assert rows.loc["Bliss", "lower_95"] > 0
+    assert rows.loc["Loewe", "lower_95"] < 0 < rows.loc["Loewe", "upper_95"]
+    text = result["findings"][0]["text"]
+    assert text.startswith("The reference models disagree: synergy by Bliss independence, which assumes that the drugs")
+    assert "but neither synergy nor antagonism is shown against Loewe additivity" in text.split(":")[1]
+
+
+def test_what_lies_between_the_better_alone_and_bliss_is_said_to_be_judged_both_ways():
+    between = wells(lambda a, b: (bliss(a, b) + np.maximum(*alone(a, b))) / 2, noise=1.0, plates=4)
+    text = drug_synergy(between, **NAMES, **FEW)["findings"][0]["text"]
+    assert text.startswith("The reference models disagree: antagonism by Bliss independence")
+    assert "synergy against the better of the two alone" in text.split(":")[1]

@@ -14,10 +14,12 @@ from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.registry import param, tool
 from engine.toolbox.statistics.marginal import (
     MARGINAL_HELPERS,
+    cell_contrasts,
     contrast_frame,
     describe_change,
     describe_contrasts,
     marginal_tables,
+    one_family,
 )
 from engine.toolbox.tables.columns import (
     complete_rows,
@@ -276,6 +278,50 @@ def residual_checks(fit, frame, levels):
     return rows, warnings
 
 
+def asked_contrasts(grid, model, factors, compare, within, adjust, controls, with_interaction):
+    """Return tables of means and contrasts, those that were asked for by name among them, and warnings.
+
+    Asked are all pairs of combinations of levels, or the other factors within each level of one (simple effects).
+    """
+    warnings = []
+    if compare not in ("levels", "cells"):
+        raise ValueError(f"There is nothing called {compare!r} to compare; expected levels or cells.")
+    if within and within not in grid["levels"]:
+        raise ValueError(f"{within!r} is no factor with levels ({', '.join(grid['levels'])}); name one of these.")
+    crossed = (*(name for name in factors if name != within), within)[-2:] if within else tuple(factors[:2])
+    means, contrasts = marginal_tables(grid, model, crossed if with_interaction or within else (), adjust, controls, 15)
+    if (within or compare == "cells") and not with_interaction:
+        warnings.append("The model has no interaction, so each factor's effect is the same at every level of others.")
+    asked = [row for row in contrasts if row["within"].startswith(f"{within} = ")] if within else []
+    one_family(asked, adjust)
+    if compare == "cells":
+        names = list(grid["levels"])
+        if len(names) < 2:
+            raise ValueError("Combinations take two factors with levels; name a second one.")
+        asked = cell_contrasts(grid, model, names[:2], adjust, controls)
+        contrasts = [*asked, *contrasts]
+    return means, contrasts, asked, warnings
+
+
+def asked_findings(asked, grid, value, names):
+    """Return how many of the contrasts asked for are clear, and each of the clearest of them."""
+    if not asked:
+        return []
+    clear = [row for row in asked if row["p_adj"] < 0.05]
+    cells, how = "factors" in asked[0], asked[0]["adjustment"].split(" (")[0]
+    corrected = "" if how == "none" else f" after {how}'s correction" if how != "Bonferroni" else " after Bonferroni's"
+    first = min(asked, key=lambda row: row["p_adj"])
+    what = f"pairs of combinations of {' and '.join(names[:2])}" if cells else "comparisons within levels"
+    text = (
+        f"{len(clear) or 'None'} of the {len(asked)} {what} {'differs' if len(clear) == 1 else 'differ'} in mean "
+        f"{value}{corrected} at 0.05; the smallest p-value is that of {first['group_1']} and {first['group_2']}"
+        f"{' where ' + first['within'] if first['within'] else ''} ({format_p(first['p_adj'])})."
+    )
+    count = {"text": text, "values": finding_values(p_adj=first["p_adj"]), "output": "contrasts",
+             "row": {"comparison": first["comparison"]}}  # fmt: skip
+    return [count, *describe_contrasts(asked, grid, f"mean {value}", 6)]
+
+
 def level_findings(contrasts, pairs, grid, value, crossed):
     """Return the findings to begin with, and those that follow the tests of the terms.
 
@@ -317,7 +363,8 @@ def level_findings(contrasts, pairs, grid, value, crossed):
         "contrasts). A numeric factor with at most six values is taken as groups unless named continuous; with more "
         "it is a covariate. Gives partial eta squared, adjusted (estimated marginal) means of each factor's levels and "
         "their comparisons (Tukey with simultaneous 95 % intervals, or Dunnett, Holm, Bonferroni by `post_hoc`), the "
-        "same within the levels of an interacting factor, and checks of the residuals. Observations are taken as "
+        "same within the levels of an interacting factor, on request all combinations of levels pair by pair "
+        "(`compare` cells) or one factor within each level of another (simple effects, `within`), and checks of the residuals. Observations are taken as "
         "independent: for the same animal measured repeatedly use compare_groups with a pair column."
     ),
     domain="statistics",
@@ -355,6 +402,23 @@ def level_findings(contrasts, pairs, grid, value, crossed):
                 "bonferroni: bonfer+on+i",
             ],
         ),
+        "compare": param(
+            "What is compared pair by pair: the levels of each factor, or all combinations of levels (cells)",
+            choices=["levels", "cells"],
+            words=[
+                "cells: (?:all|every|each)(?: the| of the| possible)?(?: \\w+){0,4} (?:combinations?|cells?)\\b|"
+                "(?:cells?|combinations?)(?: means?)? (?:pair by pair|pairwise|with each other|against each other)|"
+                "(?:between|among|of)(?: all| the)*(?: \\w+){0,3} (?:cells|combinations)\\b|"
+                "(?:pair\\w*|compare|comparisons?)[^.;?!]{0,30} (?:cells|combinations)\\b|"
+                " (?:by|x|\u00d7|and) \\w+ (?:combinations|cells)\\b",
+            ],
+        ),
+        "within": param(
+            "The factor within each of whose levels the others are compared (simple effects)",
+            kind="column",
+            of="table",
+            role="within_each",
+        ),
         "control": param("The level that Dunnett's test compares the others with; empty to recognise it"),
         "ss_type": param("Type of the sums of squares: 1 sequential, 2, or 3", minimum=1, maximum=3),
         "categorical": param(
@@ -379,6 +443,9 @@ def level_findings(contrasts, pairs, grid, value, crossed):
         "post hoc",
         "Dunnett",
         "Bonferroni",
+        "simple main effects",
+        "simple effects",
+        "cell means",
         "estimated marginal means",
         "difference in differences",
         "F test",
@@ -454,6 +521,8 @@ def level_findings(contrasts, pairs, grid, value, crossed):
         anova_grid,
         dunnett_controls,
         post_hoc_rows,
+        asked_contrasts,
+        asked_findings,
         level_findings,
         anova_figure,
         residual_checks,
@@ -470,6 +539,8 @@ def anova(
     categorical: list[str] = [],  # noqa: B006 - a plain default, never changed
     continuous: list[str] = [],  # noqa: B006
     post_hoc: str = "auto",
+    compare: str = "levels",
+    within: str = "",
     control: str = "",
     unit: str = "",
 ):
@@ -507,7 +578,11 @@ def anova(
     warnings += notes
     model = {"beta": fit.params.to_numpy(), "covariance": fit.cov_params().to_numpy(), "df": float(fit.df_resid),
              "scale": "mean"}  # fmt: skip
-    means, contrasts = marginal_tables(grid, model, factors[:2] if with_interaction else (), adjust, controls, most=15)
+    means, contrasts, asked, notes = asked_contrasts(
+        grid, model, factors, compare, within, adjust, controls, with_interaction
+    )
+    warnings += notes
+    plain = [row for row in contrasts if "factors" not in row]
     pairs = post_hoc_rows(contrasts)
     checks, notes = residual_checks(fit, frame, levels)
     warnings += notes
@@ -527,7 +602,9 @@ def anova(
          "output": "anova_table", "row": {"term": row["term"]}}
         for row in sorted(tests, key=lambda row: row["p_value"])[:6]
     ]  # fmt: skip
-    leading, following = level_findings(contrasts, pairs, grid, value, crossed)
+    leading, following = level_findings(plain, post_hoc_rows(plain), grid, value, crossed)
+    if asked:
+        leading, following = asked_findings(asked, grid, value, list(grid["levels"])), []
     findings = [*leading, *findings, *following]
     return {
         "anova_table": pd.DataFrame(rows),

@@ -159,25 +159,66 @@ def adjusted_contrasts(rows, contrasts, model, k, adjust):
     return with_interval(rows, critical, model)
 
 
-def level_contrasts(grid, model, name, setting, adjust="tukey", control=""):
-    """Return a row for each pair of levels of a factor (first minus second), or each against a control (Dunnett)."""
-    levels = grid["levels"][name]
+def pair_contrasts(grid, model, factor, cells, where="", adjust="tukey", control=""):
+    """Return a row for each pair of settings of the factors (first minus second), or each against a control (Dunnett).
+
+    Args:
+        grid: the reference grid.
+        model: coefficients, covariance, degrees of freedom and scale.
+        factor: what the settings are of, for the rows.
+        cells: label -> setting (factor -> level), the reference first.
+        where: what is held for all of them, in words.
+        adjust: correction for the number of pairs, which are one family.
+        control: the label that Dunnett's test compares with.
+    """
     if adjust == "dunnett":
-        pairs = [(level, control) for level in levels if level != control]
+        pairs = [(label, control) for label in cells if label != control]
     else:
-        pairs = [(b, a) for i, a in enumerate(levels) for b in levels[i + 1 :]]
+        pairs = [(b, a) for i, a in enumerate(cells) for b in list(cells)[i + 1 :]]
     rows, contrasts = [], []
-    where = ", ".join(f"{a} = {b}" for a, b in setting.items())
-    means = {level: grid["row"]({name: level, **setting}) for level in levels}
+    means = {label: grid["row"](setting) for label, setting in cells.items()}
     for first, second in pairs:
         contrasts.append(means[first] - means[second])
-        row = {"factor": name, "comparison": f"{name}: {first} vs {second}" + (f" ({where})" if where else ""),
+        row = {"factor": factor, "comparison": f"{factor}: {first} vs {second}" + (f" ({where})" if where else ""),
                "within": where, "group_1": first, "group_2": second}  # fmt: skip
-        for key, level in (("1", first), ("2", second)):
-            value = back_to_scale(linear_estimate(means[level], model)[0], model["scale"])
-            row |= {f"n_{key}": grid["count"]({name: level, **setting}), f"mean_{key}": value}
+        for key, label in (("1", first), ("2", second)):
+            value = back_to_scale(linear_estimate(means[label], model)[0], model["scale"])
+            row |= {f"n_{key}": grid["count"](cells[label]), f"mean_{key}": value}
         rows.append(row | contrast_row(contrasts[-1], model))
-    return adjusted_contrasts(rows, contrasts, model, len(levels), adjust)
+    return adjusted_contrasts(rows, contrasts, model, len(cells), adjust)
+
+
+def level_contrasts(grid, model, name, setting, adjust="tukey", control=""):
+    """Return a row for each pair of levels of a factor (first minus second), or each against a control (Dunnett)."""
+    cells = {level: {name: level, **setting} for level in grid["levels"][name]}
+    where = ", ".join(f"{a} = {b}" for a, b in setting.items())
+    return pair_contrasts(grid, model, name, cells, where, adjust, control)
+
+
+def cell_contrasts(grid, model, names, adjust="tukey", controls=None):
+    """Return a row for each pair of combinations of the levels of several factors, corrected as one family.
+
+    Combinations without a row of data are left out. Dunnett's test compares with the one of all control levels.
+    """
+    import itertools
+
+    settings = [dict(zip(names, levels, strict=True))
+                for levels in itertools.product(*(grid["levels"][name] for name in names))]  # fmt: skip
+    cells = {", ".join(setting.values()): setting for setting in settings if grid["count"](setting)}
+    control = ", ".join((controls or {}).get(name, "") for name in names)
+    if adjust == "dunnett" and control not in cells:
+        raise ValueError("Dunnett's test of combinations needs a control level of every factor; use tukey or holm.")
+    rows = pair_contrasts(grid, model, ":".join(names), cells, "", adjust, control)
+    return [row | {"factors": len(names)} for row in rows]
+
+
+def one_family(rows, adjust):
+    """Correct p-values over all contrasts within the levels of a factor together (Holm, Bonferroni)."""
+    if adjust in ("holm", "bonferroni") and len(rows) > 1:
+        for row in rows:
+            row.pop("p_adj", None)
+        for row in adjust_rows(rows, adjust):
+            row["adjustment"] = f"{adjust.capitalize()} ({len(rows)} comparisons)"
 
 
 def time_and_group(grid, first, second):
@@ -259,7 +300,7 @@ def describe_contrasts(rows, grid, what, most=3):
     for row in sorted(rows, key=lambda row: row["p_value"])[:most]:
         numeric = row["group_1"].replace(".", "", 1).lstrip("-").isdigit()
         first, second = (f"{row['factor']} {row[key]}" if numeric else row[key] for key in ("group_1", "group_2"))
-        adjusted = len(grid["levels"]) + len(grid["held"]) > 1 + bool(row["within"])
+        adjusted = len(grid["levels"]) + len(grid["held"]) > row.get("factors", 1 + bool(row["within"]))
         subject = f"{'Adjusted ' if adjusted else ''}{what}"
         subject = subject[0].upper() + subject[1:]
         effect, higher = row["effect"], "higher" if row["estimate"] > 0 else "lower"
@@ -342,7 +383,10 @@ MARGINAL_HELPERS = (
     contrast_row,
     with_interval,
     adjusted_contrasts,
+    pair_contrasts,
     level_contrasts,
+    cell_contrasts,
+    one_family,
     time_and_group,
     difference_in_differences,
     marginal_tables,

@@ -298,8 +298,8 @@ def numbered_anew(table, labels, fixed, subject):
         "fixed": param("The fixed effects that may explain it", kind="columns", of="table", role="predictors", least=1),
         "subject": param("What rows belong together (subject, animal, litter, site)", kind="column", of="table",
                          role="subject", needed=True),
-        "nested_in": param("The column within whose levels the subjects' numbers start anew (mouse 1 of each cage); the "
-                           "subject's own where one number is one subject throughout",
+        "nested_in": param("The column within whose levels the subjects' numbers start anew (mouse 1 of each cage); "
+                           "the subject's own where one number is one subject throughout",
                            kind="column", of="table", role="nested_in"),
         "interaction": param("Let the effect of the first fixed effect depend on the second",
                              role="interaction",

@@ -157,7 +157,7 @@ def hazards_rows(model, frame, strata, terms):
                   for key, item in found.iterrows())  # fmt: skip
     return [
         {"diagnostic": "proportional hazards", "term": terms[key], "value": float(statistic), "p_value": float(p),
-         "verdict": "violated" if p < 0.05 else "no sign of violation"}
+         "verdict": "violated" if p < 0.05 else "no clear sign of violation"}
         for key, statistic, p in tested
     ]  # fmt: skip
 

@@ -165,7 +165,7 @@ def format_number(x, digits=3):
         return "infinite"
     if x == 0 or isinstance(x, int):
         return str(int(x))
-    size = math.floor(math.log10(abs(x)))
+    size = int(f"{x:.{digits - 1}e}".split("e")[1])  # of the rounded number: 0.9999 is shown as 1.00
     if size >= 7 or size < -4:
         mantissa, exponent = f"{x:.{digits - 1}e}".split("e")
         return f"{mantissa}e{int(exponent)}"
