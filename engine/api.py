@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.agents.edits import set_params
-from engine.bootstrap import Parts, build, embedding_state, make_sandbox, workspace_holder
+from engine.bootstrap import Parts, build, embedding_state, make_profiler, make_sandbox, workspace_holder
 from engine.domain.datatypes import accepts
 from engine.domain.events import EngineEvent
 from engine.domain.knowledge import EDGE_TYPES, EdgeType, Neighbourhood, NodeType
@@ -44,7 +44,6 @@ from engine.knowledge.service import KnowledgeBase
 from engine.memory.service import Memory
 from engine.ports import CancelToken, Sandbox
 from engine.profiling.matching import cross_check
-from engine.profiling.profiler import profile_files
 from engine.provenance.verify import Verification, verify_path, verify_run
 from engine.reporting import bundle, html, markdown
 from engine.reporting import run_json as run_json_module
@@ -565,8 +564,13 @@ def open_engine(**settings: Any) -> Engine:
 
 
 def profile_paths(paths: Sequence[Path | str]) -> list[Profile]:
-    """Look at files without opening a workspace."""
-    return profile_files([Path(path) for path in paths])
+    """Look at files without opening a workspace.
+
+    Raises:
+        DataError: when a path leads to nothing that can be read.
+    """
+    with contextlib.closing(make_profiler()) as profiler:
+        return profiler.look([Path(path) for path in paths])
 
 
 def builtin_tool_specs() -> list[ToolSpec]:

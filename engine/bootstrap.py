@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.adapters.embedding import load_embedder
+from engine.adapters.process_profiler import ProcessProfiler
 from engine.adapters.process_sandbox import PRELOAD, PRELOAD_SINGLE_CELL, ProcessSandbox
 from engine.adapters.system import RandomIds, SystemClock
 from engine.adapters.warm_up import compiled_cache
@@ -26,7 +27,7 @@ from engine.memory.service import Memory
 from engine.memory.working import WorkingMemory, resolve_budget
 from engine.orchestrator import Orchestrator
 from engine.planning.planner import Planner
-from engine.ports import ArtifactStore, Clock, IdSource, Limits, RunStore, Sandbox
+from engine.ports import ArtifactStore, Clock, IdSource, Limits, Profiler, RunStore, Sandbox
 from engine.retrieval.embedding_cache import CachedEmbeddings
 from engine.retrieval.service import ToolFinder
 from engine.retrieval.usage import UsageHistory
@@ -63,6 +64,7 @@ class Parts:
     queue: RunQueue
     requests: RequestWatcher
     sandbox: Sandbox
+    profiler: Profiler
     registry: ToolRegistry
     knowledge: KnowledgeBase
     memory: Memory
@@ -77,7 +79,7 @@ class Parts:
         """Stop the runs, write what waits and release the workspace; one that fails to close keeps no other open."""
         with ExitStack() as closing:  # the last that is pushed is the first that is closed
             # What warms up ends once the worker that it may wait for is gone; no thread may outlive the database.
-            threads = (self.requests, self.queue, self.log, self.sandbox, self.vectors, self.warming)
+            threads = (self.requests, self.queue, self.log, self.sandbox, self.profiler, self.vectors, self.warming)
             for part in reversed((*threads, self.store, self.database, self.workspace)):
                 closing.callback(part.close)
 
@@ -126,6 +128,7 @@ def _connect(settings: Settings, workspace: Workspace) -> Parts:
     memory.when_episodes_change = finder.forget_usage
     log = EventLog(store, clock)
     sandbox = make_sandbox(settings, workspace.runs)
+    profiler = make_profiler()
     queue = RunQueue(workers=settings.parallel_runs, size=settings.queue_size)
     executor = Executor(
         registry=registry,
@@ -156,7 +159,7 @@ def _connect(settings: Settings, workspace: Workspace) -> Parts:
         memory=memory,
         knowledge=knowledge,
         finder=finder,
-        corrections=Corrections(DuckCorrections(database)),
+        corrections=Corrections(DuckCorrections(database), profiler),
         remembering=Remembering(settings=settings, memory=memory, titles={spec.name: spec.title for spec in registry}),
     )
     orchestrator.mark_interrupted()
@@ -177,6 +180,7 @@ def _connect(settings: Settings, workspace: Workspace) -> Parts:
         queue=queue,
         requests=RequestWatcher(workspace.folder, lambda run_id: orchestrator.cancel(run_id, user="another process")),
         sandbox=sandbox,
+        profiler=profiler,
         registry=registry,
         knowledge=knowledge,
         memory=memory,
@@ -184,7 +188,7 @@ def _connect(settings: Settings, workspace: Workspace) -> Parts:
         orchestrator=orchestrator,
         vectors=vectors,
         companions=companions,
-        warming=Warming([sandbox.warm, *companions] if settings.warm_workers else []),
+        warming=Warming([profiler.warm, sandbox.warm, *companions] if settings.warm_workers else []),
     )
 
 
@@ -245,6 +249,11 @@ def make_sandbox(settings: Settings, scratch: Path) -> Sandbox:
     # Compiled numba functions and the font list are the same for every workspace of this account.
     modules = PRELOAD + PRELOAD_SINGLE_CELL
     return ProcessSandbox(scratch, use_bubblewrap=wanted, preload=modules, cache=compiled_cache())
+
+
+def make_profiler() -> Profiler:
+    """Return what looks at files, in a process of its own that is started with the first file or by `warm`."""
+    return ProcessProfiler("engine.profiling.service:answer", "engine.profiling.service:warm")
 
 
 def environment() -> dict[str, str]:

@@ -12,6 +12,7 @@ from engine.memory.episodes import EpisodicMemory
 from engine.memory.facts import SemanticMemory
 from engine.memory.service import Memory
 from engine.memory.working import WorkingMemory
+from engine.profiling.service import LocalProfiler
 from engine.retrieval.service import ToolFinder
 from engine.settings import Settings
 from storage.corrections import MemoryCorrections
@@ -45,5 +46,5 @@ def companions(folder: Path, registry: Any, clock: Any, ids: Any) -> dict[str, A
         "knowledge": knowledge,
         "finder": finder,
         "remembering": remembering,
-        "corrections": Corrections(MemoryCorrections()),
+        "corrections": Corrections(MemoryCorrections(), LocalProfiler()),
     }

@@ -9,9 +9,7 @@ from pathlib import Path
 
 from engine.domain.profile import Profile
 from engine.errors import UserError
-from engine.ports import CorrectionStore
-from engine.profiling import corrections
-from engine.profiling.profiler import profile_files
+from engine.ports import CorrectionStore, Profiler
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +17,7 @@ class Corrections:
     """Profiles of files as corrected by people."""
 
     store: CorrectionStore
+    profiler: Profiler
 
     def profile(self, paths: Sequence[Path], columns: Mapping[str, str] | None = None) -> list[Profile]:
         """Look at files and apply what is remembered of their columns.
@@ -33,14 +32,14 @@ class Corrections:
             UserError: for a column that none of the files has.
             PlanError: for a word that says nothing of a column.
         """
-        profiles = profile_files(paths)
+        profiles = self.profiler.look(paths)
         if columns:
             self._remember(profiles, columns)
         return [self._corrected(profile) for profile in profiles]
 
     def _corrected(self, profile: Profile) -> Profile:
         said = self.store.of(profile.sha256)
-        return _applied(profile, said)
+        return self._applied(profile, said)
 
     def _remember(self, profiles: list[Profile], columns: Mapping[str, str]) -> None:
         given = {name: text.strip() for name, text in columns.items()}
@@ -52,10 +51,9 @@ class Corrections:
                 raise UserError(f"No file has a column {name!r}.", advice=advice)
         own = {p.sha256: (p, {n: text for n, text in given.items() if p.column(n)}) for p in profiles}
         for profile, said in own.values():  # before any is stored: a word that is refused must leave nothing behind
-            _applied(profile, {name: text for name, text in said.items() if text})
+            self._applied(profile, {name: text for name, text in said.items() if text})
         for sha256, (_, said) in own.items():
             self.store.save(sha256, said)
 
-
-def _applied(profile: Profile, said: Mapping[str, str]) -> Profile:
-    return corrections.apply(profile, dict(said)) if said else profile
+    def _applied(self, profile: Profile, said: Mapping[str, str]) -> Profile:
+        return self.profiler.correct(profile, said) if said else profile

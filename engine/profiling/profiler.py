@@ -8,8 +8,11 @@ end in a traceback, and never more is loaded than is needed.
 from __future__ import annotations
 
 import hashlib
+import os
+import stat
+import unicodedata
 import warnings as python_warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +30,11 @@ _HDF5 = b"\x89HDF\r\n\x1a\n"
 _START = 1024 * 1024
 _WHOLE_TEXT = 64 * 1024 * 1024
 """Formats that are no tables are recognised from this much of a text."""
+_BUSY = 256 * 1024 * 1024
+"""A sign of life is given after so many bytes."""
+_HOLE = 1024 * 1024 * 1024
+"""Files that claim more than this must hold some of it."""
+_NOT_WAITING = getattr(os, "O_NONBLOCK", 0)
 
 
 def profile_files(paths: Iterable[Path | str]) -> list[Profile]:
@@ -42,54 +50,117 @@ def profile_file(path: Path | str) -> Profile:
     """Say what a file can serve as, how it is read, and what is wrong with it.
 
     Raises:
-        DataError: when the path is missing, a folder, or may not be read.
+        DataError: when the path is missing, no ordinary file, or may not be read.
     """
     path = Path(path)
-    digest, size = _hash(path)
-    base: dict[str, Any] = {"path": str(path), "name": path.name, "bytes": size, "sha256": digest}
+    identity: dict[str, Any] = {}
+    for identity in identify_file(path):  # noqa: B007 - the last is the one
+        pass
+    return examine_file(path, identity)
+
+
+def examine_file(path: Path, base: dict[str, Any]) -> Profile:
+    """Look at the content of a file of which `base` (path, name, bytes, sha256) is known."""
     try:
-        return Profile(**base, **_look(path, size))
+        return Profile(**base, **_look(path, base["bytes"]))
     except UnusableFile as reason:
         kind = path.suffix.lower().lstrip(".") or "unknown"
         return Profile(**base, format=kind, types=[], summary="Cannot be used as it is", warnings=[str(reason)])
     except MemoryError:
-        message = f"{path.name} is too large for this machine's memory; take a part of it or use a larger machine."
+        message = f"{path.name} takes more memory to look at than there is; take a part of it, or add it as CSV."
         return Profile(**base, format="unknown", types=[], summary="Too large to look at", warnings=[message])
     except Exception as error:  # noqa: BLE001 - the border to files of any content: a user gets a sentence, not a traceback
+        told = " ".join(str(error).split())[:160]
         message = (
-            f"{path.name} could not be understood ({type(error).__name__}: {str(error)[:160]}); "
+            f"{path.name} could not be understood ({type(error).__name__}: {told}); "
             "open it, export it again as CSV and add that."
         )
         return Profile(**base, format="unknown", types=[], summary="Cannot be used as it is", warnings=[message])
 
 
-def _hash(path: Path) -> tuple[str, int]:
-    if path.is_dir():
-        if any((path / name).exists() for name in ("matrix.mtx", "matrix.mtx.gz")):
-            message = f"{str(path)!r} is a 10x folder, which is not read directly yet."
-            raise DataError(
-                message, advice="Save it as .h5ad (scanpy.read_10x_mtx, then write_h5ad) and add that file."
-            )
-        message = f"{str(path)!r} is a folder; a file was expected."
-        raise DataError(message, advice="Name the files in it that you want to use.")
+def identify_file(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield an empty value now and then while the file is hashed, then its path, name, size and SHA-256.
+
+    Raises:
+        DataError: when the path is missing, no ordinary file, or may not be read.
+    """
+    _require_name(path)
+    size, read, digest = _ordinary_size(path), 0, hashlib.sha256()
     try:
-        if path.exists() and not path.is_file():
-            message = f"{str(path)!r} is no ordinary file."
-            raise DataError(message, advice="Copy its content into a file and add that.")
-        size = 0
-        digest = hashlib.sha256()
-        with path.open("rb") as handle:
+        # Between the look at it and this a file may become a pipe, which must not be waited for.
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | _NOT_WAITING)) as handle:  # noqa: PTH123
             while chunk := handle.read(1 << 20):
                 digest.update(chunk)
-                size += len(chunk)
-    except FileNotFoundError as error:
-        message = f"There is no file {str(path)!r}."
-        raise DataError(message, advice="Check the name and the folder.") from error
+                read += len(chunk)
+                if read > size:
+                    break
+                if not read % _BUSY:
+                    yield {}
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        message = f"{str(path)!r} cannot be read ({reason})."
-        raise DataError(message, advice="Check that you may read the file.") from error
-    return digest.hexdigest(), size
+        raise _unreadable(path, error) from error
+    if read != size:
+        message = f"{_short(path)} changes while it is read: it has {read:,} bytes where {size:,} were told."
+        raise DataError(message, advice="Wait until it is written, or copy it, and add that.")
+    yield {"path": str(path), "name": path.name, "bytes": size, "sha256": digest.hexdigest()}
+
+
+def _require_name(path: Path) -> None:
+    """Refuse names that no plan and no report could repeat.
+
+    Raises:
+        DataError: when the name has control characters or the path is no text.
+    """
+    try:
+        str(path).encode()
+    except UnicodeEncodeError as error:
+        message = f"The name of the file {os.fsencode(path)[-200:]!r} is no UTF-8 text."
+        raise DataError(message, advice="Rename the file, or the folder it is in.") from error
+    if any(unicodedata.category(char) in ("Cc", "Zl", "Zp") for char in path.name):
+        message = f"The name of the file {_short(path)} has line ends or other control characters in it."
+        raise DataError(message, advice="Rename the file.")
+
+
+def _ordinary_size(path: Path) -> int:
+    """Return the bytes of an ordinary file.
+
+    Raises:
+        DataError: when it is missing, a folder, a device, a pipe, a file of the system's own or nearly all hole.
+    """
+    try:
+        found = path.stat()
+        if stat.S_ISDIR(found.st_mode):
+            raise _folder(path)
+        real = path.resolve()
+    except (OSError, ValueError, RuntimeError) as error:
+        raise _unreadable(path, error) from error
+    if not stat.S_ISREG(found.st_mode) or real.is_relative_to("/proc") or real.is_relative_to("/sys"):
+        message = f"{_short(path)} is no ordinary file."
+        raise DataError(message, advice="Copy its content into a file and add that.")
+    held = getattr(found, "st_blocks", None)
+    if found.st_size > _HOLE and held is not None and held * 512 < found.st_size / 50:
+        message = f"{_short(path)} claims {found.st_size:,} bytes and holds {held * 512:,}: the rest was never written."
+        raise DataError(message, advice="Copy or download it again.")
+    return found.st_size
+
+
+def _folder(path: Path) -> DataError:
+    if any((path / name).exists() for name in ("matrix.mtx", "matrix.mtx.gz")):
+        message = f"{_short(path)} is a 10x folder, which is not read directly yet."
+        return DataError(message, advice="Save it as .h5ad (scanpy.read_10x_mtx, then write_h5ad) and add that file.")
+    message = f"{_short(path)} is a folder; a file was expected."
+    return DataError(message, advice="Name the files in it that you want to use.")
+
+
+def _unreadable(path: Path, error: Exception) -> DataError:
+    if isinstance(error, FileNotFoundError):
+        return DataError(f"There is no file {_short(path)}.", advice="Check the name and the folder.")
+    reason = getattr(error, "strerror", None) or str(error).split(":")[0]
+    return DataError(f"{_short(path)} cannot be read ({reason}).", advice="Check that you may read the file.")
+
+
+def _short(path: Path) -> str:
+    text = str(path)
+    return repr(text if len(text) <= 300 else f"{text[:120]}...{text[-120:]}")
 
 
 def _look(path: Path, size: int) -> dict[str, Any]:
