@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from engine.domain.profile import ColumnKind, ColumnProfile
 from engine.profiling.cells import MISSING_MARKS, Reading, parse, read_numbers, tidy
-from engine.profiling.codes import missing_codes
+from engine.profiling.codes import ABOVE, BELOW, missing_codes
 from engine.profiling.source import Column, Frame, plural, some
 from engine.profiling.spellings import spelled_alike, told_joins
 
@@ -50,10 +50,13 @@ def clean(frame: Frame, name: str, *, decimal: str = ".", marks_count: bool = Tr
     marked: dict[str, int] = {}
     doubts: list[str] = []
     mixed: list[str] = []
+    dtypes = list(frame.dtypes)
+    repeated = frame.columns.duplicated(keep=False)
+    coded_columns = _may_be_coded(frame, dtypes) if marks_count else set()
     for position, column in enumerate(frame.columns):
-        if list(frame.columns).count(column) > 1:
+        if repeated[position]:
             continue
-        if marks_count and position and (codes := missing_codes(frame[column], str(column))):
+        if position in coded_columns and position and (codes := missing_codes(frame[column], str(column))):
             coded = frame[column].isin([float(code) for code in codes])
             marked[str(column)] = int(coded.sum())
             done.marks[str(column)] = codes
@@ -63,7 +66,7 @@ def clean(frame: Frame, name: str, *, decimal: str = ".", marks_count: bool = Tr
             taken = f"{codes[0]} is" if len(codes) == 1 else f"{' and '.join(codes)} are"
             done.notes[str(column)] = [f"{taken} taken for a missing value: all others are {beside}."]
             continue
-        if frame.dtypes.iloc[position].kind != "O":
+        if dtypes[position].kind != "O":
             continue
         reading = _column_numbers(frame[column], decimal, first=position == 0)
         if reading is None:
@@ -96,6 +99,14 @@ def clean(frame: Frame, name: str, *, decimal: str = ".", marks_count: bool = Tr
     return done
 
 
+def _may_be_coded(frame: Frame, dtypes: list[Any]) -> set[int]:
+    """Return the positions of the columns of numbers whose lowest or highest value is a code: one look at all is fast."""
+    numbers = [position for position, dtype in enumerate(dtypes) if dtype.kind in "if"]
+    part, codes = frame.iloc[:, numbers], {float(code) for code in (*BELOW, *ABOVE)}
+    ends = zip(numbers, part.min().tolist(), part.max().tolist(), strict=True) if numbers else []
+    return {position for position, low, high in ends if low in codes or high in codes}
+
+
 def _column_numbers(series: Column, decimal: str, *, first: bool) -> Reading | str | None:
     present = series.dropna()
     present = present[present.map(lambda cell: not isinstance(cell, (bool, list, dict)))]
@@ -113,7 +124,11 @@ def _column_numbers(series: Column, decimal: str, *, first: bool) -> Reading | s
 def _as_numbers(series: Column, reading: Reading) -> Column:
     import pandas as pd
 
-    return pd.to_numeric(series.map(lambda cell: reading.values.get(tidy(cell)) if isinstance(cell, str) else cell))
+    values = series.map(lambda cell: reading.values.get(tidy(cell)) if isinstance(cell, str) else cell)
+    try:
+        return pd.to_numeric(values)
+    except ValueError:  # beyond what a number can be: infinite
+        return values.astype(float)
 
 
 def _say(name: str, done: Cleaned, marked: dict[str, int], doubts: list[str], mixed: list[str]) -> list[str]:

@@ -31,6 +31,8 @@ from engine.profiling.textfile import Text
 
 _SEPARATORS = ("\t", ",", ";", "|")
 _SPACES = r"\s+"
+_MOST_COLUMNS = 200_000
+_LONGEST_LINE = 16_000_000
 csv.field_size_limit(2**31 - 1)  # a catalogue's or an annotation's cell can be longer than Python's default allows
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$")
 _COMMA_DECIMAL = re.compile(r"[-+]?(\d{1,3}(\.\d{3})+|\d+),\d+([eE][-+]?\d+)?$")
@@ -181,6 +183,7 @@ def read_delimited(path: Path, text: Text) -> TableSource:
     """
     text = _first_rows(text)
     lines = text.lines()
+    _refuse_endless(path.name, lines)
     layout = find_layout(lines[:300])
     if layout is None:
         layout = _single_column(path, lines)
@@ -235,6 +238,25 @@ def _first_rows(text: Text) -> Text:
     rest = parts.pop()
     beyond = rest.count("\n") + (not rest.endswith("\n"))
     return text._replace(text="\n".join(parts) + "\n", complete=False, more_lines=text.more_lines + beyond)
+
+
+def _refuse_endless(name: str, lines: list[str]) -> None:
+    """Refuse what would take hours to no use: lines longer and wider than those of any table of measurements.
+
+    Raises:
+        UnusableFile: when there is such a line.
+    """
+    longest = max(map(len, lines), default=0)
+    if longest > _LONGEST_LINE:
+        message = f"{name} has a line of {longest:,} characters, too long for a row of a table; export it again as CSV."
+        raise UnusableFile(message)
+    widest = max((line.count(sep) + 1 for line in lines[:300] for sep in _SEPARATORS), default=0)
+    if widest > _MOST_COLUMNS:
+        message = (
+            f"{name} has {widest:,} columns, more than the {_MOST_COLUMNS:,} that are looked at; take some of them, or "
+            "exchange rows and columns."
+        )
+        raise UnusableFile(message)
 
 
 def _refuse_cut_cells(name: str, lines: list[str]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import statistics
 import warnings as python_warnings
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +27,11 @@ def read_excel(path: Path) -> TableSource:
         with python_warnings.catch_warnings():
             python_warnings.simplefilter("ignore")
             return _read(path, pd)
-    except (zipfile.BadZipFile, KeyError, ValueError, OSError, AttributeError, TypeError) as error:
-        message = f"{path.name} is not a readable Excel workbook ({str(error).strip()}); save it again as .xlsx or CSV."
+    except (UnusableFile, MemoryError):
+        raise
+    except Exception as error:  # noqa: BLE001 - a damaged workbook fails in any part of three libraries
+        told = " ".join(str(error).split())[:160] or type(error).__name__
+        message = f"{path.name} is not a readable Excel workbook ({told}); save it again as .xlsx or CSV."
         raise UnusableFile(message) from error
 
 

@@ -46,6 +46,10 @@ _ADVICE = {
 }
 
 
+MOST_WORKBOOK_BYTES = 500_000_000
+_MOST_MEMBERS = 10_000
+
+
 class Recognised(NamedTuple):
     """What a file that is no table is."""
 
@@ -89,11 +93,20 @@ def zip_kind(name: str, path: Path) -> str:
 
     try:
         with zipfile.ZipFile(path) as archive:
-            members = archive.namelist()
+            found = archive.infolist()
+            members = [member.filename for member in found]
     except (zipfile.BadZipFile, OSError, ValueError) as error:
         message = f"{name} is a damaged zip or Excel file ({error}); copy or save it again."
         raise UnusableFile(message) from error
     if any(member.startswith("xl/workbook") for member in members):
+        # Nothing reads more of a member than the size that is stated here, whatever it holds.
+        size = sum(member.file_size for member in found if member.filename.endswith((".xml", ".rels")))
+        if size > MOST_WORKBOOK_BYTES or len(found) > _MOST_MEMBERS:
+            message = (
+                f"{name} unpacks to {size / 1e6:,.0f} MB in {plural(len(found), 'part')}, too much for a workbook to be "
+                "looked at; save the sheet with the data as CSV."
+            )
+            raise UnusableFile(message)
         return "xlsx"
     return "docx" if any(member.startswith("word/") for member in members) else "zip"
 
@@ -264,6 +277,9 @@ def _fastq(name: str, lines: list[str], text: Text) -> Recognised:
 def _json(name: str, text: Text, lines: list[str]) -> Recognised | None:
     try:
         value = json.loads(text.text)
+    except RecursionError:
+        message = f"{name} is JSON nested too deeply to be data; export the records in it as CSV."
+        return Recognised("json", [], "A JSON file", [message])
     except ValueError as error:
         records = _json_lines(lines)
         if records is None:
@@ -287,7 +303,7 @@ def _json(name: str, text: Text, lines: list[str]) -> Recognised | None:
 def _json_lines(lines: list[str]) -> list[Any] | None:
     try:
         return [json.loads(line) for line in lines if line.strip()]
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 

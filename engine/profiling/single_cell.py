@@ -9,11 +9,14 @@ from engine.domain.datatypes import DataType
 from engine.domain.profile import ColumnProfile, Structure, TypeGuess
 from engine.profiling.columns import MAX_COLUMNS
 from engine.profiling.genes import GeneIds, describe, identify
+from engine.profiling.hdf5 import refuse_elsewhere, refuse_endless
 from engine.profiling.matrices import id_warnings, judge_values
 from engine.profiling.source import Frame, UnusableFile, plural, some
 from engine.profiling.structure import look
 
-_SAMPLE_VALUES = 20_000
+_WHOLE_VALUES = 2_000_000
+"""A matrix of so many stored values is looked at as a whole, of a larger one ten stretches."""
+_STRETCHES, _SAMPLE_VALUES = 10, 50_000
 _MAX_CELLS = 300_000
 
 
@@ -43,6 +46,7 @@ def read_h5ad(path: Path) -> SingleCell:
 
     try:
         with h5py.File(path, "r") as file:
+            refuse_elsewhere(path.name, file, h5py)
             return _describe(path.name, file, h5py)
     except (OSError, KeyError, ValueError, RuntimeError, TypeError, IndexError, AttributeError) as error:
         message = f"{path.name} is a damaged or cut-off HDF5 file ({_first_line(error)}); copy or download it again."
@@ -65,7 +69,7 @@ def _describe(name: str, file: Any, h5py: Any) -> SingleCell:
             f"it with write_h5ad."
         )
         raise UnusableFile(message)
-    cells, genes = _names(file["obs"]), _names(file["var"])
+    cells, genes = _names(name, "cells", file["obs"]), _names(name, "genes", file["var"])
     shape = (len(cells), len(genes))
     if "X" in file and _shape(file["X"]) != shape:
         message = (
@@ -81,12 +85,12 @@ def _describe(name: str, file: Any, h5py: Any) -> SingleCell:
         raise UnusableFile(message)
     columns, structure = look(_annotations(file["obs"], shape[0]))
     identified = identify(genes)
-    natures = {"X": _nature(file["X"])} if "X" in file else {}
-    layers = {key: _nature(file["layers"][key]) for key in _keys(file, "layers")}
+    x, part = _nature(file["X"]) if "X" in file else (None, "")
+    layers = {key: _nature(file["layers"][key])[0] for key in _keys(file, "layers")}
     raws = [file[key] for key in ("raw/X", "raw.X") if key in file]
-    raw = _nature(raws[0]) if raws else None
+    raw = _nature(raws[0])[0] if raws else None
     details = {
-        "x": natures.get("X"), "layers": layers, "raw": raw, "obsm": _keys(file, "obsm"),
+        "x": x, "judged_from": part, "layers": layers, "raw": raw, "obsm": _keys(file, "obsm"),
         "uns": _keys(file, "uns")[:50], "var_columns": _column_names(file["var"])[:50],
     }  # fmt: skip
     warnings = _warnings(name, cells, genes, details)
@@ -96,7 +100,8 @@ def _describe(name: str, file: Any, h5py: Any) -> SingleCell:
     }  # fmt: skip
     note = describe(identified)
     summary = f"{shape[0]:,} cells x {shape[1]:,} genes" + (f" ({note})" if note else "")
-    summary += f"; X holds {what.get(details['x'] or '', 'no values')}"
+    summary += f"; X holds {what.get(x or '', 'no values')}"
+    summary += f" (judged from {part})" if part else ""
     return SingleCell(
         [TypeGuess(type=DataType.ANNDATA, confidence=0.99)], summary, warnings, *shape, columns, cells[:5000],
         genes[:200], identified, details, structure,
@@ -119,14 +124,17 @@ def _keys(file: Any, part: str) -> list[str]:
     return sorted(node.dtype.names or []) if hasattr(node, "dtype") else sorted(node)
 
 
-def _names(node: Any) -> list[str]:
+def _names(file: str, what: str, node: Any) -> list[str]:
     """Return the names of the cells or genes."""
     if hasattr(node, "dtype"):  # files of anndata before 0.7 store one compound array
+        refuse_endless(file, what, node.shape[0])
         field = next((f for f in ("index", "_index") if f in node.dtype.names), node.dtype.names[0])
         return [_text(v) for v in node[field]]
     key = _text(node.attrs.get("_index", "_index"))
     index = node[key]
-    values = index["values"][()] if hasattr(index, "keys") and "values" in index else index[()]
+    index = index["values"] if hasattr(index, "keys") and "values" in index else index
+    refuse_endless(file, what, index.shape[0])
+    values = index[()]
     return [_text(v) for v in values]
 
 
@@ -143,7 +151,8 @@ def read_annotations(path: Path) -> Frame:
     import h5py
 
     with h5py.File(path, "r") as file:
-        return _annotations(file["obs"], len(_names(file["obs"])))
+        refuse_elsewhere(path.name, file, h5py)
+        return _annotations(file["obs"], len(_names(path.name, "cells", file["obs"])))
 
 
 def _annotations(node: Any, cells: int) -> Frame:
@@ -189,25 +198,30 @@ def _decode(codes: Any, categories: Any, np: Any) -> Any:
     return np.array([*labels, None], dtype=object)[np.where(codes < 0, len(labels), codes)]
 
 
-def _nature(node: Any) -> str | None:
-    """Say what kind of values a matrix holds from a sample of it."""
+def _nature(node: Any) -> tuple[str | None, str]:
+    """Say what kind of values a matrix holds, and which part of it was looked at when that was not all of it."""
     import numpy as np
 
     if hasattr(node, "keys"):
         if "data" not in node:
-            return None
-        data = node["data"]
-        size = int(data.shape[0])
-        starts = sorted({0, max(0, size // 2 - _SAMPLE_VALUES), max(0, size - _SAMPLE_VALUES)})
-        parts = [data[start : start + _SAMPLE_VALUES] for start in starts]
-        values = np.concatenate(parts) if parts else np.empty(0)
+            return None, ""
+        data, width = node["data"], 1
     else:
-        rows = max(1, min(node.shape[0], _SAMPLE_VALUES * 3 // max(1, node.shape[1])))
-        middle = max(0, node.shape[0] // 2 - rows // 2)
-        values = np.concatenate([node[:rows].ravel(), node[middle : middle + rows].ravel()])
-    if values.size == 0 or values.dtype.kind not in "biuf":
-        return None
-    return judge_values(values.astype(float).reshape(-1, 1), whole_columns=False).kind
+        data, width = node, max(1, int(np.prod(node.shape[1:])))
+    if not 0 < width <= _WHOLE_VALUES or data.dtype.kind not in "biuf":
+        return None, ""
+    length = int(data.shape[0])
+    values = data[()] if length * width <= _WHOLE_VALUES else _spread(data, length, max(1, _SAMPLE_VALUES // width), np)
+    if values.size == 0:
+        return None, ""
+    part = f"{values.size:,} of {length * width:,} values" if values.size < length * width else ""
+    return judge_values(values.astype(float).reshape(-1, 1), whole_columns=False).kind, part
+
+
+def _spread(data: Any, length: int, take: int, np: Any) -> Any:
+    """Return stretches that lie evenly over a long array."""
+    starts = np.linspace(0, length - take, _STRETCHES).astype(int) if length > take else [0]
+    return np.concatenate([data[int(start) : int(start) + take].ravel() for start in dict.fromkeys(starts)])
 
 
 def _warnings(name: str, cells: list[str], genes: list[str], details: dict[str, Any]) -> list[str]:
@@ -229,6 +243,7 @@ def _warnings(name: str, cells: list[str], genes: list[str], details: dict[str, 
             if details["x"] == "negative"
             else "already normalised (not whole numbers)"
         )
+        state += f", judged from {details['judged_from']}," if details["judged_from"] else ""
         warnings.append(
             f"{name}: X is {state} and there are no raw counts in the file; steps that need counts cannot be run."
         )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import gzip
 import re
+import time
 import zlib
 from pathlib import Path
 from typing import NamedTuple
@@ -13,6 +15,9 @@ from engine.profiling.source import UnusableFile
 
 MAX_BYTES = 128 * 1024 * 1024
 """How much of a text is held at most; a longer one is cut at a line's end."""
+
+_COUNT_SECONDS = 4.0
+"""How long the lines of what is not looked at are counted."""
 
 _LINE = re.compile(r"\r\n|\r|\n")
 _FAMILIAR = set("°µμ±²³¹–—‘’“”…€§½¼¾®©×·•«»¿¡ºª\u00a0£¥")
@@ -26,7 +31,7 @@ class Text(NamedTuple):
     compressed: bool
     complete: bool
     more_lines: int = 0
-    """Lines beyond the text, when it was cut (estimated for compressed files)."""
+    """Lines beyond the text, when it was cut: counted, or estimated where that would take long."""
     warning: str = ""
 
     def lines(self) -> list[str]:
@@ -56,8 +61,7 @@ def read_bytes(path: Path, limit: int) -> tuple[bytes, bool, bool]:
             with path.open("rb") as plain:
                 data = plain.read(limit + 1)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        message = f"{path.name} is a gzip file that is damaged or cut short ({error}); copy or download it again."
-        raise UnusableFile(message) from error
+        raise _damaged(path, error) from error
     return data[:limit], compressed, len(data) <= limit
 
 
@@ -98,6 +102,9 @@ def read_text(path: Path, limit: int = MAX_BYTES) -> Text:
         cut = data.rfind(b"\n")
         data = data[: cut + 1] if cut > 0 else data
         more = _lines_beyond(path, data, compressed=compressed)
+    if data.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        message = f"{path.name} is text in UTF-32, which hardly a program reads; save it as UTF-8."
+        raise UnusableFile(message)
     encoding, warning = _encoding(path.name, data)
     try:
         text = data.decode(encoding)
@@ -110,11 +117,33 @@ def read_text(path: Path, limit: int = MAX_BYTES) -> Text:
 
 
 def _lines_beyond(path: Path, data: bytes, *, compressed: bool) -> int:
-    if compressed:  # the unpacked size is not known: assume what is left packs like what was read
-        return int(data.count(b"\n") * max(0.0, path.stat().st_size * 4 / len(data) - 1))
-    with path.open("rb") as handle:
-        handle.seek(len(data))
-        return sum(chunk.count(b"\n") for chunk in iter(lambda: handle.read(1 << 24), b""))
+    """Count the lines after `data`; those that would take long are estimated from the share of the file that was read.
+
+    Raises:
+        UnusableFile: when a gzip file is damaged there.
+    """
+    size, until = path.stat().st_size, time.monotonic() + _COUNT_SECONDS
+    count, last = 0, b""
+    try:
+        with (
+            path.open("rb") as raw,
+            gzip.GzipFile(fileobj=raw) if compressed else contextlib.nullcontext(raw) as handle,
+        ):
+            handle.seek(len(data))
+            while chunk := handle.read(1 << 22):
+                count, last = count + chunk.count(b"\n"), chunk[-1:]
+                if time.monotonic() > until:
+                    before = data.count(b"\n")
+                    return max(count, round((before + count) * size / max(1, raw.tell())) - before)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise _damaged(path, error) from error
+    return count + (last not in (b"", b"\n"))
+
+
+def _damaged(path: Path, error: Exception) -> UnusableFile:
+    return UnusableFile(
+        f"{path.name} is a gzip file that is damaged or cut short ({error}); copy or download it again."
+    )
 
 
 def _encoding(name: str, data: bytes) -> tuple[str, str]:
