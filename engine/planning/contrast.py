@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from engine.domain.plan import OpenQuestion
 from engine.domain.profile import ColumnProfile
-from engine.planning.reading import Reading
 from engine.planning.names import STOP
+from engine.planning.reading import Reading
 from engine.planning.text import as_number, tokens
 
 _CONTROLS = [

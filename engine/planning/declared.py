@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from engine.domain.profile import ColumnProfile, Profile
+from engine.domain.profile import ColumnProfile
 from engine.planning.mentions import LIKELY
 from engine.planning.reading import Reading
 from engine.planning.sheets import Data, Sheet

@@ -100,7 +100,7 @@ def clean(frame: Frame, name: str, *, decimal: str = ".", marks_count: bool = Tr
 
 
 def _may_be_coded(frame: Frame, dtypes: list[Any]) -> set[int]:
-    """Return the positions of the columns of numbers whose lowest or highest value is a code: one look at all is fast."""
+    """Return the positions of the columns whose lowest or highest number is a code: one look at all is fast."""
     numbers = [position for position, dtype in enumerate(dtypes) if dtype.kind in "if"]
     part, codes = frame.iloc[:, numbers], {float(code) for code in (*BELOW, *ABOVE)}
     ends = zip(numbers, part.min().tolist(), part.max().tolist(), strict=True) if numbers else []

@@ -29,7 +29,7 @@ def read_excel(path: Path) -> TableSource:
             return _read(path, pd)
     except (UnusableFile, MemoryError):
         raise
-    except Exception as error:  # noqa: BLE001 - a damaged workbook fails in any part of three libraries
+    except Exception as error:
         told = " ".join(str(error).split())[:160] or type(error).__name__
         message = f"{path.name} is not a readable Excel workbook ({told}); save it again as .xlsx or CSV."
         raise UnusableFile(message) from error

@@ -88,7 +88,7 @@ def identify_file(path: Path) -> Iterator[dict[str, Any]]:
     size, read, digest = _ordinary_size(path), 0, hashlib.sha256()
     try:
         # Between the look at it and this a file may become a pipe, which must not be waited for.
-        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | _NOT_WAITING)) as handle:  # noqa: PTH123
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | _NOT_WAITING)) as handle:
             while chunk := handle.read(1 << 20):
                 digest.update(chunk)
                 read += len(chunk)

@@ -1,4 +1,4 @@
-"""A column that says in which unit the number beside it is given, row by row: two units in it make two scales of one column.
+"""A column that says in which unit the number beside it is given, row by row: two units make two scales of one column.
 
 A mean over mg/dL and mmol/L is a number without meaning, and nothing in the values alone need show it.
 """
@@ -34,7 +34,7 @@ def _are_units(col: Col) -> bool:
 
 
 def _measured(table: View, at: int) -> str:
-    """Return whose unit it is: the column of its name (`weight_unit`), else the number before it, else the one after."""
+    """Return whose unit it is: the column of its name (`weight_unit`), else the number before, else after it."""
     able = [col for col in table.cols if col.numbers is not None and col.profile.scale in ("number", "count", "share")]
     rest = set(tokens(table.cols[at].name)) - _CALLED
     named = [col.name for col in able if rest and rest <= set(tokens(col.name))]
@@ -51,7 +51,7 @@ def unit_problems(name: str, structure: Structure, frame: Frame) -> list[str]:
         if len(counts) > 1:
             shown = ", ".join(f"{count:,} in {unit}" for unit, count in counts.items())
             told.append(
-                f"{name}: {measure!r} holds values of {len(counts)} units, as {units!r} says: {shown}. They are not one "
-                "measurement until they are converted to one unit."
+                f"{name}: {measure!r} holds values of {len(counts)} units, as {units!r} says: {shown}. They are not "
+                "one measurement until they are converted to one unit."
             )
     return told

@@ -114,6 +114,7 @@ def _zip_with(path: Path, name: str, piece: bytes, times: int) -> Path:
 
 def far_cell(path: Path) -> Path:
     """A sheet that claims all a sheet can have and has one cell in its last corner."""
+
     def change(data: bytes) -> bytes:
         import re
 

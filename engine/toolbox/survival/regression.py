@@ -33,7 +33,14 @@ from engine.toolbox.survival.intervals import span_records
 from engine.toolbox.survival.landmark import LANDMARK, LANDMARK_HELPERS, LANDMARK_UNIT, from_landmark
 from engine.toolbox.survival.over_time import OVER_TIME_HELPERS, over_time_findings, ratios_over_time
 from engine.toolbox.survival.partial_likelihood import PARTIAL_HELPERS, fit_cox
-from engine.toolbox.tables.columns import finding_values, format_number, format_p, level_labels, plain_table, require_columns
+from engine.toolbox.tables.columns import (
+    finding_values,
+    format_number,
+    format_p,
+    level_labels,
+    plain_table,
+    require_columns,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
