@@ -22,7 +22,7 @@ from engine.planning.reading import Reading
 from engine.planning.refusals import nothing_called, refusal, unbound
 from engine.planning.score import Candidate
 from engine.planning.settings import settings_said
-from engine.planning.sheets import Data
+from engine.planning.sheets import Data, Sheet
 from engine.toolbox.analyses import Analysis, Practice
 from engine.toolbox.registry import ToolRegistry
 
@@ -61,13 +61,14 @@ class Assembler:
 
     def answer_all(self, goals: list[Candidate], made: Making) -> None:
         """Plan every goal; what cannot be planned is named, and refuses the question when nothing can."""
+        several = len(goals) > 1 or bool(made.bounds)
         refusals: list[PlanError] = []
         for goal in goals:
             try:
                 self._answer(goal, made)
             except PlanError as err:
                 refusals.append(err)
-                if len(goals) > 1:
+                if several:
                     made.not_answered.append(f"{goal.analysis.name.capitalize()}: {err.message}")
         if refusals and not made.bounds:
             raise refusals[0]
@@ -107,6 +108,7 @@ class Assembler:
         run_guards(analysis.guards, case)
         made.warnings += case.warnings
         made.notes += case.notes
+        bound.missing = [param for param in bound.missing if not bound.params.get(param.name)]  # a guard found it
         if bound.missing:
             propose_missing(bound, made.reading, made.near, nothing_called(made.reading, made.data))
         if bound.missing:
@@ -187,7 +189,7 @@ class Assembler:
         for port in bound.spec.inputs:
             if port.name in inputs:
                 continue
-            files = given.files.get(port.name, [])
+            files = given.files.get(port.name, []) or _own_file(bound, port)
             own = [made.builder.use(sheet, port.type) for sheet in files]
             if files:
                 more = [
@@ -306,6 +308,13 @@ class Assembler:
             return None
         made.bounds.append(bound)
         return self._add_goal(analysis, bound, made, priority=1)
+
+
+def _own_file(bound: Bound, port: InputSpec) -> list[Sheet]:
+    """Return the file that holds the columns of a step that takes one table: of several it is not simply the first."""
+    sheet = bound.sheets.get(port.name)
+    single = port.type is DataType.TABLE and sum(other.type == port.type for other in bound.spec.inputs) == 1
+    return [sheet] if single and sheet is not None and any(map(sheet.column, bound.columns())) else []
 
 
 def left_out(err: PlanError, made: Making) -> list[str]:

@@ -218,6 +218,8 @@ class Builder:
 
     def use(self, sheet: Sheet, wanted: DataType) -> str:
         """Put a file into the plan as a type and return the reference to it."""
+        if sheet.step:
+            return sheet.step
         guess = self._reading_of(sheet, wanted)
         for dataset in self.datasets.values():
             if dataset.path == sheet.profile.path and dataset.type == guess.type and dataset.read == guess.read:

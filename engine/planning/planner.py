@@ -15,11 +15,14 @@ from __future__ import annotations
 
 import functools
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
+from engine.domain.datatypes import DataType
 from engine.domain.plan import Alternative, Chosen, TaskDag
 from engine.domain.profile import Profile
 from engine.domain.retrieval import ToolSearch
+from engine.domain.toolspec import ToolSpec
 from engine.errors import PlanError
 from engine.planning.assemble import Assembler, Making
 from engine.planning.bind import bind
@@ -32,7 +35,7 @@ from engine.planning.declared import mark_told, with_missing
 from engine.planning.mentions import SURE as SURE_NAMED
 from engine.planning.names import STOP
 from engine.planning.near import near
-from engine.planning.read import read, within
+from engine.planning.read import interpret, read, within
 from engine.planning.reading import Reading, Request
 from engine.planning.refusals import (
     NotUnderstood,
@@ -48,7 +51,7 @@ from engine.planning.requests import cuts
 from engine.planning.score import Candidate, candidates, stretch
 from engine.planning.sheets import Data, is_id
 from engine.planning.text import tokens
-from engine.planning.views import data_made, with_measure, with_subjects
+from engine.planning.views import data_made, with_joined, with_measure, with_subjects
 from engine.profiling.matching import cross_check
 from engine.toolbox.analyses import load_analyses
 from engine.toolbox.registry import ToolRegistry
@@ -84,6 +87,21 @@ class Proposal:
 
     plan: TaskDag
     retrieved: list[str]
+
+
+class First(NamedTuple):
+    """A request to join two files, and what is asked after it."""
+
+    goal: Candidate
+    request: Request
+    rest: list[Request]
+
+
+def joins(spec: ToolSpec) -> bool:
+    """Say whether a step joins two tables on a key of each."""
+    return len({p.of for p in spec.params if p.role == "key"}) > 1 and any(
+        o.type is DataType.TABLE for o in spec.outputs
+    )
 
 
 class Planner:
@@ -144,7 +162,11 @@ class Planner:
         if not goals:
             raise not_understood(data, found, every)
         made = self._assembler.begin(reading, data, functools.partial(near, reading, data, self._embed))
-        self._assembler.answer_all(goals, made)
+        if not analysis and (first := self._joins_first(reading, data)) is not None:
+            self._assembler.answer_all([first.goal], made)
+            goals = [first.goal, *self._on_the_joined(first, made)]
+        else:
+            self._assembler.answer_all(goals, made)
         plan = self._finished(goals, every, made, profiles, told=bool(analysis))
         return Proposal(plan=plan, retrieved=_retrieved(every, found))
 
@@ -282,6 +304,51 @@ class Planner:
         )
         share = next((c.wording for c in every if c.analysis.id == analysis), 0.0)
         return Candidate(self._analyses[analysis], share, 1.0, bounds[0] if bounds else None)
+
+    # ==== several files ====
+
+    def _joins_first(self, reading: Reading, data: Data) -> First | None:
+        """Return the request to join two files that stands before what else is asked, None where there is none."""
+        tables = [sheet for sheet in data.sheets if sheet.serves(DataType.TABLE)]
+        if len(tables) != 2 or len(data.sheets) != 2:
+            return None
+        start = reading.requests[0].first
+        before = [Request(0, start - 1)] if start > 1 else []
+        pieces = [*before, *self._requests(reading, data)]
+        if len(pieces) < 2:
+            return None
+        own = candidates(
+            within(reading, pieces[0], data), data, self._analyses, self._registry, self._embed, first=pieces[0].first,
+            last=pieces[0].last,
+        )  # fmt: skip
+        goal = max(own, key=lambda item: item.wording, default=None)
+        if goal is None or goal.bound is None or goal.wording < HALF or not joins(goal.bound.spec):
+            return None
+        return First(goal, pieces[0], pieces[1:])
+
+    def _on_the_joined(self, first: First, made: Making) -> list[Candidate]:
+        """Plan what is asked after two files were joined, on the table that this makes; returns what was asked."""
+        bound = first.goal.bound
+        node = next(n for n in made.builder.nodes if bound is not None and n.tool == bound.spec.name)
+        spec = self._registry.get(node.tool)
+        keys = [str(node.params[p.name]) for p in spec.params if p.role == "key"]
+        output = next(out.name for out in spec.outputs if out.type is DataType.TABLE)
+        data = with_joined(made.data, keys, f"{node.id}.{output}")
+        reading = read(made.reading.question, data, self._terms)
+        reading.mark(first.request.first, first.request.last, "method", spec.title)
+        made.reading, made.data, made.builder.data = reading, data, data
+        made.near = functools.partial(near, reading, data, self._embed)
+        mentions = [m for m in reading.mentions if m.first > first.request.last]
+        rest = replace(
+            interpret(reading.question, reading.words, mentions, data), requests=first.rest, used=reading.used
+        )
+        rest = replace(rest, coding=reading.coding, explained=reading.explained)
+        every = candidates(
+            rest, data, self._analyses, self._registry, self._embed, first=first.rest[0].first, last=first.rest[-1].last
+        )
+        goals = self._several(rest, data, every[0]) if len(first.rest) > 1 else [self._best(every, rest, data)]
+        self._assembler.answer_all(goals, made)
+        return goals
 
     # ==== finish ====
 

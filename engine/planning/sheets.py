@@ -76,6 +76,8 @@ class Sheet:
 
     profile: Profile
     made: tuple[Made, ...] = ()
+    step: str = ""
+    """The output of a step that the rows come from, where they are no file's."""
     _frame: pd.DataFrame | None = None
 
     @property

@@ -10,12 +10,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from engine.domain.profile import ColumnProfile, Repeated
+from engine.domain.datatypes import DataType
+from engine.domain.profile import ColumnProfile, Repeated, TypeGuess
 from engine.planning.formulas.formula import propose
 from engine.planning.mentions import Mention
 from engine.planning.read import interpret
 from engine.planning.reading import Reading
 from engine.planning.sheets import Data, Made, Sheet, is_group
+from engine.profiling.structure import look
 
 
 def with_subjects(data: Data) -> Data:
@@ -95,6 +97,30 @@ def _change(reading: Reading, data: Data) -> tuple[str, str] | None:
             reading.mark_text(said.start(), said.end(), "column", f"{last} - {first}")  # type: ignore[union-attr]
             return f"{last} - {first}", f"`{last}` - `{first}`"
     return None
+
+
+def with_joined(data: Data, keys: Sequence[str], step: str) -> Data:
+    """Return the one table that a step makes of two files, so that what is asked next may name columns of both.
+
+    Args:
+        data: the files, the first two of which are joined.
+        keys: the column of each that they are joined on.
+        step: the output of the step that joins them.
+    """
+    left, right = data.sheets[:2]
+    marks = [
+        sheet.frame().assign(**{_KEY: sheet.frame()[key].astype(str).str.strip()})
+        for sheet, key in zip((left, right), keys, strict=True)
+    ]
+    second = marks[1].drop(columns=keys[1]) if keys[0] == keys[1] else marks[1]
+    frame = marks[0].merge(second, on=_KEY, suffixes=("", "_right")).drop(columns=_KEY)
+    columns, structure = look(frame)
+    types = [TypeGuess(type=DataType.TABLE, confidence=1.0)]
+    update = {"column_profiles": columns, "structure": structure, "types": types, "rows": len(frame)}
+    return Data([Sheet(left.profile.model_copy(update=update), step=step, _frame=frame)])
+
+
+_KEY = "__key"
 
 
 def data_made(data: Data) -> str:
