@@ -184,7 +184,20 @@ def write_data(value, stem, kind):
     import json
 
     if kind == "figure":
+        from matplotlib.text import Text
+        from matplotlib.ticker import LogFormatter
+
         name = f"{stem}.png"
+        # A dollar in a name begins no formula; only the powers of ten that a log axis writes are one.
+        powers = {
+            label
+            for axes in value.axes for axis in (axes.xaxis, axes.yaxis)
+            for ticks, how in ((axis.get_major_ticks(), axis.get_major_formatter()),
+                               (axis.get_minor_ticks(), axis.get_minor_formatter()))
+            if isinstance(how, LogFormatter) for tick in ticks for label in (tick.label1, tick.label2)
+        }  # fmt: skip
+        for text in value.findobj(Text):
+            text.set_parse_math(text in powers)
         value.savefig(name, dpi=150, bbox_inches="tight")
         import matplotlib.pyplot as plt
 

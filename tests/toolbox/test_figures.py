@@ -162,3 +162,29 @@ def test_lost_histogram_values_are_caught(tmp_path):
     name, table, findings = ["histogram_counts_match"], result["histogram_table"], result["findings"]
     assert check_issues(name, {"histogram_table": table}, tmp_path, findings=findings) == []
     assert check_issues(name, {"histogram_table": table.iloc[3:]}, tmp_path, findings=findings) == ["histogram_total"]
+
+
+@pytest.mark.parametrize("name", ["cost ($)", r"a$\frac{b$", "$x_1$ $y$", "$"])
+def test_a_dollar_in_a_name_begins_no_formula(name, tmp_path):
+    from matplotlib.figure import Figure
+
+    from engine.toolbox.io import write_data
+
+    def drawn(text):
+        figure = Figure(layout="constrained")
+        left, right = figure.subplots(1, 2)
+        left.bar([text, f"{text}2"], [1, 2], label=text)
+        left.set(title=text, xlabel=text)
+        left.legend(title=text)
+        right.plot([1, 1e5], [1, 2])
+        right.set_xscale("log")
+        return figure
+
+    figure = drawn(name)
+    assert write_data(figure, str(tmp_path / "bars"), "figure").endswith(".png")
+    left, right = figure.axes
+    typed = [left.title, left.xaxis.label, left.legend_.get_title(), *left.legend_.get_texts(), *left.get_xticklabels()]
+    assert [text for text in typed if text.get_text() in (name, f"{name}2") and text.get_parse_math()] == []
+    assert [text.get_text() for text in left.get_xticklabels()] == [name, f"{name}2"]
+    # The powers of ten of a log axis are formulas of the library's own.
+    assert all(text.get_parse_math() for text in right.get_xticklabels())
