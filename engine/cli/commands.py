@@ -13,6 +13,7 @@ from typing import Any
 
 from engine.cli import know, plans, show
 from engine.cli.plans import changes_of, columns_of, opened
+from engine.cli.say import say
 from engine.cli.show_plan import plan_text
 from engine.errors import EngineError, NotFoundError, PlanError, UserError, WorkspaceInUse
 
@@ -22,7 +23,7 @@ EXIT_BY_STATUS = {"succeeded": 0, "partial": 1, "failed": 1, "cancelled": 4, "in
 
 
 def _emit(options: argparse.Namespace, document: Any, text: Callable[[], str]) -> None:
-    print(json.dumps(document, ensure_ascii=False, default=str) if options.json else text())
+    say(json.dumps(document, ensure_ascii=False, default=str) if options.json else text())
 
 
 def _data(options: argparse.Namespace) -> list[Path]:
@@ -57,17 +58,17 @@ def ask(options: argparse.Namespace) -> int:
         if record.status == "awaiting_approval":
             view = engine.view(run_id)
             if not options.quiet:
-                print(plan_text(view.plan), file=sys.stderr)
+                say(plan_text(view.plan), to=sys.stderr)
             if not options.yes and not options.json and sys.stdin.isatty() and not _confirmed():
                 engine.cancel(run_id)
-                print(f"Not run. `biodesk show {run_id}` shows the plan.", file=sys.stderr)
+                say(f"Not run. `biodesk show {run_id}` shows the plan.", to=sys.stderr)
                 return 4
             engine.approve(run_id)
         return _follow(engine, run_id, options)
 
 
 def _confirmed() -> bool:
-    print("Run this plan? [Y/n] ", end="", file=sys.stderr, flush=True)
+    say("Run this plan? [Y/n] ", end="", to=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("", "y", "yes")
 
 
@@ -105,7 +106,7 @@ def _follow(engine: Any, run_id: str, options: argparse.Namespace) -> int:
             for event in engine.events(run_id, after=after):
                 after = event.seq
                 if not options.quiet and (line := show.event_line(event)):
-                    print(line, file=sys.stderr, flush=True)
+                    say(line, to=sys.stderr, flush=True)
             if over:
                 break
             engine.wait(run_id, 0.1)
@@ -126,7 +127,7 @@ def _stopped(engine: Any, run_id: str, options: argparse.Namespace) -> int:
         engine.cancel(run_id)
     engine.wait(run_id, 5)
     if engine.record(run_id).status in ("succeeded", "partial", "failed"):
-        print(f"It was over already; `biodesk show {run_id}` shows the result.", file=sys.stderr)
+        say(f"It was over already; `biodesk show {run_id}` shows the result.", to=sys.stderr)
         return 4
     message = f"Run {run_id} was stopped. Steps that finished are kept."
     raise _Stopped(message, advice=f"`biodesk resume {run_id}` goes on where it was.", details={"run_id": run_id})
@@ -200,13 +201,13 @@ def events(options: argparse.Namespace) -> int:
     with opened(options) as engine:
         found = engine.events(options.run_id, after=options.after)
         if options.json and not options.follow:
-            print(json.dumps([json.loads(event_json(event)) for event in found], ensure_ascii=False))
+            say(json.dumps([json.loads(event_json(event)) for event in found], ensure_ascii=False))
             return 0
         after = options.after
         while True:
             for event in found:
                 after = event.seq
-                print(event_json(event), flush=True)
+                say(event_json(event), flush=True)
             if not options.follow or options.run_id not in engine.active():
                 return 0
             time.sleep(0.2)
@@ -334,11 +335,11 @@ def demo(options: argparse.Namespace) -> int:
     with opened(options) as engine:
         engine.warm_in_background()
         files = engine.example_files(example.id)
-        print(f"{example.question}\nData: {example.source}", file=sys.stderr)
+        say(f"{example.question}\nData: {example.source}", to=sys.stderr)
         code = _follow(engine, engine.ask(example.question, files, auto_approve=True), options)
     out = Path(options.out)
     if not options.json:
-        print(f"Report:   {out / 'report.html'}\nNotebook: {out / 'notebook.ipynb'}")
+        say(f"Report:   {out / 'report.html'}\nNotebook: {out / 'notebook.ipynb'}")
     return code
 
 

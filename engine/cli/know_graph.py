@@ -11,6 +11,7 @@ from typing import Any
 
 from engine.cli import show_graph as show
 from engine.cli.know_output import Counter, emit, open_with, require_words
+from engine.cli.say import say
 from engine.errors import UserError
 
 
@@ -185,7 +186,7 @@ def _enrich(graph: Any, options: argparse.Namespace) -> int:
     found = graph.enrich(options.genes, **extra)[: options.top]
     if options.json and not options.quiet:
         for note in notes:
-            print(note, file=sys.stderr)
+            say(note, to=sys.stderr)
     return emit(
         options,
         [item.model_dump(mode="json") for item in found],

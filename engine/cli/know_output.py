@@ -8,6 +8,7 @@ import sys
 import time
 from typing import Any
 
+from engine.cli.say import say
 from engine.errors import UserError, WorkspaceInUse
 
 PATIENCE = 10.0
@@ -34,7 +35,7 @@ def open_with(options: argparse.Namespace) -> Any:
             if time.monotonic() >= until:
                 raise
             if not told and not options.quiet:
-                print(f"{busy.message} Waiting up to {PATIENCE:g} seconds.", file=sys.stderr, flush=True)
+                say(f"{busy.message} Waiting up to {PATIENCE:g} seconds.", to=sys.stderr, flush=True)
             told = True
         time.sleep(_PAUSE)
 
@@ -58,7 +59,7 @@ def emit(options: argparse.Namespace, document: Any, text: str) -> int:
     except UnicodeEncodeError:
         plain = json.dumps(document, default=str) if options.json else text
         said = plain.encode(code, "backslashreplace").decode(code)
-    print(said)
+    say(said)
     return 0
 
 
@@ -75,4 +76,4 @@ class Counter:
         now = time.monotonic()
         if not self._quiet and now - self._last > 0.5:
             self._last = now
-            print("  " + self._what.format(first, second), file=sys.stderr, flush=True)
+            say("  " + self._what.format(first, second), to=sys.stderr, flush=True)

@@ -19,6 +19,7 @@ from types import FrameType
 from typing import NoReturn
 
 from engine.cli import know_arguments as know
+from engine.cli.say import say
 from engine.errors import EngineError, UserError
 
 FORMATS = ("md", "html", "pdf", "notebook", "json")
@@ -246,9 +247,9 @@ def _report(err: EngineError, *, as_json: bool) -> int:
     message, advice = (_ENDLESS.sub(r"\1...", text) for text in (err.message, err.advice))
     if as_json:
         error = {"code": err.code, "message": message, "advice": advice, "details": err.details}
-        print(json.dumps({"error": error}, ensure_ascii=False, default=str))
+        say(json.dumps({"error": error}, ensure_ascii=False, default=str))
     else:
-        print(" ".join(part for part in (message, advice) if part), file=sys.stderr)
+        say(" ".join(part for part in (message, advice) if part), to=sys.stderr)
         for issue in err.details.get("issues", [])[1:]:
-            print(f"- {issue['message']}", file=sys.stderr)
+            say(f"- {issue['message']}", to=sys.stderr)
     return err.exit_code

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.cli import show_plan
+from engine.cli.say import say
 from engine.errors import EngineError, NotFoundError, PlanError, UserError
 
 
@@ -72,8 +73,8 @@ def plan(options: argparse.Namespace) -> int:
     document = plan_document(made, profiles)
     if options.out:
         write(Path(options.out), json.dumps(document, indent=2, ensure_ascii=False) + "\n")
-        print(f"Plan written to {options.out}; `biodesk run {options.out}` runs it.", file=sys.stderr)
-    print(json.dumps(document, ensure_ascii=False, default=str) if options.json else show_plan.plan_text(made))
+        say(f"Plan written to {options.out}; `biodesk run {options.out}` runs it.", to=sys.stderr)
+    say(json.dumps(document, ensure_ascii=False, default=str) if options.json else show_plan.plan_text(made))
     return 0
 
 
@@ -104,9 +105,9 @@ def _batch(options: argparse.Namespace) -> int:
     lines = _lines(Path(options.batch))
     with opened(options) as engine:
         for number, line in enumerate(lines, start=1):
-            print(json.dumps(_planned(engine, line, Path(options.batch).parent), ensure_ascii=False), flush=True)
+            say(json.dumps(_planned(engine, line, Path(options.batch).parent), ensure_ascii=False), flush=True)
             if not options.quiet:
-                print(f"{number} of {len(lines)}", file=sys.stderr, flush=True)
+                say(f"{number} of {len(lines)}", to=sys.stderr, flush=True)
     return 0
 
 
@@ -169,14 +170,14 @@ def analyses(options: argparse.Namespace) -> int:
     """List what can be asked, or describe one analysis; opens no workspace."""
     found = list(_documents())
     if options.action != "show":
-        print(json.dumps(found, ensure_ascii=False) if options.json else show_plan.analyses_text(found))
+        say(json.dumps(found, ensure_ascii=False) if options.json else show_plan.analyses_text(found))
         return 0
     one = next((document for document in found if document["id"] == options.id), None)
     if one is None:
         close = ", ".join(difflib.get_close_matches(options.id[:200], [d["id"] for d in found], n=3, cutoff=0.4))
         advice = f"Did you mean {close}?" if close else "See `biodesk analyses`."
         raise NotFoundError(f"There is no analysis called {options.id[:100]!r}.", advice=advice)
-    print(json.dumps(one, ensure_ascii=False) if options.json else show_plan.analysis_text(one))
+    say(json.dumps(one, ensure_ascii=False) if options.json else show_plan.analysis_text(one))
     return 0
 
 

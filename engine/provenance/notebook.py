@@ -16,6 +16,7 @@ import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
+from engine.domain.escaping import in_markdown as _e
 from engine.domain.plan import DATA_PREFIX, TaskNode
 from engine.domain.results import NodeResult
 from engine.domain.run_view import RunView
@@ -102,7 +103,7 @@ def _about(view: RunView, steps: list[_Step]) -> str:
     pins, unrecorded = _requirements(steps, view)
     python = record.environment.get("python", ".".join(str(part) for part in sys.version_info[:3]))
     lines = [
-        f"# {' '.join(record.question.split())}",
+        f"# {_e(record.question)}",
         "",
         f"Analysis of {record.created_at[:10] or 'unknown date'}, run `{record.run_id}`, written by {maker()} "
         f"from the code that ran. It needs no Biodesk: only Python {python} (or close to it), the "
@@ -121,7 +122,12 @@ def _about(view: RunView, steps: list[_Step]) -> str:
         "The last cell says which results are the same as those recorded.",
     ]
     if view.plan and view.plan.warnings:
-        lines += ["", "Before believing a result:", "", *(f"- {warning}" for warning in view.plan.warnings)]
+        lines += [
+            "",
+            "Before believing a result:",
+            "",
+            *(f"- {_e(warning)}" for warning in view.plan.warnings),
+        ]
     return "\n".join(lines)
 
 
@@ -221,9 +227,9 @@ def _input_expression(view: RunView, ref: str) -> str:
 
 
 def _step_text(node: TaskNode, result: NodeResult, registry: ToolRegistry) -> str:
-    lines = [f"## {node.name}", ""]
+    lines = [f"## {_e(node.name)}", ""]
     if node.reasons:
-        lines += ["Why: " + " ".join(node.reasons), ""]
+        lines += ["Why: " + _e(" ".join(node.reasons)), ""]
     if node.tool in registry:
         spec = registry.get(node.tool)
         lines += [spec.description, ""]
@@ -237,7 +243,10 @@ def _step_text(node: TaskNode, result: NodeResult, registry: ToolRegistry) -> st
 
 
 def _left_out(node: TaskNode, reason: str) -> NotebookNode:
-    return _markdown(f"{node.id}-about", f"## {node.name}\n\nThis step is left out: {reason or 'no result'}.")
+    return _markdown(
+        f"{node.id}-about",
+        f"## {_e(node.name)}\n\nThis step is left out: {_e(reason or 'no result')}.",
+    )
 
 
 def _cell_id(name: str) -> str:

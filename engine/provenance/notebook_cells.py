@@ -56,6 +56,8 @@ matplotlib.use("Agg")
 import pandas as pd
 from IPython.display import Image, display
 
+pd.set_option("display.html.use_mathjax", False)  # a dollar in a name begins no formula
+
 
 def show(folder):
     """Show what a step wrote: its findings, the head of each table and its figures."""

@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from engine.domain.escaping import in_markdown
 from engine.domain.run_view import RunView
 from engine.errors import EngineError, StorageError, UserError
 from engine.ports import ArtifactStore
@@ -186,7 +187,7 @@ def _source_of(path: str, sha256: str, artifacts: ArtifactStore) -> Path | None:
 
 def _readme(view: RunView, data_note: str, missing: list[str]) -> str:
     lines = [
-        f"# {' '.join(view.record.question.split())}",
+        f"# {in_markdown(view.record.question)}",
         "",
         "- `report.html`, `report.pdf`, `report.md`: the report",
         "- `notebook.ipynb`: the analysis as code; run it in this folder, its first cell lists the packages it needs",
@@ -194,7 +195,7 @@ def _readme(view: RunView, data_note: str, missing: list[str]) -> str:
         "- `run.json`, `plan.json`: the run and its plan for programs",
         f"- `{PROVENANCE}`: what ran on what, with SHA-256 of every file here; `biodesk verify` checks it",
         f"- {data_note}",
-        *(f"- {text}" for text in missing),
+        *(f"- {in_markdown(text)}" for text in missing),
     ]
     return "\n".join(lines) + "\n"
 

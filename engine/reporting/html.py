@@ -7,8 +7,8 @@ code that made it.
 from __future__ import annotations
 
 import base64
-import html as escaping
 
+from engine.domain.escaping import in_html as _e
 from engine.domain.findings import Finding
 from engine.domain.report import MethodStep, ReportFigure
 from engine.domain.results import Artifact
@@ -53,10 +53,6 @@ def render(view: RunView, artifacts: ArtifactStore, registry: ToolRegistry) -> s
         + "\n".join(part for part in body if part)
         + "\n</main>\n</body>\n</html>\n"
     )
-
-
-def _e(text: object) -> str:
-    return escaping.escape(str(text), quote=True)
 
 
 def _section(title: str, content: str) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from engine.domain.escaping import in_markdown as _e
 from engine.domain.findings import Finding
 from engine.domain.report import Report
 from engine.domain.run_view import RunView
@@ -45,13 +46,6 @@ def render(view: RunView, registry: ToolRegistry) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _e(text: str) -> str:
-    """Return text as Markdown shows it literally; underscores inside names are left alone."""
-    line = " ".join(str(text).split())
-    line = re.sub(r"([\\`*\[\]<>|])", r"\\\1", line)
-    return re.sub(r"(?<!\w)_|_(?!\w)", r"\\_", line)
-
-
 def _section(title: str, content: str) -> str:
     return f"## {title}\n\n{content}" if content else ""
 
@@ -69,7 +63,7 @@ def _findings(view: RunView, report: Report) -> str:
         lines = [_finding(finding, paths) for finding in report.findings if finding.node == node]
         drawn = [
             f"![{_e(figure.caption)}]({_link(paths.get(figure.artifact.name, figure.artifact.name))})\n\n"
-            f"*{_e(figure.caption)}*" + (f" Numbers: `{figure.table}`." if figure.table else "")
+            f"*{_e(figure.caption)}*" + (f" Numbers: {_e(figure.table)}." if figure.table else "")
             for figure in report.figures
             if figure.artifact.node == node
         ]

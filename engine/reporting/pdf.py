@@ -5,11 +5,12 @@ The fonts are the DejaVu family that ships inside matplotlib, so Greek letters a
 
 from __future__ import annotations
 
-import html as escaping
 import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from engine.domain.escaping import in_html as _e
+from engine.domain.escaping import visible
 from engine.domain.findings import Finding
 from engine.domain.report import ReportFigure
 from engine.domain.run_view import RunView
@@ -44,7 +45,7 @@ def render(view: RunView, artifacts: ArtifactStore, registry: ToolRegistry) -> b
     buffer = io.BytesIO()
     document = SimpleDocTemplate(
         buffer, pagesize=A4, leftMargin=20 * mm, rightMargin=20 * mm, topMargin=18 * mm, bottomMargin=20 * mm,
-        title=contents.report.title, author="Biodesk", subject=view.record.question, invariant=1,
+        title=visible(contents.report.title), author="Biodesk", subject=visible(view.record.question), invariant=1,
     )  # fmt: skip
     page = _Page(contents, artifacts, document.width)
     document.build(page.story(), canvasmaker=_numbered_canvas(f"Biodesk · run {view.record.run_id}", A4[0]))
@@ -264,8 +265,3 @@ _TABLE_STYLE = [
     ("TOPPADDING", (0, 0), (-1, -1), 1.5),
     ("BOTTOMPADDING", (0, 0), (-1, -1), 1.5),
 ]
-
-
-def _e(text: object) -> str:
-    """Return text as paragraph markup shows it literally."""
-    return escaping.escape("".join(c if c.isprintable() else " " for c in str(text)), quote=True)
