@@ -38,17 +38,17 @@ def loaded_by(code: str) -> set[str]:
 
 
 def test_the_app_is_a_short_frame_that_imports_only_streamlit_and_its_sidebar():
-    text = (ROOT / "app.py").read_text(encoding="utf-8")
+    text = (ROOT / "desk.py").read_text(encoding="utf-8")
     assert len(text.splitlines()) <= 60
-    assert {name.split(".")[0] for name in imports_of(ROOT / "app.py")} <= {"streamlit", "pages"}
+    assert {name.split(".")[0] for name in imports_of(ROOT / "desk.py")} <= {"streamlit", "pages"}
     before_pages = [
-        name for name in imports_of(ROOT / "app.py") if name.startswith("pages") and name != "pages._sidebar"
+        name for name in imports_of(ROOT / "desk.py") if name.startswith("pages") and name != "pages._sidebar"
     ]
     assert before_pages == []
 
 
 def test_every_page_the_app_names_is_there():
-    named = re.findall(r'"(pages/\w+\.py)"', (ROOT / "app.py").read_text(encoding="utf-8"))
+    named = re.findall(r'"(pages/\w+\.py)"', (ROOT / "desk.py").read_text(encoding="utf-8"))
     assert named
     assert [name for name in named if not (ROOT / name).is_file()] == []
 

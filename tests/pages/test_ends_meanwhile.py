@@ -64,7 +64,7 @@ def asked(engine: Any, folder: Path, *, auto_approve: bool) -> str:
 
 def opened(page: str, run_id: str) -> AppTest:
     """Draw a page about a run with nothing else drawn before."""
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+    at = AppTest.from_file(str(ROOT / "desk.py"), default_timeout=120)
     at.query_params["run"] = run_id
     at.switch_page(page).run()
     assert not at.exception

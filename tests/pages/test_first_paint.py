@@ -41,7 +41,7 @@ import pages._engine
 pages._engine._opened = opened
 for page in sys.argv[1:]:
     titles.clear()
-    at = AppTest.from_file("app.py", default_timeout=120).run()
+    at = AppTest.from_file("desk.py", default_timeout=120).run()
     at.switch_page(page).run()
 print(json.dumps(seen))
 """

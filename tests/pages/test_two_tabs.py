@@ -34,7 +34,7 @@ def test_a_version_saved_elsewhere_is_told_and_keeps_what_it_holds(engine, tmp_p
     table.write_text(TABLE)
     run_id = engine.ask(QUESTION, [table])
     engine.wait(run_id, timeout=120)
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    at = AppTest.from_file(str(ROOT / "desk.py"), default_timeout=60)
     at.query_params["run"] = run_id
     at.run()
     at.switch_page("pages/plan_run.py").run()
