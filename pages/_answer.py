@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from pages._escape import plain
 from pages._graph import levels_of
 from pages._tables import rows_shown_by, save_button, show_artifact, show_figure, show_frame, table_of
 from pages._text_check import draw_check
-from pages._words import duration, number, plain, size
+from pages._words import duration, number, size
 
 if TYPE_CHECKING:
     from engine.api import Engine, RunView

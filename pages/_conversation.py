@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pages._engine import attempt
+from pages._escape import plain
 from pages._session import RUN
-from pages._words import counted, plain, shortened, when
+from pages._words import counted, shortened, when
 
 if TYPE_CHECKING:
     from engine.api import Engine

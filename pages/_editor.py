@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from pages._engine import attempt, show_message
+from pages._escape import plain
 from pages._params import field, known_columns, known_levels, with_value
 from pages._plan import draw_problems, ordered, read_from, step_name, to_answer
-from pages._words import counted, plain, setting
+from pages._words import counted, setting
 
 if TYPE_CHECKING:
     from engine.api import Engine, RunView, TaskDag
@@ -190,7 +191,11 @@ def draw_versions(engine: Engine, view: RunView) -> None:
         if event.kind == "plan_proposed" or event.kind == "plan_edited":
             changes = event.changes if event.kind == "plan_edited" else ["As proposed."]
             rows.append(
-                {"Version": event.plan.version, "Steps": len(event.plan.nodes), "What changed": " ".join(changes)}
+                {
+                    "Version": event.plan.version,
+                    "Steps": len(event.plan.nodes),
+                    "What changed": plain(" ".join(changes)),
+                }
             )
     if len(rows) > 1:
         with st.expander(counted(len(rows), "version"), icon=":material/history:", key="plan_versions"):
@@ -215,5 +220,6 @@ def step_choice(plan: TaskDag, clicked: str, *, key: str) -> str:
     if clicked in ids and st.session_state.get(seen) != clicked:
         st.session_state[key] = clicked
     st.session_state[seen] = clicked
-    chosen = st.pills("Step", ids, format_func=step_name(plan), key=key, label_visibility="collapsed")
+    called = step_name(plan)
+    chosen = st.pills("Step", ids, format_func=lambda i: plain(called(i)), key=key, label_visibility="collapsed")
     return chosen or (ids[0] if ids else "")

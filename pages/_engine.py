@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages._words import plain
+from pages._escape import plain
 
 if TYPE_CHECKING:
     from engine.api import Engine

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import streamlit as st
 
 from pages._engine import attempt
+from pages._escape import plain
 from pages._focus import go_to
-from pages._words import counted, plain
+from pages._words import counted
 
 if TYPE_CHECKING:
     from engine.api import Engine

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from pages._engine import attempt, show_message
+from pages._escape import plain
 from pages._focus import asked_entity, go_to, search_text, shown_entity, way_here
 from pages._network import MOST_DRAWN, draw_network, hue_of
-from pages._words import counted, number, plain, shortened
+from pages._words import counted, number, shortened
 
 if TYPE_CHECKING:
     from engine.api import Engine, Neighbourhood

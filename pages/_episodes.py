@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from pages._engine import attempt
+from pages._escape import plain
 from pages._paging import first_shown
-from pages._words import counted, duration, number, plain, shortened
+from pages._words import counted, duration, number, shortened
 
 if TYPE_CHECKING:
     from engine.api import Engine

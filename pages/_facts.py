@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from pages._engine import attempt
+from pages._escape import plain
 from pages._paging import first_shown
-from pages._words import counted, number, plain
+from pages._words import counted, number
 
 if TYPE_CHECKING:
     from engine.api import Engine

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from pages._escape import drawn
 from pages._words import state
 
 if TYPE_CHECKING:
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
 
 LIGHT = {"green": "#2f855a", "blue": "#2b6cb0", "orange": "#c05621", "red": "#c53030", "gray": "#718096"}
 DARK = {"green": "#68d391", "blue": "#63b3ed", "orange": "#f6ad55", "red": "#fc8181", "gray": "#a0aec0"}
-_NO_TEMPLATE = str.maketrans("{}|", "()/")
-"""Braces and bars are commands in the chart library's labels."""
 DRAWN_WIDTH = 900
 """In pixels; the drawing is stretched to the page's width."""
 ROW_HEIGHT, UPRIGHT_ROW = 96, 58
@@ -75,7 +74,7 @@ def layered_graph(columns: list[list[dict[str, Any]]], links: list[dict[str, str
     shown = list({(link["source"], link["target"]): link for link in links}.values())
     height = rows * (UPRIGHT_ROW if upright else ROW_HEIGHT)
     spec = {
-        "tooltip": {"formatter": "{b}"},
+        "tooltip": {},  # with a template of ours, braces and dollars in a name would be commands
         "animation": False,
         "series": [
             {
@@ -129,12 +128,14 @@ def graph_node(
     node_id: str, name: str, label: str, color: str, *, shape: str = "circle", selected: bool = False
 ) -> dict[str, Any]:
     """Return a node of a graph: a coloured mark with its label below; `name` is what hovering shows."""
+    from engine.domain.escaping import visible
+
     style: dict[str, Any] = {"color": color}
     if selected:
         style |= {"borderWidth": 3, "borderColor": TEXT[_theme()]}
     return {
         "id": node_id,
-        "name": name.translate(_NO_TEMPLATE),
+        "name": visible(name),
         "symbol": shape,
         "symbolSize": 18 if shape == "circle" else 14,
         "itemStyle": style,
@@ -142,7 +143,7 @@ def graph_node(
             "show": True,
             "position": "bottom",
             "distance": 6,
-            "formatter": label.translate(_NO_TEMPLATE),
+            "formatter": drawn(label),
             "color": TEXT[_theme()],
             "backgroundColor": PAGE[_theme()],
             "padding": [1, 3],

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from pages._engine import attempt, show_message
+from pages._escape import plain
 from pages._imports import begin, draw_import_state, saved, without_folders
-from pages._words import counted, plain, when
+from pages._words import counted, when
 
 if TYPE_CHECKING:
     from engine.api import Engine
@@ -94,11 +95,16 @@ def _preview(seen: Any) -> None:
     left, right = st.columns(2, gap="medium")
     with left:
         st.markdown("**First entities**")
-        rows = [{"Id": n.id, "Name": plain(n.name), "Type": n.type.value.replace("_", " ")} for n in seen.nodes[:8]]
+        rows = [
+            {"Id": plain(n.id), "Name": plain(n.name), "Type": n.type.value.replace("_", " ")} for n in seen.nodes[:8]
+        ]
         st.table(rows, border="horizontal", hide_index=True) if rows else st.caption("None")
     with right:
         st.markdown("**First relations**")
-        rows = [{"From": e.source, "Relation": e.type.value.replace("_", " "), "To": e.target} for e in seen.edges[:8]]
+        rows = [
+            {"From": plain(e.source), "Relation": e.type.value.replace("_", " "), "To": plain(e.target)}
+            for e in seen.edges[:8]
+        ]
         st.table(rows, border="horizontal", hide_index=True) if rows else st.caption("None")
 
 

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from pages._engine import attempt, show_message
+from pages._escape import plain
 from pages._uploads import save_upload
-from pages._words import counted, duration, plain
+from pages._words import counted, duration
 
 if TYPE_CHECKING:
     from engine.api import Engine, EngineError, ImportState

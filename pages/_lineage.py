@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from pages._escape import plain
 from pages._graph import graph_color, graph_node, layered_graph, levels_of
 from pages._plan import ordered
 from pages._words import counted, shortened, size, state
@@ -105,13 +106,13 @@ def _explained(view: RunView, clicked: str) -> str:
     assert view.plan is not None
     if clicked.startswith("data:"):
         dataset = view.plan.dataset(clicked.removeprefix("data:"))
-        return f"`{dataset.name}` SHA-256 `{dataset.sha256}`" if dataset else ""
+        return f"{plain(dataset.name)} SHA-256 `{dataset.sha256}`" if dataset else ""
     if clicked.startswith("made:"):
         node_id, _, output = clicked.removeprefix("made:").partition(".")
         result = view.results.get(node_id)
         artifact = next((a for a in result.artifacts if a.output == output), None) if result else None
-        return f"`{artifact.name}` SHA-256 `{artifact.sha256}`" if artifact else ""
+        return f"{plain(artifact.name)} SHA-256 `{artifact.sha256}`" if artifact else ""
     result = view.results.get(clicked)
     if result is None:
         return ""
-    return f"Step `{result.node}` ran tool `{result.tool}`, code SHA-256 `{result.code_sha256}`"
+    return f"Step {plain(result.node)} ran tool {plain(result.tool)}, code SHA-256 `{result.code_sha256}`"

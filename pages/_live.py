@@ -12,7 +12,8 @@ import streamlit as st
 
 from pages._activity import Activity, headline
 from pages._engine import attempt
-from pages._words import duration, plain, seconds_between
+from pages._escape import plain
+from pages._words import duration, seconds_between
 
 if TYPE_CHECKING:
     from engine.api import Engine, RunRecord

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from pages._engine import attempt
+from pages._escape import plain
 from pages._imports import without_folders
 from pages._uploads import save_upload
-from pages._words import counted, plain
+from pages._words import counted
 
 if TYPE_CHECKING:
     from engine.api import Engine

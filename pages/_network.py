@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from pages._escape import drawn, hint
 from pages._words import counted, shortened
 
 if TYPE_CHECKING:
@@ -75,8 +76,8 @@ def draw_network(found: Neighbourhood, *, height: int) -> str:
     nodes = [
         Node(
             id=node.id,
-            label=shortened(node.name, 22) if node.id in named else " ",
-            title=f"{node.name} ({node.type.value.replace('_', ' ')}), {links[node.id]}",
+            label=drawn(shortened(node.name, 22)) if node.id in named else " ",
+            title=hint(f"{node.name} ({node.type.value.replace('_', ' ')}), {links[node.id]}"),
             size=20 if node.id in seeds else 11,
             color=colors[hue_of(node.type.value)],
             font={

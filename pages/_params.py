@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from pages._words import plain, setting
+from pages._escape import plain
+from pages._words import setting
 
 if TYPE_CHECKING:
     from engine.api import Engine, Profile, TaskDag

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from pages._engine import attempt
-from pages._words import counted, number, plain
+from pages._escape import plain
+from pages._words import counted, number
 
 if TYPE_CHECKING:
     from engine.api import Engine

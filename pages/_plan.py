@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from pages._escape import plain
 from pages._params import field
-from pages._words import plain, setting
+from pages._words import setting
 
 if TYPE_CHECKING:
     from engine.api import Engine, TaskDag

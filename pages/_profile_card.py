@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from pages._escape import plain
 from pages._structure import draw_corrections, draw_structure
-from pages._words import IS, number, plain, said_as, size
+from pages._words import IS, number, said_as, size
 
 if TYPE_CHECKING:
     from engine.api import Engine, Profile

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from pages._escape import plain
 from pages._live import resume_button, stop_button
-from pages._words import STATES, duration, plain, seconds_between, shortened, state, when
+from pages._words import STATES, duration, seconds_between, shortened, state, when
 
 if TYPE_CHECKING:
     from engine.api import Engine, RunRecord

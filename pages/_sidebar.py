@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pages._engine import engine
-from pages._words import plain, shortened
+from pages._escape import plain
+from pages._words import shortened
 
 if TYPE_CHECKING:
     from engine.api import Engine

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from pages._answer import draw_evidence
+from pages._escape import plain
 from pages._live import activity_of
 from pages._plan import read_from
 from pages._tables import show_artifact
-from pages._words import counted, duration, plain, setting, state
+from pages._words import counted, duration, setting, state
 
 if TYPE_CHECKING:
     from engine.api import Engine, RunView
@@ -146,12 +147,14 @@ def _code(engine: Engine, spec: Any, result: Any) -> None:
 
 
 def _output(engine: Engine, result: Any) -> None:
+    from engine.domain.escaping import visible
+
     shown = False
     for name, sha256 in (("stdout", result.stdout_sha256), ("stderr", result.stderr_sha256)) if result else ():
         if sha256:
             text = engine.artifact(sha256).read_text(encoding="utf-8", errors="replace")
             st.caption(name)
-            st.code(text[-TEXT_SHOWN:], language=None, height=300)
+            st.code(visible(text[-TEXT_SHOWN:]), language=None, height=300)
             shown = True
     if not shown:
         st.caption("The step printed nothing.")

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from pages._words import plain, size
+from pages._escape import plain
+from pages._words import size
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,6 +57,8 @@ def show_frame(frame: pd.DataFrame, *, key: str, alt: str, height: int | None = 
 
 def show_artifact(engine: Engine, artifact: Any, *, key: str) -> None:
     """Show an artifact as what it is, with a button that saves it."""
+    from engine.domain.escaping import visible
+
     path = engine.artifact(artifact.sha256)
     if artifact.type == "figure":
         show_figure(engine, artifact, caption=artifact.name)
@@ -66,7 +69,7 @@ def show_artifact(engine: Engine, artifact: Any, *, key: str) -> None:
             st.caption(f"The first {len(frame):,} of {artifact.rows:,} rows. The file holds all of them.")
     elif artifact.name.lower().endswith((".json", ".txt", ".gmt", ".log")):
         text = path.open(encoding="utf-8", errors="replace").read(TEXT_PREVIEW)
-        st.code(text, language="json" if artifact.name.endswith(".json") else None, height=300)
+        st.code(visible(text), language="json" if artifact.name.endswith(".json") else None, height=300)
     else:
         st.caption("This kind of file has no preview. Save it to open it elsewhere.")
     save_button(path, artifact.name, key=f"save_{key}", note=size(artifact.bytes))

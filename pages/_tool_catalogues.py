@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from pages._engine import attempt
+from pages._escape import plain
 from pages._imports import begin, draw_import_state, saved
-from pages._words import counted, plain, when
+from pages._words import counted, when
 
 if TYPE_CHECKING:
     from engine.api import Engine

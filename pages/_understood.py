@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from pages._engine import attempt
-from pages._words import MARKS, TAKEN, plain, shortened, sure
+from pages._escape import plain
+from pages._words import MARKS, TAKEN, shortened, sure
 
 if TYPE_CHECKING:
     from engine.api import Engine, TaskDag

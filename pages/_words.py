@@ -47,11 +47,6 @@ def state(name: str) -> State:
     return STATES.get(name, State(name, ":material/help:", "gray"))
 
 
-def plain(text: str) -> str:
-    """Return text so that Markdown shows it as written: names such as log2_fc or p*q are no formatting."""
-    return re.sub(r"([\\`*_{}\[\]<>#|~$:])", r"\\\1", text)
-
-
 def shortened(text: str, length: int = 90) -> str:
     """Return the text on one line, cut at a word when long."""
     text = " ".join(text.split())

@@ -10,6 +10,7 @@ import streamlit as st
 from pages._answer import draw_answer
 from pages._downloads import draw_downloads
 from pages._engine import attempt, run_page, show_message
+from pages._escape import plain
 from pages._frame import inside_frame
 from pages._live import activity_of, follow, is_working
 from pages._plan import draw_brief, draw_problems, draw_questions, run_it
@@ -18,7 +19,7 @@ from pages._runs import draw_state
 from pages._session import focus, run_in_focus, unfocus
 from pages._understood import draw_alternatives, draw_understood
 from pages._uploads import save_upload, with_own_name
-from pages._words import STRATEGIES, counted, plain, shortened, state, when
+from pages._words import STRATEGIES, counted, shortened, state, when
 
 if TYPE_CHECKING:
     from engine.api import Engine, Profile, RunView

@@ -10,6 +10,7 @@ from pages._activity import headline
 from pages._downloads import draw_download_menu
 from pages._editor import chosen_step, draft_of, draw_editor, draw_versions, step_choice
 from pages._engine import attempt, run_page, show_message
+from pages._escape import plain
 from pages._frame import inside_frame
 from pages._graph import task_graph
 from pages._live import activity_of, follow, is_working
@@ -18,7 +19,7 @@ from pages._runs import draw_list, draw_question, draw_state
 from pages._session import focus, run_in_focus, unfocus
 from pages._step import draw_step
 from pages._understood import draw_alternatives, draw_understood, with_legend
-from pages._words import duration, plain, setting, state
+from pages._words import duration, setting, state
 
 if TYPE_CHECKING:
     from engine.api import Engine, RunView, TaskDag

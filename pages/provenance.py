@@ -9,6 +9,7 @@ import streamlit as st
 from pages._compare import changed_findings, differences
 from pages._downloads import draw_download_menu
 from pages._engine import attempt, run_page
+from pages._escape import plain
 from pages._frame import inside_frame
 from pages._lineage import draw_lineage
 from pages._live import is_working
@@ -16,7 +17,7 @@ from pages._plan import ordered, step_name
 from pages._runs import draw_badge
 from pages._session import RUN, focus, run_in_focus
 from pages._step import draw_step
-from pages._words import counted, plain, setting, shortened, size, state, when
+from pages._words import counted, setting, shortened, size, state, when
 
 if TYPE_CHECKING:
     from engine.api import Engine, RunRecord, RunView
@@ -120,8 +121,8 @@ def _what_ran(view: RunView) -> None:
     assert view.plan is not None
     rows = [
         {
-            "Step": node.name,
-            "Tool": node.tool,
+            "Step": plain(node.name),
+            "Tool": plain(node.tool),
             "State": state(result.status).label if result else "Not started",
             "Settings": plain("; ".join(f"{name} = {setting(value)}" for name, value in result.params.items()))
             if result
@@ -145,11 +146,13 @@ def _what_ran(view: RunView) -> None:
         versions = {n: v for result in view.results.values() for n, v in result.versions.items()}
         st.markdown("**Packages**")
         st.table(
-            [{"Package": n, "Version": v} for n, v in sorted(versions.items())], border="horizontal", hide_index=True
+            [{"Package": plain(n), "Version": plain(v)} for n, v in sorted(versions.items())],
+            border="horizontal",
+            hide_index=True,
         )
     with right:
         st.markdown("**Machine**")
-        machine = [{"What": n.replace("_", " "), "Value": plain(v)} for n, v in view.record.environment.items()]
+        machine = [{"What": plain(n.replace("_", " ")), "Value": plain(v)} for n, v in view.record.environment.items()]
         st.table(machine, border="horizontal", hide_index=True)
         st.markdown("**Isolation of the steps**")
         kind = view.sandbox.get("kind", "unknown")
@@ -189,7 +192,7 @@ def _plain_table(rows: list[dict[str, str]], otherwise: str) -> None:
     if not rows:
         st.caption(otherwise)
         return
-    st.table([{n: plain(text) for n, text in row.items()} for row in rows], border="horizontal", hide_index=True)
+    st.table([{plain(n): plain(text) for n, text in row.items()} for row in rows], border="horizontal", hide_index=True)
 
 
 if inside_frame():

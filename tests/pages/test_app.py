@@ -57,7 +57,7 @@ def release(folder: Path) -> None:
 
 
 def app() -> AppTest:
-    return AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    return AppTest.from_file(str(ROOT / "desk.py"), default_timeout=60)
 
 
 def opened(workspace: Path):
@@ -182,7 +182,7 @@ def test_question_is_planned_approved_and_answered(workspace, tmp_path):
     assert engine.record(run_id).status == "succeeded"
     text = shown(at)
     report = engine.view(run_id).report
-    from pages._words import plain
+    from pages._escape import plain
 
     assert report.findings
     for finding in report.findings[:3]:

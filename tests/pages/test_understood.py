@@ -15,9 +15,10 @@ from streamlit.testing.v1 import AppTest
 from engine.domain.plan import Span
 from engine.domain.profile import Repeated, Structure, WideMeasure
 from engine.toolbox.analyses import load_analyses
+from pages._escape import plain
 from pages._structure import sentences
 from pages._understood import legend, marked
-from pages._words import IS, TAKEN, plain, said_as, sure
+from pages._words import IS, TAKEN, said_as, sure
 
 ROOT = Path(__file__).resolve().parents[2]
 TITLES = {analysis.id: analysis.name for analysis in load_analyses().values()}
@@ -137,7 +138,7 @@ def waiting(workspace, tmp_path, monkeypatch):
 
 
 def opened(run_id: str, page: str) -> AppTest:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    at = AppTest.from_file(str(ROOT / "desk.py"), default_timeout=60)
     at.query_params["run"] = run_id
     at.run()
     at = at.switch_page(page).run()
@@ -224,7 +225,7 @@ def say(at: AppTest, column: str, what: str, unit: str = "") -> None:
 
 
 def test_a_column_is_corrected_on_its_card_and_taken_back(workspace, tmp_path):
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
+    at = AppTest.from_file(str(ROOT / "desk.py"), default_timeout=60).run()
     data = write_growth(tmp_path / "growth.csv")
     at.file_uploader(key="uploader_0").upload("growth.csv", data.read_bytes(), "text/csv").run()
     assert columns(at).loc["height", "It is"] == IS["number"]
@@ -233,7 +234,7 @@ def test_a_column_is_corrected_on_its_card_and_taken_back(workspace, tmp_path):
     assert columns(at).loc["height", "It is"] == "numbers that only name something, in mm"
     assert columns(at).loc["height", "Unit"] == "mm"
     assert "**height** is numbers that only name something, in mm" in shown(at)
-    again = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()  # another session, another name
+    again = AppTest.from_file(str(ROOT / "desk.py"), default_timeout=60).run()  # another session, another name
     again.file_uploader(key="uploader_0").upload("other name.csv", data.read_bytes(), "text/csv").run()
     assert columns(again).loc["height", "It is"].startswith("numbers that only name")
     next(button for button in at.button if button.label == "Undo").click().run()

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.domain.escaping import visible
 from engine.domain.results import FINAL
+from pages._escape import drawn, hint, plain
 from pages._runs import RUN_STATES
-from pages._words import STATES, counted, duration, number, plain, seconds_between, setting, shortened, size
+from pages._words import STATES, counted, duration, number, seconds_between, setting, shortened, size
 
 
 @pytest.mark.parametrize(
@@ -48,10 +52,31 @@ def test_column_names_and_formulas_are_no_formatting():
 
 
 @given(st.text())
-def test_escaping_only_adds_backslashes(text):
-    import re
+def test_escaping_adds_only_what_is_not_seen(text):
+    typed = re.sub(r"(?m)^[ \t]+", " ", visible(text))
+    assert re.sub(r"\\([^\w\s]|_)", r"\1", plain(text).replace(":small[]", "")) == typed
 
-    assert re.sub(r"\\([\\`*_{}\[\]<>#|~$:])", r"\1", plain(text)) == text
+
+@pytest.mark.parametrize(
+    ("typed", "written"),
+    [
+        ("https://a.b", r"https\::small[]//a.b"),
+        (":material/home:", r"\::small[]material/home\:"),
+        ("p -- q", r"p -:small[]- q"),
+        ("R&D &lt;", r"R\&D \&lt;"),
+        ("1. dose", r"1\. dose"),
+        ("- dose", r"\- dose"),
+        ("-1.5", "-1.5"),
+        ("a\x1b[2J", r"a\\u001b\[2J"),
+    ],
+)
+def test_what_backslashes_do_not_stop_is_cut_in_two(typed, written):
+    assert plain(typed) == written
+
+
+def test_a_hint_of_the_drawing_is_neither_a_tag_nor_an_address():
+    assert hint("javascript:x").startswith("\N{WORD JOINER}")
+    assert drawn("<b>{c}&lt;") == "<\N{WORD JOINER}b>{\N{WORD JOINER}c}&\N{WORD JOINER}lt;"
 
 
 def test_long_text_is_cut_at_a_word():
