@@ -78,7 +78,7 @@ def shape(profile: Profile) -> str:
     """Return a file's rows, columns and size as one line."""
     parts = []
     if profile.rows is not None and profile.columns is not None:
-        parts.append(f"{profile.rows:,} rows x {profile.columns:,} columns")
+        parts.append(f"{profile.rows_text} rows x {profile.columns:,} columns")
     parts.append(size(profile.bytes))
     if profile.organism:
         parts.append(profile.organism)
@@ -92,6 +92,8 @@ def draw_columns(profile: Profile, key: str) -> None:
     import pandas as pd
 
     rows = [_column_row(column) for column in profile.column_profiles]
+    if profile.extent:
+        st.caption(f"Values, missing and distinct are {profile.extent}.")
     empty = [name for name in ("Unit", "Order", "Found in the values") if not any(row[name] for row in rows)]
     st.dataframe(
         pd.DataFrame(rows).drop(columns=empty),

@@ -2,12 +2,11 @@
 
     python -P -B answer_worker.py CONTROL_FD SETTINGS_JSON
 
-What the requests are about is not known here: SETTINGS names a function `module:name` that takes a request as bytes
-and yields lines as bytes, and one that makes it fast. The engine sends one byte with a socket for each request; a
-fork, made ahead, reads the request from that socket and writes its lines there, and when it is gone, this process adds
-one line: `end` and the exit code, or minus the number of the signal that ended it. The kernel itself keeps the limits
-(an alarm for each line, the size of the memory, no file may be written), so that code that went astray need not
-cooperate.
+What the requests are about is not known here: SETTINGS names a function `module:name` that takes a request as bytes and
+yields lines as bytes, and one that makes it fast. The engine sends one byte with a socket for each request; a fork,
+made ahead, reads the request from that socket and writes its lines there, and when it is gone, this process adds one
+line: `end` and the exit code, or minus the number of the signal that ended it. The kernel itself keeps the limits (an
+alarm for each line, the size of the memory, no file may be written), so that no code that went astray need cooperate.
 """
 
 from __future__ import annotations
@@ -107,12 +106,12 @@ def _fork(warm: Callable[[], None], settings: dict[str, Any], others: list[socke
     """Return a fork that waits for a request, and the socket on which it takes it."""
     door, theirs = socket.socketpair()
     pid = os.fork()
-    if pid:
-        theirs.close()
-        return pid, door
-    for other in (door, *others):
-        other.close()
-    _answer(theirs, warm, settings)
+    if pid == 0:
+        for other in (door, *others):
+            other.close()
+        _answer(theirs, warm, settings)
+    theirs.close()
+    return pid, door
 
 
 def _answer(door: socket.socket, warm: Callable[[], None], settings: dict[str, Any]) -> NoReturn:

@@ -210,13 +210,15 @@ class ProcessProfiler:
 
 
 def _lines(channel: socket.socket) -> Iterator[bytes]:
-    """Yield what comes in lines; ends at the end of the channel, at silence and at more than any profile is."""
+    """Yield what comes in lines, until the channel ends or is silent; more than any profile is counts as an end."""
     rest, total = b"", 0
     with contextlib.suppress(OSError):
         while total < _MOST_BYTES and (piece := channel.recv(1 << 20)):
             total += len(piece)
             *lines, rest = (rest + piece).split(b"\n")
             yield from lines
+        if total >= _MOST_BYTES:
+            yield b"end 1"
 
 
 def _take(line: bytes, found: dict[str, Any]) -> None:

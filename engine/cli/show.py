@@ -81,6 +81,8 @@ def profiles_text(profiles: list[Any]) -> str:
             levels = f" levels {', '.join(list(column.levels)[:6])}" if column.levels else ""
             missing = f" {column.missing} missing" if column.missing else ""
             lines.append(f"  - {column.name}: {column.kind}{levels}{missing}" + (f" [{roles}]" if roles else ""))
+        if profile.extent and profile.column_profiles:
+            lines.append(f"  (levels and missing values are {profile.extent})")
         lines += [f"  note: {warning}" for warning in profile.warnings]
         blocks.append("\n".join(lines))
     return "\n\n".join(blocks)

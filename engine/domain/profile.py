@@ -149,6 +149,11 @@ class Profile(Value):
     """Best first. Empty when the file cannot be used; `warnings` then says why."""
     rows: int | None = None
     columns: int | None = None
+    looked_at: int | None = None
+    """How many rows, the first ones, were looked at when that was not all; None for all. What is said of values,
+    missing cells and levels then holds for these."""
+    rows_estimated: bool = False
+    """True when `rows` was not counted to the end of the file."""
     summary: str
     warnings: list[str] = []
     column_profiles: list[ColumnProfile] = []
@@ -171,6 +176,16 @@ class Profile(Value):
         # A matrix has its samples as columns, and these tell two matrices apart.
         names += self.sample_ids if len(names) != self.columns else []
         return sha256_value(sorted(names)) if names else ""
+
+    @property
+    def extent(self) -> str:
+        """What the numbers of the columns hold for, in words, when that is not the whole file; else empty."""
+        return f"counted in the first {self.looked_at:,} rows" if self.looked_at is not None else ""
+
+    @property
+    def rows_text(self) -> str:
+        """The number of rows in words: `1,200`, `about 1,200` when it was not counted; empty when there are none."""
+        return "" if self.rows is None else f"{'about ' if self.rows_estimated else ''}{self.rows:,}"
 
     @property
     def best(self) -> TypeGuess | None:

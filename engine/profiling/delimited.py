@@ -11,6 +11,7 @@ import csv
 import io
 import re
 import statistics
+from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -32,6 +33,7 @@ from engine.profiling.textfile import Text
 _SEPARATORS = ("\t", ",", ";", "|")
 _SPACES = r"\s+"
 _MOST_COLUMNS = 200_000
+_MOST_OF_ONE_NAME = 5_000
 _LONGEST_LINE = 16_000_000
 csv.field_size_limit(2**31 - 1)  # a catalogue's or an annotation's cell can be longer than Python's default allows
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$")
@@ -187,6 +189,7 @@ def read_delimited(path: Path, text: Text) -> TableSource:
     layout = find_layout(lines[:300])
     if layout is None:
         layout = _single_column(path, lines)
+    _refuse_wide(path.name, layout)
     warnings = [text.warning] if text.warning else []
     quoted = not _literal_quotes(lines[layout.start :], layout)
     body = [line for line in lines[layout.start + 1 : layout.start + 300] if line.strip()]
@@ -252,11 +255,23 @@ def _refuse_endless(name: str, lines: list[str]) -> None:
         raise UnusableFile(message)
     widest = max((line.count(sep) + 1 for line in lines[:300] for sep in _SEPARATORS), default=0)
     if widest > _MOST_COLUMNS:
-        message = (
-            f"{name} has {widest:,} columns, more than the {_MOST_COLUMNS:,} that are looked at; take some of them, or "
-            "exchange rows and columns."
-        )
+        raise _too_wide(name, widest)
+
+
+def _refuse_wide(name: str, layout: Layout) -> None:
+    if layout.width > _MOST_COLUMNS:
+        raise _too_wide(name, layout.width)
+    title, times = Counter(layout.header).most_common(1)[0] if layout.header else ("", 0)
+    if title and times > _MOST_OF_ONE_NAME:
+        message = f"{name} has {times:,} columns called {title[:40]!r}; give every column a name of its own."
         raise UnusableFile(message)
+
+
+def _too_wide(name: str, columns: int) -> UnusableFile:
+    return UnusableFile(
+        f"{name} has {columns:,} columns, more than the {_MOST_COLUMNS:,} that are looked at; take some of them, or "
+        "exchange rows and columns."
+    )
 
 
 def _refuse_cut_cells(name: str, lines: list[str]) -> None:

@@ -103,8 +103,8 @@ def zip_kind(name: str, path: Path) -> str:
         size = sum(member.file_size for member in found if member.filename.endswith((".xml", ".rels")))
         if size > MOST_WORKBOOK_BYTES or len(found) > _MOST_MEMBERS:
             message = (
-                f"{name} unpacks to {size / 1e6:,.0f} MB in {plural(len(found), 'part')}, too much for a workbook to "
-                "be looked at; save the sheet with the data as CSV."
+                f"{name} unpacks to {size / 1e6:,.0f} MB in {plural(len(found), 'part')}, too much for a "
+                "workbook to be looked at; save the sheet with the data as CSV."
             )
             raise UnusableFile(message)
         return "xlsx"

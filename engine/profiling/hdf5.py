@@ -18,7 +18,7 @@ def refuse_elsewhere(name: str, file: Any, h5py: Any) -> None:
     """Walk through every link of an open file.
 
     Raises:
-        UnusableFile: for external storage, external and broken links, virtual datasets, and more links than people make.
+        UnusableFile: for external storage, external and broken links, virtual datasets, and too many links.
     """
     seen: set[Any] = set()
     todo: list[tuple[str, Any]] = [("", file)]

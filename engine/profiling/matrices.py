@@ -155,7 +155,8 @@ def _build(
 
     array = frame[values].to_numpy(dtype=float)
     array = array.T if transpose else array
-    dropped = [str(c) for c in frame.columns if c not in values and c != id_column]
+    kept = {*values, id_column}
+    dropped = [str(c) for c in frame.columns if c not in kept]
     options = dict(read)
     if id_column is not None:
         options["index_col"] = str(id_column)
@@ -165,23 +166,29 @@ def _build(
         options["transpose"] = True
     columns = [str(c) for c in values]
     features, samples = (columns, row_ids or [str(i) for i in range(len(frame))]) if transpose else (row_ids, columns)
-    nature = judge_values(array)
+    # Of samples that were read in part only, no sum says anything.
+    part = f"in the first {len(frame):,} of about {rows:,} rows" if rows > len(frame) else ""
+    nature = judge_values(array, whole_columns=transpose or not part)
     if np.isnan(array).any():
         trust = min(trust, 0.75)
-    guesses, what, warnings = _types(name, nature, trust, options)
-    warnings = [*_missing(name, array), *warnings, *_sample_warnings(name, array, samples, nature)]
+    guesses, what, warnings = _types(name, nature, trust, options, part)
+    whole = transpose or not part
+    warnings = [*_missing(name, array, part), *warnings, *_sample_warnings(name, array, samples, nature, whole=whole)]
     warnings += id_warnings(name, features)
     if transpose and id_column is None:
         warnings.append(f"{name} has no column that names its rows; the samples are numbered from 0.")
     n_features, n_samples = (len(features), rows) if transpose else (rows, len(samples))
     noun = "genes" if genes.kind else "features"
     note = describe(genes)
-    summary = f"{n_features:,} {noun} x {plural(n_samples, 'sample')} of {what}{f' ({note})' if note else ''}"
+    about = "about " if part else ""
+    many = ("", about) if transpose else (about.capitalize(), "")
+    summary = f"{many[0]}{n_features:,} {noun} x {many[1]}{plural(n_samples, 'sample')}"
+    summary += f" of {what}{f' ({note})' if note else ''}"
     summary += ", one sample a row" if transpose else ""
     numeric = [column for column in dropped if column in frame.columns and is_numeric(frame[column])]
     summary += f"; {some(dropped)} left out as annotation" if numeric else ""
     details: dict[str, Any] = {"value_kind": nature.kind, "versioned_ids": genes.versioned}
-    if nature.kind in ("counts", "estimated") and not transpose:
+    if nature.kind in ("counts", "estimated") and not transpose and not part:
         sums = np.nansum(array, axis=0)
         details["library_sizes"] = {s: float(v) for s, v in zip(samples[:5000], sums, strict=False)}
     return Matrix(
@@ -231,7 +238,18 @@ def judge_values(array: np.ndarray, *, whole_columns: bool = True) -> Nature:
     return Nature(kind="normalised", **facts)
 
 
-def _types(name: str, nature: Nature, trust: float, options: dict[str, Any]) -> tuple[list[TypeGuess], str, list[str]]:
+def _types(
+    name: str, nature: Nature, trust: float, options: dict[str, Any], part: str
+) -> tuple[list[TypeGuess], str, list[str]]:
+    """Return what the matrix can serve as, its values in words, and warnings; `part` says which rows were looked at."""
+    guesses, what, warnings = _judged(name, nature, trust, options)
+    if part:
+        warnings = [f"{warning.removesuffix('.')}; this was judged from the values {part}." for warning in warnings]
+        what += f", judged from the values {part}"
+    return guesses, what, warnings
+
+
+def _judged(name: str, nature: Nature, trust: float, options: dict[str, Any]) -> tuple[list[TypeGuess], str, list[str]]:
     counts = TypeGuess(type=DataType.COUNT_MATRIX, confidence=round(trust, 2), read=options)
     values = TypeGuess(type=DataType.EXPRESSION_MATRIX, confidence=round(trust, 2), read=options)
     decimals = f"{nature.non_integer:,} of its values are not whole numbers"
@@ -272,20 +290,19 @@ def _types(name: str, nature: Nature, trust: float, options: dict[str, Any]) -> 
             return [values], "normalised expression values", [message]
 
 
-def _missing(name: str, array: np.ndarray) -> list[str]:
+def _missing(name: str, array: np.ndarray, part: str) -> list[str]:
     import numpy as np
 
     missing = int(np.isnan(array).sum())
     if not missing:
         return []
     rows = int(np.isnan(array).any(axis=1).sum())
-    return [
-        f"{name} has {plural(missing, 'missing value')} in {plural(rows, 'row')}; most methods need "
-        f"these filled or left out."
-    ]
+    where = f"{plural(rows, 'row')} {part}".strip()
+    return [f"{name} has {plural(missing, 'missing value')} in {where}; most methods need these filled or left out."]
 
 
-def _sample_warnings(name: str, array: np.ndarray, samples: list[str], nature: Nature) -> list[str]:
+def _sample_warnings(name: str, array: np.ndarray, samples: list[str], nature: Nature, *, whole: bool) -> list[str]:
+    """Return what is wrong with samples; their sums and copies can be judged only where they are `whole`."""
     import numpy as np
 
     warnings = []
@@ -295,6 +312,8 @@ def _sample_warnings(name: str, array: np.ndarray, samples: list[str], nature: N
         warnings.append(
             f"{name}: {plural(len(repeated), 'sample name')} used more than once ({some(repeated)}); make them unique."
         )
+    if not whole:
+        return warnings
     empty = [str(s) for s, total in zip(samples, np.nansum(np.abs(array), axis=0), strict=False) if total == 0]
     if empty:
         warnings.append(

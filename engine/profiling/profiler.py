@@ -197,10 +197,12 @@ def _text(path: Path) -> dict[str, Any]:
     start = _beginning(text, _START)
     whole = text.text.lstrip().startswith(("(", "[", "{"))
     found = None if whole else formats.by_text(path.name, start)
+    looked = start
     if whole or (found is not None and start is not text):
-        found = formats.by_text(path.name, _beginning(text, _WHOLE_TEXT))
+        looked = _beginning(text, _WHOLE_TEXT)
+        found = formats.by_text(path.name, looked)
     if found is not None:
-        return _recognised(found)
+        return _recognised(found) | ({} if looked.complete else _of_a_part(path.name, found, looked))
     if text.text.lstrip().startswith(("[", "{")) and path.name.lower().removesuffix(".gz").endswith(
         (".json", ".jsonl", ".ndjson")
     ):
@@ -218,6 +220,17 @@ def _beginning(text: Text, limit: int) -> Text:
     return text._replace(text=kept, complete=False, more_lines=text.more_lines + text.text.count("\n", len(kept)))
 
 
+def _of_a_part(name: str, found: formats.Recognised, looked: Text) -> dict[str, Any]:
+    size = len(looked.text) / 1e6
+    note = (
+        f"{name} is large: the numbers above were counted or estimated from its first {size:,.0f} million characters."
+    )
+    summary = (
+        found.summary if found.summary.startswith("About ") else f"{found.summary} (from the beginning of the file)"
+    )
+    return {"rows_estimated": True, "summary": summary, "warnings": [*found.warnings, note]}
+
+
 def _recognised(found: formats.Recognised) -> dict[str, Any]:
     return {
         "format": found.format, "types": found.types, "rows": found.rows, "summary": found.summary,
@@ -233,6 +246,7 @@ def _table(path: Path, source: TableSource) -> dict[str, Any]:
         "summary": facts.summary, "warnings": list(dict.fromkeys(facts.warnings)), "column_profiles": facts.columns,
         "sample_ids": facts.sample_ids, "feature_ids": facts.feature_ids, "feature_kind": facts.genes.kind,
         "organism": facts.genes.organism, "details": facts.details, "structure": facts.structure,
+        "looked_at": len(source.frame) if source.sampled else None, "rows_estimated": source.sampled,
     }  # fmt: skip
 
 
@@ -242,5 +256,5 @@ def _single_cell(path: Path) -> dict[str, Any]:
         "format": "h5ad", "types": found.types, "rows": found.cells, "columns": found.genes, "summary": found.summary,
         "warnings": found.warnings, "column_profiles": found.columns, "sample_ids": found.cell_ids,
         "feature_ids": found.gene_ids, "feature_kind": found.identified.kind, "organism": found.identified.organism,
-        "details": found.details, "structure": found.structure,
+        "details": found.details, "structure": found.structure, "looked_at": found.looked_at,
     }  # fmt: skip

@@ -34,6 +34,8 @@ class SingleCell(NamedTuple):
     identified: GeneIds
     details: dict[str, Any]
     structure: Structure = Structure()
+    looked_at: int | None = None
+    """Cells whose annotations were looked at, when these are not all."""
 
 
 def read_h5ad(path: Path) -> SingleCell:
@@ -94,6 +96,8 @@ def _describe(name: str, file: Any, h5py: Any) -> SingleCell:
         "uns": _keys(file, "uns")[:50], "var_columns": _column_names(file["var"])[:50],
     }  # fmt: skip
     warnings = _warnings(name, cells, genes, details)
+    if shape[0] > _MAX_CELLS:
+        warnings.append(f"{name} is large: annotations were checked in the first {_MAX_CELLS:,} of {shape[0]:,} cells.")
     what = {
         "counts": "raw counts", "log": "log-normalised values", "negative": "scaled values", "binary": "zeros and ones",
         "normalised": "normalised values", "per_million": "values per million", "estimated": "estimated counts",
@@ -104,7 +108,7 @@ def _describe(name: str, file: Any, h5py: Any) -> SingleCell:
     summary += f" (judged from {part})" if part else ""
     return SingleCell(
         [TypeGuess(type=DataType.ANNDATA, confidence=0.99)], summary, warnings, *shape, columns, cells[:5000],
-        genes[:200], identified, details, structure,
+        genes[:200], identified, details, structure, _MAX_CELLS if shape[0] > _MAX_CELLS else None,
     )  # fmt: skip
 
 

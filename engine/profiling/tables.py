@@ -355,7 +355,7 @@ def _survival(facts: TableFacts) -> list[TypeGuess]:
     if subject is not None and subject.distinct < len(facts.source.frame) - subject.missing:
         facts.warnings.append(
             f"{facts.name}: {subject.name!r} has {subject.distinct:,} values in "
-            f"{plural(facts.source.rows, 'row')}, so subjects have "
+            f"{plural(len(facts.source.frame), 'row')}, so subjects have "
             "several rows each; most survival methods need one row a subject."
         )
     if event.distinct == 3:
@@ -406,27 +406,28 @@ def _sample_sheet(facts: TableFacts, frame: Frame) -> list[TypeGuess]:
 
 def _summary(facts: TableFacts, frame: Frame) -> str:
     rows, columns = facts.shape
+    many = "about " if facts.source.sampled else ""
     best = facts.types[0].type
     note = describe(facts.genes)
-    size = f"{plural(rows, 'row')} x {plural(columns, 'column')}"
+    size = f"{many}{plural(rows, 'row')} x {plural(columns, 'column')}"
     if best is DataType.GENE_LIST:
-        return f"A list of {plural(rows, 'gene')}" + (f" ({note})" if note else "")
+        return f"A list of {many}{plural(rows, 'gene')}" + (f" ({note})" if note else "")
     if best is DataType.DE_TABLE:
-        return f"Differential expression results for {plural(rows, 'gene')}" + (f" ({note})" if note else "")
+        return f"Differential expression results for {many}{plural(rows, 'gene')}" + (f" ({note})" if note else "")
     if best is DataType.RANKED_GENES:
-        return f"{plural(rows, 'gene')} with a score" + (f" ({note})" if note else "")
+        return f"{many.capitalize()}{plural(rows, 'gene')} with a score" + (f" ({note})" if note else "")
     if best is DataType.ENRICHMENT_TABLE:
-        return f"Enrichment results for {plural(rows, 'gene set')}"
+        return f"Enrichment results for {many}{plural(rows, 'gene set')}"
     if best is DataType.SURVIVAL_TABLE:
         parts = facts.details["survival"]
         return (
-            f"Survival data, {plural(rows, 'row')} (time {parts['time']!r}, event {parts['event']!r}), "
+            f"Survival data, {many}{plural(rows, 'row')} (time {parts['time']!r}, event {parts['event']!r}), "
             f"{columns} columns"
         )
     if best is DataType.SAMPLE_SHEET:
         group = _best(facts.columns, "group")
         levels = ", ".join(f"{level} {count}" for level, count in list(group.levels.items())[:6]) if group else ""
-        return f"A sample sheet of {plural(rows, 'sample')}" + (
+        return f"A sample sheet of {many}{plural(rows, 'sample')}" + (
             f", grouped by {group.name!r} ({levels})" if group else ""
         )
     return f"A table of {size}"

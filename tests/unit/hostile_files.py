@@ -53,7 +53,7 @@ def _soft_circle(file: h5py.File) -> None:
     file["uns/a"], file["uns/b"] = h5py.SoftLink("/uns/b"), h5py.SoftLink("/uns/a")
 
 
-def _hard_circle(file: h5py.File) -> None:
+def hard_circle(file: h5py.File) -> None:
     file.create_group("uns")["again"] = file["/"]
 
 
@@ -215,7 +215,7 @@ def special(folder: Path) -> dict[str, tuple[Path, str]]:
         "no UTF-8 in the name": (odd, "no UTF-8"),
         "a name too long": (folder / ("n" * 300), "cannot be read"),
         "a path too long": (folder / Path(*["d" * 200] * 30), "cannot be read"),
-        "NUL in the name": (folder / "a\0b.csv", "cannot be read"),
+        "NUL in the name": (folder / "a\0b.csv", "control characters"),
         "all hole": (folder / "hole.csv", "never written"),
         "folder": (folder, "folder"),
         "below a file": (Path(__file__) / "x.csv", "cannot be read"),

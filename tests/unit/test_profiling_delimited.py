@@ -212,7 +212,11 @@ def test_long_file_is_counted_but_not_wholly_read(tmp_path: Path, monkeypatch: p
     frame = make.counts(make.ensembl(5000))
     profile = profile_file(make.write(tmp_path / "t.csv", c(frame)))
     assert profile.rows == 5000
-    assert profile.summary.startswith("5,000 genes x 6 samples")
+    assert profile.summary.startswith(
+        "About 5,000 genes x 6 samples of raw counts, judged from the values in the first 50"
+    )
+    assert (profile.looked_at, profile.rows_estimated, profile.rows_text) == (50, True, "about 5,000")
+    assert "library_sizes" not in profile.details
     assert any("checked in the first 1,000 of about 5,000 rows" in w or "first 50 of" in w for w in profile.warnings)
 
 
