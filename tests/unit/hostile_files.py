@@ -220,8 +220,9 @@ def special(folder: Path) -> dict[str, tuple[Path, str]]:
         "folder": (folder, "folder"),
         "below a file": (Path(__file__) / "x.csv", "cannot be read"),
     }
-    if Path("/proc/self/mem").exists():
-        found |= {name: (Path(name), "no ordinary file") for name in ("/proc/self/mem", "/proc/kcore", "/proc/version")}
+    for name in ("/proc/self/mem", "/proc/kcore", "/proc/version"):
+        if Path(name).exists():
+            found[name] = (Path(name), "no ordinary file")
     return found
 
 

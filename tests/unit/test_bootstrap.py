@@ -8,7 +8,7 @@ import pytest
 
 from engine.bootstrap import Parts
 
-ORDER = ["requests", "queue", "log", "sandbox", "vectors", "warming", "store", "database", "workspace"]
+ORDER = ["requests", "queue", "log", "sandbox", "profiler", "vectors", "warming", "store", "database", "workspace"]
 
 
 class Part:
