@@ -89,7 +89,7 @@ def draw_network(found: Neighbourhood, *, height: int) -> str:
         )
         for node in found.nodes[:MOST_DRAWN]
     ]
-    drawn = {node.id for node in nodes}
+    shown = {node.id for node in nodes}
     edges = [
         Edge(
             source=edge.source,
@@ -100,7 +100,7 @@ def draw_network(found: Neighbourhood, *, height: int) -> str:
             arrows="none" if edge.type in SYMMETRIC else "to",
         )
         for edge in found.edges
-        if edge.source in drawn and edge.target in drawn
+        if edge.source in shown and edge.target in shown
     ]
     # The component says numbers and booleans where its drawing library takes more.
     layout: dict[str, Any] = {

@@ -98,7 +98,8 @@ def one_unit(case: Case) -> None:
         frame = frame[frame[name].notna()]
         for item in case.bound.rows:
             if item.column in frame:
-                frame = frame[[as_level(value) != "" and item.holds(as_level(value)) for value in frame[item.column]]]
+                kept = [as_level(value) != "" and item.holds(as_level(value)) for value in frame[item.column]]
+                frame = frame.iloc[[at for at, keep in enumerate(kept) if keep]]
         apart = [one for one in case.bound.of_role("split") if one in frame]
         counts = frame[units].dropna().value_counts()
         if len(counts) < 2 or (apart and frame.groupby(apart[0])[units].nunique().max() == 1):

@@ -228,7 +228,8 @@ def draw_excess(axis, doses_a, doses_b, values, shown, first, second, title, lar
     description=(
         "Compares what two drugs do together with what each does alone: excess over Bliss independence, over the "
         "highest single agent (HSA) and over Loewe additivity (with combination index), and says where these "
-        "references disagree, for every dose pair and on average, with 95 % intervals from replicate plates or resampled wells, and a heat map."
+        "references disagree, for every dose pair and on average, with 95 % intervals from replicate plates or "
+        "resampled wells, and a heat map."
     ),
     domain="pharmacology",
     task_type="analysis",

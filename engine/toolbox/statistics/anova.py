@@ -364,8 +364,9 @@ def level_findings(contrasts, pairs, grid, value, crossed):
         "it is a covariate. Gives partial eta squared, adjusted (estimated marginal) means of each factor's levels and "
         "their comparisons (Tukey with simultaneous 95 % intervals, or Dunnett, Holm, Bonferroni by `post_hoc`), the "
         "same within the levels of an interacting factor, on request all combinations of levels pair by pair "
-        "(`compare` cells) or one factor within each level of another (simple effects, `within`), and checks of the residuals. Observations are taken as "
-        "independent: for the same animal measured repeatedly use compare_groups with a pair column."
+        "(`compare` cells) or one factor within each level of another (simple effects, `within`), and checks of the "
+        "residuals. Observations are taken as independent: for the same animal measured repeatedly use compare_groups "
+        "with a pair column."
     ),
     domain="statistics",
     task_type="analysis",

@@ -71,8 +71,8 @@ def states_at(data, state, since, moment):
             f"to compare; {since} is {data['began'].min():g} at the earliest. Choose a later landmark."
         )
     warnings = [
-        f"{state} is taken as it was at the landmark: {int((changed & ~later & ~unknown).sum())} had {after} by then, and "
-        f"{int(later.sum())} in whom it began later count as {before}."
+        f"{state} is taken as it was at the landmark: {int((changed & ~later & ~unknown).sum())} had {after} by then, "
+        f"and {int(later.sum())} in whom it began later count as {before}."
     ]
     if unknown.any():
         warnings.append(f"{int(unknown.sum())} with {state} = {after} have no {since} and were left out.")
