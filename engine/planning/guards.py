@@ -95,11 +95,12 @@ def one_unit(case: Case) -> None:
         units, frame = sheet.structure.units[name], sheet.frame()
         if units in case.bound.columns() or name not in frame or units not in frame:
             continue
-        frame = frame[frame[name].notna()]
+        keep = frame[name].notna()
         for item in case.bound.rows:
             if item.column in frame:
-                kept = [as_level(value) != "" and item.holds(as_level(value)) for value in frame[item.column]]
-                frame = frame.iloc[[at for at, keep in enumerate(kept) if keep]]
+                held = [bool(text := as_level(value)) and item.holds(text) for value in frame[item.column]]
+                keep &= held
+        frame = frame.loc[keep]
         apart = [one for one in case.bound.of_role("split") if one in frame]
         counts = frame[units].dropna().value_counts()
         if len(counts) < 2 or (apart and frame.groupby(apart[0])[units].nunique().max() == 1):

@@ -34,7 +34,7 @@ def _are_units(col: Col) -> bool:
 
 
 def _measured(table: View, at: int) -> str:
-    """Return whose unit it is: the column of its name (`weight_unit`), else the number before, else after it."""
+    """Return whose unit it is: the column of its name (`weight_unit`), else the number before it, or the one after."""
     able = [col for col in table.cols if col.numbers is not None and col.profile.scale in ("number", "count", "share")]
     rest = set(tokens(table.cols[at].name)) - _CALLED
     named = [col.name for col in able if rest and rest <= set(tokens(col.name))]

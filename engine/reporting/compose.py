@@ -90,7 +90,9 @@ def _summary(view: RunView, registry: ToolRegistry) -> list[str]:
     overall = [finding.text for result in ranked if (finding := overall_finding(result))]
     # The step that answers the question says its first detail at once: the effect asked about, the top gene.
     leading = [f.text for result in ranked[:1] for f in result.findings if f.row][:1]
-    overall[1:1] = leading
+    # A step that begins with one row has its answer there: a ratio says more than how many terms are significant.
+    at = 0 if leading and ranked[0].findings[0].row else 1
+    overall[at:at] = leading
     sentences = list(dict.fromkeys([*opening, *overall[: OVERALL_SENTENCES + len(leading)]]))
     # Then one detail of each step in turn, so that the first step does not fill the summary alone.
     details = [[f.text for f in result.findings if f.row] for result in ranked]

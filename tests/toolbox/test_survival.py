@@ -243,8 +243,9 @@ def test_text_covariates_and_strata_agree_with_lifelines(gbsg2):
     assert np.allclose(table["coef"], direct["coef"])
     assert np.allclose(table["p_value"], direct["p"])
     text = next(f["text"] for f in result["findings"] if "horTh" in f["text"])
-    assert "horTh yes against no: hazard ratio 0.695" in text
-    assert "lower hazard in yes" in text
+    assert "% lower with horTh = yes than with no" in text
+    assert "adjusted for tgrade, pnodes: hazard ratio 0.695" in text
+    assert result["findings"][0]["text"] == text
 
 
 def test_violated_proportional_hazards_are_warned_of(rossi):

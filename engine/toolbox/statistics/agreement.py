@@ -168,10 +168,11 @@ def agreement_finding(row, text):
             "values": finding_values(estimate=tuple(known.values()))}  # fmt: skip
 
 
-def measured_agreement(ratings, subjects, unit):
+def measured_agreement(ratings, subjects, unit, icc=""):
     """Return table rows, findings, warnings and figure of two or more methods that measure.
 
-    `subjects` holds the label of every row's subject where subjects have several rows, else None.
+    `icc` is the intraclass correlation asked for, as (2,1) or (3,k); its finding then comes first. `subjects`
+    holds the label of every row's subject where subjects have several rows, else None.
     """
     import itertools
 
@@ -223,6 +224,14 @@ def measured_agreement(ratings, subjects, unit):
                   "estimate": 1.959963984540054 * 2**0.5 * within,
                   "method": "1.96 sqrt(2) within-subject SD: two readings differ by less in 95 % of cases"}  # fmt: skip
         rows += [*iccs, spread, repeat]
+        if icc:
+            wanted = "ICC" + icc.replace("k)", f"{len(names)})")
+            row = next(row for row in iccs if row["measure"] == wanted)
+            # The finding of the usual form stays where it is the one that was asked for, and moves to the front.
+            findings = [one for one in findings if one["row"]["measure"] != wanted]
+            text = (f"{wanted}, {row['method']}, of {', '.join(names)} is {row['estimate']:.2f} (95 % CI "
+                    f"{row['lower_95']:.2f} to {row['upper_95']:.2f}; {len(ratings)} subjects).")  # fmt: skip
+            findings.insert(0, agreement_finding(row, text))
         warnings.append("An ICC depends on how different the subjects are; whether the limits of agreement are narrow "
                         "enough is a question of use, not of statistics.")  # fmt: skip
     return rows, findings, warnings, difference_figure(drawn[:3], unit)
@@ -265,8 +274,9 @@ def rated_agreement(ratings, levels, ordered):
             most = (
                 f" They disagree most often where {a} says {levels[i]} and {b} {levels[j]} ({apart[i, j]:g} subjects)."
             )
-        text = (f"{a} and {b} rate {percent} subjects alike, {beyond}: {first['measure']} {first['estimate']:.2f} (95 "
-                f"% CI {first['lower_95']:.2f} to {first['upper_95']:.2f}).{most}")  # fmt: skip
+        named = first["measure"][0].upper() + first["measure"][1:]
+        text = (f"{named} of {a} and {b} is {first['estimate']:.2f} (95 % CI {first['lower_95']:.2f} to "
+                f"{first['upper_95']:.2f}): they rate {percent} subjects alike, {beyond}.{most}")  # fmt: skip
         findings.append(agreement_finding(first, text))
         if ordered and "lower_95" in own[2]:
             plain = own[2]
@@ -345,6 +355,15 @@ def rated_agreement(ratings, levels, ordered):
                    "measurements: bland.?(?:and |& )?altman|limits of agreement|ICC\\b|intra.?class",
                    "categories: (?:un|not )weighted kappa|(?:exactly|only) (?:\\w+ ){0,3}(?:same|identical|equal)"],
         ),
+        "icc": param(
+            "Intraclass correlation to report first, empty for the limits of agreement first",
+            choices=["", "(2,1)", "(3,1)", "(1,1)", "(2,k)", "(3,k)", "(1,k)"],
+            words=[*(rf"({form},{many}): ICC\s*[(_ ]?\s*{form}\s*,?\s*{many}"
+                     for form in (1, 2, 3) for many in ("1", "k")),
+                   "(3,1): (?:ICC|intra.?class)[^.?!]{0,40}consistency|consistency[^.?!]{0,20}(?:ICC|intra.?class)",
+                   "(2,k): (?:ICC|intra.?class)[^.?!]{0,40}(?:mean|average) of",
+                   "(2,1): ICC\\b|intra.?class"],
+        ),
         "order": param("Levels from lowest to highest, for categories with an order", kind="texts", role=""),
         "unit": param("Unit of the measurements, for the axes"),
     },
@@ -392,6 +411,7 @@ def agreement(
     rater: str = "",
     subject: str = "",
     kind: str = "auto",
+    icc: str = "",
     order: list[str] = [],  # noqa: B006 - a plain default, never changed
     unit: str = "",
 ):
@@ -426,7 +446,7 @@ def agreement(
                         "subject, name it (subject): taken as independent they make intervals too narrow.")  # fmt: skip
     counts = None
     if chosen == "measurements":
-        rows, findings, notes, figure = measured_agreement(ratings, subjects if several else None, unit)
+        rows, findings, notes, figure = measured_agreement(ratings, subjects if several else None, unit, icc)
     else:
         rows, findings, notes, counts, figure = rated_agreement(ratings, levels, chosen == "ordered")
     frame = pd.DataFrame(rows).assign(n=len(ratings))

@@ -281,8 +281,8 @@ def count_figure(rows, fit, count):
     return figure
 
 
-def count_findings(rows, factors, chosen, name, what, told):
-    """Return the findings: the model and why, each factor as a whole, the clearest terms but those `told` already."""
+def count_findings(rows, factors, chosen, name, what, told, asked):
+    """Return the findings: the model, each factor, terms but those `told`: those `asked` about, then the clearest."""
     spread, test = chosen
     findings = [
         {"text": f"{name} model of {what} (n = {rows[0]['n']}): Pearson chi-squared per degree of freedom of a Poisson "
@@ -299,7 +299,9 @@ def count_findings(rows, factors, chosen, name, what, told):
              "output": "factor_tests", "row": {"factor": row["factor"]}}
         )  # fmt: skip
     others = ", others held equal" if len(rows) > 2 else ""
-    for row in sorted((row for row in rows[1:] if row["term"] not in told), key=lambda row: row["p_value"])[:8]:
+    for row in sorted(
+        (row for row in rows[1:] if row["term"] not in told), key=lambda row: (row["term"] not in asked, row["p_value"])
+    )[:8]:
         ratio = row["rate_ratio"]
         change = f"{100 * (1 - ratio):.3g} % lower" if ratio < 1 else f"{100 * (ratio - 1):.3g} % higher"
         change = f"{format_number(ratio)} times as high" if ratio > 3 else change
@@ -446,6 +448,10 @@ def count_regression(
     lead = marginal_findings(contrasts, grid, predictors[0], what, what, False)
     told = set(effects[predictors[0]]) if lead else set()
     name = "Negative binomial" if alpha else "Poisson"
+    findings = count_findings(rows, factors, chosen, name, what, told, effects[predictors[0]])
+    if not lead:  # what the question names first answers it; which model was taken comes after
+        own = [one for one in findings if one["row"].get("term") in effects[predictors[0]]]
+        findings = [*own, *(one for one in findings if one not in own)]
     return {
         "coefficients": pd.DataFrame(rows),
         "diagnostics": diagnostics.reindex(columns=["check", "value", "p_value", "note"]),
@@ -453,6 +459,6 @@ def count_regression(
         "marginal_means": pd.DataFrame(means) if means else None,
         "contrasts": contrast_frame(contrasts),
         "regression_plot": count_figure(rows, fit, count),
-        "findings": lead + count_findings(rows, factors, chosen, name, what, told),
+        "findings": lead + findings,
         "warnings": warnings + notes + few + doubts,
     }

@@ -347,7 +347,10 @@ def logistic_regression(
          "values": finding_values(value=area, n_events=n_events, n=n, n_significant=clear), "output": "diagnostics",
          "row": {"check": "area under the ROC curve"}}
     ]  # fmt: skip
-    for row in sorted((row for row in rows[1:] if row["term"] not in told), key=lambda row: row["p_value"])[:8]:
+    for row in sorted(
+        (row for row in rows[1:] if row["term"] not in told),
+        key=lambda row: (row["term"] not in effects[predictors[0]], row["p_value"]),
+    )[:8]:
         direction = "higher" if row["odds_ratio"] > 1 else "lower"
         start = (
             f"The odds of {outcome} = {level} are {direction} with {row['meaning']}" if row["p_value"] < 0.05
@@ -362,6 +365,9 @@ def logistic_regression(
                                       coef=row["coef"], p_value=row["p_value"]),
              "output": "coefficients", "row": {"term": row["term"]}}
         )  # fmt: skip
+    if not lead:  # what the question names first answers it; how many terms are clear comes after
+        own = [one for one in findings if one["row"].get("term") in effects[predictors[0]]]
+        findings = [*own, *(one for one in findings if one not in own)]
     return {
         "coefficients": pd.DataFrame(rows),
         "diagnostics": pd.DataFrame(checks).reindex(columns=["check", "value", "p_value", "note"]),

@@ -357,3 +357,22 @@ def test_a_plain_question_plans_rows_of_raters(tmp_path):
                          columns=["bird", "ringer", "wing_length"])  # fmt: skip
     params = plan("ICC of wing length, three ringers measured every bird", birds, tmp_path)
     assert (params["value"], params["rater"], params["subject"]) == ("wing_length", "ringer", "bird")
+
+
+def test_the_form_of_icc_that_is_asked_for_comes_first(tmp_path):
+    """The six subjects and four judges of Shrout and Fleiss (1979), table 2: ICC(2,1) 0.29, ICC(3,k) 0.91."""
+    judged = pd.DataFrame(
+        {"j1": [9, 6, 8, 7, 10, 6], "j2": [2, 1, 4, 1, 5, 2], "j3": [5, 3, 6, 2, 6, 4], "j4": [8, 2, 8, 6, 9, 7]}
+    )
+    asked = {"first": "j1", "second": "j2", "further": ["j3", "j4"], "kind": "measurements"}
+    for form, says in (("(2,1)", "ICC(2,1), two-way random"), ("(3,k)", "ICC(3,4), two-way mixed, mean of 4 ratings")):
+        first = agreement(judged, **asked, icc=form)["findings"][0]
+        assert first["text"].startswith(says)
+        assert first["values"][0]["value"] == pytest.approx({"(2,1)": 0.29, "(3,k)": 0.91}[form], abs=0.005)
+
+
+def test_kappa_begins_with_its_value_and_interval():
+    """Counts 20, 5, 10, 15 of two readers: kappa (0.7 - 0.5) / 0.5 = 0.4 by hand."""
+    pairs = [("yes", "yes")] * 20 + [("yes", "no")] * 5 + [("no", "yes")] * 10 + [("no", "no")] * 15
+    first = agreement(pd.DataFrame(pairs, columns=["a", "b"]), first="a", second="b")["findings"][0]["text"]
+    assert first.startswith("Kappa of a and b is 0.40 (95 % CI 0.1")

@@ -284,3 +284,19 @@ def test_wrong_rate_ratios_are_caught(tmp_path):
     assert "rate_ratio_differs" in check_issues(name, {"coefficients": table.assign(coef=-table["coef"])}, tmp_path)
     assert "standard_error" in check_issues(name, {"coefficients": table.assign(se=0.0)}, tmp_path)
     assert "interval_without_estimate" in check_issues(name, {"coefficients": table.assign(upper_95=0.0)}, tmp_path)
+
+
+def test_the_first_sentence_is_about_the_predictor_named_first():
+    """Simulated: age matters little and noise a lot, yet age is what is asked about, of counts and of a yes/no."""
+    from engine.toolbox.statistics.logistic import logistic_regression
+
+    rng = np.random.default_rng(4)
+    table = pd.DataFrame({"age": rng.normal(50, 9, 300), "noise": rng.normal(0, 1, 300)})
+    table["falls"] = rng.poisson(np.exp(0.3 + 0.01 * table["age"] + 0.8 * table["noise"]))
+    table["ill"] = np.where(rng.random(300) < 1 / (1 + np.exp(-1.5 * table["noise"])), "yes", "no")
+    for first in (
+        count_regression(table, count="falls", predictors=["age", "noise"])["findings"][0],
+        logistic_regression(table, outcome="ill", predictors=["age", "noise"], event_value="yes")["findings"][0],
+    ):
+        assert first["row"] == {"term": "age"}
+        assert "95 % CI" in first["text"]

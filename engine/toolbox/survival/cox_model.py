@@ -201,22 +201,36 @@ def model_rows(model, frame, strata, table, robust):
     ]  # fmt: skip
 
 
-def term_finding(table, row, alone, n):
-    """Return the finding of one term: its hazard ratio, which way, how sure."""
-    change = "higher" if row["hazard_ratio"] > 1 else "lower"
-    if row["level"]:
-        text = f"{row['covariate']} {row['level']} against {row['reference']}: hazard ratio {row['hazard_ratio']:.3g}"
-        direction = f"{change} hazard in {row['level']}"
+def term_finding(table, row, covariates, n, what, per=1.0):
+    """Return the finding of one term: how much higher or lower the hazard is, the ratio, how sure, adjusted for what.
+
+    Args:
+        table: the table of terms.
+        row: the term's row.
+        covariates: all covariates of the model.
+        n: rows of the model.
+        what: the event as a sentence names it (`died = 1`).
+        per: for how many units of a number the ratio is.
+    """
+    ratio = row["hazard_ratio"]
+    size = f"{100 * abs(ratio - 1):.3g} % {'higher' if ratio > 1 else 'lower'}"
+    size = f"{ratio:.3g} times as high" if ratio >= 3 else size
+    many = f"{per:g} units" if per != 1 else "one unit"
+    where = (f"with {row['covariate']} = {row['level']} than with {row['reference']}" if row["level"]
+             else f"for {many} more of {row['covariate']}")  # fmt: skip
+    where = where.replace(" than with ", " as with ") if ratio >= 3 else where
+    if row["p_value"] < 0.05:
+        text = f"The hazard of {what} was {size} {where}"
     else:
-        text = f"{row['covariate']}, per unit: hazard ratio {row['hazard_ratio']:.3g}"
-        direction = f"{change} hazard with more"
-    if row["p_value"] >= 0.05:
-        direction = "no clear difference"
+        against = f"{row['level']} and {row['reference']} of {row['covariate']}" if row["level"] else row["covariate"]
+        text = (f"The hazard of {what} was not shown to differ between {against}" if row["level"]
+                else f"The hazard of {what} was not shown to change for {many} more of {row['covariate']}")  # fmt: skip
+    others = [name for name in covariates if name != row["covariate"]]
+    held = f", adjusted for {', '.join(others[:6])}{' and others' if len(others) > 6 else ''}" if others else ""
     return {
         "text": (
-            f"{text} (95 % interval {row['lower_95']:.3g} to {row['upper_95']:.3g}, "
-            f"{format_p(row['p_value'])}; "
-            f"{direction}{'' if alone else ', adjusted for the other covariates'})."
+            f"{text}{held}: hazard ratio {ratio:.3g} (95 % interval {row['lower_95']:.3g} to {row['upper_95']:.3g}, "
+            f"{format_p(row['p_value'])})."
         ),
         "values": [
             {

@@ -98,8 +98,8 @@ def survival_event_level(labels, event_value, column):
         warnings.append(
             f"{column} has other ends than the event {chosen!r}: {', '.join(ends)}. They were taken as censored. If "
             "they keep the event from happening (death before relapse), they compete with it: 1 - Kaplan-Meier then "
-            "overstates how many come to the event. Cumulative incidence with competing risks (competing_risks) "
-            "does not."
+            "overstates how many come to the event. Cumulative incidence with competing risks (competing_risks) does "
+            "not."
         )
     return chosen, warnings
 

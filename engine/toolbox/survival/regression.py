@@ -345,13 +345,15 @@ def cox_regression(
         ],
         "output": "cox_table",
     }
-    # The covariate named first is usually the one the question is about; with many, the clearest come first.
-    told = table if len(table) <= 6 else table.sort_values("p_value", kind="stable").head(9)
-    findings = [term_finding(table, row, len(covariates) == 1, len(data)) for row in told.to_dict("records")]
+    # The covariate named first is usually the one the question is about; of many others the clearest come first.
+    asked = table["covariate"] == covariates[0]
+    rest = table[~asked] if len(table) <= 6 else table[~asked].sort_values("p_value", kind="stable").head(8)
+    told = pd.concat([table[asked].head(4), rest])
+    findings = [
+        term_finding(table, row, covariates, len(data), f"{event} = {chosen}", per) for row in told.to_dict("records")
+    ]
     changing = over_time_findings(over_time, violated, facts, unit) if over_time is not None else []
     findings = [findings[0], *changing, summary, *findings[1:]]
-    if per != 1:
-        findings = [{**one, "text": one["text"].replace(", per unit", f", per {per:g} units")} for one in findings]
     return {
         "cox_table": table,
         "diagnostics": diagnostics,
