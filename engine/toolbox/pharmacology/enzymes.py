@@ -15,6 +15,7 @@ from engine.toolbox.pharmacology.fitting import (
     fit_curve,
     hidden_groups,
     lack_of_fit_p,
+    nested_f_test,
     positive_column,
     said_range,
     settled,
@@ -54,8 +55,75 @@ def fit_michaelis_menten(s, v):
     return fit_curve(lambda theta: np.exp(theta[0]) * s / (np.exp(theta[1]) + s), starts, v)
 
 
-def kinetics_row(name, s, v):
-    """Return the row of constants of one curve, and its fit."""
+def fit_substrate_inhibition(s, v, plain):
+    """Fit v = Vmax s / (Km + s + s^2 / Ki) by least squares, with the logarithms as parameters; `plain` is without Ki.
+
+    Source: Haldane (1930), Enzymes.
+    """
+    import numpy as np
+
+    start, top = plain["theta"], float(s.max())
+    starts = [[start[0] + np.log(a), start[1] + np.log(a), np.log(top * b)] for a in (1.0, 2.0, 6.0) for b in (0.3, 2)]
+    return fit_curve(lambda theta: rate_of(s, np.exp(theta)), starts, v)
+
+
+def rate_of(s, constants):
+    """Return the rate at a substrate concentration from Vmax, Km and, with substrate inhibition, Ki."""
+    top, half, *inhibition = constants
+    return top * s / (half + s + (s * s / inhibition[0] if inhibition else 0.0))
+
+
+def chosen_fits(data, model):
+    """Return each curve's fit and its p-value of substrate inhibition, and warnings; one model serves all curves.
+
+    `auto` takes inhibition where the F test of the nested fits shows it in a curve (Bonferroni over the curves) whose
+    data settle Ki.
+    """
+    import numpy as np
+
+    plain = {name: fit_michaelis_menten(s, v) for name, (s, v) in data.items()}
+    wide, p_values, warnings = {}, {}, []
+    for name, (s, v) in data.items():
+        p_values[name] = float("nan")
+        if model == "michaelis_menten" or len(np.unique(s[s > 0])) < 5 or plain[name]["df"] < 3:
+            continue
+        wide[name] = fit_substrate_inhibition(s, v, plain[name])
+        p_values[name] = nested_f_test(plain[name]["sse"], plain[name]["df"], wide[name]["sse"], wide[name]["df"])[3]
+    shown = [name for name in wide if p_values[name] < 0.05 / len(data)
+             and settled(*estimate(wide[name], lambda theta: theta[2], log=True)[2:])]  # fmt: skip
+    if model == "substrate_inhibition" and len(wide) < len(data):
+        raise ValueError(
+            "Substrate inhibition has three constants and needs 5 different substrate concentrations above 0 and 6 "
+            "rows a curve; take model michaelis_menten or measure more."
+        )
+    if shown and len(wide) < len(data):
+        warnings.append("Substrate inhibition is seen, but not every curve has 5 concentrations to fit it; left out.")
+    if model == "substrate_inhibition" or (shown and len(wide) == len(data)):
+        return wide, p_values, warnings
+    return plain, p_values, warnings
+
+
+def kinetics_row(name, s, v, fit, p_inhibition):
+    """Return the row of constants of one curve."""
+    import numpy as np
+
+    row = {"curve": name, "n": len(v), "concentrations": len(np.unique(s[s > 0]))}
+    keys = ("vmax", "km", "ki")[: len(fit["theta"])]
+    row["model"] = "substrate inhibition" if len(keys) > 2 else "Michaelis-Menten"
+    for i, key in enumerate(keys):
+        value, error, low, high = estimate(fit, lambda theta, i=i: theta[i], log=True)
+        row |= {key: value, f"{key}_se": error, f"{key}_lower_95": low, f"{key}_upper_95": high}
+    value, _, low, high = estimate(fit, lambda theta: theta[0] - theta[1], log=True)
+    row |= {"vmax_per_km": value, "vmax_per_km_lower_95": low, "vmax_per_km_upper_95": high}
+    if "ki" in row:
+        value, _, low, high = estimate(fit, lambda theta: (theta[1] + theta[2]) / 2, log=True)
+        row |= {"optimum": value, "optimum_lower_95": low, "optimum_upper_95": high}
+    row |= {"residual_sd": fit["sigma"], "df": fit["df"], "p_lack_of_fit": lack_of_fit_p(s, v, fit["sse"], fit["df"])}
+    return row | {"p_substrate_inhibition": p_inhibition}
+
+
+def refuse_few_rates(name, s, v):
+    """Raise ValueError where the rates of a curve cannot show Km and Vmax."""
     import numpy as np
 
     levels = np.unique(s[s > 0])
@@ -67,15 +135,6 @@ def kinetics_row(name, s, v):
         )
     if v.max() <= 0 or np.ptp(v) == 0:
         raise ValueError(f"{of}the rate is constant or never above 0; expected rates that rise with the substrate.")
-    fit = fit_michaelis_menten(s, v)
-    row = {"curve": name, "n": len(v), "concentrations": len(levels)}
-    for i, key in enumerate(("vmax", "km")):
-        value, error, low, high = estimate(fit, lambda theta, i=i: theta[i], log=True)
-        row |= {key: value, f"{key}_se": error, f"{key}_lower_95": low, f"{key}_upper_95": high}
-    value, _, low, high = estimate(fit, lambda theta: theta[0] - theta[1], log=True)
-    row |= {"vmax_per_km": value, "vmax_per_km_lower_95": low, "vmax_per_km_upper_95": high}
-    row |= {"residual_sd": fit["sigma"], "df": fit["df"], "p_lack_of_fit": lack_of_fit_p(s, v, fit["sse"], fit["df"])}
-    return row, fit
 
 
 def kinetics_remarks(row, s, v, fitted):
@@ -84,6 +143,8 @@ def kinetics_remarks(row, s, v, fitted):
 
     of = "" if row["curve"] == "all" else f"{row['curve']}: "
     remarks = []
+    if "ki" in row and not settled(row["ki_lower_95"], row["ki_upper_95"]):
+        remarks.append(f"{of}these rates hardly settle Ki of the substrate; measure more at high concentrations.")
     if s.max() < row["km"]:
         remarks.append(
             f"{of}the highest substrate concentration ({format_number(s.max())}) is below Km: Vmax and Km are "
@@ -96,13 +157,23 @@ def kinetics_remarks(row, s, v, fitted):
     levels = np.unique(s)
     left = np.array([np.mean((v - fitted)[s == level]) for level in levels])
     means = np.array([np.mean(v[s == level]) for level in levels])
-    if len(levels) > 4 and means.argmax() < len(levels) - 2 and means[-1] < 0.85 * means.max() and left[-1] < 0:
+    if (
+        "ki" not in row
+        and len(levels) > 4
+        and means.argmax() < len(levels) - 2
+        and means[-1] < 0.85 * means.max()
+        and left[-1] < 0
+    ):
         remarks.append(
-            f"{of}the rate falls again at high substrate: substrate inhibition, which this curve leaves out."
+            f"{of}the rate falls again at high substrate: substrate inhibition, which this curve leaves out "
+            f"(F test of one constant more: {format_p(row['p_substrate_inhibition'])})."
         )
     if row["p_lack_of_fit"] < 0.05:
         remarks.append(
             f"{of}the curve misses the points more than replicates scatter ({format_p(row['p_lack_of_fit'])})"
+            "; cooperativity would do so."
+            if "ki" in row
+            else f"{of}the curve misses the points more than replicates scatter ({format_p(row['p_lack_of_fit'])})"
             "; cooperativity or substrate inhibition would do so."
         )
     return remarks
@@ -140,7 +211,8 @@ def constant_ratios(rows, fits):
     description=(
         "Fits the Michaelis-Menten curve to reaction rates by non-linear least squares and gives Km, Vmax and Vmax/Km "
         "(with the enzyme concentration also kcat) with 95 % intervals, one curve or one per group; two groups are "
-        "compared by the ratios of their constants."
+        "compared by the ratios of their constants. Where the rate falls at high substrate, the curve of substrate "
+        "inhibition (Haldane) with its Ki is fitted, if an F test shows it."
     ),
     domain="pharmacology",
     task_type="analysis",
@@ -162,6 +234,18 @@ def constant_ratios(rows, fits):
             minimum=0,
             words=["enzyme concentration", "enzyme conc\\.?", "\\[E\\]"],
         ),
+        "model": param(
+            "Curve: auto adds substrate inhibition where an F test shows it",
+            choices=["auto", "michaelis_menten", "substrate_inhibition"],
+            words=[
+                "auto: (?:with and without|is there|whether|test\\w* for|or just|any)[^.;?!]{0,25} "
+                "(?:substrate|excess) inhibition|"
+                "inhibition[^.;?!]{0,12} or (?:just|plain|simple)",
+                "substrate_inhibition: (?:substrate|excess.substrate).inhibition|haldane|"
+                "inhibited by (?:its|the|their) (?:own )?substrate",
+                "michaelis_menten: (?:plain|simple|only|just) michaelis|without substrate inhibition",
+            ],
+        ),
         "substrate_unit": param("Unit of the substrate concentration"),
         "rate_unit": param("Unit of the rate"),
     },
@@ -179,12 +263,25 @@ def constant_ratios(rows, fits):
         "substrate affinity",
         "saturation kinetics",
         "turnover number",
+        "substrate inhibition",
+        "Haldane",
+        "excess substrate",
     ),
-    citations=(_PAPER,),
+    citations=(_PAPER, Citation(title="Enzymes", authors="Haldane JBS", year=1930)),
     packages=("scipy", "numpy", "pandas"),
     seconds=2.0,
     example="What are Km and Vmax of the treated and the untreated enzyme?",
-    helpers=(*CURVE_HELPERS, fit_michaelis_menten, kinetics_row, kinetics_remarks, constant_ratios),
+    helpers=(
+        *CURVE_HELPERS,
+        fit_michaelis_menten,
+        fit_substrate_inhibition,
+        rate_of,
+        chosen_fits,
+        refuse_few_rates,
+        kinetics_row,
+        kinetics_remarks,
+        constant_ratios,
+    ),
     answers=["enzyme_kinetics"],
 )
 def enzyme_kinetics(
@@ -194,12 +291,13 @@ def enzyme_kinetics(
     rate: str,
     group: str = "",
     enzyme: float | None = None,
+    model: str = "auto",
     substrate_unit: str = "",
     rate_unit: str = "",
 ):
-    """Fit v = Vmax [S] / (Km + [S]) (Michaelis and Menten 1913; Johnson and Goody 2011).
+    """Fit v = Vmax [S] / (Km + [S]) (Michaelis and Menten 1913; Johnson and Goody 2011), or with [S]^2 / Ki below.
 
-    Km is in the unit of the substrate, Vmax in that of the rate, kcat = Vmax / enzyme.
+    Km and the substrate's own Ki are in the unit of the substrate, Vmax in that of the rate, kcat = Vmax / enzyme.
 
     Raises:
         ValueError: for too few concentrations, constant rates, or columns of the wrong kind.
@@ -212,11 +310,18 @@ def enzyme_kinetics(
     v = numeric_values(table, rate).to_numpy()
     if (v < 0).any():
         warnings.append(f"{int((v < 0).sum())} rates are below 0, as a blank taken off leaves them; they were kept.")
-    rows, fits, residuals = [], {}, np.zeros(len(v))
+    if model not in ("auto", "michaelis_menten", "substrate_inhibition"):
+        raise ValueError(f"There is no model {model!r}; expected auto, michaelis_menten or substrate_inhibition.")
+    rows, residuals = [], np.zeros(len(v))
+    data = {name: (s[(labels == name).to_numpy()], v[(labels == name).to_numpy()]) for name in names}
+    for name, (own, rates) in data.items():
+        refuse_few_rates(name, own, rates)
+    fits, p_inhibition, notes = chosen_fits(data, model)
+    warnings += notes
     for name in names:
         here = (labels == name).to_numpy()
-        row, fits[name] = kinetics_row(name, s[here], v[here])
-        fitted = row["vmax"] * s[here] / (row["km"] + s[here])
+        row = kinetics_row(name, s[here], v[here], fits[name], p_inhibition[name])
+        fitted = rate_of(s[here], np.exp(fits[name]["theta"]))
         residuals[here] = v[here] - fitted
         warnings += kinetics_remarks(row, s[here], v[here], fitted)
         if enzyme:
@@ -239,14 +344,28 @@ def enzyme_kinetics(
                 ("Km", "km", substrate_unit),
                 ("Vmax", "vmax", rate_unit),
                 *([("kcat", "kcat", "")] if enzyme else []),
+                *([("Ki of the substrate", "ki", substrate_unit)] if "ki" in row else []),
             )
         ]
+        tail = (
+            f"; too much substrate slows it ({format_p(row['p_substrate_inhibition'])}, F test against no inhibition), "
+            f"fastest at {format_number(row['optimum'])}{' ' + substrate_unit if substrate_unit else ''} "
+            f"({said_range(row['optimum_lower_95'], row['optimum_upper_95'])})"
+            if "ki" in row and row["p_substrate_inhibition"] < 0.05
+            else f"; no clear sign of substrate inhibition ({format_p(row['p_substrate_inhibition'])})"
+            if row["p_substrate_inhibition"] >= 0.05
+            else ""
+        )
         findings.append(
             {
                 "text": f"{' and '.join([', '.join(parts[:-1]), parts[-1]])}, from {row['n']} rates at "
-                f"{row['concentrations']} concentrations of {substrate}.",
+                f"{row['concentrations']} concentrations of {substrate}{tail}.",
                 "values": finding_values(
-                    **{key: (row[key], row[f"{key}_lower_95"], row[f"{key}_upper_95"]) for key in ("km", "vmax")}
+                    **{
+                        key: (row[key], row[f"{key}_lower_95"], row[f"{key}_upper_95"])
+                        for key in ("km", "vmax", "ki", "optimum")
+                        if key in row
+                    }
                 ),
                 "output": "constants",
                 "row": table_row(constants, curve=row["curve"]),
@@ -274,12 +393,18 @@ def enzyme_kinetics(
     figure, axis = new_axes(width=6.4)
     colours, grid = colour_of(names), np.linspace(0, 1.03 * s.max(), 300)
     for row in rows:
-        here = (labels == row["curve"]).to_numpy()
+        here, constants_of = (labels == row["curve"]).to_numpy(), np.exp(fits[row["curve"]]["theta"])
         colour, marker = colours[row["curve"]]
         axis.plot(s[here], v[here], marker, color=colour, markersize=5, alpha=0.8, markeredgecolor="white")
-        axis.plot(grid, row["vmax"] * grid / (row["km"] + grid), color=colour, linewidth=1.6, label=row["curve"])
+        axis.plot(grid, rate_of(grid, constants_of), color=colour, linewidth=1.6, label=row["curve"])
         if row["km"] < s.max():
-            axis.plot([row["km"]] * 2, [0, row["vmax"] / 2], color=colour, linestyle=":", linewidth=0.9)
+            axis.plot(
+                [row["km"]] * 2,
+                [0, float(rate_of(row["km"], constants_of))],
+                color=colour,
+                linestyle=":",
+                linewidth=0.9,
+            )
     axis.set_xlim(left=0)
     axis.set_ylim(bottom=min(0.0, float(v.min()) * 1.05))
     finish_axes(

@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from plan_questions import profile_files, the_planner
+from scipy import stats
+from scipy.optimize import curve_fit
 from table_steps import check_issues, run_step
 
 from engine.toolbox.pharmacology.enzymes import enzyme_kinetics
@@ -72,7 +74,10 @@ def test_mixed_groups_low_substrate_and_inhibition_are_said():
     assert any("below Km" in text for text in enzyme_kinetics(low, substrate="s", rate="v")["warnings"])
     s = np.array([1, 2, 5, 10, 20, 50, 100.0])
     bent = pd.DataFrame({"s": s, "v": 30 * s / (4 + s + s**2 / 20)})
-    assert any("falls again" in text for text in enzyme_kinetics(bent, substrate="s", rate="v")["warnings"])
+    assert any(
+        "falls again" in text
+        for text in enzyme_kinetics(bent, substrate="s", rate="v", model="michaelis_menten")["warnings"]
+    )
     gaps = puromycin()
     gaps.loc[2, "rate"] = np.nan
     assert any("1 of 23 rows" in t for t in enzyme_kinetics(gaps, substrate="conc", rate="rate")["warnings"])
@@ -120,3 +125,42 @@ def test_plain_questions_plan_it(tmp_path):
     ):
         (step,) = [n for n in planner.plan(question, profile).plan.nodes if n.tool == "enzyme_kinetics"]
         assert (step.params["substrate"], step.params["rate"], step.params.get("group")) == ("conc", "rate", group)
+
+
+def slowed(ki, seed=4, sd=0.15, name="S"):
+    """Return rates of Vmax 20 and Km 3 with the substrate's own Ki, in duplicate."""
+    s = np.repeat([0.5, 1, 2, 4, 8, 16, 32, 64.0], 2)
+    v = 20 * s / (3 + s + s * s / ki) + np.random.default_rng(seed).normal(0, sd, len(s))
+    return pd.DataFrame({name: s, "v": v})
+
+
+def test_a_rate_that_falls_at_high_substrate_gets_haldanes_curve(tmp_path):
+    table = slowed(25)
+    record, tables, issues = run_step(enzyme_kinetics, {"table": table}, {"substrate": "S", "rate": "v"}, tmp_path)
+    assert not issues
+    s, v = table["S"].to_numpy(), table["v"].to_numpy()
+
+    def haldane(s, top, half, ki):
+        return top * s / (half + s + s * s / ki)
+
+    known, _ = curve_fit(haldane, s, v, [20, 3, 30])  # scipy's own least squares
+    row = tables["constants"].iloc[0]
+    assert row[["vmax", "km", "ki"]].tolist() == pytest.approx(known.tolist(), rel=1e-4)
+    assert row["optimum"] == pytest.approx(np.sqrt(known[1] * known[2]), rel=1e-4)
+    plain, _ = curve_fit(lambda s, top, half: top * s / (half + s), s, v, [15, 2])
+    apart = [((v - f) ** 2).sum() for f in (plain[0] * s / (plain[1] + s), haldane(s, *known))]
+    expected = stats.f.sf((apart[0] - apart[1]) / (apart[1] / 13), 1, 13)
+    assert row["p_substrate_inhibition"] == pytest.approx(expected, rel=1e-3)
+    assert "Ki of the substrate is" in record["findings"][0]["text"]
+    assert "too much substrate slows it" in record["findings"][0]["text"]
+
+
+def test_without_inhibition_the_plain_curve_stays_and_says_so():
+    result = enzyme_kinetics(slowed(np.inf), substrate="S", rate="v")
+    assert "ki" not in result["constants"]
+    assert "no clear sign of substrate inhibition (p = " in result["findings"][0]["text"]
+    told = enzyme_kinetics(slowed(25), substrate="S", rate="v", model="michaelis_menten")
+    assert "ki" not in told["constants"]
+    assert any("which this curve leaves out" in text for text in told["warnings"])
+    with pytest.raises(ValueError, match="needs 5 different substrate concentrations"):
+        enzyme_kinetics(slowed(25).query("S < 5"), substrate="S", rate="v", model="substrate_inhibition")
