@@ -25,6 +25,8 @@ from engine.toolbox.pharmacology.profiles import (
     profile_row,
     quantified,
     summarised,
+    unit_in,
+    without_value,
 )
 from engine.toolbox.registry import param, tool
 from engine.toolbox.tables.columns import (
@@ -97,7 +99,10 @@ def exposure_adds_up(step: StepOutputs) -> Iterator[Issue]:
         "route": param(
             "How the drug was given",
             choices=["extravascular", "iv_bolus"],
-            words=["iv_bolus: i\\.?v\\.?\\b|intravenous|bolus", "extravascular: oral|by mouth|subcut|p\\.o\\."],
+            words=[
+                "iv_bolus: i\\.?v\\.?\\b|intraven\\w*|bolus|(?:tail|into (?:a|the)) vein",
+                "extravascular: oral|by mouth|subcut|p\\.o\\.",
+            ],
         ),
         "auc_rule": param(
             "Rule of the area: logarithmic while falling, or linear throughout",
@@ -173,6 +178,9 @@ def pharmacokinetics(
     table = plain_table(table)
     require_columns(table, [name for name in (time, concentration, subject, group, dose_column) if name])
     subject, group, dose_column, taken = profile_columns(table, time, concentration, subject, group, dose_column, dose)
+    time_unit = time_unit or unit_in(time, "time")
+    concentration_unit = concentration_unit or unit_in(concentration, "concentration")
+    taken += without_value(table, time, concentration, [name for name in (subject, group) if name])
     table, labels, _, warnings = split_curves(
         table, [time, concentration, *([group] if group else [])], subject, limit=500
     )
@@ -238,6 +246,13 @@ def pharmacokinetics(
     for key in ("lambda_z", "half_life", "auc_inf", "terminal_points", "extrapolated_percent", "terminal_r2_adj"):
         if key not in profiles:
             profiles[key] = np.nan
+    peaks = [kept[row["profile"]].query("c > 0")["t"].min() == row["tmax"] for row in rows]
+    if route == "extravascular" and len(peaks) > 1 and all(peaks):
+        warnings.append(
+            "Every profile is highest in its first sample with the drug and falls from there, as after a bolus into a "
+            "vein. Taken as extravascular, no concentration at time 0 is extrapolated; if it was injected into a vein, "
+            "set route to iv_bolus: areas, clearance and volume change."
+        )
     far = profiles[profiles["extrapolated_percent"] > 20]["profile"].tolist()
     if far:
         warnings.append(
@@ -292,6 +307,14 @@ def pharmacokinetics(
                 )
                 value = {"geometric_mean": (row["geometric_mean"], row["lower_95"], row["upper_95"])}
             text += f", n = {int(row['n'])} {'profile' if row['n'] == 1 else 'profiles'}."
+            if key == "half_life" and row["n"] > 1:
+                own = profiles.loc[profiles["group"] == name].dropna(subset=["half_life"])
+                low, high = int(own["terminal_points"].min()), int(own["terminal_points"].max())
+                text = text[:-1] + (
+                    f", each from its last {low if low == high else f'{low} to {high}'} measured samples "
+                    f"({format_number(own['terminal_from'].min())} to {format_number(own['terminal_to'].max())}"
+                    f"{' ' + time_unit if time_unit else ''})."
+                )
             if key == "half_life" and row["n"] == 1:
                 one = profiles.loc[profiles["group"] == name].dropna(subset=["half_life"]).iloc[0]
                 text = text[:-1] + (

@@ -15,7 +15,8 @@ def quantified(table, name):
 
     text = table[name].astype(str).str.strip()
     below = text.str.fullmatch(
-        r"(?i)<\s*\d*[.,]?\d*\s*\S*|b\.?l\.?o?q\.?|b\.?q\.?l\.?|<?\s*ll?oq|nd|n\.d\.|blloq|not detected"
+        r"(?i)<\s*\d*[.,]?\d*\s*\S*|b\.?l\.?o?q\.?|b\.?q\.?l\.?|<?\s*l?lo[qd]|n/?d|n\.d\.|blloq|b\.?d\.?l\.?|"
+        r"not (?:detected|quantifiable)|below .*(?:limit|lo[qd]|quantif\w*|detect\w*)"
     )
     below &= table[name].notna()
     if not below.any():
@@ -23,6 +24,36 @@ def quantified(table, name):
     values = pd.Series(float("nan"), index=table.index)
     values[~below] = numeric_values(table.loc[~below], name)
     return values, below
+
+
+def unit_in(name, kind):
+    """Return the unit that ends a column's name (`time_h`, `Cp (ng/mL)`, `conc_ug_ml`), or ""."""
+    import re
+
+    amount, volume = "[mu\u00b5\u03bcnp]?(?:g|mol)|mcg", "[mu\u00b5d]?l"
+    units = {"time": r"h(?:rs?|ours?)?|min(?:utes?)?|d(?:ays?)?|s(?:ec)?",
+             "concentration": rf"(?:{amount})(?:\s*(?:/|_|\.| per )\s*{volume})|[mu\u00b5n]M"}  # fmt: skip
+    found = re.search(rf"(?:[\s_(\[.]|^)({units[kind]})[)\]]?$", str(name), re.IGNORECASE)
+    return re.sub(r"\s*(?:_|\.| per )\s*", "/", found[1]) if found and found.start() else ""
+
+
+def without_value(table, time, concentration, keys):
+    """Return the note on samples that have a time and no concentration: how many lie where in their profile."""
+    import pandas as pd
+
+    t = pd.to_numeric(table[time], errors="coerce")
+    gone = t.notna() & table[concentration].isna()
+    if not gone.any():
+        return []
+    who = table[keys].astype(str).agg(" / ".join, axis=1) if keys else pd.Series("all", index=table.index)
+    there = t[table[concentration].notna()].groupby(who)
+    first, last = (who.map(found) for found in (there.min(), there.max()))
+    places = {"before the first": int((gone & (t < first)).sum()), "after the last": int((gone & (t > last)).sum())}
+    places["between measured ones"] = int((gone & (t > first) & (t < last)).sum())
+    said = ", ".join(f"{count} {place}" for place, count in places.items() if count)
+    early = " Were those before the first below quantification, write 0 there." if places["before the first"] else ""
+    return [f"{int(gone.sum())} samples without a concentration (missing, or below quantification where the file was "
+            f"read so) are left out: {said or 'in profiles without any'}.{early}"]  # fmt: skip
 
 
 def profile_columns(table, time, concentration, subject, group, dose_column, dose):
@@ -215,6 +246,8 @@ def summarised(rows, keys):
 
 PROFILE_HELPERS = (
     quantified,
+    unit_in,
+    without_value,
     profile_columns,
     dose_by_weight,
     trapezoids,

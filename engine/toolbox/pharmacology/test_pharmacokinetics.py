@@ -223,3 +223,42 @@ def test_plain_questions_plan_it(tmp_path):
     ):
         (step,) = planner.plan(question, profile).plan.nodes
         assert (step.tool, step.params["time"], step.params["concentration"]) == ("pharmacokinetics", "Time", "conc")
+
+
+def injected(at_zero):
+    """Return two profiles 12 exp(-0.4 t) from 0.5 h on, by hand, with what stands at time 0."""
+    t = np.array([0.5, 1, 2, 4, 6, 8])
+    rows = [(who, hour, f"{12 * np.exp(-0.4 * hour):.9f}") for who in ("r1", "r2") for hour in t]
+    rows += [(who, 0.0, at_zero) for who in ("r1", "r2")]
+    return pd.DataFrame(rows, columns=["rat", "time_h", "cp_ng_ml"]).sort_values(["rat", "time_h"])
+
+
+@pytest.mark.parametrize("at_zero", ["0", None, "BDL", "below the limit of quantification"])
+def test_a_bolus_begins_where_its_line_meets_time_0_whatever_stands_there(at_zero):
+    result = pharmacokinetics(injected(at_zero), time="time_h", concentration="cp_ng_ml", subject="rat",
+                              route="iv_bolus", dose=1)  # fmt: skip
+    assert result["subjects"]["auc_inf"].tolist() == pytest.approx([30, 30], rel=1e-6)  # 12 / 0.4
+    assert any("extrapolated back" in text for text in result["warnings"])
+    assert result["findings"][0]["text"].startswith("AUC to infinity: geometric mean 30.0 ng/ml x h (95 % CI")
+
+
+def test_profiles_that_fall_from_their_first_sample_raise_the_question_of_a_vein():
+    asked = {"time": "time_h", "concentration": "cp_ng_ml", "subject": "rat"}
+    assert any("set route to iv_bolus" in text for text in pharmacokinetics(injected("0"), **asked)["warnings"])
+    oral = pharmacokinetics(theoph(), **NAMES)["warnings"]
+    assert not any("iv_bolus" in text for text in oral)
+
+
+def test_what_has_no_concentration_is_counted_by_its_place():
+    table = theoph()
+    table.loc[[0, 1, 5, 10], "conc"] = np.nan
+    said = " ".join(pharmacokinetics(table, **NAMES)["warnings"])
+    assert "4 samples without a concentration" in said
+    assert "2 before the first, 1 after the last, 1 between measured ones" in said
+
+
+def test_the_half_life_of_several_says_from_which_samples():
+    result = pharmacokinetics(theoph(), **NAMES, time_unit="h")
+    own = result["subjects"]["terminal_points"]
+    text = next(f["text"] for f in result["findings"] if f["text"].startswith("Half-life"))
+    assert f"each from its last {int(own.min())} to {int(own.max())} measured samples (" in text
