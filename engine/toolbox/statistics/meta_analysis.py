@@ -12,6 +12,7 @@ from engine.domain.results import Issue
 from engine.domain.toolspec import Citation, NextStep
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.registry import param, tool
+from engine.toolbox.statistics.meta_regression import REGRESSION_HELPERS, moderator_column, moderator_tables
 from engine.toolbox.statistics.pooling import (
     POOLING_HELPERS,
     dersimonian_laird,
@@ -102,6 +103,11 @@ def forest_figure(studies, row, name, log):
     return figure
 
 
+def axis_label(name, log):
+    """Return what an effect is called on an axis of the effect itself, where logarithms were pooled."""
+    return name if not log or name in ("risk ratio", "odds ratio") else f"exp of {name}"
+
+
 def funnel_figure(studies, row, name):
     """Draw every study's effect against its standard error, with the region around the pooled effect."""
     figure, axis = new_axes()
@@ -129,7 +135,9 @@ def funnel_figure(studies, row, name):
         "From an effect with "
         "standard error, variance or 95 % interval; from events and totals of two groups (log risk ratio or odds "
         "ratio); or "
-        "from means, SDs and ns (Hedges g or mean difference). Studies are independent."
+        "from means, SDs and ns (Hedges g or mean difference). Studies are independent. With a moderator (a number or "
+        "two or more groups of studies) also meta-regression by REML with Knapp and Hartung's test: slope, R2, "
+        "residual heterogeneity and a bubble plot."
     ),
     domain="statistics",
     task_type="analysis",
@@ -142,8 +150,11 @@ def funnel_figure(studies, row, name):
         "egger": "table: Egger's test of small studies",
         "forest_plot": "figure: studies and the pooled effect",
         "funnel_plot": "figure: effects against standard errors",
+        "moderator": "table: intercept and slope (or group difference) of the meta-regression",
+        "residual": "table: what heterogeneity is left and what the moderator accounts for",
+        "bubble_plot": "figure: effects over the moderator, size by precision",
     },
-    optional_outputs=("egger",),
+    optional_outputs=("egger", "moderator", "residual", "bubble_plot"),
     params={
         "effect": param(
             "Effect of each study; empty to recognise it", kind="column", of="table", role="y",
@@ -168,6 +179,15 @@ def funnel_figure(studies, row, name):
         "study": param(
             "Column that names the studies", kind="column", of="table", role="anything",
             called=r"(study|studies|trial|author|authors|paper|publication)( .*)?",
+        ),
+        "moderator": param(
+            "What may explain why studies differ: a number or groups of studies, for meta-regression",
+            kind="columns", of="table", role="predictors", most=1,
+        ),
+        "regression_test": param(
+            "Test of the moderator", choices=["knapp_hartung", "normal"],
+            words=["normal: wald|z[ -]tests?\\b|without knapp",
+                   "knapp_hartung: knapp|HKSJ|t[ -]test"],
         ),
         "model": param(
             "Which model answers; the others stand in the table",
@@ -196,6 +216,7 @@ def funnel_figure(studies, row, name):
         "meta-analysis", "pooled effect", "forest plot", "funnel plot", "random effects", "fixed effect",
         "heterogeneity",
         "I2", "tau2", "DerSimonian-Laird", "REML", "Egger's test", "publication bias", "systematic review", "metafor",
+        "meta-regression", "moderator", "bubble plot", "Knapp-Hartung", "residual heterogeneity",
         "prediction interval of studies", "all studies together",
     ),
     citations=(
@@ -210,6 +231,8 @@ def funnel_figure(studies, row, name):
         Citation(title="A re-evaluation of random-effects meta-analysis", authors="Higgins JPT, Thompson SG, "
             "Spiegelhalter DJ",
                  year=2009, doi="10.1111/j.1467-985X.2008.00552.x"),
+        Citation(title="Improved tests for a random effects meta-regression with a single covariate",
+                 authors="Knapp G, Hartung J", year=2003, doi="10.1002/sim.1482"),
         Citation(title="Bias in meta-analysis detected by a simple, graphical test",
                  authors="Egger M, Davey Smith G, Schneider M, Minder C", year=1997, doi="10.1136/bmj.315.7109.629"),
     ),
@@ -221,7 +244,8 @@ def funnel_figure(studies, row, name):
                       "(dose, species, "
                       "region) before reading the pooled effect as one truth."),
     ),
-    helpers=(*GROUP_HELPERS, *EFFECT_HELPERS, *POOLING_HELPERS, forest_figure, funnel_figure, table_row),
+    helpers=(*GROUP_HELPERS, *EFFECT_HELPERS, *POOLING_HELPERS, *REGRESSION_HELPERS, forest_figure,
+             funnel_figure, axis_label, table_row),
 )  # fmt: skip
 def meta_analysis(
     table,
@@ -232,6 +256,8 @@ def meta_analysis(
     upper: str = "",
     arms: list[str] = [],  # noqa: B006 - a plain default, never changed
     study: str = "",
+    moderator: list[str] = [],  # noqa: B006
+    regression_test: str = "knapp_hartung",
     model: str = "reml",
     measure: str = "auto",
     error_is: str = "auto",
@@ -244,6 +270,7 @@ def meta_analysis(
     table = plain_table(table)
     if study:
         require_columns(table, [study])
+    require_columns(table, moderator)
     table, y, v, name, log, warnings = study_effects(table, effect, error, lower, upper, arms, measure, error_is, scale)
     labels, called = study_names(table, study)
     known = (y.notna() & v.notna()).to_numpy()
@@ -360,10 +387,18 @@ def meta_analysis(
         warnings.append(
             "By Hartung-Knapp's interval, which fits few studies better, the conclusion at 0.05 would be another."
         )
+    explained, bubbles = {"moderator": None, "residual": None}, None
+    if moderator:
+        values, notes = moderator_column(table[moderator[0]][known])
+        warnings += notes
+        explained, bubbles, said = moderator_tables(
+            y, v, values, moderator[0], axis_label(name, log), log, regression_test
+        )
+        findings = [*said, *findings]
     wanted = ["model", "studies", "estimate", "se", "lower_95", "upper_95", "statistic", "p_value", "tau2",
               "prediction_lower",
               "prediction_upper", "ratio", "ratio_lower_95", "ratio_upper_95"]  # fmt: skip
-    axis_name = name if not log or name in ("risk ratio", "odds ratio") else f"exp of {name}"
+    axis_name = axis_label(name, log)
     return {
         "pooled": pooled.reindex(columns=[column for column in wanted if column in pooled]),
         "heterogeneity": table_spread,
@@ -371,6 +406,8 @@ def meta_analysis(
         "studies": studies,
         "forest_plot": forest_figure(studies, chosen, axis_name, log),
         "funnel_plot": funnel_figure(studies, chosen, f"log {name}" if name in ("risk ratio", "odds ratio") else name),
+        "bubble_plot": bubbles,
+        **explained,
         "findings": findings,
         "warnings": warnings,
     }

@@ -305,3 +305,44 @@ def test_a_plain_question_plans_it_with_effect_and_error(question, params, tmp_p
     node = planner.plan(question, profile_files([path])).plan.nodes[-1]
     assert node.tool == "meta_analysis"
     assert {key: node.params[key] for key in params} == params
+
+
+LATITUDE = BCG.assign(ablat=[44, 55, 42, 52, 13, 44, 19, 13, 27, 42, 18, 33, 33])  # as dat.bcg lists it
+
+
+def test_latitude_explains_bcg_trials_as_in_metafors_documentation(tmp_path):
+    # rma(yi, vi, mods = ~ ablat, data = dat) as metafor prints it (typed from memory, not read again): intercept 0.2515 (0.2491),
+    # ablat -0.0291 (0.0072), z -4.0444, CI -0.0432 to -0.0150, tau2 0.0764, I2 68.39 %, H2 3.16, R2 75.62 %,
+    # QE(11) = 30.7331, p 0.0012, QM(1) = 16.3571; z and QM differ in the fifth digit, as a tau2 to 1e-5 would let them
+    asked = {"study": "trial", "moderator": ["ablat"], "regression_test": "normal"}
+    record, tables, issues = run_step(meta_analysis, {"table": LATITUDE}, asked, tmp_path)
+    assert not issues
+    start, slope = (row for _, row in tables["moderator"].iterrows())
+    assert (start["estimate"], start["se"]) == pytest.approx((0.2515, 0.2491), abs=5e-5)
+    assert (slope["estimate"], slope["se"]) == pytest.approx((-0.0291, 0.0072), abs=5e-5)
+    assert (slope["lower_95"], slope["upper_95"]) == pytest.approx((-0.0432, -0.0150), abs=5e-5)
+    assert slope["statistic"] == pytest.approx(-4.0444, abs=2e-4)
+    left = tables["residual"].iloc[0]
+    assert (left["tau2"], left["QE"], left["p_value"]) == pytest.approx((0.0764, 30.7331, 0.0012), abs=6e-5)
+    assert (left["I2_left"], left["H2_left"], left["R2"]) == pytest.approx((68.39, 3.16, 75.62), abs=1e-2)
+    assert left["QM"] == pytest.approx(16.3571, abs=2e-3)
+    assert record["findings"][0]["text"].startswith("The effect changes with ablat: log ratio slope -0.0291 per unit")
+
+
+def test_knapp_and_hartungs_errors_are_those_of_weighted_least_squares():
+    from statsmodels.api import WLS, add_constant
+
+    result = meta_analysis(LATITUDE, moderator=["ablat"])
+    tau2, studies = result["residual"]["tau2"][0], result["studies"]
+    fit = WLS(studies["effect"], add_constant(LATITUDE["ablat"]), weights=1 / (studies["se"] ** 2 + tau2)).fit()
+    assert result["moderator"]["se"].tolist() == pytest.approx(fit.bse.tolist(), rel=1e-6)
+    assert result["moderator"]["p_value"].tolist() == pytest.approx(fit.pvalues.tolist(), rel=1e-5)
+
+
+def test_groups_of_studies_and_moderators_that_explain_nothing():
+    kind = ["random"] * 4 + ["alternate"] * 2 + ["random"] * 2 + ["alternate"] * 5
+    result = meta_analysis(LATITUDE.assign(kind=kind), moderator=["kind"])
+    assert result["moderator"]["term"].tolist()[1].startswith("kind: ")
+    assert result["findings"][0]["text"].startswith("There is no clear sign that the effect differs with kind")
+    with pytest.raises(ValueError, match="the same in all studies"):
+        meta_analysis(LATITUDE.assign(kind="a"), moderator=["kind"])
