@@ -363,10 +363,10 @@ def level_findings(contrasts, pairs, grid, value, crossed):
         "contrasts). A numeric factor with at most six values is taken as groups unless named continuous; with more "
         "it is a covariate. Gives partial eta squared, adjusted (estimated marginal) means of each factor's levels and "
         "their comparisons (Tukey with simultaneous 95 % intervals, or Dunnett, Holm, Bonferroni by `post_hoc`), the "
-        "same within the levels of an interacting factor, on request all combinations of levels pair by pair "
-        "(`compare` cells) or one factor within each level of another (simple effects, `within`), and checks of the "
-        "residuals. Observations are taken as independent: for the same animal measured repeatedly use compare_groups "
-        "with a pair column."
+        "same within the levels of an interacting factor, on request all combinations of levels pair by "
+        "pair (`compare` cells) or one factor within each level of another (simple effects, `within`), and checks "
+        "of the residuals. Observations are taken as independent: "
+        "for the same animal measured repeatedly use compare_groups with a pair column."
     ),
     domain="statistics",
     task_type="analysis",
@@ -407,11 +407,10 @@ def level_findings(contrasts, pairs, grid, value, crossed):
             "What is compared pair by pair: the levels of each factor, or all combinations of levels (cells)",
             choices=["levels", "cells"],
             words=[
-                "cells: (?:all|every|each)(?: the| of the| possible)?(?: \\w+){0,4} (?:combinations?|cells?)\\b|"
+                # Names of columns are blanks by now: `every      x      combination`.
+                "cells: (?:all|every|each|compar\\w+|between|among)\\b[\\w \u00d7*-]{0,60} combinations?\\b|"
                 "(?:cells?|combinations?)(?: means?)? (?:pair by pair|pairwise|with each other|against each other)|"
-                "(?:between|among|of)(?: all| the)*(?: \\w+){0,3} (?:cells|combinations)\\b|"
-                "(?:pair\\w*|compare|comparisons?)[^.;?!]{0,30} (?:cells|combinations)\\b|"
-                " (?:by|x|\u00d7|and) \\w+ (?:combinations|cells)\\b",
+                "pair\\w*[^.;?!]{0,60} (?:cells|combinations)\\b|(?:by|x|\u00d7|times|and)\\b[\\w ]{0,40} cells\\b",
             ],
         ),
         "within": param(

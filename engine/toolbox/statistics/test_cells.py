@@ -7,14 +7,12 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
+from plan_questions import profile_files, the_planner
 from scipy import stats
 from statsmodels.stats.multicomp import pairwise_tukeyhsd
 from statsmodels.stats.multitest import multipletests
 from table_steps import run_step
 
-from engine.planning.planner import Planner
-from engine.profiling.profiler import profile_files
-from engine.toolbox.registry import builtin_tools
 from engine.toolbox.statistics.anova import anova
 
 STRAINS, DIETS = ("wild", "het", "ko"), ("chow", "fat")
@@ -87,14 +85,15 @@ def test_what_cannot_be_compared_is_refused_by_name(mice):
 
 @pytest.mark.parametrize(("question", "params"), [
     ("two-way ANOVA of glucose on strain and diet, all combinations compared by Tukey", {"compare": "cells", "post_hoc": "tukey"}),
-    ("ANOVA of glucose by strain and diet; compare every strain x diet combination, Holm", {"compare": "cells", "post_hoc": "holm"}),
+    ("ANOVA of glucose by strain and diet comparing every strain x diet combination, Holm", {"compare": "cells", "post_hoc": "holm"}),
     ("ANOVA of glucose by strain and diet, then diet within each strain", {"compare": "levels", "within": "strain"}),
     ("glucose by diet and strain: simple main effects of diet from the two-way ANOVA", {"within": "strain"}),
+    ("two-way ANOVA: which of the strain by diet cells differ in glucose, Tukey HSD", {"compare": "cells"}),
     ("ANOVA of glucose by strain and diet with Tukey", {"compare": "levels"}),
 ])  # fmt: skip
 def test_questions_ask_for_combinations_or_for_effects_within(mice, question, params, tmp_path):
     mice.to_csv(tmp_path / "mice.csv", index=False)
-    plan = Planner(builtin_tools()).plan(question, profile_files([tmp_path / "mice.csv"])).plan
+    plan = the_planner().plan(question, profile_files([tmp_path / "mice.csv"])).plan
     found = next(node.params for node in plan.nodes if node.tool == "anova")
     assert {key: found.get(key) for key in params} == params
     assert ("within" in params) == bool(found.get("within"))
