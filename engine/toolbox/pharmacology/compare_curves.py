@@ -376,7 +376,7 @@ def compare_dose_response(
     verdict = (
         "One curve does not serve all groups"
         if same["p_value"] < 0.05
-        else "There is no clear sign that the groups need curves of their own"
+        else "There is no clear sign that groups need own curves"
     )
     if opposite:
         verdict = f"The curve of {', '.join(opposite)} goes the other way than the rest, so no doses are set in ratio; "

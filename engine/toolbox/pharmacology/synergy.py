@@ -89,7 +89,7 @@ def in_doubt(way):
 
 
 def synergy_sentences(rows, first, second, who):
-    """Return a sentence per reference: Bliss first, with what the others say, before all where they disagree."""
+    """Return a sentence per reference: Bliss first, with what the others say in words and where they disagree."""
     way = {row["model"]: way_of(row) for row in rows if row["lower_95"] == row["lower_95"]}
     doubt = in_doubt(way) if "Bliss" in way else []
     beyond = {"HSA": "the better of the two alone", "Loewe": "what Loewe additivity expects"}
@@ -228,8 +228,8 @@ def draw_excess(axis, doses_a, doses_b, values, shown, first, second, title, lar
     description=(
         "Compares what two drugs do together with what each does alone: excess over Bliss independence, over the "
         "highest single agent (HSA) and over Loewe additivity (with combination index), and says where these "
-        "references disagree, for every dose pair and on average, with 95 % intervals from replicate plates or "
-        "resampled wells, and a heat map."
+        "disagree, for every dose pair and on average, with 95 % intervals from replicate plates or resampled wells, "
+        "and a heat map."
     ),
     domain="pharmacology",
     task_type="analysis",
