@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from engine.domain.profile import ColumnProfile
 from engine.planning.bound import Bound
 from engine.planning.mentions import LIKELY
 from engine.planning.reading import Reading
@@ -21,6 +22,8 @@ def fill(bound: Bound, reading: Reading) -> None:
     _within_each(bound, reading)
     _as_groups(bound, reading)
     _per(bound, reading)
+    _references(bound, reading)
+    _random_slope(bound, reading)
 
 
 def _spans(bound: Bound) -> None:
@@ -133,3 +136,81 @@ def _per(bound: Bound, reading: Reading) -> None:
             bound.params[param.name] = float(said[1].replace(",", "."))
             reading.mark_text(*said.span(), "number", f"{param.name} = {said[1]}")
             return
+
+
+_BASE = r"(?:reference|baseline|base(?=\s+(?:level|group|category)|\W*$)|comparator)"
+_WHAT = r"(?:\s+(?:level|group|category|arm|class))?"
+_IS_BASE = re.compile(
+    rf"['\")]?(?:\s+(?:group|level|category|arm|one))?\s*(?:,\s*|\()?(?:(?:as|is|being|be|for|to be)\s+)(?:the\s+|our\s+|an?\s+)?"
+    rf"{_BASE}",
+    re.IGNORECASE,
+)
+_BASE_IS = re.compile(
+    rf"\b(?:{_BASE}{_WHAT}\s*(?:(?:is|be|of|being|to|as)\b|[:=])?|relative to|(?:compared|in comparison) (?:to|with))\s*"
+    r"(?:the\s+|that of\s+)?(?:group\s+|level\s+)?['\"(]?$",
+    re.IGNORECASE,
+)
+
+
+def _references(bound: Bound, reading: Reading) -> None:
+    """Take the level that the question calls the reference (`C as the reference`, `relative to wild type`), or the no of a code."""
+    param, sheet = next((p for p in bound.spec.params if p.role == "references"), None), bound.sheet
+    if param is None or sheet is None:
+        return
+    found = {}
+    for name in dict.fromkeys(bound.of_role("predictors", "covariates", "factors")):
+        column = sheet.column(name)
+        if column is None or not 2 <= len(column.levels) <= FEW_LEVELS:
+            continue
+        if (coding := reading.coding.get(name)) is not None:
+            found[name] = coding.no
+        if (said := _base_level(column, reading)) is not None:
+            found[name] = said
+    if found:
+        bound.params[param.name] = [f"{name}={level}" for name, level in found.items()]
+        bound.reasons += [f"The other levels of {name!r} are compared with {level!r}." for name, level in found.items()]
+
+
+def _base_level(column: ColumnProfile, reading: Reading) -> str | None:
+    """Return the level of a column beside which the question speaks of the reference."""
+    text = reading.question
+    named = [(m.level, reading.words[m.first].start, reading.words[m.last].end) for m in reading.mentions
+             if m.column == column.name and m.level]  # fmt: skip
+    for level in column.levels:
+        exact = 0 if len(level) == 1 else re.IGNORECASE
+        named += [(level, *m.span()) for m in re.finditer(rf"(?<![\w.]){re.escape(level)}(?![\w]|\.\d)", text, exact)]
+    for level, start, end in named:
+        after, before = _IS_BASE.match(text, end), _BASE_IS.search(text[:start])
+        if after or before:
+            first, last = before.start() if before else start, after.end() if after else end
+            reading.mark_text(first, last, "level", f"{column.name}: {level} is the reference")
+            return level
+    return None
+
+
+_SLOPES = re.compile(
+    r"\brandom(?:ly varying)?\s+(?:(?:intercepts?|effects?)\s*(?:and|&|\+|,|plus)\s*(?:random\s+)?)?(?:\w+\s+)?slopes?\b"
+    r"(?:\s+(?:for|of|in|over|on|by|with)\b(?:\s+(?:the|each))?)?|\bslopes?\b[^.;?!]{0,20}\b(?:is|are|as)\s+random\b",
+    re.IGNORECASE,
+)
+
+
+def _random_slope(bound: Bound, reading: Reading) -> None:
+    """Let the slope of a predictor differ between subjects where the question asks for it: of the one named, else of the time."""
+    param, sheet = next((p for p in bound.spec.params if p.role == "random_slope"), None), bound.sheet
+    said = _SLOPES.search(reading.question)
+    if param is None or sheet is None or said is None:
+        return
+    able = [
+        c.name for name in bound.of_role("predictors") if (c := sheet.column(name)) and c.kind in ("integer", "number")
+    ]
+    named = [m.column for m in reading.mentions if not m.level and m.column in able
+             and said.start() <= reading.words[m.first].start <= said.end() + NEAR]  # fmt: skip
+    subjects = bound.of_role("subject")
+    within = [
+        name for item in sheet.structure.repeated if item.subject in subjects for name in item.within if name in able
+    ]
+    if chosen := [*named, *within, *(able if len(able) == 1 else [])]:
+        bound.params[param.name] = chosen[0]
+        bound.reasons.append(f"The slope of {chosen[0]!r} may differ between subjects, as the question asks.")
+        reading.mark_text(*said.span(), "method", f"{param.name} = {chosen[0]}")

@@ -13,12 +13,15 @@ from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.registry import param, tool
 from engine.toolbox.statistics.linear import (
     PER,
+    REFERENCE_HELPERS,
+    REFERENCES,
     check_rank,
     chosen_predictors,
     coefficient_figure,
     model_columns,
     predictor_matrix,
     variance_inflation,
+    with_references,
 )
 from engine.toolbox.statistics.marginal import (
     MARGINAL_HELPERS,
@@ -360,6 +363,7 @@ def count_findings(rows, factors, chosen, name, what, told, asked):
                          of="table", role="cluster"),
         "categorical": param("Numeric predictors to take as groups", kind="columns", of="table", role="as_groups"),
         "per": PER,
+        "references": REFERENCES,
     },
     checks=("tables_not_empty", "p_values_valid", "findings_match_tables", "rate_ratios_match"),
     keywords=("Poisson regression", "negative binomial", "count data", "number of", "rate ratio", "incidence rate",
@@ -387,10 +391,10 @@ def count_findings(rows, factors, chosen, name, what, told, asked):
                       "it as cluster: rows are taken as independent here.", unless_param="cluster"),
     ),
     helpers=(plain_table, require_columns, numeric_values, level_labels, order_levels, likely_control, complete_rows,
-             format_p, format_number, finding_values, palette, new_axes, *MARGINAL_HELPERS, predictor_matrix,
-             model_columns, check_rank, variance_inflation, chosen_predictors, coefficient_figure, whole_counts,
-             refuse_empty_levels, log_exposure, fit_counts, best_dispersion, choose_count_model, factor_tests,
-             expected_zeros, count_diagnostics, cluster_labels, count_figure, count_findings),
+             format_p, format_number, finding_values, palette, new_axes, *MARGINAL_HELPERS, *REFERENCE_HELPERS,
+             predictor_matrix, model_columns, check_rank, variance_inflation, chosen_predictors, coefficient_figure,
+             whole_counts, refuse_empty_levels, log_exposure, fit_counts, best_dispersion, choose_count_model,
+             factor_tests, expected_zeros, count_diagnostics, cluster_labels, count_figure, count_findings),
 )  # fmt: skip
 def count_regression(
     table,
@@ -402,6 +406,7 @@ def count_regression(
     cluster: str = "",
     categorical: list[str] = [],  # noqa: B006 - a plain default, never changed
     per: float = 1.0,
+    references: list[str] = [],  # noqa: B006 - a plain default, never changed
 ):
     """Fit a regression of counts."""
     import numpy as np
@@ -414,6 +419,7 @@ def count_regression(
     table = plain_table(table)
     require_columns(table, parts)
     table, warnings = complete_rows(table, parts)
+    table = with_references(table, references, predictors)
     if len(table) == 0:
         raise ValueError("The table has no rows; expected one row an observation. Choose another file.")
     y, offset = whole_counts(table, count), log_exposure(table, exposure)

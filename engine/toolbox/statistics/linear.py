@@ -24,6 +24,7 @@ from engine.toolbox.tables.columns import (
     finding_values,
     format_number,
     format_p,
+    known_reference,
     level_labels,
     likely_control,
     new_axes,
@@ -31,6 +32,7 @@ from engine.toolbox.tables.columns import (
     order_levels,
     palette,
     plain_table,
+    reference_levels,
     require_columns,
 )
 
@@ -61,6 +63,26 @@ def coefficients_in_their_intervals(step: StepOutputs) -> Iterator[Issue]:
 
 
 PER = param("Units of numeric predictors that effects are given for: 10 for `per 10 years`", minimum=1e-9, role="per")
+
+
+REFERENCES = param("Levels that the other levels of a group are compared with, each as column=level; empty for the "
+                   "control-like one, else the first", kind="texts", role="references")  # fmt: skip
+
+
+def with_references(table, references, columns):
+    """Return the table with the groups named ordered so that the level told as reference comes first."""
+    import pandas as pd
+
+    for name, level in reference_levels(references, columns).items():
+        labels = level_labels(table[name])
+        levels = order_levels(labels)
+        first = known_reference(level, levels, name)
+        order = [first, *(other for other in levels if other != first)]
+        table = table.assign(**{name: pd.Categorical(labels, categories=order, ordered=True)})
+    return table
+
+
+REFERENCE_HELPERS = (reference_levels, known_reference, with_references)
 
 
 def predictor_matrix(table, predictors, categorical, per=1.0):
@@ -369,6 +391,7 @@ def linear_findings(fit, rows, outcome, predictors, marginal, joint):
             words=["true: robust (?:standard )?(?:errors?|regress|model|SEs?)|HC3|heterosce"],
         ),
         "per": PER,
+        "references": REFERENCES,
         "interaction": param(
             "Let the effect of the first predictor depend on the second (difference in differences)",
             words=[
@@ -434,6 +457,7 @@ def linear_findings(fit, rows, outcome, predictors, marginal, joint):
         palette,
         new_axes,
         *MARGINAL_HELPERS,
+        *REFERENCE_HELPERS,
         predictor_matrix,
         model_columns,
         check_rank,
@@ -457,6 +481,7 @@ def linear_regression(
     robust_se: bool = False,
     interaction: bool = False,
     per: float = 1.0,
+    references: list[str] = [],  # noqa: B006 - a plain default, never changed
 ):
     """Fit a linear regression."""
     import pandas as pd
@@ -466,6 +491,7 @@ def linear_regression(
     table = plain_table(table)
     require_columns(table, [outcome, *predictors])
     table, warnings = complete_rows(table, [outcome, *predictors])
+    table = with_references(table, references, predictors)
     y = numeric_values(table, outcome)
     if y.nunique() < 2:
         raise ValueError(

@@ -10,12 +10,15 @@ from engine.domain.toolspec import Citation, NextStep
 from engine.toolbox.registry import param, tool
 from engine.toolbox.statistics.linear import (
     PER,
+    REFERENCE_HELPERS,
+    REFERENCES,
     check_rank,
     chosen_predictors,
     coefficient_figure,
     model_columns,
     predictor_matrix,
     variance_inflation,
+    with_references,
 )
 from engine.toolbox.statistics.marginal import (
     MARGINAL_HELPERS,
@@ -241,6 +244,7 @@ def logistic_figure(rows, event, probability, outcome, level):
                              of="outcome", role='event'),
         "categorical": param("Numeric predictors to take as groups", kind="columns", of="table", role="as_groups"),
         "per": PER,
+        "references": REFERENCES,
     },
     checks=("tables_not_empty", "p_values_valid", "findings_match_tables", "coefficients_in_their_intervals"),
     keywords=("logistic regression", "odds ratio", "binary outcome", "risk factor", "predict disease", "case control",
@@ -267,7 +271,8 @@ def logistic_figure(rows, event, probability, outcome, level):
     example="Which tumour measurements raise the odds of malignancy?",
     helpers=(plain_table, require_columns, numeric_values, level_labels, order_levels, pick_level, likely_control,
              complete_rows, format_p, format_number, finding_values, palette, new_axes, *MARGINAL_HELPERS,
-             predictor_matrix, model_columns, check_rank, wald_covariance, variance_inflation, chosen_predictors,
+             *REFERENCE_HELPERS, predictor_matrix, model_columns, check_rank, wald_covariance, variance_inflation,
+             chosen_predictors,
              coefficient_figure, separated, firth_fit, firth_rows,
              maximum_likelihood_rows, event_level, roc_area, logistic_figure), answers=['logistic_regression'],
 )  # fmt: skip
@@ -279,6 +284,7 @@ def logistic_regression(
     event_value: str = "",
     categorical: list[str] = [],  # noqa: B006 - a plain default, never changed
     per: float = 1.0,
+    references: list[str] = [],  # noqa: B006 - a plain default, never changed
 ):
     """Fit a logistic regression."""
     import numpy as np
@@ -288,6 +294,7 @@ def logistic_regression(
     table = plain_table(table)
     require_columns(table, [outcome, *predictors])
     table, warnings = complete_rows(table, [outcome, *predictors])
+    table = with_references(table, references, predictors)
     labels, level, notes = event_level(table, outcome, event_value)
     warnings += notes
     event = (labels == level).to_numpy().astype(float)

@@ -14,11 +14,14 @@ from engine.domain.toolspec import Citation, NextStep, Repair
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.registry import param, tool
 from engine.toolbox.statistics.linear import (
+    REFERENCE_HELPERS,
+    REFERENCES,
     check_rank,
     chosen_predictors,
     coefficient_figure,
     model_columns,
     predictor_matrix,
+    with_references,
 )
 from engine.toolbox.statistics.logistic import event_level, separated
 from engine.toolbox.statistics.marginal import (
@@ -310,13 +313,14 @@ def numbered_anew(table, labels, fixed, subject):
                                     'course|gain|loss|recovery|trend|improvement)\\w*\\b[^.?!]{0,60}\\b(?:differ\\w*|'
                                     'depends? on|(?:the )?same|alike)\\b']),
         "random_slope": param("A numeric fixed effect whose slope differs between subjects; empty for none",
-                              kind="column", of="table"),
+                              kind="column", of="table", role="random_slope"),
         "family": param("What the outcome is; auto decides by its values and says so",
                         choices=["auto", "gaussian", "binomial", "poisson"],
                         words=["gaussian: measured, continuous", "binomial: yes or no, binary", "poisson: counts"]),
         "event_value": param("The level of a yes/no outcome that is the event; empty to recognise it", kind="level",
                              of="outcome", role='event_if_binary'),
         "categorical": param("Numeric fixed effects to take as groups", kind="columns", of="table", role="as_groups"),
+        "references": REFERENCES,
         "exposure": param("For counts: what they were counted in (time, area, volume); empty for equal", kind="column",
                           of="table"),
     },
@@ -342,7 +346,8 @@ def numbered_anew(table, labels, fixed, subject):
     example="Does growth over the weeks differ between the diets, with several weighings of each pig?",
     helpers=(plain_table, require_columns, numeric_values, level_labels, order_levels, pick_level, likely_control,
              complete_rows, format_p, format_number, finding_values, palette, new_axes, *MARGINAL_HELPERS,
-             *SLOPE_HELPERS, predictor_matrix, check_rank, chosen_predictors, coefficient_figure, separated,
+             *SLOPE_HELPERS, *REFERENCE_HELPERS, predictor_matrix, check_rank, chosen_predictors, coefficient_figure,
+             separated,
              event_level, chosen_family, numbered_anew, shared_beginning,
              one_row_an_occasion, model_columns,
              standardised, generalised_least_squares, reml_deviance, fit_variances, degrees_of_freedom, linear_mixed,
@@ -374,6 +379,7 @@ def mixed_model(
     categorical: list[str] = [],  # noqa: B006 - a plain default, never changed
     exposure: str = "",
     nested_in: str = "",
+    references: list[str] = [],  # noqa: B006 - a plain default, never changed
 ):
     """Fit a mixed model, or generalised estimating equations for a yes/no outcome or a count."""
     import numpy as np
@@ -397,6 +403,7 @@ def mixed_model(
     used = list(dict.fromkeys([outcome, *fixed, subject, *(name for name in (exposure, nested_in) if name)]))
     require_columns(table, used)
     table, notes = complete_rows(table, used)
+    table = with_references(table, references, fixed)
     labels = level_labels(table[subject])
     if nested_in not in ("", subject):
         labels = level_labels(table[nested_in]) + " / " + labels

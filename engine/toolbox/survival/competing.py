@@ -13,7 +13,7 @@ from engine.domain.toolspec import Citation, NextStep
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.registry import param, tool
 from engine.toolbox.statistics.group_tests import holm_adjust
-from engine.toolbox.survival.cox_model import code_covariates
+from engine.toolbox.survival.cox_model import CODING_HELPERS, code_covariates
 from engine.toolbox.survival.data import survival_groups
 from engine.toolbox.survival.horizon import HORIZON_HELPERS, TIME_UNITS, UNIT_WORDS, horizon_in_unit, unit_of_times
 from engine.toolbox.survival.partial_likelihood import fit_cox
@@ -303,7 +303,7 @@ def draw_incidences(curves, causes, groups, group, unit, moment):
     seconds=4,
     example="How likely is relapse within two years when some die before, by donor type?",
     helpers=(
-        *GROUP_HELPERS, *HORIZON_HELPERS, table_row, survival_groups, code_covariates, fit_cox, holm_adjust,
+        *GROUP_HELPERS, *HORIZON_HELPERS, table_row, survival_groups, *CODING_HELPERS, fit_cox, holm_adjust,
         *STATE_HELPERS, incidence_curve, gray_parts, gray_test, hazards_of_causes, *SUBDISTRIBUTION_HELPERS,
         ratio_findings, draw_incidences,
     ),

@@ -8,17 +8,28 @@ from engine.toolbox.survival.partial_likelihood import (
     interval_concordance,
     interval_hazards_test,
 )
-from engine.toolbox.tables.columns import format_p, level_labels, likely_control, numeric_values, order_levels
+from engine.toolbox.tables.columns import (
+    format_p,
+    known_reference,
+    level_labels,
+    likely_control,
+    numeric_values,
+    order_levels,
+    reference_levels,
+)
 from engine.toolbox.tables.rows import table_row
 
 
-def code_covariates(data, covariates, categorical, per=1.0):
+def code_covariates(data, covariates, categorical, per=1.0, references=()):
     """Return (numeric design, facts per term, warnings): text becomes one term per level but the reference.
 
-    The reference is the level named like a control (placebo, control, no...), else the first in order.
+    The reference is the level told (`references`, each as column=level), else the one named like a control (placebo,
+    control, no...), else the first in order. A number with a reference told is taken as groups.
     """
     import pandas as pd
 
+    told = reference_levels(references, covariates)
+    categorical = [*categorical, *told]
     design, facts, warnings = pd.DataFrame(index=data.index), {}, []
     for name in covariates:
         column = data[f"x:{name}"]
@@ -48,7 +59,7 @@ def code_covariates(data, covariates, categorical, per=1.0):
                 "identifier? Leave it out or group its levels."
             )
             raise ValueError(message)
-        reference = likely_control(levels) or levels[0]
+        reference = known_reference(told[name], levels, name) if name in told else likely_control(levels) or levels[0]
         for level in (level for level in levels if level != reference):
             term = f"{name}: {level} vs {reference}"
             design[term] = (labels == level).astype(float)
@@ -273,8 +284,9 @@ def draw_forest(table):
     return figure
 
 
+CODING_HELPERS = (reference_levels, known_reference, code_covariates)
 COX_HELPERS = (
-    likely_control, code_covariates, check_roles, check_rank, robust_covariance, term_table, hazards_rows,
+    likely_control, *CODING_HELPERS, check_roles, check_rank, robust_covariance, term_table, hazards_rows,
     doubtful_hazards, model_rows, term_finding, draw_forest,
 )  # fmt: skip
 """What the Cox tool ships with beside the partial likelihood."""

@@ -12,8 +12,8 @@ from engine.domain.results import Issue
 from engine.domain.toolspec import Citation, NextStep, Repair
 from engine.toolbox.checks import check
 from engine.toolbox.registry import param, tool
-from engine.toolbox.statistics.linear import PER
-from engine.toolbox.survival.changes import CHANGE_HELPERS, split_at_change, states_at
+from engine.toolbox.statistics.linear import PER, REFERENCES
+from engine.toolbox.survival.changes import split_at_change
 from engine.toolbox.survival.cox_model import (
     COX_HELPERS,
     check_rank,
@@ -133,6 +133,7 @@ def hazard_ratios_consistent(step: StepOutputs) -> Iterator[Issue]:
         "landmark": LANDMARK,
         "landmark_unit": LANDMARK_UNIT,
         "per": PER,
+        "references": REFERENCES,
     },
     requires_tool=("kaplan_meier",),
     checks=("tables_not_empty", "p_values_valid", "findings_match_tables", "hazard_ratios_consistent"),
@@ -232,6 +233,7 @@ def cox_regression(
     landmark: float | None = None,
     landmark_unit: str = "",
     per: float = 1.0,
+    references: list[str] = [],  # noqa: B006 - a plain default, never changed
 ):
     """Fit a Cox model and check it."""
     import numpy as np
@@ -256,15 +258,7 @@ def cox_regression(
     unit = unit_of_times(time, "")
     data, moment, notes = from_landmark(span_records(data, start, subject, time), landmark, landmark_unit, time, unit)
     warnings += notes
-    spans = bool(start or (since and moment is None))
-    if since and moment is not None:
-        data, notes = states_at(data, covariates[0], since, moment)
-        warnings += notes
-    followed = len(data)
-    if since and moment is None:
-        data, notes = split_at_change(data, covariates[0], since, time)
-        warnings += notes
-    design, facts, notes = code_covariates(data, covariates, categorical, per)
+    design, facts, notes = code_covariates(data, covariates, categorical, per, references)
     warnings += notes
     events = int(data["event"].sum())
     check_rank(design, events, penalizer)

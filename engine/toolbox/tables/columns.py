@@ -111,6 +111,31 @@ def pick_level(wanted, levels, column):
     raise ValueError(f"Column {column!r} has no level {wanted!r}; its levels are: {shown}. Choose one of them.")
 
 
+def reference_levels(references, columns):
+    """Return column -> the level that others are compared with, from texts such as `diet=hay`.
+
+    Raises:
+        ValueError: for a text that names none of the columns.
+    """
+    found = {}
+    for text in references:
+        name = next((name for name in columns if text.startswith(f"{name}=")), None)
+        if name is None:
+            raise ValueError(f"The reference {text!r} names no column of the model; expected COLUMN=LEVEL with one of "
+                             f"{', '.join(columns)}.")  # fmt: skip
+        found[name] = text[len(name) + 1 :].strip()
+    return found
+
+
+def known_reference(level, levels, column):
+    """Return a reference level as it is written in the data, or raise ValueError."""
+    same = [known for known in levels if known == level] or [x for x in levels if x.casefold() == level.casefold()]
+    if not same:
+        raise ValueError(f"Column {column!r} has no level {level!r} to compare with; its levels are "
+                         f"{', '.join(levels[:12])}.")  # fmt: skip
+    return same[0]
+
+
 def likely_control(levels):
     """Return the one level that reads like a control group (control, placebo, wt, 0...), or None."""
     words = {
