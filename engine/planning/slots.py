@@ -220,6 +220,7 @@ SLOTS: dict[str, Slot] = {
     "event": Slot(_event, _OUTCOME, _CAUSE, natural=_survival("event")),
     "start": Slot(lambda c, s: float(c.name == s.structure.survival.get("start")), natural=_survival("start")),
     "random_slope": Slot(lambda c, s: 0.0),  # where the question asks for slopes of the subjects' own
+    "within_each": Slot(lambda c, s: 0.0),  # a factor, where the question says `within each` of it
     "nested_in": Slot(lambda c, s: 0.0),  # where the question says that subjects are nested in it
     "since": Slot(lambda c, s: 0.0),  # the time at which a state began, see `engine.planning.bind`
     "exposure": Slot(_any_number, _parts("exposure", "by"), _OUTCOME),  # `falls per bed day`

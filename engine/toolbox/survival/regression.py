@@ -13,7 +13,7 @@ from engine.domain.toolspec import Citation, NextStep, Repair
 from engine.toolbox.checks import check
 from engine.toolbox.registry import param, tool
 from engine.toolbox.statistics.linear import PER, REFERENCES
-from engine.toolbox.survival.changes import split_at_change
+from engine.toolbox.survival.changes import CHANGE_HELPERS, split_at_change, states_at
 from engine.toolbox.survival.cox_model import (
     COX_HELPERS,
     check_rank,
@@ -258,6 +258,14 @@ def cox_regression(
     unit = unit_of_times(time, "")
     data, moment, notes = from_landmark(span_records(data, start, subject, time), landmark, landmark_unit, time, unit)
     warnings += notes
+    spans = bool(start or (since and moment is None))
+    if since and moment is not None:
+        data, notes = states_at(data, covariates[0], since, moment)
+        warnings += notes
+    followed = len(data)
+    if since and moment is None:
+        data, notes = split_at_change(data, covariates[0], since, time)
+        warnings += notes
     design, facts, notes = code_covariates(data, covariates, categorical, per, references)
     warnings += notes
     events = int(data["event"].sum())
