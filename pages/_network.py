@@ -89,7 +89,7 @@ def draw_network(found: Neighbourhood, *, height: int) -> str:
         )
         for node in found.nodes[:MOST_DRAWN]
     ]
-    shown = {node.id for node in nodes}
+    there = {node.id for node in nodes}
     edges = [
         Edge(
             source=edge.source,
@@ -100,7 +100,7 @@ def draw_network(found: Neighbourhood, *, height: int) -> str:
             arrows="none" if edge.type in SYMMETRIC else "to",
         )
         for edge in found.edges
-        if edge.source in shown and edge.target in shown
+        if edge.source in there and edge.target in there
     ]
     # The component says numbers and booleans where its drawing library takes more.
     layout: dict[str, Any] = {
