@@ -52,12 +52,17 @@ KINDS = st.sampled_from([*TAKEN, "filler"])
 PLACES = st.tuples(st.integers(-3, 40), st.integers(-3, 40), KINDS)
 
 
-@given(question=st.text(max_size=30), places=st.lists(PLACES, max_size=6))
+def as_seen(text: str) -> str:
+    """Return Markdown without the backslashes that each of its parts needs where it stands."""
+    return " ".join(re.sub(r"\\([^\w\s]|_)", r"\1", text).split())
+
+
+@given(question=st.text(st.characters(exclude_characters="\r"), max_size=30), places=st.lists(PLACES, max_size=6))
 def test_marking_never_loses_or_doubles_a_word(question, places):
     spans = [Span(text="", start=start, end=end, taken_as=kind) for start, end, kind in places]
-    text = marked(question, spans)
+    text = marked(question, spans).replace(":small[]", "")
     bare = re.sub(r"(?<!\\):[a-z]+-background\[:[a-z]+\[((?:\\.|[^\]\\])*)\]\]", r"\1", text, flags=re.DOTALL)
-    assert re.sub(r"(?<!\\)~~", "", bare) == " ".join(plain(question).splitlines())
+    assert as_seen(re.sub(r"(?<!\\)~~", "", bare)) == as_seen(plain(question).replace(":small[]", ""))
 
 
 def test_words_for_how_sure():
