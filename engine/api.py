@@ -44,8 +44,8 @@ from engine.knowledge.service import KnowledgeBase
 from engine.memory.service import Memory
 from engine.ports import CancelToken, Sandbox
 from engine.profiling.matching import cross_check
-from engine.provenance.verify import Verification, verify_path, verify_run
-from engine.reporting import bundle, html, markdown
+from engine.provenance.verify import Verification, verify_path
+from engine.reporting import bundle, html, markdown, verified
 from engine.reporting import run_json as run_json_module
 from engine.retrieval.service import ToolFinder
 from engine.routing.router import route
@@ -443,8 +443,12 @@ class Engine:
         return self._parts.queue.active()
 
     def runs(self, *, user: str | None = None, limit: int = 200) -> list[RunRecord]:
-        """Return runs, newest first."""
+        """Return runs, newest first; those that cannot be read are named by `damaged_runs`."""
         return self._parts.store.runs(user=user, limit=limit)
+
+    def damaged_runs(self) -> dict[str, str]:
+        """Return run id -> a sentence on why what is stored of the run cannot be read."""
+        return self._parts.store.damaged_runs()
 
     def record(self, run_id: str) -> RunRecord:
         """Return a run's record.
@@ -497,7 +501,7 @@ class Engine:
         """Re-hash all of a run (by id) or of an exported folder (by path) and name every difference."""
         if Path(target).exists():
             return verify_path(Path(target))
-        return verify_run(self.view(target), self._parts.artifacts, self._parts.registry)
+        return verified.verify(target, self._parts.store, self._parts.artifacts, self._parts.registry)
 
     # ==== the engine itself ====
 

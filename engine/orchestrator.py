@@ -18,6 +18,7 @@ import shutil
 import threading
 import traceback
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -32,6 +33,7 @@ from engine.agents.synthesizer import synthesize
 from engine.agents.thinking import Thought, think
 from engine.domain.events import (
     ClaimChecked,
+    EngineEvent,
     ErrorRaised,
     PlanApproved,
     PlanEdited,
@@ -54,10 +56,12 @@ from engine.domain.results import FINAL, Issue, NodeResult, Route, RunRecord, Ru
 from engine.domain.run_view import RunView
 from engine.errors import (
     EngineError,
+    IntegrityError,
     Interrupted,
     NotFoundError,
     PlanError,
     SandboxUnavailable,
+    SchemaTooNew,
     StorageError,
 )
 from engine.knowledge.service import KnowledgeBase
@@ -132,6 +136,7 @@ class Orchestrator:
             conversation=conversation,
             analysis=analysis,
         )
+        self.log.new_run(record)
         self._note_question(record)
 
         def work(cancel: CancelToken) -> None:
@@ -170,20 +175,24 @@ class Orchestrator:
             self._require_runnable(plan)
         keep_inputs(plan, self.artifacts)
         record = self._new_run(plan.question, [Path(d.path) for d in plan.datasets], user=user, parent=parent)
-        record = self._update(
-            record, fresh_nodes=list(fresh_nodes), approved_version=plan.version if run_now else 0,
-            route=route(plan.question, [], forced="dag"), profiles_sha256=self._profiles_of(parent),
-        )  # fmt: skip
-        self.store.save_plan(record.run_id, versions[0])
-        self.log.emit(PlanProposed(run_id=record.run_id, plan=versions[0]))
+        record = record.model_copy(
+            update={
+                "fresh_nodes": list(fresh_nodes),
+                "route": route(plan.question, [], forced="dag"),
+                "profiles_sha256": self._profiles_of(parent),
+                "approved_version": plan.version if run_now else 0,
+                "status": "queued" if run_now else "awaiting_approval",
+            }
+        )
+        # The plan first: a run found after a kill must have the plan that it was made of.
+        self.log.with_plan(record.run_id, versions[0], PlanProposed(run_id=record.run_id, plan=versions[0]))
         for old, new in pairwise(versions):
-            self.store.save_plan(record.run_id, new)
-            self.log.emit(PlanEdited(run_id=record.run_id, plan=new, changes=changes_between(old, new)))
+            edited = PlanEdited(run_id=record.run_id, plan=new, changes=changes_between(old, new))
+            self.log.with_plan(record.run_id, new, edited)
         if not run_now:
-            self._update(record, status="awaiting_approval")
-            self.log.flush()
+            self.log.new_run(record)
             return record.run_id
-        self.log.emit(PlanApproved(run_id=record.run_id, version=plan.version, by=user))
+        self.log.new_run(record, PlanApproved(run_id=record.run_id, version=plan.version, by=user))
         self._enqueue(record, lambda cancel: self._work(record.run_id, cancel, lambda: self._execute(record, cancel)))
         return record.run_id
 
@@ -223,11 +232,9 @@ class Orchestrator:
             record = record.model_copy(update=update)
             plan = self._thought_of(record, profiles, chosen).plan.model_copy(update={"version": old.version + 1})
             keep_inputs(plan, self.artifacts)
-            self.store.save_plan(run_id, plan)
-            self._update(record)
             changes = ["The question was planned again.", *changes_between(old, plan)]
-            self.log.emit(PlanEdited(run_id=run_id, plan=plan, changes=changes))
-            self.log.flush()
+            self.log.with_plan(run_id, plan, PlanEdited(run_id=run_id, plan=plan, changes=changes))
+            self._update(record)
             return plan
 
     def _last_plan(self, conversation: str, before: str = "") -> TaskDag | None:
@@ -235,8 +242,12 @@ class Orchestrator:
         if not conversation:
             return None
         runs = (run for run in self.store.runs(limit=1000) if run.conversation == conversation)
-        plans = (self.store.plan(run.run_id) for run in runs if not before or run.created_at < before)
-        return next((plan for plan in plans if plan is not None), None)
+        for run in runs:
+            if not before or run.created_at < before:
+                with suppress(IntegrityError, SchemaTooNew):  # a damaged run must not stop the next question
+                    if (plan := self.store.plan(run.run_id)) is not None:
+                        return plan
+        return None
 
     def _think(
         self,
@@ -283,9 +294,7 @@ class Orchestrator:
                 _require_newest(run_id, plan, old)
                 if changed:
                     edited = edited.model_copy(update={"version": old.version + 1, "base": 0})
-                    self.store.save_plan(run_id, edited)
-                    self.log.emit(PlanEdited(run_id=run_id, plan=edited, changes=changes))
-                    self.log.flush()
+                    self.log.with_plan(run_id, edited, PlanEdited(run_id=run_id, plan=edited, changes=changes))
                 return run_id, check_plan(edited, self.registry)
         successor = self.start_plan(edited, user=user, parent=run_id, run_now=False, before=old if changed else None)
         return successor, check_plan(edited, self.registry)
@@ -302,8 +311,8 @@ class Orchestrator:
             self._require_let_go(run_id)
             record, plan = self._require_waiting(run_id)  # again: it may have been cancelled meanwhile
             self._require_runnable(plan)
-            record = self._update(record, status="queued", approved_version=plan.version)
-            self.log.emit(PlanApproved(run_id=run_id, version=plan.version, by=user))
+            approved = PlanApproved(run_id=run_id, version=plan.version, by=user)
+            record = self._update(record, approved, status="queued", approved_version=plan.version)
             self._enqueue(record, lambda cancel: self._work(run_id, cancel, lambda: self._execute(record, cancel)))
 
     def _require_waiting(self, run_id: str) -> tuple[RunRecord, TaskDag]:
@@ -330,21 +339,20 @@ class Orchestrator:
         record = self._update(self._record(run_id), status="planning")
         profiles = self.corrections.profile([Path(path) for path in record.data])
         chosen = route(record.question, profiles, forced=strategy)
-        record = self._update(record, route=chosen, profiles_sha256=self._kept(profiles))
-        self.log.emit(RouteChosen(run_id=run_id, route=chosen))
+        told = RouteChosen(run_id=run_id, route=chosen)
+        record = self._update(record, told, route=chosen, profiles_sha256=self._kept(profiles))
         thought = self._thought_of(record, profiles, chosen)
         for event in thought.events(run_id):
             self.log.emit(event)
         plan = thought.plan.model_copy(update={"version": 1})
         keep_inputs(plan, self.artifacts)
-        self.store.save_plan(run_id, plan)
-        self.log.emit(PlanProposed(run_id=run_id, plan=plan))
+        self.log.with_plan(run_id, plan, PlanProposed(run_id=run_id, plan=plan))
         if cancel.cancelled:
             self._finish(record, "cancelled")
         elif record.auto_approve:
             self._require_runnable(plan)
-            record = self._update(record, approved_version=1)
-            self.log.emit(PlanApproved(run_id=run_id, version=1, by=record.user))
+            approved = PlanApproved(run_id=run_id, version=1, by=record.user)
+            record = self._update(record, approved, approved_version=1)
             self._execute(record, cancel)
         else:
             self._update(record, status="awaiting_approval")
@@ -374,7 +382,7 @@ class Orchestrator:
                 record = self._record(run_id)
                 if not self.queue.cancel(run_id) and record.status not in FINAL:
                     self._finish(record, "cancelled")
-        self.log.flush()
+        self.log.flush(run_id)
 
     def resume(self, run_id: str, *, user: str) -> None:
         """Go on with a run that was interrupted, cancelled or failed; steps that succeeded are not repeated."""
@@ -383,13 +391,13 @@ class Orchestrator:
             self._require_let_go(run_id)
             record = self._require_resumable(run_id)  # again: it may have come to another end meanwhile
             kept = [node for node, result in self.store.results(run_id).items() if result.status in DONE]
-            self.log.emit(RunResumed(run_id=run_id, kept=kept))
-            record = self._update(record, status="queued", error="", error_code="", advice="", finished_at="")
+            resumed = RunResumed(run_id=run_id, kept=kept)
+            fresh = {"error": "", "error_code": "", "advice": "", "finished_at": ""}
+            record = self._update(record, resumed, status="queued", **fresh)
             if record.approved_version:
                 stage = lambda cancel: lambda: self._execute(record, cancel)  # noqa: E731 - two stages, one shape
             elif self.store.plan(run_id) is not None:
                 self._update(record, status="awaiting_approval")
-                self.log.flush()
                 return
             else:
                 stage = lambda cancel: lambda: self._propose(run_id, cancel, "auto")  # noqa: E731
@@ -426,8 +434,8 @@ class Orchestrator:
         left = unfinished(runs, self.store)
         for record in left:
             message = "Biodesk stopped while this run was at work. Steps that finished are kept."
-            self.log.emit(RunInterrupted(run_id=record.run_id, message=message))
-            self._update(record, status="interrupted", error=message, error_code="interrupted")
+            told = RunInterrupted(run_id=record.run_id, message=message)
+            self._update(record, told, status="interrupted", error=message, error_code="interrupted")
             # What the killed process was working with: copies of data and half-written results.
             shutil.rmtree(self.executor.scratch / record.run_id, ignore_errors=True)
         for record in ended_unsaid(runs, self.store):
@@ -442,8 +450,9 @@ class Orchestrator:
         keep_inputs(plan, self.artifacts)
         isolation = self.executor.sandbox.report()
         missing = {f"missing_{number}": text for number, text in enumerate(isolation.missing, start=1)}
-        record = self._update(self._record(run_id), status="running", sandbox={"kind": isolation.kind, **missing})
-        self.log.emit(RunStarted(run_id=run_id, nodes=len(plan.nodes)))
+        started = RunStarted(run_id=run_id, nodes=len(plan.nodes))
+        sandbox = {"kind": isolation.kind, **missing}
+        record = self._update(self._record(run_id), started, status="running", sandbox=sandbox)
         results = run_dag(
             run_id,
             plan,
@@ -483,12 +492,9 @@ class Orchestrator:
             sha256 = self.artifacts.put_bytes(made.model_dump_json().encode())
             record = record.model_copy(update={"report_sha256": sha256})
             self.log.emit(ReportReady(run_id=run_id, sha256=sha256, title=made.title))
-            self.log.flush()
+            self.log.flush(run_id)
             self._remember(record)
-        self.log.flush()
-        record = self._update(record)
-        self.log.emit(RunFinished(run_id=run_id, status=status, usage=usage))
-        self.log.flush()
+        self._update(record, RunFinished(run_id=run_id, status=status, usage=usage))
 
     def _checked(self, view: RunView, report: Report) -> Report:
         """Check the report against its tables and the graph; a fault of the graph must not cost the report."""
@@ -533,7 +539,7 @@ class Orchestrator:
                 self._finish(self._record(run_id), "cancelled")
                 return
             stage()
-            self.log.flush()
+            self.log.flush(run_id)
         except (StorageError, SandboxUnavailable, Interrupted) as err:
             # Not the analysis's fault: it can go on later.
             self._give_up(run_id, err, "interrupted")
@@ -554,13 +560,12 @@ class Orchestrator:
         told = {"error": err.message, "error_code": err.code, "advice": err.advice}
         record = self._record(run_id)
         try:
-            record = self._update(record, **told)
-            self.log.emit(ErrorRaised(run_id=run_id, code=err.code, message=err.message, advice=err.advice))
+            raised = ErrorRaised(run_id=run_id, code=err.code, message=err.message, advice=err.advice)
             if status == "interrupted":
-                self.log.emit(RunInterrupted(run_id=run_id, message=err.message))
-                self._update(record, status=status)
-                self.log.flush()
+                stopped = RunInterrupted(run_id=run_id, message=err.message)
+                self._update(record, raised, stopped, **told, status=status)
             else:
+                record = self._update(record, raised, **told)
                 self._finish_or_log(record, status)
         except StorageError:
             with self._guard:
@@ -618,7 +623,7 @@ class Orchestrator:
     ) -> RunRecord:
         run_id = self.ids.new("run")
         inherited = self._record(parent).conversation if parent else ""
-        record = RunRecord(
+        return RunRecord(
             run_id=run_id,
             conversation=conversation or inherited or run_id,
             user=user,
@@ -632,12 +637,11 @@ class Orchestrator:
             analysis=analysis,
             environment=dict(self.environment),
         )
-        self.store.create_run(record)
-        return record
 
     def _enqueue(self, record: RunRecord, work: Any) -> None:
-        self.log.emit(RunQueued(run_id=record.run_id, question=record.question, position=len(self.queue.active())))
-        self.log.flush()
+        queued = RunQueued(run_id=record.run_id, question=record.question, position=len(self.queue.active()))
+        self.log.emit(queued)
+        self.log.flush(record.run_id)
         try:
             self.queue.submit(record.run_id, work)
         except EngineError as err:
@@ -646,9 +650,10 @@ class Orchestrator:
                 self._update(self._record(record.run_id), status="interrupted", error=err.message, error_code=err.code)
             raise
 
-    def _update(self, record: RunRecord, **changes: Any) -> RunRecord:
+    def _update(self, record: RunRecord, *events: EngineEvent, **changes: Any) -> RunRecord:
+        """Store a newer state of a run together with the events that tell of it."""
         record = record.model_copy(update=changes)
-        self.store.update_run(record)
+        self.log.with_run(record, *events)
         with self._guard:
             self._unwritten.pop(record.run_id, None)
         return record

@@ -18,6 +18,7 @@ from engine.domain.plan import TaskDag
 from engine.domain.profile import Profile
 from engine.domain.results import ExecResult, NodeResult, RunRecord
 from engine.domain.retrieval import CatalogueEntry, CatalogueInfo
+from engine.domain.sealing import SealHead, StoredRun
 
 if TYPE_CHECKING:
     import numpy as np
@@ -77,12 +78,12 @@ class RunStore(Protocol):
     All methods may be called from any thread.
     """
 
-    def create_run(self, run: RunRecord) -> None:
-        """Store a new run."""
+    def create_run(self, run: RunRecord, events: Sequence[EngineEvent] = ()) -> list[EngineEvent]:
+        """Store a new run and its first events, all or nothing; return the events numbered."""
         ...
 
-    def update_run(self, run: RunRecord) -> None:
-        """Store a newer state of a run that exists."""
+    def update_run(self, run: RunRecord, events: Sequence[EngineEvent] = ()) -> list[EngineEvent]:
+        """Store a newer state of a run that exists and events on it, all or nothing; return the events numbered."""
         ...
 
     def run(self, run_id: str) -> RunRecord | None:
@@ -90,11 +91,15 @@ class RunStore(Protocol):
         ...
 
     def runs(self, *, user: str | None = None, limit: int = 200) -> list[RunRecord]:
-        """Return runs, newest first; only `user`'s when given."""
+        """Return runs, newest first; only `user`'s when given. Those that cannot be read are left out."""
         ...
 
-    def save_plan(self, run_id: str, plan: TaskDag) -> None:
-        """Store a plan version; the same version again replaces nothing and is an error."""
+    def damaged_runs(self) -> dict[str, str]:
+        """Return run id -> a sentence on why its state cannot be read, for the runs that `runs` leaves out."""
+        ...
+
+    def save_plan(self, run_id: str, plan: TaskDag, events: Sequence[EngineEvent] = ()) -> list[EngineEvent]:
+        """Store a plan version and events on it, all or nothing; the same version again is an error."""
         ...
 
     def plan(self, run_id: str, version: int | None = None) -> TaskDag | None:
@@ -105,8 +110,8 @@ class RunStore(Protocol):
         """Return the stored versions, oldest first."""
         ...
 
-    def save_result(self, run_id: str, result: NodeResult) -> None:
-        """Store the newest result of a node in a run. Durable when this returns."""
+    def save_result(self, run_id: str, result: NodeResult, events: Sequence[EngineEvent] = ()) -> list[EngineEvent]:
+        """Store the newest result of a node and events on it, all or nothing. Durable when this returns."""
         ...
 
     def results(self, run_id: str) -> dict[str, NodeResult]:
@@ -123,6 +128,17 @@ class RunStore(Protocol):
 
     def events(self, run_id: str, *, after: int = 0, limit: int = 10_000) -> list[EngineEvent]:
         """Return committed events with `seq` greater than `after`, in order."""
+        ...
+
+    def stored(self, run_id: str) -> StoredRun:
+        """Return everything stored of a run as it lies there, also what cannot be understood any more.
+
+        Every change that leaves a run at rest (`engine.domain.sealing`) is sealed in the same transaction.
+        """
+        ...
+
+    def seal(self, run_id: str) -> SealHead | None:
+        """Return the newest seal of a run in short, or None while it has none."""
         ...
 
     def close(self) -> None:

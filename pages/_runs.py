@@ -39,6 +39,8 @@ def draw_list(engine: Engine, *, key: str, on_open: Callable[[str], None]) -> No
     status = right.pills(
         "State", RUN_STATES, format_func=lambda name: STATES[name].label, key=f"filter_{key}", wrap=False
     )
+    for sentence in engine.damaged_runs().values():
+        st.caption(f":red[:material/error:] {plain(sentence)}")
     records = matching(engine.runs(limit=1000), text or "", status or "")
     if not records:
         st.caption("No run matches.")

@@ -245,6 +245,24 @@ MIGRATIONS: tuple[Migration, ...] = (
             """,
         ),
     ),
+    Migration(
+        8,
+        "m0008_seals",
+        (
+            # Events of before stay without a place in the chain: sealing them now would vouch for what nobody watched.
+            "ALTER TABLE events ADD COLUMN chain VARCHAR DEFAULT ''",
+            "CREATE TABLE unsealed AS SELECT DISTINCT run_id FROM runs",
+            """
+            CREATE TABLE seals (
+                run_id VARCHAR NOT NULL,
+                number INTEGER NOT NULL,
+                digest VARCHAR NOT NULL,
+                payload JSON NOT NULL,
+                PRIMARY KEY (run_id, number)
+            )
+            """,
+        ),
+    ),
 )
 
 _RECORD = """

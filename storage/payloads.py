@@ -7,7 +7,7 @@ and a row of a newer version is refused with a sentence instead of being half un
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
@@ -16,6 +16,7 @@ from engine.domain.base import Value
 from engine.domain.events import EVENT, EngineEvent
 from engine.domain.plan import TaskDag
 from engine.domain.results import NodeResult, RunRecord
+from engine.domain.sealing import StoredRow, chained
 from engine.errors import IntegrityError, SchemaTooNew, StorageError
 
 RUN, PLAN, RESULT, EVENT_FORM = "run", "plan", "node_result", "event"
@@ -56,24 +57,52 @@ def encode_event(event: EngineEvent) -> Stored:
     return Stored(event.kind, stored.version, stored.payload)
 
 
-def decode_run(version: int, payload: str) -> RunRecord:
-    """Return the run a row holds."""
-    return _decode(RUN, version, payload, RunRecord.model_validate_json)
+def event_row(event: EngineEvent, before: str) -> StoredRow:
+    """Return a numbered event as the row that follows one with the chain `before`."""
+    stored = encode_event(event)
+    columns: dict[str, str | int] = {
+        "run_id": event.run_id, "happened_at": event.at, "kind": stored.kind, "version": stored.version,
+    }  # fmt: skip
+    row = StoredRow("event", event.seq, columns, stored.payload)
+    return replace(row, chain=chained(before, row))
 
 
-def decode_plan(version: int, payload: str) -> TaskDag:
+def decode_run(row: Stored, run_id: str) -> RunRecord:
+    """Return the run's state that a row holds."""
+    record = _decode(row, RUN, RUN, RunRecord.model_validate_json, f"state of run {run_id}")
+    if record.run_id != run_id:
+        raise _damaged(f"state of run {run_id}", f"it is one of {record.run_id}")
+    return record
+
+
+def try_run(row: Stored, run_id: str) -> RunRecord | str:
+    """Return the run's state that a row holds, or a sentence on why it cannot be read."""
+    try:
+        return decode_run(row, run_id)
+    except (IntegrityError, SchemaTooNew) as error:
+        return error.message
+
+
+def decode_plan(row: Stored, run_id: str) -> TaskDag:
     """Return the plan a row holds."""
-    return _decode(PLAN, version, payload, TaskDag.model_validate_json)
+    return _decode(row, PLAN, PLAN, TaskDag.model_validate_json, f"plan of run {run_id}")
 
 
-def decode_result(version: int, payload: str) -> NodeResult:
+def decode_result(row: Stored, run_id: str, node: str) -> NodeResult:
     """Return the step's result a row holds."""
-    return _decode(RESULT, version, payload, NodeResult.model_validate_json)
+    what = f"result of step {node} of run {run_id}"
+    result = _decode(row, RESULT, RESULT, NodeResult.model_validate_json, what)
+    if result.node != node:
+        raise _damaged(what, f"it is one of step {result.node}")
+    return result
 
 
-def decode_event(version: int, payload: str) -> EngineEvent:
-    """Return the event a row holds."""
-    return _decode(EVENT_FORM, version, payload, EVENT.validate_json)
+def decode_event(row: Stored, run_id: str, seq: int) -> EngineEvent:
+    """Return the event a row holds; its kind is the event's own."""
+    event = _decode(row, EVENT_FORM, row.kind, EVENT.validate_json, f"event {seq} of run {run_id}")
+    if (event.kind, event.seq) != (row.kind, seq):
+        raise _damaged(f"event {seq} of run {run_id}", f"it holds event {event.seq} ({event.kind})")
+    return event
 
 
 def _encode(value: Value, form: str, parse: Callable[[str], Any], what: str) -> Stored:
@@ -101,17 +130,26 @@ def _encode(value: Value, form: str, parse: Callable[[str], Any], what: str) -> 
     return Stored(form, VERSIONS[form], payload)
 
 
-def _decode(form: str, version: int, payload: str, parse: Callable[[str], V]) -> V:
+def _decode(row: Stored, form: str, kind: str, parse: Callable[[str], V], what: str) -> V:
     """Return the value, or say what is wrong with the row."""
-    if version > VERSIONS[form]:
+    if row.version > VERSIONS[form]:
         raise SchemaTooNew(
-            f"A stored {form} has form {version}, but this version of Biodesk reads forms up to {VERSIONS[form]}.",
+            f"The stored {what} has form {row.version}, but this version of Biodesk reads forms up to "
+            f"{VERSIONS[form]}.",
             advice="Update Biodesk, or give another folder with --workspace.",
         )
+    if row.version < 1 or row.kind != kind:
+        raise _damaged(what, f"it is marked as {row.kind!r} of form {row.version}")
     try:
-        return parse(payload)
+        return parse(row.payload)
     except ValidationError as error:
-        raise IntegrityError(
-            f"A stored {form} cannot be read back ({error.error_count()} misfits); it begins with {payload[:80]!r}.",
-            advice="Put back a copy of the workspace's database from a backup; the artifacts are intact.",
+        raise _damaged(
+            what, f"{error.error_count()} misfits; it begins with {' '.join(row.payload[:60].split())!r}"
         ) from error
+
+
+def _damaged(what: str, why: str) -> IntegrityError:
+    return IntegrityError(
+        f"The stored {what} cannot be read back ({why}).",
+        advice="Put back a copy of the workspace's database from a backup; `biodesk verify` names what differs.",
+    )

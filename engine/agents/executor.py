@@ -182,12 +182,10 @@ class Executor:
                 "attempts": 1 + len(spent),
             }
         )
-        self.store.save_result(run_id, result)
-        for artifact in artifacts:
-            self.log.emit(ArtifactSaved(run_id=run_id, node=node.id, artifact=artifact))
-        if result.verdict is not None:
-            self.log.emit(NodeVerdict(run_id=run_id, node=node.id, verdict=result.verdict))
-        self.log.emit(NodeFinished(run_id=run_id, node=node.id, status="cached", seconds=0.0))
+        saved = [ArtifactSaved(run_id=run_id, node=node.id, artifact=artifact) for artifact in artifacts]
+        judged = [NodeVerdict(run_id=run_id, node=node.id, verdict=result.verdict)] if result.verdict else []
+        finished = NodeFinished(run_id=run_id, node=node.id, status="cached", seconds=0.0)
+        self.log.with_result(run_id, result, *saved, *judged, finished)
         return result
 
     def _attempt(
@@ -341,13 +339,12 @@ class Executor:
     def _finish(self, run_id: str, result: NodeResult, spent: list[Repair]) -> NodeResult:
         repaired = [_repaired(result.node, f"{fix.why}.") for fix in spent]
         result = result.model_copy(update={"finished_at": self.clock.now(), "warnings": [*repaired, *result.warnings]})
-        self.store.save_result(run_id, result)
-        for message in result.warnings:
-            self.log.emit(WarningRaised(run_id=run_id, node=result.node, message=message))
+        told = [WarningRaised(run_id=run_id, node=result.node, message=message) for message in result.warnings]
         if result.status == "succeeded":
-            self.log.emit(NodeFinished(run_id=run_id, node=result.node, status="succeeded", seconds=result.seconds))
+            end = NodeFinished(run_id=run_id, node=result.node, status="succeeded", seconds=result.seconds)
         else:
-            self.log.emit(NodeFailed(run_id=run_id, node=result.node, error=result.error, seconds=result.seconds))
+            end = NodeFailed(run_id=run_id, node=result.node, error=result.error, seconds=result.seconds)
+        self.log.with_result(run_id, result, *told, end)
         return result
 
 

@@ -180,8 +180,10 @@ def cancel(options: argparse.Namespace) -> int:
 def runs(options: argparse.Namespace) -> int:
     """List runs."""
     with opened(options) as engine:
-        records = engine.runs(limit=options.limit)
+        records, damaged = engine.runs(limit=options.limit), engine.damaged_runs()
     _emit(options, [record.model_dump(mode="json") for record in records], lambda: show.runs_text(records))
+    for sentence in damaged.values():
+        print(sentence, file=sys.stderr)
     return 0
 
 

@@ -7,6 +7,7 @@ from engine.domain.plan import TaskDag
 from engine.domain.profile import Profile
 from engine.domain.report import Report
 from engine.domain.results import NodeResult, Route, RunRecord
+from engine.domain.sealing import SealHead
 
 
 class RunView(Value):
@@ -23,3 +24,5 @@ class RunView(Value):
     warnings: list[str] = []
     sandbox: dict[str, str] = {}
     """What isolated the steps: kind and a sentence on each thing it does not isolate."""
+    seal: SealHead | None = None
+    """The newest seal of the stored run."""

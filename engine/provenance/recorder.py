@@ -48,7 +48,10 @@ def provenance(
             "parent": record.parent,
             "error": record.error,
             "usage": plain(record.usage),
+            "report_sha256": record.report_sha256,
+            "profiles_sha256": record.profiles_sha256,
         },
+        "seal": plain(view.seal) if view.seal else None,
         "question": record.question,
         "route": plain(view.route) if view.route else None,
         "plan": _plan(view),
@@ -66,6 +69,11 @@ def provenance(
     if files is not None:
         document["files"] = {path: dict(facts) for path, facts in sorted(files.items())}
     return seal(document)
+
+
+def written(document: Mapping[str, Any]) -> str:
+    """Return a record as the text of its file: the same content always has the same text."""
+    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def seal(document: Mapping[str, Any]) -> dict[str, Any]:

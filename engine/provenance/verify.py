@@ -1,6 +1,6 @@
 """Answers one question: is what lies here still what was recorded?
 
-Every file is hashed again; the record is checked against its own seal, against itself (does each step's
+Every file is hashed again; the record is checked against its seals, against itself (does each step's
 input have the hash of the output it came from?) and against the tables its findings point to. Each
 difference is one sentence that names the thing.
 """
@@ -19,11 +19,12 @@ from engine.domain.base import Value
 from engine.domain.findings import Finding
 from engine.domain.hashing import sha256_value
 from engine.domain.run_view import RunView
+from engine.domain.sealing import StoredRun, alterations, written_before_seals
 from engine.errors import EngineError, NotFoundError
 from engine.ports import ArtifactStore
 from engine.provenance.consistency import inconsistencies
 from engine.provenance.files import ARTIFACTS, DATA, FORMAT, PROVENANCE
-from engine.provenance.recorder import VERSION, provenance
+from engine.provenance.recorder import VERSION, provenance, written
 from engine.provenance.table_rows import RowSelector, close_enough, iterate_rows
 from engine.toolbox.registry import ToolRegistry
 
@@ -100,10 +101,45 @@ def verify_run(view: RunView, artifacts: ArtifactStore, registry: ToolRegistry) 
     return tally.result()
 
 
+def verify_stored(stored: StoredRun) -> Verification:
+    """Say in what way the rows of a run are not those that were written, whether or not they can be read."""
+    tally = _Tally(stored.run_id)
+    tally.differences += alterations(stored)
+    if written_before_seals(stored):
+        tally.notes.append(
+            "This run was written before records were sealed: a change in its stored rows cannot be seen."
+        )
+    return tally.result()
+
+
+def combined(first: Verification, *others: Verification) -> Verification:
+    """Return what several verifications of one subject found together."""
+    every = [first, *others]
+    counts = {
+        name: sum(getattr(v, name) for v in every) for name in ("files", "findings", "changed", "missing", "extra")
+    }
+    return Verification(
+        ok=all(v.ok for v in every),
+        subject=first.subject,
+        differences=list(dict.fromkeys(text for v in every for text in v.differences)),
+        notes=list(dict.fromkeys(text for v in every for text in v.notes)),
+        **counts,
+    )
+
+
+def verify_artifact(label: str, sha256: str, artifacts: ArtifactStore) -> Verification:
+    """Hash one artifact again; `label` is what a person calls it."""
+    tally = _Tally(label)
+    tally.compare(label, artifacts.verify(sha256), sha256)
+    return tally.result()
+
+
 def _verify_data(view: RunView, artifacts: ArtifactStore, tally: _Tally) -> None:
     for dataset in view.plan.datasets if view.plan else []:
         kept, path = artifacts.has(dataset.sha256), Path(dataset.path).expanduser()
-        if kept:
+        if (
+            kept or path.is_file()
+        ):  # every run keeps a copy; where both are gone, the file is what is told to be missing
             tally.compare(f"The kept copy of data {dataset.name}", artifacts.verify(dataset.sha256), dataset.sha256)
         if path.is_file():
             tally.compare(f"Data file {dataset.path}", hash_file(path), dataset.sha256)
@@ -140,12 +176,18 @@ def verify_path(path: Path) -> Verification:
             f"{record.name} is not a provenance record that can be read: it is damaged or another file."
         )
         return tally.result()
-    digest = sha256_value({key: value for key, value in document.items() if key != "digest"})
+    try:
+        digest = sha256_value({key: value for key, value in document.items() if key != "digest"})
+    except ValueError:  # NaN, or half a character, that Biodesk never writes
+        digest = ""
     if document.get("digest") != f"sha256:{digest}":
         tally.changed += 1
         tally.differences.append(
             f"{record.name} was changed after it was written: its digest does not fit its content."
         )
+    elif record.read_bytes() != written(document).encode():
+        tally.changed += 1
+        tally.differences.append(f"{record.name} was changed after it was written, though not in what it says.")
     if document.get("version") != VERSION:
         tally.differences.append(
             f"{record.name} has format version {document.get('version')!r}; this Biodesk checks version {VERSION}."

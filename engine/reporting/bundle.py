@@ -18,7 +18,7 @@ from engine.errors import EngineError, StorageError, UserError
 from engine.ports import ArtifactStore
 from engine.provenance.files import DATA, FORMAT, PROVENANCE, artifact_files, code_file, data_files
 from engine.provenance.notebook import notebook, to_json
-from engine.provenance.recorder import plain, provenance
+from engine.provenance.recorder import plain, provenance, written
 from engine.provenance.verify import hash_file
 from engine.reporting import html, markdown, pdf, run_json
 from engine.toolbox.registry import ToolRegistry
@@ -66,7 +66,7 @@ def _content(view: RunView, artifacts: ArtifactStore, registry: ToolRegistry, fm
     if fmt == "notebook":
         return to_json(notebook(view, registry, artifacts)).encode()
     if fmt == "json":
-        return _json(provenance(view, registry)).encode()
+        return written(provenance(view, registry)).encode()
     return markdown.render(view, registry).encode()
 
 
@@ -129,11 +129,11 @@ def _fill(view: RunView, artifacts: ArtifactStore, registry: ToolRegistry, folde
         "report.md": markdown.render(view, registry),
         "report.html": html.render(view, artifacts, registry),
         "notebook.ipynb": to_json(notebook(view, registry, artifacts)),
-        "run.json": _json(run_json.render(view, registry)),
+        "run.json": written(run_json.render(view, registry)),
         "README.md": _readme(view, data_note, missing),
     }
     if view.plan is not None:
-        texts["plan.json"] = _json(plain(view.plan))
+        texts["plan.json"] = written(plain(view.plan))
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8", newline="\n")
     (folder / "report.pdf").write_bytes(pdf.render(view, artifacts, registry))
@@ -142,7 +142,7 @@ def _fill(view: RunView, artifacts: ArtifactStore, registry: ToolRegistry, folde
         for path in sorted(folder.rglob("*"))
         if path.is_file()
     }
-    (folder / PROVENANCE).write_text(_json(provenance(view, registry, files=files)), encoding="utf-8", newline="\n")
+    (folder / PROVENANCE).write_text(written(provenance(view, registry, files=files)), encoding="utf-8", newline="\n")
 
 
 def _copy(artifacts: ArtifactStore, sha256: str, target: Path, label: str, missing: list[str]) -> None:
@@ -233,7 +233,3 @@ def _keep_edited(path: Path) -> None:
     while (kept := path.with_name(f"{path.stem}.edited{number}{path.suffix}")).exists():
         number += 1
     path.rename(kept)
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engine.domain.results import FINAL, RunRecord
+from engine.errors import IntegrityError, SchemaTooNew
 from engine.ports import RunStore
 
 _LAST_ENDED = 4
@@ -33,5 +34,8 @@ def _lacks_report(record: RunRecord) -> bool:
 
 
 def _says_it_ended(record: RunRecord, store: RunStore) -> bool:
-    events = store.events(record.run_id, limit=1_000_000)
+    try:
+        events = store.events(record.run_id, limit=1_000_000)
+    except (IntegrityError, SchemaTooNew):
+        return True  # what is damaged is left as it is, for `verify` to name
     return bool(events) and events[-1].kind == "run_finished"

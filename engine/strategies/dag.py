@@ -48,8 +48,7 @@ def run_dag(
             result = executor.run(run_id, plan, node, known, cancel, fresh=node_id in fresh)
         except DataError as err:
             result = NodeResult(node=node_id, tool=node.tool, status="failed", error=err.message)
-            executor.store.save_result(run_id, result)
-            executor.log.emit(NodeFailed(run_id=run_id, node=node_id, error=err.message))
+            executor.log.with_result(run_id, result, NodeFailed(run_id=run_id, node=node_id, error=err.message))
         with lock:
             results[node_id] = result
         return result.status in DONE
@@ -59,8 +58,7 @@ def run_dag(
         assert node is not None
         error = f"Not run: it needs step {because}, which did not succeed."
         result = NodeResult(node=node_id, tool=node.tool, status="skipped", error=error)
-        executor.store.save_result(run_id, result)
-        executor.log.emit(NodeSkipped(run_id=run_id, node=node_id, because=because))
+        executor.log.with_result(run_id, result, NodeSkipped(run_id=run_id, node=node_id, because=because))
         with lock:
             results[node_id] = result
 

@@ -26,6 +26,7 @@ from engine.domain.events import (
 from engine.domain.findings import Finding, FindingValue
 from engine.domain.plan import Dataset, OpenQuestion, TaskDag, TaskNode
 from engine.domain.results import Artifact, Issue, NodeResult, NodeStatus, RunRecord, Usage, Verdict
+from engine.domain.sealing import alterations
 from engine.errors import NotFoundError, StorageError
 from engine.ports import RunStore
 from storage.memory import MemoryRunStore
@@ -412,3 +413,42 @@ def test_two_stores_on_one_database_number_a_run_without_gap_or_clash(tmp_path: 
     first.close()
     assert second.events("a")
     database.close()
+
+
+SAVES = {
+    "a new run": lambda store, events: store.create_run(a_run("run_2"), events),
+    "a state": lambda store, events: store.update_run(a_run(status="running"), events),
+    "a plan": lambda store, events: store.save_plan("run_1", a_plan(), events),
+    "a result": lambda store, events: store.save_result("run_1", a_result(), events),
+}
+
+
+@pytest.mark.parametrize("what", SAVES)
+def test_what_is_saved_and_its_events_are_stored_together_or_not_at_all(store: RunStore, what: str) -> None:
+    store.create_run(a_run())
+    before = store.stored("run_1"), store.stored("run_2")
+    broken = RunFinished(run_id="run_1", status="succeeded", usage=Usage(seconds=float("nan")))
+    with pytest.raises(StorageError):
+        SAVES[what](store, [said("run_1", 1), broken])
+    assert (store.stored("run_1"), store.stored("run_2")) == before
+    numbered = SAVES[what](store, [said("run_1", 1), said("run_1", 2)])
+    assert [event.seq for event in numbered] == [1, 2]
+    assert store.events("run_1") == numbered
+
+
+def test_a_run_is_sealed_whenever_it_comes_to_rest_and_each_seal_stays_true(store: RunStore) -> None:
+    store.create_run(a_run())
+    store.append_events([said("run_1", 1)])
+    assert store.seal("run_1") is None
+    for number, status in enumerate(["awaiting_approval", "interrupted", "succeeded"], start=1):
+        store.update_run(a_run(status="running"))
+        assert alterations(store.stored("run_1")) == []
+        store.update_run(a_run(status=status), [said("run_1", number + 1)])
+        head = store.seal("run_1")
+        assert head is not None
+        assert (head.number, head.last_seq) == (number, number + 1)
+        assert alterations(store.stored("run_1")) == []
+    store.append_events([said("run_1", 9)])
+    assert alterations(store.stored("run_1")) == []
+    rows = store.stored("run_1").rows
+    assert [row.chain for row in rows if row.table == "event"][-1] == store.seal("run_1").chain

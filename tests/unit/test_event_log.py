@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import suppress
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.adapters.fakes import FrozenClock
-from engine.domain.events import NodeProgress, RunCancelled
+from engine.domain.events import NodeProgress, RunCancelled, RunFinished
+from engine.domain.results import NodeResult, Usage
 from engine.errors import StorageError
 from engine.runtime import event_log
 from engine.runtime.event_log import EventLog
@@ -156,7 +158,55 @@ def test_the_log_works_again_once_the_disk_does(log, store):
     store.error = None
     log.emit(RunCancelled(run_id="r1", by="me"))
     log.flush()
-    assert [event.kind for event in store.events("r1")] == ["run_cancelled"]
+    assert [event.kind for event in store.events("r1")] == ["node_progress", "run_cancelled"]
+
+
+class RefusingStore(FlakyStore):
+    """A store that refuses the events of one run."""
+
+    refused = "r1"
+
+    def append_events(self, events):
+        if any(event.run_id == self.refused for event in events):
+            raise StorageError("no room")
+        return super().append_events(events)
+
+
+def test_a_run_whose_events_are_refused_costs_no_other_run_an_event():
+    store = RefusingStore()
+    log = EventLog(store, FrozenClock())
+    for number in range(20):
+        with suppress(StorageError):
+            log.emit(say(number, "r1"))
+        log.emit(say(number, "r2"))  # never told of what happened to r1
+    log.flush("r2")
+    assert said(store, "r2") == list(range(20))
+    assert store.events("r1") == []
+    with pytest.raises(StorageError, match="no room"):
+        log.flush("r1")
+    store.refused = ""
+    log.flush()
+    assert said(store, "r1") == list(range(20))
+    log.close()
+
+
+def test_an_event_that_can_never_be_stored_is_said_to_be_lost_and_the_rest_is_kept(log, store):
+    log.emit(say(1))
+    broken = RunFinished.model_construct(run_id="r1", kind="run_finished", status="nonsense", usage=Usage())
+    log.emit(broken)
+    log.emit(say(2))
+    log.flush()
+    events = store.events("r1")
+    assert sorted(event.kind for event in events) == ["node_progress", "node_progress", "warning"]
+    assert any("1 event of this run could not be stored" in event.message for event in events)
+
+
+def test_a_result_and_the_events_before_and_of_it_are_one_transaction(log, store):
+    log.emit(say(1))
+    result = NodeResult(node="n1", tool="t", status="succeeded")
+    log.with_result("r1", result, RunCancelled(run_id="r1", by="me"))
+    assert [event.kind for event in store.events("r1")] == ["node_progress", "run_cancelled"]
+    assert store.results("r1") == {"n1": result}
 
 
 def test_one_who_talks_faster_than_the_disk_writes_is_made_to_wait(log, store, monkeypatch):

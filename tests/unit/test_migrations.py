@@ -47,6 +47,7 @@ SCHEMA = {
         ("kind", "VARCHAR", False),
         ("version", "INTEGER", False),
         ("payload", "JSON", False),
+        ("chain", "VARCHAR", True),
     ],
     "facts": [
         ("number", "BIGINT", False),
@@ -131,6 +132,12 @@ SCHEMA = {
         ("version", "INTEGER", False),
         ("payload", "JSON", False),
     ],
+    "seals": [
+        ("run_id", "VARCHAR", False),
+        ("number", "INTEGER", False),
+        ("digest", "VARCHAR", False),
+        ("payload", "JSON", False),
+    ],
     "summaries": [
         ("conversation", "VARCHAR", False),
         ("place", "INTEGER", False),
@@ -138,6 +145,7 @@ SCHEMA = {
         ("version", "INTEGER", False),
         ("payload", "JSON", False),
     ],
+    "unsealed": [("run_id", "VARCHAR", True)],
 }
 
 KEYS = {
@@ -146,6 +154,7 @@ KEYS = {
     ("plans", ("run_id", "plan_version")),
     ("results", ("number",)),
     ("runs", ("number",)),
+    ("seals", ("run_id", "number")),
 }
 
 

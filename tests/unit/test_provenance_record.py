@@ -7,7 +7,7 @@ from reporting_run import FolderStore, execute, small_plan, small_registry
 
 from engine.domain.hashing import sha256_value
 from engine.errors import NotFoundError
-from engine.provenance.recorder import provenance
+from engine.provenance.recorder import provenance, written
 from engine.provenance.verify import hash_file, verify_path, verify_run
 from engine.reporting.bundle import write_bundle
 
@@ -172,7 +172,7 @@ def _tamper(folder, change, *, reseal=False):
     if reseal:
         content = {key: value for key, value in document.items() if key != "digest"}
         document["digest"] = f"sha256:{sha256_value(content)}"
-    record.write_text(json.dumps(document))
+    record.write_text(written(document), encoding="utf-8", newline="\n")
 
 
 def test_a_tampered_record_is_found(folder):

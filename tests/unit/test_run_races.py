@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +15,7 @@ from growth_data import table_plan
 from engine.adapters.fakes import CountingIds, EchoSandbox, FrozenClock
 from engine.agents.edits import set_params
 from engine.agents.executor import Executor
+from engine.domain.events import EngineEvent
 from engine.domain.results import RunRecord
 from engine.errors import EngineError, LimitExceeded, PlanError
 from engine.orchestrator import Orchestrator
@@ -37,9 +38,9 @@ class Watched(MemoryRunStore):
         super().__init__()
         self.states: list[str] = []
 
-    def update_run(self, run: RunRecord) -> None:
+    def update_run(self, run: RunRecord, events: Sequence[EngineEvent] = ()) -> list[EngineEvent]:
         self.states.append(run.status)
-        super().update_run(run)
+        return super().update_run(run, events)
 
 
 @dataclass

@@ -336,9 +336,9 @@ def test_a_row_of_a_newer_form_or_of_nonsense_is_refused_with_a_sentence(tmp_pat
     with database.writing() as connection:
         connection.execute("UPDATE runs SET version = 2")
         connection.execute("""UPDATE results SET payload = '{"node": "de"}'""")
-    with pytest.raises(SchemaTooNew, match="A stored run has form 2"):
+    with pytest.raises(SchemaTooNew, match=r"The stored state of run .* has form 2"):
         store.run("run_1")
-    with pytest.raises(IntegrityError, match="A stored node_result cannot be read back"):
+    with pytest.raises(IntegrityError, match=r"The stored result of step .* cannot be read back"):
         store.results("run_1")
     database.close()
 
