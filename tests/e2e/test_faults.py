@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -124,7 +125,7 @@ def fingerprint(results) -> dict[str, tuple[str, dict[str, str], list[str]]]:
 @pytest.mark.parametrize("seed", range(3))
 def test_a_run_that_was_killed_goes_on_without_repeating_what_finished(seed, plan_file, tmp_path, undisturbed):
     workspace = tmp_path / "ws"
-    process = start("run", plan_file, "--workspace", workspace)
+    process = start("run", plan_file, "--workspace", workspace, held=hold(tmp_path, "n3"))  # so that it cannot be over
     until(process, MOMENTS[seed])
     time.sleep(random.Random(seed).uniform(0, 0.4))
     children = family(process)
@@ -134,9 +135,6 @@ def test_a_run_that_was_killed_goes_on_without_repeating_what_finished(seed, pla
 
     before, _, finished = newest(workspace)
     done = {node for node, result in finished.items() if result.status == "succeeded"}
-    if before.status == "succeeded":  # a quick machine was over before the kill came
-        assert fingerprint(finished) == undisturbed
-        return
     resumed = call("resume", before.run_id, "--workspace", workspace, "--json")
     assert resumed.returncode == 0, resumed.stderr
     assert json.loads(resumed.stdout)["status"] == "succeeded"
@@ -147,10 +145,11 @@ def test_a_run_that_was_killed_goes_on_without_repeating_what_finished(seed, pla
     kinds = [event.kind for event in events]
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
     assert kinds[-1] == "run_finished"
-    if "run_interrupted" in kinds:
-        after = events[kinds.index("run_resumed") :]
-        assert sorted(after[0].kept) == sorted(done)
-        assert not done & {event.node for event in after if event.kind == "node_started"}
+    assert "run_interrupted" in kinds
+    after = events[kinds.index("run_resumed") :]
+    assert sorted(after[0].kept) == sorted(done)
+    assert not done & {event.node for event in after if event.kind == "node_started"}
+    assert call("verify", before.run_id, "--workspace", workspace).returncode == 0
     for node in done:
         assert results[node].finished_at == finished[node].finished_at
     assert not list((workspace / "runs").glob("run_*"))
@@ -166,6 +165,23 @@ def test_a_killed_run_is_listed_as_interrupted_and_its_scratch_is_cleared(plan_f
     assert listed[0]["status"] == "interrupted"
     assert "Steps that finished are kept" in listed[0]["error"]
     assert not list((workspace / "runs").glob("run_*")), "Copies of data were left in the scratch folder."
+
+
+def test_a_step_whose_warm_worker_is_killed_runs_again_and_the_record_holds(open_engine, growth_csv, held):
+    engine = open_engine(warm_workers=True)
+    engine.warm()
+    held.write_text("n2")
+    run_id = engine.run_plan(table_plan(growth_csv))
+    wait_for(lambda: computing(engine, run_id, "n2"))
+    wait_for(lambda: {"n1", "n4", "n5"} <= set(engine.view(run_id).results))
+    held.unlink()  # a second attempt is not held
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
+    assert engine.wait(run_id, PATIENCE).status == "succeeded"
+    tried = [e.message for e in engine.events(run_id) if e.kind == "node_progress" and e.node == "n2"]
+    assert any("trying once more" in message for message in tried)
+    assert engine.verify(run_id).differences == []
 
 
 # ==== a wish to stop ====
@@ -493,3 +509,4 @@ def test_closing_biodesk_leaves_a_run_interrupted_and_resumable(open_engine, gro
     assert again.record(run_id).status == "interrupted"
     again.resume(run_id)
     assert again.wait(run_id, PATIENCE).status == "succeeded"
+    assert again.verify(run_id).differences == []

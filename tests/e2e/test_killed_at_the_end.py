@@ -45,7 +45,7 @@ elif moment == "as the run is learned from":
 elif moment == "when all is remembered":
     then_die(remember.Remembering, "remember")
 elif moment == "before it is said to be over":
-    then_die(DuckRunStore, "update_run", lambda run: run.status in FINAL)
+    then_die(DuckRunStore, "update_run", lambda run, *_: run.status in FINAL)
 
 from engine.api import open_engine
 from growth_data import table_plan
@@ -103,6 +103,7 @@ def test_killed_on_the_way_to_its_end_a_run_is_resumed_to_it(moment, tmp_path, g
     everything_is_there(engine, record.run_id)
     assert {node: r.finished_at for node, r in engine.view(record.run_id).results.items()} == finished
     assert engine.record(record.run_id).error == ""
+    assert engine.verify(record.run_id).differences == []
 
 
 def test_killed_after_its_end_a_run_is_over_and_says_so(tmp_path, growth_csv, open_engine):
@@ -111,6 +112,7 @@ def test_killed_after_its_end_a_run_is_over_and_says_so(tmp_path, growth_csv, op
     engine = open_engine(workspace, embedding_model="none")
     (record,) = engine.runs()
     everything_is_there(engine, record.run_id)
+    assert engine.verify(record.run_id).differences == []
 
 
 def test_a_run_that_an_earlier_version_left_without_its_report_can_be_resumed(open_engine, growth_csv, tmp_path):
