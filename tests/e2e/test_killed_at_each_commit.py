@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from growth_data import write_growth
 
 ROOT = Path(__file__).parents[2]
@@ -85,6 +86,7 @@ def comes_to_its_end(engine, run_id: str) -> None:
     assert engine.verify(run_id).differences == []
 
 
+@pytest.mark.slow
 def test_killed_after_each_commit_a_run_loses_no_event(tmp_path, growth_csv, open_engine):
     for commit in range(1, MOST):
         workspace = tmp_path / f"ws{commit}"
@@ -98,6 +100,7 @@ def test_killed_after_each_commit_a_run_loses_no_event(tmp_path, growth_csv, ope
     assert 6 <= commit < MOST - 1
 
 
+@pytest.mark.slow
 def test_killed_again_while_it_is_resumed_a_run_loses_no_event(tmp_path, open_engine):
     for commit in range(1, MOST):
         workspace, table = tmp_path / f"ws{commit}", write_growth(tmp_path / "growth.csv")
