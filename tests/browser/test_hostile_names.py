@@ -98,6 +98,7 @@ def test_provenance(watched, hostile):
             expect(page.get_by_role("cell", name=f"Step {MARK}", exact=True)).to_be_visible()
 
 
+@pytest.mark.slow
 def test_knowledge_graph(watched, hostile):
     address, *_ = hostile
     page = watched(f"{address}/knowledge_graph?entity=a", "Knowledge Graph")

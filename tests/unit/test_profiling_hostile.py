@@ -217,6 +217,7 @@ def test_a_line_without_end_and_a_hole_are_refused(walled: ProcessProfiler, tmp_
     one_sentence(walled.look([hostile.wide_table(tmp_path / "wide.csv", 1_000_000, 1)])[0], "1,000,001 columns")
 
 
+@pytest.mark.slow
 def test_a_table_of_many_columns_is_read_in_time(walled: ProcessProfiler, tmp_path: Path) -> None:
     (profile,) = walled.look([hostile.wide_table(tmp_path / "wide.csv", 30_000, 20)])
     assert profile.columns == 30_001
