@@ -183,7 +183,7 @@ def runs(options: argparse.Namespace) -> int:
         records, damaged = engine.runs(limit=options.limit), engine.damaged_runs()
     _emit(options, [record.model_dump(mode="json") for record in records], lambda: show.runs_text(records))
     for sentence in damaged.values():
-        print(sentence, file=sys.stderr)
+        say(sentence, to=sys.stderr)
     return 0
 
 
