@@ -15,7 +15,7 @@ from engine.domain.toolspec import ParamSpec
 from engine.planning.contrast import control_level
 from engine.planning.mentions import SURE_NAME
 from engine.planning.reading import Reading
-from engine.planning.sheets import Sheet, is_group, is_id, is_number, numbers_things
+from engine.planning.sheets import Sheet, cases_and_controls, is_group, is_id, is_number, numbers_things
 from engine.planning.slots import slot_of
 from engine.planning.text import name_parts, name_pieces
 from engine.profiling.scales import two_states as yes_and_no
@@ -117,7 +117,9 @@ class Assignment:
         told = param.role in ("time", "event") and strength >= SURE_NAME and name in reading.named()
         if natural and name not in natural and fits < 0.8 and not told:
             return -1.0  # what the structure of the data offers is surer than a word
-        if contrasted and param.role in ("group", "condition", "ordered", "covariates", "predictors", "factors"):
+        chosen_by_it = column is not None and cases_and_controls(column.levels)
+        compares = param.role in ("group", "condition", "ordered", "covariates", "predictors", "factors")
+        if contrasted and compares and not chosen_by_it:
             set_apart = any(c.column == name and c.explicit for c in reading.contrasts) or not two_states(
                 self.sheet, name
             )
@@ -150,7 +152,8 @@ class Assignment:
         ):
             grammar += 0.3  # the state whose share or odds are asked for
         levels = list(column.levels) if column else []
-        if param.role in _HAPPENS and len(levels) == 2 and control_level(levels) and not yes_and_no(levels):
+        happens = yes_and_no(levels) or chosen_by_it
+        if param.role in _HAPPENS and len(levels) == 2 and control_level(levels) and not happens:
             grammar -= 0.4  # placebo and drug is what was done, not what happened
         level_only = name not in reading.named() and not contrasted and not two_states(self.sheet, name)
         if level_only and param.role in ("group", "predictors", "covariates"):
@@ -165,6 +168,8 @@ class Assignment:
         reading, column = self.reading, self.sheet.column(name)
         if column and param.role in _EXPLAINS and numbers_things(column) and not reading.is_a(name, "adjust", "by"):
             return True  # `which wards have fewer falls` asks about the wards, not about their numbers
+        if param.role in ("group", "outcome", "measure", "response") and reading.parts.get(name) == {"adjust"}:
+            return True  # what is only held constant is neither compared nor explained
         if param.role in ("covariates", "held") and name in self.kept and not reading.is_a(name, "adjust"):
             return True  # `in the wild type` is about those rows, it holds nothing constant
         if param.role == "held" and name not in reading.named() and not reading.is_a(name, "adjust"):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from engine.domain.datatypes import TABULAR, DataType
@@ -198,6 +199,10 @@ def _levels(bound: Bound, reading: Reading, given: Mapping[str, Any]) -> None:
             continue
         if param.role == "event":
             value, asked = event_level(reading, column, sheet.structure.survival.get("event_value", ""))
+            bound.params[param.name] = value
+            bound.questions += [q.model_copy(update={"param": param.name}) for q in asked]
+        elif param.role == "positive":  # what is positive does not change with which results are talked of
+            value, asked = event_level(replace(reading, mentions=[]), column, "")
             bound.params[param.name] = value
             bound.questions += [q.model_copy(update={"param": param.name}) for q in asked]
         elif param.role == "event_if_binary" and len(column.levels) == 2:

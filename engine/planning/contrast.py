@@ -12,6 +12,7 @@ from engine.domain.profile import ColumnProfile
 from engine.planning.names import STOP
 from engine.planning.reading import Reading
 from engine.planning.text import as_number, tokens
+from engine.profiling.scales import two_states
 
 _CONTROLS = [
     "control",
@@ -174,13 +175,18 @@ def event_level(reading: Reading, column: ColumnProfile, known: str = "") -> tup
         return coding.yes, [] if told_so else [_happened(column, coding.yes)]
     if (told := _told_event(reading.question, column)) is not None:
         return told, []
+    affirmed = (two_states(levels) or [None])[-1]
     named = [level for level in reading.levels(column.name) if level in levels]
+    if affirmed is not None and named and affirmed not in named and not _asked_of(reading, column.name):
+        named = []  # `of the PCR negatives many had a positive strip` asks nothing of the negatives
     said = [m.level for m in reading.mentions if m.column == column.name and m.level in named]
     named.sort(key=said.count, reverse=True)
     if len(named) == 1 or (named and said.count(named[0]) > said.count(named[1])):
         return named[0], []
     if known in levels:
         return known, [_happened(column, known)] if _doubtful(column, known) else []
+    if affirmed is not None:
+        return affirmed, []
     able = [level for level in levels if _HAPPENED.match(level.strip())]
     control = control_level(levels)
     if set(levels) == {"1", "2"}:
@@ -191,6 +197,18 @@ def event_level(reading: Reading, column: ColumnProfile, known: str = "") -> tup
         return next(level for level in levels if level != control), []
     proposed = (column.order or sorted(levels))[-1]
     return proposed, [_happened(column, proposed)]
+
+
+_SHARE_OF = re.compile(
+    r"\b(?:odds|risks?|chances?|probabilit\w+|shares?|proportions?|percent\w*|fractions?|rates?|how many|numbers?|predict\w*)\b[^.;:?!]{0,40}$",
+    re.IGNORECASE,
+)
+
+
+def _asked_of(reading: Reading, column: str) -> bool:
+    """Say whether a share, odds or a number is asked for of a level that is named."""
+    starts = [reading.words[m.first].start for m in reading.mentions if m.column == column and m.level]
+    return any(_SHARE_OF.search(reading.question[:start]) for start in starts)
 
 
 _NOT_YET = re.compile(

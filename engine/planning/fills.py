@@ -33,6 +33,9 @@ def _spans(bound: Bound) -> None:
         return
     if "start" in params and (start := sheet.structure.survival.get("start")):
         bound.params[params["start"]] = start
+        for param in bound.spec.params:
+            if param.role == "covariates" and start in bound.of_role("covariates"):
+                bound.params[param.name] = [name for name in bound.of_role("covariates") if name != start]
         subject = next((item.subject for item in sheet.structure.repeated), "")
         if subject and "cluster" in params:
             bound.params.setdefault(params["cluster"], subject)

@@ -73,6 +73,11 @@ _OUT = (
     r"(?:without|exclud\w+|except(?:ing)?(?: for)?|leav\w+ (?:out|aside)|omit\w*|drop\w*|remov\w+|ignor\w+|not counting|apart from|disregard\w*|"
     r"discard\w*|throw\w* out|skip\w*|but not|other than)"
 )
+_GOES_OUT = (
+    r"(?:(?:(?:go(?:es)?|is|are|be|being|to be|were|was)\s+)?(?:left out|taken out|thrown out)|(?:go(?:es)?|come|comes|stay|stays)\s+out|"
+    r"(?:is|are|be|being)\s+(?:(?:to be|all|then|not)\s+)?(?:excluded|omitted|removed|discarded|disregarded|ignored|counted))"
+)
+"""What is said of rows that are left out, after their name: `those with 'unk' go out`, `(invalid tests left out)`."""
 _ONLY = r"(?:only|just|solely|exclusively|restrict\w* (?:\w+ )?to|limit\w* (?:\w+ )?to|confin\w* to|keep\w*(?: only)?|subset (?:of|to)|nothing but)(?!\s+(?:\d+|<l\d+>)\s+(?:out\s+)?of\b)"
 _ABOVE = {">": ">", ">=": ">=", "≥": ">=", "above": ">", "over": ">", "more than": ">", "greater than": ">", "at least": ">=", "older than": ">",
           "after": ">", "later than": ">", "since": ">=", "from": ">=", "exceeding": ">", "higher than": ">", "larger than": ">", "longer than": ">",
@@ -175,10 +180,11 @@ def restrictions(coded: Coded, columns: dict[str, ColumnProfile]) -> list[Restri
                 found.append(Restriction(column, op, values, named[0].first, named[-1].last, sure))  # type: ignore[arg-type]
 
     for match in re.finditer(rf"\b{_OUT}\b{short}(?P<l>{levels})", text, re.IGNORECASE):
-        add(match, "not in", True)
+        if not _told_apart(coded, match):
+            add(match, "not in", True)
     for match in re.finditer(rf"\b(?:leave|take|throw|keep|kick)\s+(?P<l>{levels})\s+out\b", text, re.IGNORECASE):
         add(match, "not in", True)
-    for match in re.finditer(rf"(?P<l>{levels})[^<>]{{0,60}}?\b(?:{_OUT})\s+(?:him|her|it|them|this|that|these|those|out)\b|"
+    for match in re.finditer(rf"(?P<l>{levels})(?:\s*<c\d+>)?[^<>]{{0,60}}?\b(?:(?!dropped){_OUT}\s+(?:him|her|it|them|this|that|these|those|out)|{_GOES_OUT})\b|"
                              rf"(?P<m>{levels})[^<>]{{0,90}}?\bleave\s+(?:him|her|it|them)\s+out\b", text, re.IGNORECASE):  # fmt: skip
         code = match["l"] or match["m"]
         add(re.match(rf"(?P<l>{levels})", code), "not in", True)  # type: ignore[arg-type]
@@ -198,7 +204,18 @@ def restrictions(coded: Coded, columns: dict[str, ColumnProfile]) -> list[Restri
         add(match, "in", False)
     for match in re.finditer(rf"(?:^|[:(,]\s*)(?:<c\d+>\s*)?(?P<l>{levels})\s*[:,]", text):
         add(match, "in", False)
-    return _merged([item for item in _agreeing(found) if not _empties(item, columns)])
+    return _merged([item for item in _agreeing(found) if not _says_nothing(item, columns)])
+
+
+def _told_apart(coded: Coded, match: re.Match[str]) -> bool:
+    """Say whether levels after `but not` are set against others of their column: `it works in women but not in men`."""
+    if not re.match(r"but not", match[0], re.IGNORECASE):
+        return False
+    columns = {mention.column for mention in coded.inside(match["l"])}
+    start = max(coded.text.rfind(mark, 0, match.start()) for mark in ".;?!") + 1
+    return any(
+        mention.level and mention.column in columns for mention in coded.inside(coded.text[start : match.start()])
+    )
 
 
 def _agreeing(found: Sequence[Restriction]) -> list[Restriction]:
@@ -217,10 +234,16 @@ def compared_alone(item: Restriction, found: Sequence[Contrast]) -> bool:
     return item.op == "in" and against is not None and set(item.values) < set(against.levels)
 
 
-def _empties(item: Restriction, columns: dict[str, ColumnProfile]) -> bool:
-    """Say whether leaving out these levels would leave no row: then something else is to be left out."""
+def claimed_of_one(item: Restriction, parts: dict[str, set[Part]], mentions: Sequence[Mention]) -> bool:
+    """Say whether a level kept is only claimed to differ: `significant only in women ... odds ratios by sex`."""
+    named = {m.level for m in mentions if m.column == item.column and m.level}
+    return item.op == "in" and "by" in parts.get(item.column, ()) and not named <= set(item.values)
+
+
+def _says_nothing(item: Restriction, columns: dict[str, ColumnProfile]) -> bool:
+    """Say whether all levels of a column are named: leaving them out leaves no row, keeping them leaves out none."""
     column = columns.get(item.column)
-    return item.op == "not in" and column is not None and 0 < len(column.levels) <= len(item.values)
+    return item.op in ("in", "not in") and column is not None and 0 < len(column.levels) <= len(item.values)
 
 
 def _onwards(coded: Coded, found: Sequence[Restriction]) -> list[Restriction]:

@@ -188,7 +188,7 @@ def _level(
         meant = [
             at
             for at, w in enumerate(words)
-            if len(w.text) > 2 and w.text not in STOP and same_meaning(w.text, level.strip().lower())
+            if len(w.text) > 2 and w.text not in STOP | {"number"} and same_meaning(w.text, level.strip().lower())
         ]
         written = rf"\b(?:of|in|for|and|or|vs\.?|versus|against|than|only|type|group)\s+(?P<l>{re.escape(level.strip())})(?![\w'-])"
         if not level.strip().isupper() or level.strip() in "AI":  # no article ends a phrase: `heavier than those on a.`
@@ -197,6 +197,7 @@ def _level(
         meant += [at for at, w in enumerate(words) if w.start in starts]
         return [Mention(column.name, level, at, at, 0.85) for at in meant]
     found = []
+    denied = level.strip().lower().split()[0] in DENIALS
     distinctive = [part for part in name.parts if weights[part] == 1 and len(part) >= 4]
     for first, last in _windows(words, text, min(_LONGEST, len(name.parts) + 1) + 1):
         window = words[first : last + 1]
@@ -206,9 +207,22 @@ def _level(
         glued = len(window) > 1 and window[-1].end - window[0].start == sum(len(word.text) for word in window)
         if glued and len(level) <= 3 and not time_unit(window[0].text) and not level.lower().startswith(window[0].text):
             continue  # `DESeq2` and `DUSP1` are names of their own, not D2 and D1
+        if denied and not any(word.text in DENIALS or word.text.removesuffix("s") in _NO for word in window):
+            continue  # `the detected ones` are not those `not detected`
+        if (
+            denied
+            and window[-1].text.removesuffix("s") in _NEGATIVE
+            and any(same_meaning("positive", part) for part in name.parts[1:])
+        ):
+            strength = 0.8  # `negatives` for `not detected`
         if strength >= 0.6:
             found.append(Mention(column.name, level, first, last, round(strength, 3)))
     return found
+
+
+DENIALS = frozenset("not no non never without".split())
+"""What the name of a level begins with that is the opposite of the rest of it."""
+_NEGATIVE = frozenset("negative neg absent undetected".split())
 
 
 _NAME_LONG = 3
@@ -379,7 +393,7 @@ def _nothing_given(words: Sequence[Token], columns: Sequence[ColumnProfile]) -> 
 
 _PLAIN_WORDS = frozenset("no yes not none with without".split())
 PERSONS = frozenset(
-    "patient subject animal person individual participant volunteer donor mouse rat plant sample nr no number id".split()
+    "patient subject animal person people individual participant volunteer donor mouse rat plant sample nr no number id".split()
 )
 """Words that stand before the number of a row."""
 

@@ -123,8 +123,10 @@ def same_meaning(word: str, part: str) -> bool:
     forms = {part, part.removesuffix("s")}
     if any(forms & group for group in groups):
         return True
-    # `photother` for light therapy
-    return len(part) >= CUT and any(other.startswith(part) for group in groups for other in group)
+    # `photother` for light therapy; `female` is no short form of females, which stands beside men for the sex
+    return len(part) >= CUT and any(
+        other.startswith(part) and other.removesuffix("s") != part for group in groups for other in group
+    )
 
 
 CUT = 6

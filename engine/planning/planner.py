@@ -47,7 +47,7 @@ from engine.planning.refusals import (
     require_data,
     says,
 )
-from engine.planning.requests import cuts
+from engine.planning.requests import cuts, items_alone
 from engine.planning.score import Candidate, candidates, stretch
 from engine.planning.sheets import Data, is_id
 from engine.planning.text import tokens
@@ -158,7 +158,12 @@ class Planner:
         if not analysis and (computed := self._of_computed(reading, data, every)) is not None:
             reading, data, goals = computed
         else:
-            goals = [self._as_told(analysis, every, reading, data)] if analysis else self._goals(reading, data, every)
+            listed = [] if analysis else self._listed(reading, data, bool(profiles))
+            goals = (
+                [self._as_told(analysis, every, reading, data)]
+                if analysis
+                else listed or self._goals(reading, data, every)
+            )
         if not goals:
             raise not_understood(data, found, every)
         made = self._assembler.begin(reading, data, functools.partial(near, reading, data, self._embed))
@@ -187,6 +192,19 @@ class Planner:
         reading.requests = self._requests(reading, data)
         goals = self._several(reading, data, best) if len(reading.requests) > 1 else [best]
         return [*goals, *_also(reading, goals, every)]
+
+    def _listed(self, reading: Reading, data: Data, files: bool) -> list[Candidate]:  # noqa: FBT001
+        """Return what to plan for each item of a list `(a) ... (b) ...`, where every item says enough by itself."""
+        goals: list[Candidate] = []
+        for text in items_alone(reading.question):
+            own = read(text, data, self._terms)
+            every = self._candidates(own, data)
+            item = [c for c in every if files or needs_no_file(c.bound)][:1]
+            if not item or item[0].probability < SEVERAL or not item[0].feasible or item[0].bound is None:
+                return []
+            goals += item
+            reading.take(own)
+        return goals
 
     def _best(self, every: list[Candidate], reading: Reading, data: Data) -> Candidate:
         """Return what to plan: the likeliest, unless a near one can be done where it cannot, or brings it along."""
@@ -258,10 +276,16 @@ class Planner:
         """Return the requests of a question, cut further where both sides of an `and` clearly ask for different things."""
         by_name = {column.name: column for column in data.columns()}
         named = [m.first for m in reading.mentions if (c := by_name.get(m.column)) and not m.level and not is_id(c)]
+        held = {m.first for m in reading.mentions if not m.level and reading.parts.get(m.column) == {"adjust"}}
+
+        def _only_held(half: Request) -> bool:  # `also adjusted for age` asks for nothing by itself
+            inside = {*range(half.first, half.last + 1)}
+            return bool(inside & held) and inside & held == inside & {*named}
+
         found: list[Request] = []
         single = len(reading.requests) == 1 and len(reading.words) > 1
         for request in [Request(0, len(reading.words) - 1)] if single else reading.requests:
-            places = cuts(reading, request, named)
+            places = [cut for cut in cuts(reading, request, named) if not any(map(_only_held, (cut.left, cut.right)))]
             halves = [stretch(reading, by_name, *half) for cut in places for half in (cut.left, cut.right)]
             shares = [max(share.items(), key=lambda item: item[1]) for share in probabilities(halves, self._embed)]
             best, apart = 0.0, (request,)

@@ -7,7 +7,7 @@ import re
 from engine.domain.profile import ColumnProfile
 from engine.planning import numbers
 from engine.planning.coding import codings
-from engine.planning.grammar import Coded, compared_alone, contrasts, parts_of, restrictions
+from engine.planning.grammar import Coded, claimed_of_one, compared_alone, contrasts, parts_of, restrictions
 from engine.planning.hints import generic_mentions, of_one_measure, wide_mentions
 from engine.planning.mentions import (
     SURE_NAME,
@@ -135,7 +135,9 @@ def interpret(question: str, words: list[Token], mentions: list[Mention], data: 
         for r in restrictions(coded, by_name)
         if not any(start <= words[r.first].start and words[r.last].end <= end for start, end in explained)
     ]
-    reading.restrictions = [r for r in kept if not compared_alone(r, reading.contrasts)]
+    reading.restrictions = [
+        r for r in kept if not compared_alone(r, reading.contrasts) and not claimed_of_one(r, reading.parts, mentions)
+    ]
     reading.genes = _genes(question, data, mentions, words)
     reading.alpha = numbers.significance(question)
     reading.min_lfc = numbers.minimum_log2_fold_change(question)

@@ -154,6 +154,13 @@ class Reading:
             if token.start >= start and token.end <= end:
                 self.used.setdefault(at, (taken, value, strength))
 
+    def take(self, other: Reading) -> None:
+        """Note what another reading, of the same text with some of it blank, took its tokens for."""
+        places = {token.start: at for at, token in enumerate(self.words)}
+        for at, taken in other.used.items():
+            if (own := places.get(other.words[at].start)) is not None:
+                self.used.setdefault(own, taken)
+
     def spans(self, fillers: Iterable[int] = ()) -> list[Span]:
         """Return the question cut into spans, neighbours of one meaning together."""
         filler = set(fillers)

@@ -53,6 +53,27 @@ def requests_of(question: str, words: list[Token]) -> list[Request]:
     return found or [Request(0, max(0, len(words) - 1))]
 
 
+_MARK = re.compile(r"(?<![\w(])\(?(?P<mark>[a-f]|iii|ii|iv|i|[1-6])\)\s+(?=\S)")
+_MARKS = ("abcdef", ("i", "ii", "iii", "iv"), "123456")
+
+
+def items_alone(question: str) -> list[str]:
+    """Return the question once for each item of its list `(a) ... (b) ...`, the other items blank; none where it has no list.
+
+    What stands before the first item is said for all; characters keep their places.
+    """
+    found = list(_MARK.finditer(question))
+    marks = [match["mark"] for match in found]
+    if len(found) < 2 or not any(marks == list(row[: len(marks)]) for row in _MARKS):
+        return []
+    ends = [*(match.start() for match in found[1:]), len(question)]
+    start = found[0].start()
+    return [
+        question[:start] + " " * (match.start() - start) + question[match.start() : end] + " " * (len(question) - end)
+        for match, end in zip(found, ends, strict=True)
+    ]
+
+
 _JOINS = frozenset({"and", "plus", "then", "&", "+", "also"})
 _ADDS = re.compile(r"[+;]|,\W*(?:and|then|plus|also)\b|\b(?:and|plus) (?:then|also)\b|^\W*plus\b", re.IGNORECASE)
 """What adds a further request; a comma or an `and` alone mostly lists columns."""

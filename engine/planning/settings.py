@@ -14,7 +14,7 @@ from engine.domain.toolspec import ParamSpec, ToolSpec
 from engine.planning.mentions import SURE
 from engine.planning.numbers import beside, ratio
 from engine.planning.reading import Reading
-from engine.planning.text import CARDINALS, time_unit
+from engine.planning.text import CARDINALS, as_number, time_unit
 from engine.toolbox.typecheck import param_problem
 
 _READ = {"alpha": "alpha", "min_abs_lfc": "min_lfc", "lfc_threshold": "min_lfc", "top_n": "top"}
@@ -114,4 +114,13 @@ def _number(param: ParamSpec, reading: Reading, text: str) -> float | int | None
     reading.mark_text(said.start, said.end, "number", f"{param.name} = {said.value:g}")
     if param.kind == "integer":
         return int(said.value) if float(said.value).is_integer() else None
-    return said.value / 100 if param.unit == "share" and (said.percent or said.value > 1) else said.value
+    if param.unit != "share":
+        return said.value
+    whole = _OUT_OF.search(text, said.start, said.end)
+    if whole is not None and (total := as_number(whole["all"])) and total > said.value:
+        return said.value / total
+    return said.value / 100 if said.percent or said.value > 1 else said.value
+
+
+_OUT_OF = re.compile(r"\d\s+(?:in|out of|of|per)\s+(?:every\s+)?(?P<all>\d[\d.,]*)", re.IGNORECASE)
+"""`3 in 100`"""

@@ -31,6 +31,11 @@ def is_number(column: ColumnProfile) -> bool:
     return numeric and column.scale in (*NUMBERS, "ordered", "binary")
 
 
+def cases_and_controls(levels: Iterable[str]) -> bool:
+    """Say whether levels tell who had the outcome and who did not, in a study that chose its subjects by it."""
+    return {level.strip().lower().rstrip("s") for level in levels} == {"case", "control"}
+
+
 def is_group(column: ColumnProfile) -> bool:
     """Say whether a column's values are a few groups: names, yes or no, codes, or few ordered numbers."""
     if column.scale in ("category", "binary", "ordered"):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from engine.domain.profile import ColumnProfile
 from engine.planning.reading import Part
-from engine.planning.sheets import Sheet, is_group, is_id, is_number
+from engine.planning.sheets import Sheet, cases_and_controls, is_group, is_id, is_number
 
 Fits = Callable[[ColumnProfile, Sheet], float]
 
@@ -55,6 +55,8 @@ def _rating(column: ColumnProfile, sheet: Sheet) -> float:
 def _group(column: ColumnProfile, sheet: Sheet) -> float:
     if not is_group(column):
         return 0.0
+    if cases_and_controls(column.levels):
+        return 0.5  # by which rows were chosen: what is asked of it goes before it
     if column.scale in ("category", "binary"):
         return 1.0 if column.distinct <= 30 else 0.5
     if column.scale == "ordered":

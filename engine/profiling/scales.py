@@ -195,11 +195,8 @@ def two_states(levels: list[str]) -> list[str]:
     plain = [ascii_lower(level).strip() for level in levels]
     if len(levels) == 2:
         for i, j in ((0, 1), (1, 0)):
-            if (plain[i] in _NO and plain[j] in _YES) or plain[i] in (
-                f"no {plain[j]}",
-                f"not {plain[j]}",
-                f"non-{plain[j]}",
-            ):
+            denied = re.fullmatch(r"(?:not?|non|never|without)[\s_-]+(.+)|non(.+)", plain[i])
+            if (plain[i] in _NO and plain[j] in _YES) or (denied and plain[j] in denied.groups()):
                 return [levels[i], levels[j]]
     return []
 

@@ -199,7 +199,7 @@ def accuracy_figure(rows, test, what):
         "outcome": OUTCOME,
         "event_value": EVENT_VALUE,
         "positive": param("The level of the test that is positive; empty to recognise it", kind="level", of="test",
-                          role="event"),
+                          role="positive"),
         "cut_point": param(
             "The number from which on the test is positive",
             role="cut_point",
@@ -216,7 +216,9 @@ def accuracy_figure(rows, test, what):
             minimum=1e-9,
             maximum=1 - 1e-9,
             unit="share",
-            words=["prevalence(?:\\s+(?:of|is|at))*"],
+            words=["prevalence(?:\\s+(?:of|is|at|was|about|around|roughly|some))*",
+                   "(?:in|out of|per)\\s+(?:every\\s+)?\\d[\\d.,]*\\s+(?:\\w+\\s+){0,3}?"
+                   "(?:have|has|had|carry|carries|are|is|suffer)"],
         ),
         "interval": param("How intervals of shares are computed", choices=["wilson", "exact"],
                           words=["exact: exact|clopper"]),

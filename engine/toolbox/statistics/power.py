@@ -152,12 +152,20 @@ def power_figure(curve, unit, power, n):
 
 _NO_PERCENT = r"(?=[\s=:of]*\d+(?:[.,]\d+)?(?![\d.,]*\s*(?:%|per\s?cent)))"
 _PERCENT = r"(?=[\s=:of]*\d+(?:[.,]\d+)?\s*(?:%|per\s?cent))"
-_CHANGE = r"(?:differences?|diff|delta|drop|fall|rise|gain|change|increase|decrease|reduction|advantage|improvement)"
+_CHANGE = (
+    r"(?:differences?|diff|delta|drop(?!.?out)|fall|rise|gain|change|increase|decrease|reduction|advantage|improvement)"
+)
 _MORE = (
-    r"(?:differences?|more|less|better|worse|higher|lower|shorter|longer|heavier|lighter|faster|drop|rise|gain|apart)"
+    r"(?:differences?|more|less|better|worse|higher|lower|shorter|longer|heavier|lighter|faster|drop(?!.?out)|rise|gain|"
+    r"apart)"
 )
 _CASE = r"(?:cases?|patients?|exposed|treated|animals?|subjects?)"
 _UNLIKE = r"(?:vs\.?|versus|against|to|instead of)"
+_WORD = rf"(?!(?:and|but|{_UNLIKE})\b)[a-z-]+"
+_GROUP = rf"(?:with|in|under|on|for|among|after)\s+(?:{_WORD}\s+){{0,3}}?{_WORD}"
+_JOIN = rf"(?:\s*[,;]\s*(?:(?:and|but)\s+)?|\s+(?:and|but|{_UNLIKE})\s+)"
+_NO_SHARE = r"(?!\s*(?:power|alpha|chance|certainty|significance|drop|loss|lost|attrition|more|less|higher|lower))"
+"""`30 % with usual care, 20 % hoped for` are two shares; `20 % drop-out` and `80 % power` are none."""
 
 
 @tool(
@@ -221,11 +229,13 @@ _UNLIKE = r"(?:vs\.?|versus|against|to|instead of)"
         "hazard_ratio": param("Hazard ratio that should be noticed", minimum=0, words=["hazard ratio", "hr"]),
         "share_1": param(
             "Share in the first group", unit="share", minimum=0, maximum=1,
-            words=[rf"(?:%|per\s?cent)?\s*{_UNLIKE}\s*(?:\d*\.\d+(?!\d)|\d+(?:,\d+)?(?=\s*(?:%|per\s?cent)))"],
+            words=[rf"(?:%|per\s?cent)?\s*{_UNLIKE}\s*(?:\d*\.\d+(?!\d)|\d+(?:,\d+)?(?=\s*(?:%|per\s?cent)))",
+                   rf"(?:%|per\s?cent)\s+{_GROUP}(?={_JOIN}\d+(?:[.,]\d+)?\s*(?:%|per\s?cent){_NO_SHARE})"],
         ),
         "share_2": param(
             "Share in the second group", unit="share", minimum=0, maximum=1,
-            words=[rf"(?<=\d)\s*(?:%|per\s?cent)?\s*{_UNLIKE}"],
+            words=[rf"(?<=\d)\s*(?:%|per\s?cent)?\s*{_UNLIKE}",
+                   rf"(?:%|per\s?cent)\s+{_GROUP}{_JOIN}(?=\d+(?:[.,]\d+)?\s*(?:%|per\s?cent){_NO_SHARE})"],
         ),
         "n": param(
             "Subjects a group (pairs, subjects or events where there is one group)", minimum=2,
@@ -478,9 +488,10 @@ def power_sample_size(
             warnings.append(f"With {row['clusters_per_group']} clusters per group the analysis has few degrees of "
                             "freedom; add a cluster or two per group, and never take a single one.")  # fmt: skip
     if dropout:
+        in_each = f", {enrol // 2} a group" if unit == "subjects per group" and not unequal and enrol % 2 == 0 else ""
         findings.append({
-            "text": f"Allowing for {100 * dropout:g} % lost, {enrol} subjects should be enrolled in all.",
-            "values": finding_values(enrol=enrol), "output": "plan",
+            "text": f"Allowing for {100 * dropout:g} % lost, {enrol} subjects should be enrolled in all{in_each}.",
+            "values": finding_values(enrol=enrol, **({"per_group": enrol // 2} if in_each else {})), "output": "plan",
             "row": table_row(plan, design=row["design"])})  # fmt: skip
     if asked == "power" and reached < power:
         wanted = math.ceil(inflation * smallest_number(design, effect, power, alpha, allocation) - 1e-9)

@@ -1,0 +1,145 @@
+"""Which level, rows and share a sentence means: the event and its denial, men and women, what goes out, items of a list."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from engine.planning.planner import Planner
+from engine.planning.read import read
+from engine.planning.requests import items_alone
+from engine.planning.sheets import Data
+from engine.profiling.profiler import profile_files
+from engine.toolbox.registry import builtin_tools
+
+RNG = np.random.default_rng(11)
+PLANNER = Planner(builtin_tools())
+
+
+@pytest.fixture(scope="module")
+def trial(tmp_path_factory):
+    n = 120
+    rows = {
+        "pat_id": [f"P{k:03d}" for k in range(n)],
+        "Gender": ["male", "female"] * (n // 2),
+        "group": ["DRUG+DIET", "DIET", "DIET", "DRUG+DIET"] * (n // 4),
+        "per_protocol": ["yes", "yes", "no"] * (n // 3),
+        "statin": ["no", "unk", "yes"] * (n // 3),
+        "sbp": RNG.normal(140, 12, n).round(),
+        "stroke": RNG.integers(0, 2, n),
+    }
+    path = tmp_path_factory.mktemp("levels") / "trial.csv"
+    pd.DataFrame(rows).to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture(scope="module")
+def swabs(tmp_path_factory):
+    truth = ["detected", "not detected", "detected", "not detected", "not detected"] * 24
+    rows = {"sample": range(1, 121), "PCR": truth, "Strip": ["pos", "neg", "pos", "neg", "void"] * 24}
+    path = tmp_path_factory.mktemp("swabs") / "swabs.csv"
+    pd.DataFrame(rows).to_csv(path, index=False)
+    return path
+
+
+def kept(question, path):
+    return {(r.column, r.op, r.values) for r in read(question, Data.of(profile_files([path]))).restrictions if r.sure}
+
+
+def steps(question, *paths):
+    return [(node.tool, node.params) for node in PLANNER.plan(question, profile_files(paths)).plan.nodes]
+
+
+@pytest.mark.parametrize(("word", "level"), [("men", "male"), ("women", "female"), ("females", "female")])
+def test_men_are_male_and_women_female(word, level, trial):
+    named = read(f"mean sbp of {word} only", Data.of(profile_files([trial]))).levels("Gender")
+    assert named == [level]
+
+
+@pytest.mark.parametrize(
+    ("question", "rows"),
+    [
+        ("sbp by group, patients with statin 'unk' go out", {("statin", "not in", ("unk",))}),
+        ("compare sbp between the groups (statin unk left out)", {("statin", "not in", ("unk",))}),
+        ("compare sbp between the groups; those with statin unk are excluded", {("statin", "not in", ("unk",))}),
+        ("DRUG+DIET against DIET, quite a few dropped out. Does sbp differ?", set()),
+        ("the pill lowers sbp in women but not in men", set()),
+        ("mean sbp of all groups but not DIET", {("group", "not in", ("DIET",))}),
+        ("mean sbp only in DIET and DRUG+DIET, by Gender", set()),
+        ("stroke is significant only in women, show odds ratios by Gender for men and women", set()),
+    ],
+)
+def test_what_is_said_of_rows_is_told_from_what_is_claimed(question, rows, trial):
+    assert kept(question, trial) == rows
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Sensitivity and specificity of Strip for PCR, void strips left out",
+        "How good is Strip? Of the PCR negatives many had a pos Strip. Sensitivity against PCR, leave out the void ones",
+        "sensitivity of the Strip against PCR (detected or not detected) without the void ones; how many negative Strip results are wrong",
+    ],
+)
+def test_a_test_is_positive_and_a_state_present_however_often_their_denials_are_named(question, swabs):
+    found = dict(steps(question, swabs))
+    rows, params = found["filter_rows"], found["diagnostic_accuracy"]
+    assert rows["condition"] == "`Strip` not in ['void']"
+    assert (params["event_value"], params["positive"]) == ("detected", "pos")
+
+
+@pytest.mark.parametrize(
+    ("said", "share"),
+    [("3 in 100 have it", 0.03), ("about 1 out of 250 are infected", 0.004), ("prevalence of 2 %", 0.02),
+     ("5 per 1000 people carry it", 0.005)],
+)  # fmt: skip
+def test_a_prevalence_is_read_in_words(said, share, swabs):
+    question = f"sensitivity, specificity and predictive values of Strip against PCR where {said}"
+    assert steps(question, swabs)[-1][1]["prevalence"] == pytest.approx(share)
+
+
+def test_what_is_asked_of_cases_and_controls_goes_before_it(tmp_path):
+    rows = {"study_group": ["case", "control", "control"] * 40, "solvents": ["Y", "N", "N", "N"] * 30,
+            "age": RNG.integers(40, 80, 120), "smoking": ["never", "former", "current"] * 40}  # fmt: skip
+    pd.DataFrame(rows).to_csv(tmp_path / "cc.csv", index=False)
+    question = "By how much is the risk raised by solvents, cases against controls, number needed to harm; also adjusted for age and smoking"
+    tool, params = steps(question, tmp_path / "cc.csv")[-1]
+    assert tool == "risk_measures"
+    assert {key: params[key] for key in ("exposure", "exposed", "outcome", "event_value")} == {
+        "exposure": "solvents", "exposed": "Y", "outcome": "study_group", "event_value": "case"}  # fmt: skip
+
+
+def test_the_start_of_a_span_is_no_covariate(tmp_path):
+    rows = [(f"D{k}", 90 * visit, 90 * visit + 90, round(10 + RNG.normal(), 1), 60 + k % 20, int(visit == 3 and k % 3 == 0))
+            for k in range(40) for visit in range(4)]  # fmt: skip
+    names = ["pid", "day_from", "day_to", "Hb", "age", "died"]
+    pd.DataFrame(rows, columns=names).to_csv(tmp_path / "spans.csv", index=False)
+    question = "Cox regression with day_from and day_to, died: hazard ratio of death per 1 g/dl Hb, adjusted for age"
+    params = steps(question, tmp_path / "spans.csv")[-1][1]
+    assert params["start"] == "day_from"
+    assert sorted(params["covariates"]) == ["Hb", "age"]
+
+
+def test_each_item_of_a_list_is_planned_with_its_own_numbers():
+    question = (
+        "Two arms, 90% power, alpha 5%. (a) cure 60% with the old cream, 75% hoped for: how many per arm, allowing for 20% drop-out? "
+        "(b) itch score, difference of 1.5 with SD 4, how many per arm? (c) hazard ratio 0.65 for survival: how many events?"
+    )
+    first, second, third = (params for _, params in steps(question))
+    assert (first["share_1"], first["share_2"], first["dropout"], first["power"]) == (0.6, 0.75, 0.2, 0.9)
+    assert (second["difference"], second["sd"], second["dropout"], second["power"]) == (1.5, 4, 0, 0.9)
+    assert (third["hazard_ratio"], third["design"], third["power"]) == (0.65, "survival", 0.9)
+
+
+@pytest.mark.parametrize(
+    ("question", "items"),
+    [
+        ("(a) one thing (b) another", ["(a) one thing ", "              (b) another"]),
+        ("both: 1) one 2) two", ["both: 1) one ", "both:        2) two"]),
+        ("group (a) is older than (c) in years", []),
+        ("a mean (a) of weight", []),
+    ],
+)
+def test_a_list_is_one_when_its_marks_follow_each_other(question, items):
+    assert [text.rstrip() for text in items_alone(question)] == [text.rstrip() for text in items]
