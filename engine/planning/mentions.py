@@ -75,15 +75,15 @@ def _before_and_after(names: Sequence[str]) -> dict[str, str]:
     return {name: f"{match[1]} {match[2]}" for name in names if (match := found[name.lower()]) and rests[match[2]] == 2}
 
 
-def _literally(words: Sequence[Token], name: str, text: str) -> list[Mention]:
-    """Return the places where a name of several parts stands as it is written in the file: `perim_ch_1`, `Hb lab (g/dL)`."""
+def _literally(words: Sequence[Token], name: str, text: str, column: str = "") -> list[Mention]:
+    """Return the places where a name of several parts stands as it is written in the file: `perim_ch_1`, `PT+CBT`."""
     if len(name_parts(name)) < 2:
         return []
     found = []
     for match in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE):
         inside = [at for at, w in enumerate(words) if match.start() <= w.start and w.end <= match.end()]
         if inside:
-            found.append(Mention(name, "", inside[0], inside[-1], 1.0))
+            found.append(Mention(column or name, "", inside[0], inside[-1], 1.0))
     return found
 
 
@@ -136,7 +136,14 @@ def level_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile], tex
             if as_number(level.strip().lstrip("+-#")) is not None or not level.strip():
                 continue
             found += _level(words, column, level, Name(level, weights, units=False), weights, text)
+        literal = [m._replace(level=level) for level in levels for m in _literally(words, level, text, column.name)]
+        longest = [m for m in literal if not any(_inside(m, other) for other in literal)]
+        found = [m for m in found if not any(m.first <= o.last and o.first <= m.last for o in longest)] + longest
     return found
+
+
+def _inside(mention: Mention, other: Mention) -> bool:
+    return other.width > mention.width and other.first <= mention.first and mention.last <= other.last
 
 
 _SET_AGAINST = re.compile(

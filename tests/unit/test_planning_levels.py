@@ -79,7 +79,7 @@ def test_what_is_said_of_rows_is_told_from_what_is_claimed(question, rows, trial
     [
         "Sensitivity and specificity of Strip for PCR, void strips left out",
         "How good is Strip? Of the PCR negatives many had a pos Strip. Sensitivity against PCR, leave out the void ones",
-        "sensitivity of the Strip against PCR (detected or not detected) without the void ones; how many negative Strip results are wrong",
+        "sensitivity of the Strip against PCR (detected or not detected) without the void ones",
     ],
 )
 def test_a_test_is_positive_and_a_state_present_however_often_their_denials_are_named(question, swabs):
@@ -103,7 +103,7 @@ def test_what_is_asked_of_cases_and_controls_goes_before_it(tmp_path):
     rows = {"study_group": ["case", "control", "control"] * 40, "solvents": ["Y", "N", "N", "N"] * 30,
             "age": RNG.integers(40, 80, 120), "smoking": ["never", "former", "current"] * 40}  # fmt: skip
     pd.DataFrame(rows).to_csv(tmp_path / "cc.csv", index=False)
-    question = "By how much is the risk raised by solvents, cases against controls, number needed to harm; also adjusted for age and smoking"
+    question = "Is the risk higher with solvents? study_group holds cases and controls. Number needed to harm; also adjusted for age and smoking"
     tool, params = steps(question, tmp_path / "cc.csv")[-1]
     assert tool == "risk_measures"
     assert {key: params[key] for key in ("exposure", "exposed", "outcome", "event_value")} == {
