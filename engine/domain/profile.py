@@ -59,6 +59,8 @@ class ColumnProfile(Value):
     notes: list[str] = []
     """What was found in the values beyond that: cells such as `n.d.` or `<0.1` and how they are read, codes,
     outliers."""
+    words_among_numbers: bool = False
+    """Numbers but for words that are no accidents (`BLQ`, `Undetermined`): tools that know such words can read it."""
     corrected: str = ""
     """What a person said this column is, when that differs from what was found."""
 

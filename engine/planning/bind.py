@@ -260,6 +260,8 @@ def _rows(bound: Bound, reading: Reading) -> None:
     taken = set(bound.columns())
     sheet = bound.sheet
     for item in reading.restrictions:
+        if item.op == "in" and _leaves_out_a_side(bound, item):
+            continue
         if (item.sure and not (item.op == "in" and _is_outcome(bound, item.column))) or (
             item.column not in taken and item.op == "in"
         ):
@@ -292,6 +294,12 @@ def _rows(bound: Bound, reading: Reading) -> None:
                 bound.reasons.append(f"{named[0]!r} is compared with {named[1]!r}, as the question names them.")
             elif len(named) >= (1 if against is not None else 2):
                 bound.params[param.name] = named
+
+
+def _leaves_out_a_side(bound: Bound, item: Restriction) -> bool:
+    """Say whether the rows kept would lack a level that the step compares: then they are one side of it."""
+    sides = [p for p in bound.spec.params if p.role in ("interest", "reference") and bound.params.get(p.of) == item.column]
+    return any(bound.params.get(p.name) not in (None, *item.values) for p in sides)
 
 
 def _of_method(bound: Bound, reading: Reading, mention: Mention) -> bool:

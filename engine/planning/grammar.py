@@ -198,13 +198,21 @@ def restrictions(coded: Coded, columns: dict[str, ColumnProfile]) -> list[Restri
         text,
         re.IGNORECASE,
     ):
-        add(match, "in", True)
+        add(match, "in", not _beside_others(coded, match))
     found += _onwards(coded, found) + _compared(coded, columns)
     for match in re.finditer(rf"\b(?:in|among|within|for|at|on|during|of|with|by)\s+(?:(?:the|all|our)\s+)?(?:<c\d+>\s*)?(?P<l>{levels})", text, re.IGNORECASE):  # fmt: skip
         add(match, "in", False)
     for match in re.finditer(rf"(?:^|[:(,]\s*)(?:<c\d+>\s*)?(?P<l>{levels})\s*[:,]", text):
         add(match, "in", False)
     return _merged([item for item in _agreeing(found) if not _says_nothing(item, columns)])
+
+
+def _beside_others(coded: Coded, match: re.Match[str]) -> bool:
+    """Say whether other levels of the column are named too: `the susceptible one and the resistant one` are both meant."""
+    if not match[0].lower().endswith(("one", "ones")):
+        return False
+    named = {(m.column, m.level) for m in coded.inside(match["l"])}
+    return any(m.level and (m.column, m.level) not in named and m.column in dict(named) for m in coded.mentions)
 
 
 def _told_apart(coded: Coded, match: re.Match[str]) -> bool:

@@ -297,7 +297,8 @@ class Planner:
         return reading.requests if len(found) == 1 else found
 
     def _several(self, reading: Reading, data: Data, best: Candidate) -> list[Candidate]:
-        found: list[Candidate] = []
+        told: dict[str, Candidate] = {}
+        places: dict[str, list[Request]] = {}
         for request in reading.requests:
             own = candidates(
                 within(reading, request, data), data, self._analyses, self._registry, self._embed, first=request.first,
@@ -309,13 +310,16 @@ class Planner:
                 and own[0].feasible
                 and (own[0].bound or own[0].wording >= SEVERAL)
             ):
-                found.append(own[0])
-        kinds = {item.analysis.id for item in found}
-        if len(kinds) < 2:
+                told[own[0].analysis.id] = own[0]
+                places.setdefault(own[0].analysis.id, []).append(request)
+        if len(told) < 2:
             return [best]
-        told = {item.analysis.id: item for item in found}
-        families = {item.analysis.family for item in found}
-        return list(told.values()) if len(families) > 1 or best.analysis.id in kinds else [best]
+        for key, several in places.items():  # what is asked of one thing in two sentences is one request
+            if len(several) > 1 and (joined := told[key].bound) is not None:
+                again = bind(joined.spec, within(reading, several, data), data, needs=self._analyses[key].needs)
+                told[key] = replace(told[key], bound=again)
+        families = {item.analysis.family for item in told.values()}
+        return list(told.values()) if len(families) > 1 or best.analysis.id in told else [best]
 
     def _as_told(self, analysis: str, every: list[Candidate], reading: Reading, data: Data) -> Candidate:
         if analysis not in self._analyses:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from engine.domain.profile import ColumnProfile
 from engine.planning import numbers
@@ -151,12 +152,13 @@ def interpret(question: str, words: list[Token], mentions: list[Mention], data: 
     return reading
 
 
-def within(reading: Reading, request: Request, data: Data) -> Reading:
-    """Return what one of several requests says: what it names itself, what stands in none, and what holds for all.
+def within(reading: Reading, request: Request | Sequence[Request], data: Data) -> Reading:
+    """Return what some of several requests say: what they name themselves, what stands in none, and what holds for all.
 
     For all hold the rows that are kept and the topic before a colon (`Smoking and birth weight: a plot, then a test`).
     """
-    others = [r for r in reading.requests if r != request]
+    own_requests = [request] if isinstance(request, Request) else [*request]
+    others = [r for r in reading.requests if r not in own_requests]
     topic = reading.question.find(":")
     shared = {at for r in reading.restrictions if r.sure for at in range(r.first, r.last + 1)}
     shared |= {at for at, word in enumerate(reading.words) if word.end <= topic}
@@ -164,7 +166,7 @@ def within(reading: Reading, request: Request, data: Data) -> Reading:
         m for m in reading.mentions if m.first in shared or not any(r.first <= m.first <= r.last for r in others)
     ]
     own = interpret(reading.question, reading.words, mentions, data)
-    own.requests, own.used = [request], reading.used
+    own.requests, own.used = own_requests, reading.used
     own.coding, own.explained = reading.coding, reading.explained
     return own
 

@@ -33,6 +33,8 @@ class Slot(NamedTuple):
 
 
 def _measure(column: ColumnProfile, sheet: Sheet) -> float:
+    if column.words_among_numbers:
+        return 0.6
     if not is_number(column) or (column.name in sheet.structure.survival.values() and column.scale == "binary"):
         return 0.0
     if column.scale == "binary":

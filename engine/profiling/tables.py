@@ -175,10 +175,15 @@ def _tell_cells(facts: TableFacts, cleaned: Cleaned) -> None:
             update={
                 "notes": [*cleaned.notes.get(column.name, []), *column.notes],
                 "unit": units.get(column.name) or column.unit,
+                # With few distinct values the words may be levels: a dose of 0 called `control`.
+                **(_AMONG_NUMBERS if column.name in cleaned.mixed and column.scale == "identifier" else {}),
             }
         )
         for column in facts.columns
     ]
+
+
+_AMONG_NUMBERS = {"words_among_numbers": True, "kind": "text", "scale": "text"}
 
 
 def _header_warnings(facts: TableFacts) -> None:
