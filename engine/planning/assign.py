@@ -13,7 +13,7 @@ from typing import Any
 
 from engine.domain.toolspec import ParamSpec
 from engine.planning.contrast import control_level
-from engine.planning.mentions import SURE_NAME
+from engine.planning.mentions import SURE, SURE_NAME
 from engine.planning.reading import Reading
 from engine.planning.sheets import Sheet, cases_and_controls, is_group, is_id, is_number, numbers_things
 from engine.planning.slots import slot_of
@@ -45,6 +45,7 @@ def called(param: ParamSpec, name: str) -> bool:
     return bool(param.called) and any(re.fullmatch(param.called, form) for form in forms)
 
 
+_EXPLAINED = frozenset({"group", "outcome", "measure", "response", "wide", "y"})
 CALLED = 0.4
 """What speaks for a column that is called as such columns conventionally are."""
 _TO = re.compile(r"to|through|thru|till|until|up to|-|–|—|\.{2,3}|…|:", re.IGNORECASE)
@@ -168,7 +169,9 @@ class Assignment:
         reading, column = self.reading, self.sheet.column(name)
         if column and param.role in _EXPLAINS and numbers_things(column) and not reading.is_a(name, "adjust", "by"):
             return True  # `which wards have fewer falls` asks about the wards, not about their numbers
-        if param.role in ("group", "outcome", "measure", "response") and reading.parts.get(name) == {"adjust"}:
+        if param.role == "predictors" and param.name not in self.needed and not reading.parts.get(name):
+            return reading.strength(name) < SURE  # where none is named all predict: a vague word leaves out no other
+        if param.role in _EXPLAINED and reading.parts.get(name) == {"adjust"}:
             return True  # what is only held constant is neither compared nor explained
         if param.role in ("covariates", "held") and name in self.kept and not reading.is_a(name, "adjust"):
             return True  # `in the wild type` is about those rows, it holds nothing constant

@@ -117,7 +117,9 @@ def _all_meant(bound: Bound) -> None:
             continue
         if not param.description.partition("empty for all")[1]:
             continue
-        slot, taken = slot_of(param.role), {*bound.columns(), *sheet.structure.survival.values()}
+        slot, taken = slot_of(param.role), {*bound.columns()}
+        if {"time", "event"} <= set(sheet.structure.survival):
+            taken |= {*sheet.structure.survival.values()}
         taken |= {item.subject for item in sheet.structure.repeated}
         able = [c.name for c in sheet.columns if c.name not in taken and c.distinct > 1 and slot.fits(c, sheet) > ABLE
                 and not numbers_things(c)]  # fmt: skip
@@ -298,7 +300,9 @@ def _rows(bound: Bound, reading: Reading) -> None:
 
 def _leaves_out_a_side(bound: Bound, item: Restriction) -> bool:
     """Say whether the rows kept would lack a level that the step compares: then they are one side of it."""
-    sides = [p for p in bound.spec.params if p.role in ("interest", "reference") and bound.params.get(p.of) == item.column]
+    sides = [
+        p for p in bound.spec.params if p.role in ("interest", "reference") and bound.params.get(p.of) == item.column
+    ]
     return any(bound.params.get(p.name) not in (None, *item.values) for p in sides)
 
 

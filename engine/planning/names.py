@@ -183,6 +183,13 @@ _LINKS = ("s", "n", "en", "es", "e")
 """What German puts between the words of a compound (Fugenelemente)."""
 
 
+_SPAN = re.compile(
+    r"(?:day|night|week|month|year|hour|minute)s?[ _.](?:in|to|of|on|since|until|till|after|before|at)[ _.]",
+    re.IGNORECASE,
+)
+"""`days in clinic` are days: the clinic alone is not they."""
+
+
 class Name:
     """A name to be found: its parts with their weights."""
 
@@ -192,7 +199,7 @@ class Name:
         self.text = name
         parts = cut(re.sub(r"[(\[].*?[)\]]", " ", name)) or cut(name)
         kept = (
-            [part for part in parts if part not in UNITS] or parts[:1] if units else parts
+            [part for part in parts if part not in UNITS] or parts[:1] if units and not _SPAN.match(name) else parts
         )  # `Hg_ug_kg` is of mercury
         self.parts = [word for part in kept or parts for word in compound(part)]
         self.all = cut(name)

@@ -143,3 +143,43 @@ def test_each_item_of_a_list_is_planned_with_its_own_numbers():
 )
 def test_a_list_is_one_when_its_marks_follow_each_other(question, items):
     assert [text.rstrip() for text in items_alone(question)] == [text.rstrip() for text in items]
+
+
+def test_a_word_for_what_could_not_be_measured_keeps_a_column_a_measurement(tmp_path):
+    rows = [(f"rat{k}", 250 + k, 1.2, t, "BLQ" if t in (0, 1440) else f"{500 * np.exp(-t / 300) + k:.1f}")
+            for k in range(8) for t in (0, 15, 30, 60, 120, 240, 480, 720, 1440)]  # fmt: skip
+    names = ["Animal", "BW_g", "dose_mg", "min post gavage", "plasma ng/ml"]
+    pd.DataFrame(rows, columns=names).to_csv(tmp_path / "pk.csv", index=False)
+    tool, params = steps("Non-compartmental pharmacokinetics of each rat: AUC, half life, CL/F", tmp_path / "pk.csv")[
+        -1
+    ]
+    assert (tool, params["concentration"], params["time"]) == ("pharmacokinetics", "plasma ng/ml", "min post gavage")
+
+
+def test_what_two_sentences_say_of_one_analysis_goes_together(tmp_path):
+    rows = {"transect": [f"T{k}" for k in range(66)], "cover": ["meadow", "mown", "edge"] * 22, "m dragged": [50, 20, 100] * 22,
+            "nymphs": RNG.poisson(4, 66)}  # fmt: skip
+    pd.DataFrame(rows).to_csv(tmp_path / "drags.csv", index=False)
+    question = (
+        "May drags, of unequal length. Can you fit a negative binomial model with the drag length as exposure? "
+        "Tell me how many times more nymphs there are in meadow and edge compared to mown, with 95% CI."
+    )
+    (tool, params), *_ = steps(question, tmp_path / "drags.csv")
+    assert (tool, params["exposure"], params["predictors"]) == ("count_regression", "m dragged", ["cover"])
+
+
+def test_a_side_of_the_comparison_is_not_left_out(tmp_path):
+    rows = [(pop, dose, 5 / (1 + (dose / (3 if pop.startswith("S") else 12)) ** 2) + RNG.normal(0, 0.1))
+            for pop in ("S (Cambs.)", "R - Fenwick Farm") for dose in (0, 1, 2, 4, 8, 16, 32) for _ in range(4)]  # fmt: skip
+    pd.DataFrame(rows, columns=["pop.", "rate g/ha", "fresh weight g"]).to_csv(tmp_path / "rye.csv", index=False)
+    question = "ED50 of the susceptible one from Cambs and of the resistant one from Fenwick farm, how many fold more resistant is Fenwick?"
+    assert [tool for tool, _ in steps(question, tmp_path / "rye.csv")] == ["compare_dose_response"]
+
+
+def test_a_heart_rate_is_no_time_and_a_stay_no_place(tmp_path):
+    rows = {"foal": range(90), "HR": RNG.integers(60, 160, 90), "lact": RNG.uniform(1, 12, 90).round(1),
+            "days in clinic": RNG.uniform(1, 12, 90).round(1), "left as": ["home", "home", "dead"] * 30}  # fmt: skip
+    pd.DataFrame(rows).to_csv(tmp_path / "foals.csv", index=False)
+    question = "How well can we tell at the door whether a foal will die in the clinic? Cross-validated AUC, logistic regression"
+    tool, params = steps(question, tmp_path / "foals.csv")[-1]
+    assert (tool, sorted(params["predictors"])) == ("classify", ["HR", "days in clinic", "lact"])

@@ -72,6 +72,18 @@ def gaps_know_outcome(own, labels, numeric_outcome):
     return bool(shares.max() - shares.min() > 0.8)
 
 
+def named_like_the_end(name):
+    """Say whether a column is called as what is known only when all is over: stay, discharge, cause of death."""
+    import re
+
+    return bool(re.search(
+        r"(?:^|[_ .-])(?:final|discharged?|length of stay|los|survival|follow ?-?up|cause of death|"
+        r"(?:date|age|time|day) (?:of|at|to) (?:death|discharge|exit|event)|"
+        r"(?:days?|nights?|hours?|weeks?|months?) (?:in|to|until|till|of) (?:the )?"
+        r"(?:clinic|hospital|icu|ward|unit|stay|discharge|death|event|relapse|failure|exit|end))(?:$|[_ .-])",
+        re.sub(r"[_.]", " ", str(name)), re.I))  # fmt: skip
+
+
 def unfit_reason(name, own, column, labels, outcome, numeric_outcome, once):
     """Return (why a column may not be a predictor or "", its numbers or None); `once` marks one row a subject."""
     import pandas as pd
@@ -134,7 +146,8 @@ def usable_predictors(table, outcome, predictors, subject, numeric_outcome):
 
     Left out: ids (nearly all values different and no measurement), constant columns, columns of dates, columns more
     than half empty or empty for some levels of the outcome only, text with more than 20 levels, columns that name
-    subjects, and columns that know the outcome. Every other column enters where none is named.
+    subjects, columns that know the outcome, and columns called as what is known at the end only. Every other column
+    enters where none is named.
     """
     import pandas as pd
 
@@ -153,6 +166,8 @@ def usable_predictors(table, outcome, predictors, subject, numeric_outcome):
         why, numbers = unfit_reason(name, own, table[name], labels, outcome, numeric_outcome, ~rows.duplicated())
         if not why and not predictors and names_subjects(name, own):
             why = "names of subjects, by which their other rows would be recognised"
+        if not why and named_like_the_end(name) and not all(map(named_like_the_end, named)):
+            why = f"called as what is known only when {outcome} is; rename one that is known before"
         if why:
             left.setdefault(why, []).append(name)
         else:
@@ -163,7 +178,10 @@ def usable_predictors(table, outcome, predictors, subject, numeric_outcome):
         for name, how in computed_from(pd.DataFrame(kept, index=table.index)[there], target[there]).items():
             left.setdefault(f"{how} {outcome}, so it was computed from that", []).append(name)
             del kept[name]
-    warnings = [f"Left out of the predictors ({why}): {', '.join(names[:8])}{', ...' if len(names) > 8 else ''}."
+    late = [name for name in predictors if name in kept and named_like_the_end(name)]
+    warnings = [f"{', '.join(late[:8])}: by the name known only when {outcome} is; a prediction made before cannot "
+                "have it, and the result is then too good."] if late else []  # fmt: skip
+    warnings += [f"Left out of the predictors ({why}): {', '.join(names[:8])}{', ...' if len(names) > 8 else ''}."
                 for why, names in left.items()]  # fmt: skip
     if not kept:
         raise ValueError("No column is left to predict from. " + " ".join(warnings))
@@ -254,7 +272,7 @@ def telling_columns(frame, target, numeric_outcome):
     return found
 
 
-LEAK_HELPERS = (named_like_id, names_subjects, dates_only, knows_outcome, gaps_know_outcome, unfit_reason,
-                usable_predictors, meant_subject, unsaid_subject, copied_rows, computed_from,
+LEAK_HELPERS = (named_like_id, named_like_the_end, names_subjects, dates_only, knows_outcome, gaps_know_outcome,
+                unfit_reason, usable_predictors, meant_subject, unsaid_subject, copied_rows, computed_from,
                 telling_columns)  # fmt: skip
 """What a tool needs that must not know the answer; its code carries them."""

@@ -439,3 +439,28 @@ def test_three_independent_measures_give_nothing_away():
     rng = np.random.default_rng(7)
     frame = pd.DataFrame(rng.normal(5, 1, (60, 4)), columns=list("abcd"))
     assert computed_from(frame[["a", "b", "c"]], frame["d"]) == {}
+
+
+@pytest.mark.parametrize(
+    "name", ["days in clinic", "final_severity", "Length.of.stay", "day of death", "survival_months"]
+)
+def test_what_is_known_only_at_the_end_predicts_nothing(name):
+    table = cases()
+    table[name] = np.where(table["state"] == "ill", 2.0, 9.0) + np.random.default_rng(1).normal(size=len(table))
+    honest = classify(table.drop(columns=[name, "size"]), outcome="state", repeats=2)
+    found = classify(table.drop(columns="size"), outcome="state", repeats=2)
+    assert any(name in text and "known only when state is" in text for text in found["warnings"])
+    pd.testing.assert_frame_equal(found["performance"], honest["performance"])
+
+
+def test_a_late_column_that_alone_is_named_is_used_and_said():
+    table = cases().rename(columns={"a": "days in clinic"})
+    found = classify(table, outcome="state", predictors=["days in clinic"], repeats=2)
+    assert any("cannot have it" in text for text in found["warnings"])
+
+
+@pytest.mark.parametrize("name", ["finality", "survivin", "lost weight", "discharge_mm3", "day_length"])
+def test_other_names_are_not_taken_for_late_ones(name):
+    from engine.toolbox.learning.leaks import named_like_the_end
+
+    assert named_like_the_end(name) is (name == "discharge_mm3")  # the flow of a river: said, and renamed by its owner

@@ -161,6 +161,39 @@ def crosstab_figure(counts, levels, first, second):
     return figure
 
 
+def refuse_two_units(ratings):
+    """Raise where the ratio of two methods falls into two kinds far apart: 1.05 in most rows and 18 in the others.
+
+    The kinds are at least fourfold apart, and the ratios within each differ by less than half of that on the log scale;
+    each has three rows and a twentieth of all. A method that is off does so by degrees; two units do not.
+
+    Raises:
+        ValueError: with the rows of each kind and the factor between them.
+    """
+    import itertools
+    import math
+
+    import numpy as np
+
+    for one, other in itertools.combinations(ratings.columns, 2):
+        pair = ratings[[one, other]].astype(float)
+        if (pair <= 0).any(axis=None):
+            continue
+        ratio = np.sort(np.log(pair[one] / pair[other]).to_numpy())
+        cut = int(np.argmax(np.diff(ratio))) + 1
+        low, high = ratio[:cut], ratio[cut:]
+        gap = high[0] - low[-1]
+        if (
+            gap > math.log(4)
+            and min(len(low), len(high)) >= max(3, len(ratio) / 20)
+            and max(np.ptp(low), np.ptp(high)) < gap / 2
+        ):
+            raise ValueError(
+                f"{one} divided by {other} is near {math.exp(np.median(low)):.3g} in {len(low)} rows and near "
+                f"{math.exp(np.median(high)):.3g} in {len(high)}: two units in one column? Convert them first."
+            )
+
+
 def agreement_finding(row, text):
     """Return the finding of one row of the agreement table."""
     known = {key: row.get(key) for key in ("estimate", "lower_95", "upper_95")}
@@ -399,7 +432,7 @@ def rated_agreement(ratings, levels, ordered):
     ),
     helpers=(*GROUP_HELPERS, roman_value, numbered_key, roman_key, ladder_key, natural_order, ratings_table,
              unnamed_subjects, kind_of_ratings, *LIMIT_HELPERS, *RELIABILITY_HELPERS, crosstab_figure,
-             agreement_finding, measured_agreement, rated_agreement),
+             agreement_finding, measured_agreement, rated_agreement, refuse_two_units),
 )  # fmt: skip
 def agreement(
     table,
@@ -446,6 +479,7 @@ def agreement(
                         "subject, name it (subject): taken as independent they make intervals too narrow.")  # fmt: skip
     counts = None
     if chosen == "measurements":
+        refuse_two_units(ratings)
         rows, findings, notes, figure = measured_agreement(ratings, subjects if several else None, unit, icc)
     else:
         rows, findings, notes, counts, figure = rated_agreement(ratings, levels, chosen == "ordered")

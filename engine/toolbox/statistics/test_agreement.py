@@ -376,3 +376,23 @@ def test_kappa_begins_with_its_value_and_interval():
     pairs = [("yes", "yes")] * 20 + [("yes", "no")] * 5 + [("no", "yes")] * 10 + [("no", "no")] * 15
     first = agreement(pd.DataFrame(pairs, columns=["a", "b"]), first="a", second="b")["findings"][0]["text"]
     assert first.startswith("Kappa of a and b is 0.40 (95 % CI 0.1")
+
+
+def test_two_units_in_one_column_are_refused_with_the_factor_between_them():
+    generator = np.random.default_rng(4)
+    lab = generator.uniform(4, 15, 60)
+    meter = lab * generator.normal(1.05, 0.05, 60)
+    table = pd.DataFrame({"lab mmol/l": lab, "meter": np.where(np.arange(60) % 3 == 0, 18.016 * meter, meter)})
+    with pytest.raises(ValueError, match=r"near 0\.0\d+ in 20 rows and near 0\.9\d+ in 40: two units"):
+        agreement(table, first="lab mmol/l", second="meter")
+    agreement(table.assign(meter=meter), first="lab mmol/l", second="meter")
+
+
+def test_a_method_that_is_far_off_in_some_rows_is_not_taken_for_another_unit():
+    generator = np.random.default_rng(5)
+    truth = generator.lognormal(3, 1, 80)
+    scattered = truth * generator.lognormal(0, 1.2, 80)
+    agreement(pd.DataFrame({"a": truth, "b": scattered}), first="a", second="b")
+    agreement(
+        pd.DataFrame({"a": truth, "b": np.where(np.arange(80) < 2, 20 * truth, truth * 1.01)}), first="a", second="b"
+    )
