@@ -170,7 +170,8 @@ class Assignment:
         if column and param.role in _EXPLAINS and numbers_things(column) and not reading.is_a(name, "adjust", "by"):
             return True  # `which wards have fewer falls` asks about the wards, not about their numbers
         if param.role == "predictors" and param.name not in self.needed and not reading.parts.get(name):
-            return reading.strength(name) < SURE  # where none is named all predict: a vague word leaves out no other
+            # Where none is named all predict: one vague word leaves out no other, several make a list.
+            return reading.strength(name) < SURE and sum(reading.strength(n) < SURE for n in self.free) == 1
         if param.role in _EXPLAINED and reading.parts.get(name) == {"adjust"}:
             return True  # what is only held constant is neither compared nor explained
         if param.role in ("covariates", "held") and name in self.kept and not reading.is_a(name, "adjust"):

@@ -117,9 +117,7 @@ def _all_meant(bound: Bound) -> None:
             continue
         if not param.description.partition("empty for all")[1]:
             continue
-        slot, taken = slot_of(param.role), {*bound.columns()}
-        if {"time", "event"} <= set(sheet.structure.survival):
-            taken |= {*sheet.structure.survival.values()}
+        slot, taken = slot_of(param.role), {*bound.columns(), *sheet.structure.survival.values()}
         taken |= {item.subject for item in sheet.structure.repeated}
         able = [c.name for c in sheet.columns if c.name not in taken and c.distinct > 1 and slot.fits(c, sheet) > ABLE
                 and not numbers_things(c)]  # fmt: skip

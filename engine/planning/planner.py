@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -318,6 +319,9 @@ class Planner:
             if len(several) > 1 and (joined := told[key].bound) is not None:
                 again = bind(joined.spec, within(reading, several, data), data, needs=self._analyses[key].needs)
                 told[key] = replace(told[key], bound=again)
+        told = {key: item for key, item in told.items() if not _turns_round(item, [best, *told.values()])}
+        if len(told) < 2:
+            return [best]
         families = {item.analysis.family for item in told.values()}
         return list(told.values()) if len(families) > 1 or best.analysis.id in told else [best]
 
@@ -454,6 +458,23 @@ def needs_no_file(bound: Bound | None) -> bool:
 def _named_by(bound: Bound, reading: Reading) -> int:
     """Return how many columns of a step the question surely names."""
     return sum(reading.strength(name) >= SURE_NAMED for name in set(bound.columns()))
+
+
+def _turns_round(item: Candidate, others: Iterable[Candidate]) -> bool:
+    """Say whether a surer request explains what this takes for the cause by what this explains: a misread half of it."""
+    measured, causes = _sides(item)
+    surer = [_sides(other) for other in others if other.probability > item.probability]
+    return bool(measured and causes) and (causes, measured) in surer
+
+
+def _sides(item: Candidate) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the columns that a step explains, and those it explains them by."""
+    if item.bound is None:
+        return frozenset(), frozenset()
+    return (
+        frozenset(item.bound.of_role("outcome", "measure", "response", "count", "y", "event")),
+        frozenset(item.bound.of_role("group", "predictors", "covariates", "factors", "x")),
+    )
 
 
 def _also(reading: Reading, goals: list[Candidate], every: list[Candidate]) -> list[Candidate]:

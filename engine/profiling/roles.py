@@ -140,7 +140,6 @@ def _time(column: ColumnProfile, named: frozenset[str]) -> RoleGuess | None:
         or named & _NO_CLOCK
         or year
         or named & {"diagnosis", "year"}
-        or column.name == "HR"  # a heart rate, and no hours
         or column.scale == "code"
     ):
         return None

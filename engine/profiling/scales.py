@@ -81,6 +81,8 @@ def telling(name: str) -> frozenset[str]:
 
     The words of a unit such as mg/day are no time, and a single letter says something only when it stands alone.
     """
+    if name == "HR":
+        return frozenset()  # a heart rate or a hazard ratio, and no hours
     unit = unit_of(name)
     found = words(re.sub(r"[(\[][^()\[\]]*[)\]]\s*$", "", name) or name) | (set() if "/" in unit else words(unit))
     found -= set(tokens(unit)) if "/" in unit else set()
