@@ -138,7 +138,12 @@ def _connect(settings: Settings, workspace: Workspace) -> Parts:
         log=log,
         clock=clock,
         scratch=workspace.runs,
-        limits=Limits(seconds=settings.step_seconds, memory_mb=settings.step_memory_mb, file_mb=settings.step_file_mb),
+        limits=Limits(
+            seconds=settings.step_seconds,
+            memory_mb=settings.step_memory_mb,
+            file_mb=settings.step_file_mb,
+            disk_mb=settings.step_disk_mb,
+        ),
         threads=os.cpu_count() or 1,
         reuse=settings.reuse_results,
         slots=threading.BoundedSemaphore(settings.parallel_steps),

@@ -14,7 +14,6 @@ of a run are turned into its status.
 from __future__ import annotations
 
 import logging
-import shutil
 import threading
 import traceback
 from collections.abc import Mapping, Sequence
@@ -79,6 +78,7 @@ from engine.runtime.queue import RunQueue
 from engine.strategies.dag import DONE, run_dag
 from engine.toolbox.registry import ToolRegistry
 from engine.toolbox.typecheck import check_plan
+from engine.trees import LEFTOVER, remove_tree
 
 _log = logging.getLogger(__name__)
 _SETTLE_SECONDS = 10.0
@@ -437,7 +437,10 @@ class Orchestrator:
             told = RunInterrupted(run_id=record.run_id, message=message)
             self._update(record, told, status="interrupted", error=message, error_code="interrupted")
             # What the killed process was working with: copies of data and half-written results.
-            shutil.rmtree(self.executor.scratch / record.run_id, ignore_errors=True)
+            scratch = self.executor.scratch
+            kept = remove_tree(scratch / record.run_id, scratch / LEFTOVER)
+            if kept:
+                self.log.emit(WarningRaised(run_id=record.run_id, message=kept))
         for record in ended_unsaid(runs, self.store):
             self.log.emit(RunFinished(run_id=record.run_id, status=record.status, usage=record.usage))
         self.log.flush()

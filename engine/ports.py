@@ -202,6 +202,10 @@ class Limits:
     memory_mb: int = 8192
     file_mb: int = 4096
     """The largest file it may write."""
+    disk_mb: int = 16384
+    """What all files it leaves or keeps at one time may have together."""
+    files: int = 100_000
+    """How many files and folders it may have at one time."""
     processes: int = 128
 
 

@@ -41,6 +41,8 @@ class Settings(BaseSettings):
     """Most memory for one step, in MB."""
     step_file_mb: int = Field(default=4096, ge=1)
     """Largest file a step may write, in MB."""
+    step_disk_mb: int = Field(default=16384, ge=1)
+    """Most that all files of a step may take together, in MB."""
     sandbox: Literal["auto", "bubblewrap", "plain"] = "auto"
     """What isolates steps: the strongest there is, only bubblewrap, or a plain process."""
     warm_workers: bool = True

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-import shutil
 import sys
 import threading
 import time
@@ -27,6 +26,7 @@ from engine.adapters.sandbox.worker import Hello, Worker, WorkerPlan, find_bubbl
 from engine.domain.results import ExecResult
 from engine.errors import SandboxUnavailable
 from engine.ports import CancelToken, Job, OutputSink, SandboxReport
+from engine.trees import leftovers, remove_tree, retry_leftovers
 
 PRELOAD = (
     "numpy", "numpy.random", "pandas", "scipy.stats", "scipy.sparse", "matplotlib.pyplot", "statsmodels.api", "sklearn",
@@ -161,6 +161,9 @@ class ProcessSandbox:
         missing = report.missing
         if self._lost >= MOST_RESTARTS:
             missing = (*missing, "The warm worker kept ending and is no longer restarted: every step starts cold.")
+        left = leftovers(self._places.leftover)
+        if left:
+            missing = (*missing, f"{left} folders of steps could not be deleted: they lie in {self._places.leftover}.")
         return replace(report, warm=self.is_warm, missing=missing)
 
     def close(self) -> None:
@@ -229,7 +232,8 @@ class ProcessSandbox:
         for folder in (self._places.base / "jobs").iterdir():
             owner = folder.name.split("-")[0]
             if owner.isdigit() and not _is_running(int(owner)):
-                shutil.rmtree(folder, ignore_errors=True)
+                remove_tree(folder, self._places.leftover)
+        retry_leftovers(self._places.leftover)
 
     # --- workers --------------------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ rule failed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ def judge(
     files: Mapping[str, Path],
     findings: list[dict[str, Any]],
     warnings: list[str],
+    left_out: Collection[str] = (),
 ) -> Verdict:
     """Judge a step that ran to its end.
 
@@ -32,10 +33,11 @@ def judge(
         files: output name -> stored file.
         findings: as the step wrote them.
         warnings: caveats the step stated; each lowers the quality a little and none fails the step.
+        left_out: outputs that were given but cannot be shown; the warnings say why.
     """
     issues: list[Issue] = []
     for output in spec.outputs:
-        if output.name not in files and not output.optional:
+        if output.name not in files and not output.optional and (output.name not in left_out or not files):
             message = f"The step gave no {output.name}."
             issues.append(Issue(code="missing_output", severity="error", message=message, where=output.name))
     step = StepOutputs(

@@ -19,7 +19,8 @@ from typing import Literal
 
 from engine.agents.critic import judge
 from engine.agents.repairs import repair
-from engine.agents.written import is_plain_file, read_result
+from engine.agents.written import MOST_NAME, is_plain_file, read_result
+from engine.domain.datatypes import DataType
 from engine.domain.events import (
     ArtifactSaved,
     NodeFailed,
@@ -38,8 +39,11 @@ from engine.domain.toolspec import Repair, ToolSpec
 from engine.errors import DataError, IntegrityError, SandboxUnavailable, StorageError
 from engine.ports import ArtifactStore, CancelToken, Clock, Job, Limits, RunStore, Sandbox
 from engine.runtime.event_log import EventLog
+from engine.toolbox.checks import ROW_BYTES, longest_row_is_short
+from engine.toolbox.figures import MOST_BYTES, figure_problem
 from engine.toolbox.registry import ToolRegistry
 from engine.toolbox.script import STORED_READ, StepInput, cache_key, step_script
+from engine.trees import LEFTOVER, excess, remove_tree
 
 OUTPUT_CHUNK = 8_000
 """Characters of stdout or stderr that one event may carry."""
@@ -200,7 +204,7 @@ class Executor:
     ) -> NodeResult:
         code = step_script(spec, {item.name: item.step for item in inputs}, base.params)
         workdir = self.scratch / run_id / f"{node.id}_{base.attempts}"
-        shutil.rmtree(workdir, ignore_errors=True)
+        remove_tree(workdir, self.scratch / LEFTOVER)
         try:
             try:
                 (workdir / "inputs").mkdir(parents=True)
@@ -225,9 +229,12 @@ class Executor:
             if not outcome.ok:
                 status = "cancelled" if outcome.status == "cancelled" else "failed"
                 return base.model_copy(update={"status": status, "error": explain_failure(outcome, self.limits)})
-            return self._collect(run_id, node, spec, base, workdir / "outputs")
+            given = sum(item.source.stat().st_size for item in inputs)
+            return self._collect(run_id, node, spec, base, workdir, given)
         finally:
-            shutil.rmtree(workdir, ignore_errors=True)
+            left = remove_tree(workdir, self.scratch / LEFTOVER)
+            if left:
+                self.log.emit(WarningRaised(run_id=run_id, node=node.id, message=left))
             with contextlib.suppress(OSError):
                 workdir.parent.rmdir()
 
@@ -274,19 +281,37 @@ class Executor:
             if held and self.slots is not None:
                 self.slots.release()
 
-    def _collect(self, run_id: str, node: TaskNode, spec: ToolSpec, base: NodeResult, folder: Path) -> NodeResult:
+    def _collect(
+        self, run_id: str, node: TaskNode, spec: ToolSpec, base: NodeResult, workdir: Path, given: int
+    ) -> NodeResult:
+        def failed(error: str) -> NodeResult:
+            return base.model_copy(update={"status": "failed", "error": error})
+
+        most = (self.limits.disk_mb << 20) + given
+        over = excess([workdir], most_bytes=most, most_files=self.limits.files)
+        if over:
+            return failed(f"The step's files are not kept: {over}.")
+        folder = workdir / "outputs"
         written = read_result(folder)
         if isinstance(written, str):
-            return base.model_copy(update={"status": "failed", "error": f"The step's result cannot be used: {written}"})
+            return failed(f"The step's result cannot be used: {written}")
         artifacts: list[Artifact] = []
+        left_out: dict[str, str] = {}
         for output, facts in written.outputs.items():
             port, path = spec.output(output), folder / facts.file
             if port is None or _safe_name(facts.file) != facts.file or not is_plain_file(path):
-                error = f"The step's output {output!r} is not the file it says ({facts.file!r})."
-                return base.model_copy(update={"status": "failed", "error": error})
+                return failed(f"The step's output {output!r} is not the file it says ({facts.file[:200]!r}).")
+            if len(facts.file) > MOST_NAME:
+                return failed(f"The name of the step's output {output!r} has more than {MOST_NAME} characters.")
             if any(artifact.name == f"{node.id}_{facts.file}" for artifact in artifacts):
-                error = f"The step gave the same file ({facts.file!r}) as two of its outputs."
-                return base.model_copy(update={"status": "failed", "error": error})
+                return failed(f"The step gave the same file ({facts.file!r}) as two of its outputs.")
+            if port.type is DataType.FIGURE:
+                problem = _figure_problem(path)
+                if problem:
+                    left_out[output] = f"The figure {facts.file} was left out: {problem}."
+                    continue
+            elif path.suffix == ".csv" and path.stat().st_size > ROW_BYTES and not longest_row_is_short(path):
+                return failed(f"The step's output {output!r} has a row of more than {ROW_BYTES >> 20} MB.")
             artifact = Artifact(
                 name=f"{node.id}_{facts.file}",
                 output=output,
@@ -299,6 +324,7 @@ class Executor:
             )
             artifacts.append(artifact)
             self.log.emit(ArtifactSaved(run_id=run_id, node=node.id, artifact=artifact))
+        warnings = [*left_out.values(), *written.warnings]
         names = {artifact.output: artifact.name for artifact in artifacts}
         findings = [
             Finding(
@@ -317,7 +343,8 @@ class Executor:
             params=base.params,
             files={a.output: self._named_copy(folder, a) for a in artifacts},
             findings=[found.model_dump() for found in written.findings],
-            warnings=written.warnings,
+            warnings=warnings,
+            left_out=left_out,
         )
         self.log.emit(NodeVerdict(run_id=run_id, node=node.id, verdict=verdict))
         return base.model_copy(
@@ -326,7 +353,7 @@ class Executor:
                 "error": "" if verdict.passed else f"The result did not pass its checks: {verdict.retry_guidance}",
                 "artifacts": artifacts,
                 "findings": findings if verdict.passed else [],
-                "warnings": written.warnings,
+                "warnings": warnings,
                 "verdict": verdict,
             }
         )
@@ -373,6 +400,13 @@ def package_versions(packages: list[str]) -> dict[str, str]:
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             versions[package] = importlib.metadata.version(package)
     return versions
+
+
+def _figure_problem(path: Path) -> str:
+    if path.suffix not in (".png", ".svg"):
+        return "it is neither a PNG nor an SVG"
+    with path.open("rb") as handle:
+        return figure_problem(handle.read(MOST_BYTES + 1))
 
 
 def _artifact_name(node_id: str, artifact: Artifact) -> str:

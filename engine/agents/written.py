@@ -8,12 +8,17 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from engine.domain.findings import FindingValue
 
 RESULT_BYTES = 32 * 2**20
 """The largest `result.json` that is read: it holds sentences, not data."""
+MOST_FINDINGS = 10_000
+MOST_PARTS = 1_000_000
+"""Brackets and commas of a `result.json`: parsed, each can take a hundred times its byte."""
+MOST_NAME = 120
+"""Characters of a file's name: exports put the step's name before it, and systems allow 255 bytes."""
 
 
 class Written(BaseModel):
@@ -39,8 +44,8 @@ class Written(BaseModel):
         row: dict[str, str | int | float | bool | None] = {}
 
     outputs: dict[str, Output] = {}
-    findings: list[Found] = []
-    warnings: list[str] = []
+    findings: list[Found] = Field(default=[], max_length=MOST_FINDINGS)
+    warnings: list[str] = Field(default=[], max_length=MOST_FINDINGS)
 
 
 def read_result(folder: Path) -> Written | str:
@@ -52,7 +57,10 @@ def read_result(folder: Path) -> Written | str:
     try:
         if place.stat().st_size > RESULT_BYTES:
             return f"result.json has {place.stat().st_size:,} bytes, at most {RESULT_BYTES:,} are read."
-        return Written.model_validate_json(place.read_bytes())
+        data = place.read_bytes()
+        if sum(data.count(mark) for mark in (b"{", b"[", b",")) > MOST_PARTS:
+            return f"result.json holds more than {MOST_PARTS:,} values."
+        return Written.model_validate_json(data)
     except ValidationError as err:
         first = err.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"]) or "result.json"
@@ -62,8 +70,9 @@ def read_result(folder: Path) -> Written | str:
 
 
 def is_plain_file(path: Path) -> bool:
-    """Say whether there is a file: not a folder, not a link, not a pipe."""
+    """Say whether there is a file of one name: not a folder, not a link of either kind, not a pipe."""
     try:
-        return stat.S_ISREG(path.lstat().st_mode)
+        found = path.lstat()
+        return stat.S_ISREG(found.st_mode) and found.st_nlink == 1
     except (OSError, ValueError):
         return False

@@ -21,6 +21,7 @@ from engine.reporting.links import Piece, Places, linked
 from engine.reporting.methods import effective_params, spec_of
 from engine.reporting.status import is_complete, status_lines
 from engine.reporting.tables import Excerpt, excerpts
+from engine.toolbox.figures import figure_problem
 from engine.toolbox.registry import ToolRegistry
 
 
@@ -103,11 +104,12 @@ def _shown_code(script: str) -> str:
 
 
 def image_bytes(artifact: Artifact, artifacts: ArtifactStore) -> bytes | None:
-    """Return a figure's PNG, or None when it is not in the workspace."""
+    """Return a figure's PNG or SVG, or None when it is not in the workspace or is nothing to be shown."""
     try:
-        return artifacts.path(artifact.sha256).read_bytes()
+        data = artifacts.path(artifact.sha256).read_bytes()
     except (EngineError, OSError):
         return None
+    return None if figure_problem(data) else data
 
 
 def anchor(kind: str, name: str) -> str:

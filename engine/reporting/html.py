@@ -22,6 +22,7 @@ from engine.reporting.contents import Contents, anchor, gather, image_bytes, row
 from engine.reporting.html_style import STYLE
 from engine.reporting.numbers import format_cell
 from engine.reporting.tables import Excerpt
+from engine.toolbox.figures import is_svg
 from engine.toolbox.registry import ToolRegistry
 
 CELL_LENGTH = 60
@@ -115,10 +116,11 @@ def _figure(figure: ReportFigure, store: ArtifactStore) -> str:
     data = image_bytes(figure.artifact, store)
     twin = f' Numbers: <a href="#{_e(anchor("table", figure.table))}">{_e(figure.table)}</a>.' if figure.table else ""
     if data is None:
-        image = f"<p>{_e(figure.artifact.name)} is missing from the workspace.</p>"
+        image = f"<p>{_e(figure.artifact.name)} is missing from the workspace or cannot be shown.</p>"
     else:
+        kind = "svg+xml" if is_svg(data) else "png"
         encoded = base64.b64encode(data).decode()
-        image = f'<img alt="{_e(figure.caption)}" src="data:image/png;base64,{encoded}">'
+        image = f'<img alt="{_e(figure.caption)}" src="data:image/{kind};base64,{encoded}">'
     key = _e(anchor("figure", figure.artifact.name))
     return f'<figure id="{key}">{image}<figcaption>{_e(figure.caption)}{twin}</figcaption></figure>'
 

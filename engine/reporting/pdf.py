@@ -22,6 +22,7 @@ from engine.reporting.compose import TITLE_LENGTH
 from engine.reporting.contents import Contents, anchor, gather, image_bytes, row_anchor
 from engine.reporting.numbers import format_cell
 from engine.reporting.tables import Excerpt
+from engine.toolbox.figures import is_svg
 from engine.toolbox.registry import ToolRegistry
 
 if TYPE_CHECKING:
@@ -197,7 +198,12 @@ class _Page:
         )
         data = image_bytes(figure.artifact, self.artifacts)
         if data is None:
-            return [self._text(_e(f"{figure.artifact.name} is missing from the workspace.")), caption]
+            return [
+                self._text(_e(f"{figure.artifact.name} is missing from the workspace or cannot be shown.")),
+                caption,
+            ]
+        if is_svg(data):
+            return [self._text(_e(f"{figure.artifact.name} is an SVG: it is shown in report.html.")), caption]
         wide, high = ImageReader(io.BytesIO(data)).getSize()
         scale = min(self.width * 0.85 / wide, 300 / high)
         return [KeepTogether([Image(io.BytesIO(data), wide * scale, high * scale, hAlign="LEFT"), caption])]

@@ -10,7 +10,6 @@ import contextlib
 import json
 import os
 import secrets
-import shutil
 import socket
 import sys
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Literal
 from engine.adapters.sandbox.view import Places, base_environment
 from engine.errors import SandboxUnavailable
 from engine.ports import Job, Limits, SandboxReport
+from engine.trees import remove_tree
 
 if TYPE_CHECKING:
     from engine.adapters.process_sandbox import Foundation, ProcessSandbox
@@ -164,7 +164,7 @@ def examine(sandbox: ProcessSandbox, places: Places, found: Foundation, *, group
         nothing: dict[str, bool] = dict.fromkeys(ASPECTS, False)
         return SandboxReport(kind=kind, available=False, warm=False, isolation=nothing, missing=(f"{error}",))
     finally:
-        shutil.rmtree(place, ignore_errors=True)
+        remove_tree(place, places.leftover)
     missing = [MISSING[aspect] for aspect in ASPECTS if not isolation[aspect]]
     missing += _remarks(found, groups=groups)
     return SandboxReport(kind=kind, available=True, warm=sandbox.is_warm, isolation=isolation, missing=tuple(missing))

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 import shutil
-import stat
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from engine.ports import Job
+from engine.trees import LEFTOVER, remove_tree
 
 SYSTEM_PATHS = (
     "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32",
@@ -79,6 +79,11 @@ class Places:
         return self.scratch / ".sandbox"
 
     @property
+    def leftover(self) -> Path:
+        """Where trees go that cannot be deleted."""
+        return self.scratch / LEFTOVER
+
+    @property
     def staging(self) -> Path:
         """An empty folder on which a job's file tree is put together."""
         return self.base / "root"
@@ -136,22 +141,9 @@ class JobFolder:
         """The job's code as a file, for tracebacks and for libraries that start Python again."""
         return self.path / "step.py"
 
-    def remove(self) -> None:
-        """Delete it, whatever rights the job left on its files."""
-
-        def unlock(function: Any, path: str, _: Any) -> None:
-            for place in (os.path.dirname(path), path):  # noqa: PTH120
-                try:
-                    if stat.S_ISDIR(os.lstat(place).st_mode):
-                        os.chmod(place, stat.S_IRWXU)  # noqa: PTH101
-                except OSError:
-                    return
-            try:
-                shutil.rmtree(path) if os.path.isdir(path) else function(path)  # noqa: PTH112
-            except OSError:
-                return
-
-        shutil.rmtree(self.path, onerror=unlock)
+    def remove(self) -> str:
+        """Delete it, whatever the job left in it; return "" or what could not be deleted."""
+        return remove_tree(self.path, self.places.leftover)
 
     def environment(self) -> dict[str, str]:
         """Return the job's whole environment."""
