@@ -10,41 +10,35 @@ import contextlib
 import os
 import secrets
 import shutil
-from collections import deque
+import stat
 from collections.abc import Sequence
 from pathlib import Path
 
 LEFTOVER = "leftover"
-"""The folder, below the one that holds all steps' folders, where trees go to be removed."""
+"""The folder, below the one that holds all steps' folders, where trees lie that could not be deleted."""
+MOST_DEPTH = 100
 _ROUNDS = 3
 """How often a folder is read again that was not empty after all: somebody may still be writing into it."""
-_MOST_DEPTH = 100
+_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 def remove_tree(folder: Path, leftover: Path) -> str:
     """Delete a tree; return "" or one sentence on what could not be deleted and where it is now.
 
-    Never raises for what the tree holds. The tree is first renamed into the folder `leftover` (on the same disk), so
-    that its name is free at once; what cannot be deleted stays there. A mount point is never entered.
+    Never raises for what the tree holds. What cannot be deleted is renamed into the folder `leftover` (on the same
+    disk), so that the tree's name is free. A mount point is never entered.
     """
+    with contextlib.suppress(OSError):
+        _remove(folder)
     if not os.path.lexists(folder):
         return ""
-    if os.name == "nt":
-        shutil.rmtree(folder, ignore_errors=True)
-        return _remaining(folder, folder)
-    aside = leftover / secrets.token_hex(6)
+    aside = leftover / f"{folder.name}-{secrets.token_hex(6)}"
     try:
-        aside.mkdir(mode=0o700, parents=True)
-        _move(str(folder), str(aside / folder.name))
+        leftover.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _move(str(folder), str(aside))
     except OSError as error:
-        with contextlib.suppress(OSError):
-            aside.rmdir()
-        return f"{folder} could not be removed or set aside ({error.strerror}); nothing in it was touched."
-    with contextlib.suppress(OSError):
-        _remove(aside)
-    with contextlib.suppress(OSError):
-        leftover.rmdir()
-    return _remaining(folder, aside)
+        return f"Not all of {folder} could be deleted or set aside ({error.strerror})."
+    return f"Not all of {folder.name} could be deleted: what is left lies in {aside}."
 
 
 def retry_leftovers(leftover: Path) -> int:
@@ -54,7 +48,7 @@ def retry_leftovers(leftover: Path) -> int:
             _remove(leftover / name)
     with contextlib.suppress(OSError):
         leftover.rmdir()
-    return len(_names(leftover))
+    return leftovers(leftover)
 
 
 def leftovers(leftover: Path) -> int:
@@ -62,39 +56,70 @@ def leftovers(leftover: Path) -> int:
     return len(_names(leftover))
 
 
-def excess(folders: Sequence[Path], *, most_bytes: int, most_files: int, deepest: int = _MOST_DEPTH) -> str:
+def tree_size(folders: Sequence[Path]) -> int:
+    """Return the bytes of all files in these trees; what cannot be read counts nothing."""
+    return _Count(most_bytes=1 << 62, most_files=1 << 62, deepest=MOST_DEPTH).of(folders).size
+
+
+def excess(folders: Sequence[Path], *, most_bytes: int, most_files: int, deepest: int = MOST_DEPTH) -> str:
     """Say in a few words which bound these trees are over together, "" for none; stops reading as soon as one is.
 
     Args:
-        folders: the trees; links are not followed.
-        most_bytes: bound of the sum of the files' lengths, holes included: stored, they would be written.
+        folders: the trees; a link in the place of a folder is not followed, also when it was put there meanwhile.
+        most_bytes: bound of the sum of the files' sizes, holes included: stored, they would be written.
         most_files: bound of the number of entries, folders included.
         deepest: bound of how far folders may lie in one another.
     """
-    size = count = 0
-    pending = [(str(folder), 0) for folder in folders]
-    while pending:
-        place, depth = pending.pop()
+    return _Count(most_bytes, most_files, deepest).of(folders).problem
+
+
+class _Count:
+    """Walks trees by descriptors, so that what is renamed meanwhile cannot lead it elsewhere."""
+
+    def __init__(self, most_bytes: int, most_files: int, deepest: int) -> None:
+        self.most_bytes, self.most_files, self.deepest = most_bytes, most_files, deepest
+        self.size = self.count = 0
+        self.problem = ""
+
+    def of(self, folders: Sequence[Path]) -> _Count:
+        for folder in folders:
+            self._folder(str(folder), None, 0)
+        return self
+
+    def _folder(self, name: str, parent: int | None, depth: int) -> None:
+        if depth > self.deepest:
+            self.problem = f"folders lie more than {self.deepest} deep"
+            return
+        try:
+            place = os.open(name, _FOLDER, dir_fd=parent)
+        except PermissionError:
+            self.problem = "a folder cannot be read"
+            return
+        except OSError:
+            return  # gone meanwhile, or no longer a folder
         try:
             with os.scandir(place) as entries:
                 for entry in entries:
-                    count += 1
-                    if count > most_files:
-                        return f"it left more than {most_files:,} files"
-                    if entry.is_dir(follow_symlinks=False):
-                        if depth >= deepest:
-                            return f"it left folders more than {deepest} deep"
-                        pending.append((entry.path, depth + 1))
-                        continue
-                    with contextlib.suppress(FileNotFoundError):
-                        size += entry.stat(follow_symlinks=False).st_size
-                    if size > most_bytes:
-                        return f"it left files of more than {most_bytes >> 20:,} MB together"
-        except (FileNotFoundError, NotADirectoryError):
-            continue
-        except OSError as error:
-            return f"it left a folder that cannot be read ({error.strerror})"
-    return ""
+                    self._entry(entry, place, depth)
+                    if self.problem:
+                        return
+        except OSError:
+            self.problem = "a folder cannot be read"
+        finally:
+            os.close(place)
+
+    def _entry(self, entry: os.DirEntry[str], place: int, depth: int) -> None:
+        self.count += 1
+        if self.count > self.most_files:
+            self.problem = f"there are more than {self.most_files:,} files"
+        elif entry.is_dir(follow_symlinks=False):
+            self._folder(entry.name, place, depth + 1)
+        else:
+            with contextlib.suppress(FileNotFoundError):
+                found = entry.stat(follow_symlinks=False)
+                self.size += max(found.st_size, getattr(found, "st_blocks", 0) * 512)
+            if self.size > self.most_bytes:
+                self.problem = f"the files have more than {self.most_bytes >> 20:,} MB together"
 
 
 def _names(folder: Path) -> list[str]:
@@ -104,19 +129,19 @@ def _names(folder: Path) -> list[str]:
         return []
 
 
-def _remaining(folder: Path, place: Path) -> str:
-    if not os.path.lexists(place):
-        return ""
-    return f"Not all of {folder.name} could be deleted: what is left lies in {place}."
-
-
 def _remove(top: Path) -> None:
     """Delete a folder by lifting each folder in it to its top before it is entered: paths never grow, nothing recurses.
 
     A mount point cannot be renamed, so it is never entered either.
     """
-    root = os.open(top, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    lifted: deque[str] = deque()
+    if os.name == "nt":
+        shutil.rmtree(top, ignore_errors=True)
+        return
+    if not stat.S_ISDIR(os.lstat(top).st_mode):
+        top.unlink()
+        return
+    root = _opened(str(top))
+    lifted: list[str] = []
     try:
         _clear(root, root, lifted)
         while lifted:
@@ -127,9 +152,8 @@ def _remove(top: Path) -> None:
     top.rmdir()
 
 
-def _remove_lifted(name: str, root: int, lifted: deque[str]) -> None:
-    _own(name, root)
-    place = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=root)
+def _remove_lifted(name: str, root: int, lifted: list[str]) -> None:
+    place = _opened(name, root)
     try:
         for _ in range(_ROUNDS):
             _clear(place, root, lifted)
@@ -140,10 +164,10 @@ def _remove_lifted(name: str, root: int, lifted: deque[str]) -> None:
         os.close(place)
 
 
-def _clear(place: int, root: int, lifted: deque[str]) -> None:
+def _clear(place: int, root: int, lifted: list[str]) -> None:
     """Delete the files of a folder and move its folders to the tree's top."""
     with os.scandir(place) as entries:
-        # The top holds few entries; what is moved there meanwhile must not be met again.
+        # What is moved to the top while the top is read must not be met again.
         for entry in list(entries) if place == root else entries:
             with contextlib.suppress(OSError):
                 if not entry.is_dir(follow_symlinks=False):
@@ -163,6 +187,12 @@ def _move(old: str, new: str, old_folder: int | None = None, new_folder: int | N
         os.rename(old, new, src_dir_fd=old_folder, dst_dir_fd=new_folder)
 
 
+def _opened(name: str, folder: int | None = None) -> int:
+    """Open a folder with all rights in it."""
+    _own(name, folder)
+    return os.open(name, _FOLDER, dir_fd=folder)
+
+
 def _own(name: str, folder: int | None = None) -> None:
     """Give the owner of a folder all rights in it; a link is not followed."""
     path_only = getattr(os, "O_PATH", 0)
@@ -170,7 +200,7 @@ def _own(name: str, folder: int | None = None) -> None:
         if not path_only:
             os.chmod(name, 0o700, dir_fd=folder, follow_symlinks=False)
             return
-        place = os.open(name, path_only | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder)
+        place = os.open(name, path_only | _FOLDER, dir_fd=folder)
         try:
             os.chmod(f"/proc/self/fd/{place}", 0o700)  # noqa: PTH101
         finally:

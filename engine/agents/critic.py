@@ -12,7 +12,7 @@ from typing import Any
 
 from engine.domain.results import Issue, Verdict
 from engine.domain.toolspec import ToolSpec
-from engine.toolbox.checks import CHECKS, StepOutputs
+from engine.toolbox.checks import CHECKS, StepOutputs, TooLarge
 
 COST = {"error": 0.5, "warning": 0.1, "info": 0.02}
 """What an issue takes from a quality of 1."""
@@ -49,6 +49,9 @@ def judge(
     for name in spec.checks:
         try:
             issues.extend(CHECKS[name](step))
+        except TooLarge as large:
+            message = f"{large} is too large to be held in memory: of it was not checked that: {_first_line(name)}"
+            issues.append(Issue(code="unchecked", severity="warning", message=message, where=str(large)))
         except Exception as err:  # noqa: BLE001 - a check reads what untrusted code wrote: it may find anything
             message = f"The check {name} could not read the result: {err}"
             issues.append(Issue(code="unreadable_result", severity="error", message=message))
@@ -59,5 +62,10 @@ def judge(
     passed = not any(issue.severity == "error" for issue in issues)
     quality = max(0.0, 1.0 - sum(COST[issue.severity] for issue in issues))
     guidance = "; ".join(issue.message for issue in issues if issue.severity == "error")
-    checks = [(getattr(CHECKS.get(name), "__doc__", None) or name).strip().splitlines()[0] for name in spec.checks]
+    checks = [_first_line(name) for name in spec.checks]
     return Verdict(passed=passed, quality=round(quality, 3), issues=issues, checks=checks, retry_guidance=guidance)
+
+
+def _first_line(check: str) -> str:
+    """Return what a check is for."""
+    return (getattr(CHECKS.get(check), "__doc__", None) or check).strip().splitlines()[0]

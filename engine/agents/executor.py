@@ -39,8 +39,8 @@ from engine.domain.toolspec import Repair, ToolSpec
 from engine.errors import DataError, IntegrityError, SandboxUnavailable, StorageError
 from engine.ports import ArtifactStore, CancelToken, Clock, Job, Limits, RunStore, Sandbox
 from engine.runtime.event_log import EventLog
-from engine.toolbox.checks import ROW_BYTES, longest_row_is_short
 from engine.toolbox.figures import MOST_BYTES, figure_problem
+from engine.toolbox.large_tables import ROW_BYTES, longest_row_is_short
 from engine.toolbox.registry import ToolRegistry
 from engine.toolbox.script import STORED_READ, StepInput, cache_key, step_script
 from engine.trees import LEFTOVER, excess, remove_tree

@@ -7,11 +7,9 @@ difference is one sentence that names the thing.
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import itertools
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +23,7 @@ from engine.ports import ArtifactStore
 from engine.provenance.consistency import inconsistencies
 from engine.provenance.files import ARTIFACTS, DATA, FORMAT, PROVENANCE
 from engine.provenance.recorder import VERSION, provenance, written
-from engine.provenance.table_rows import RowSelector, close_enough, iterate_rows
+from engine.toolbox.large_tables import close_enough, scan
 from engine.toolbox.registry import ToolRegistry
 
 
@@ -92,10 +90,10 @@ def verify_run(view: RunView, artifacts: ArtifactStore, registry: ToolRegistry) 
             if sha256:
                 tally.compare(f"The {kind} of step {result.node}", artifacts.verify(sha256), sha256)
     _verify_data(view, artifacts, tally)
-    for finding in (f for result in view.results.values() for f in result.findings):
-        artifact = next((a for r in view.results.values() for a in r.artifacts if a.name == finding.artifact), None)
-        if artifact is not None and artifact.name.endswith(".csv") and artifacts.has(artifact.sha256):
-            _verify_finding(finding, artifacts.path(artifact.sha256), artifact.name, tally)
+    tables = {a.name: a.sha256 for r in view.results.values() for a in r.artifacts if a.name.endswith(".csv")}
+    for name, findings in _by_table(f for result in view.results.values() for f in result.findings).items():
+        if artifacts.has(tables.get(name, "")):
+            _verify_findings(findings, artifacts.path(tables[name]), name, tally)
     tally.differences += inconsistencies(provenance(view, registry))
     tally.differences += _report_differences(view)
     return tally.result()
@@ -222,11 +220,10 @@ def _verify_folder(folder: Path, document: dict[str, Any], tally: _Tally) -> Non
     _find_extra(folder, set(files), tally)
     listed = {facts["sha256"]: folder / name for name, facts in files.items() if name.startswith(f"{ARTIFACTS}/")}
     outputs = {a["name"]: a["sha256"] for step in document["steps"] for a in step.get("outputs", [])}
-    for raw in document["findings"]:
-        finding = Finding.model_validate(raw)
-        place = listed.get(outputs.get(finding.artifact, ""))
+    for name, findings in _by_table(Finding.model_validate(raw) for raw in document["findings"]).items():
+        place = listed.get(outputs.get(name, ""))
         if place is not None and place.is_file() and place.suffix == ".csv":
-            _verify_finding(finding, place, finding.artifact, tally)
+            _verify_findings(findings, place, name, tally)
     if files:
         for name, sha256 in outputs.items():
             if sha256 not in listed:
@@ -246,32 +243,39 @@ def _find_extra(folder: Path, listed: set[str], tally: _Tally) -> None:
             tally.notes.append(f"{name} is not part of the export.")
 
 
-def _verify_finding(finding: Finding, table: Path, label: str, tally: _Tally) -> None:
-    """Compare a finding's numbers with the one row it points to."""
-    if not finding.row:
-        return
-    tally.findings += 1
-    selector = RowSelector(finding.row)
+def _by_table(findings: Iterable[Finding]) -> dict[str, list[Finding]]:
+    """Return artifact name -> the findings that point to a row of it."""
+    tables: dict[str, list[Finding]] = {}
+    for finding in findings:
+        if finding.row:
+            tables.setdefault(finding.artifact, []).append(finding)
+    return tables
+
+
+def _verify_findings(findings: list[Finding], table: Path, label: str, tally: _Tally) -> None:
+    """Compare each finding's numbers with the one row it points to."""
+    tally.findings += len(findings)
     try:
-        records = itertools.islice(iterate_rows(table), 1, None)
-        hits = [(header, cells) for header, cells in records if selector.matches(header, cells)]
-    except (OSError, UnicodeDecodeError, csv.Error, EngineError) as err:
-        tally.differences.append(f"{label} cannot be read, so finding {finding.id} cannot be checked ({err}).")
+        found = scan(table, {str(number): finding.row for number, finding in enumerate(findings)})
+    except (OSError, ValueError, EngineError) as err:
+        ids = ", ".join(finding.id for finding in findings[:5]) + (", ..." if len(findings) > 5 else "")
+        tally.differences.append(f"{label} cannot be read, so findings cannot be checked: {ids} ({err}).")
         return
-    if len(hits) != 1:
-        tally.differences.append(
-            f"Finding {finding.id} points to {finding.row} in {label}, which selects {len(hits)} rows instead of one."
-        )
-        return
-    row = dict(zip(*hits[0], strict=False))
-    for value in finding.values:
-        number = value.value
-        if value.name not in row or isinstance(number, bool) or not isinstance(number, int | float):
+    for number, finding in enumerate(findings):
+        hit = found.hits[str(number)]
+        if hit.count != 1:
+            text = f"Finding {finding.id} points to {finding.row} in {label}, which selects {hit.words} instead of one."
+            tally.differences.append(text)
             continue
-        if not close_enough(row[value.name], number):
-            tally.differences.append(
-                f"Finding {finding.id} says {value.name} = {number}, but its row in {label} says {row[value.name]}."
-            )
+        row = dict(zip(found.header, hit.cells, strict=False))
+        for value in finding.values:
+            stated = value.value
+            if value.name not in row or isinstance(stated, bool) or not isinstance(stated, int | float):
+                continue
+            if not close_enough(row[value.name], stated):
+                tally.differences.append(
+                    f"Finding {finding.id} says {value.name} = {stated}, but its row in {label} says {row[value.name]}."
+                )
 
 
 def hash_file(path: Path) -> str:

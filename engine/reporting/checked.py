@@ -6,7 +6,6 @@ score over all: a mean of what was checked and what could not be says nothing of
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -17,8 +16,8 @@ from engine.domain.results import Artifact
 from engine.domain.run_view import RunView
 from engine.errors import EngineError
 from engine.ports import ArtifactStore
-from engine.provenance.table_rows import RowSelector, close_enough, iterate_rows
 from engine.reporting.status import done_nodes, planned
+from engine.toolbox.large_tables import close_enough, scan
 
 LABELS: dict[Grounding, str] = {
     "grounded": "Stated",
@@ -95,19 +94,11 @@ def reread(findings: Sequence[Finding], tables: Sequence[Artifact], artifacts: A
 
 
 def _reread(findings: Sequence[Finding], table: Artifact, artifacts: ArtifactStore) -> dict[str, Reread]:
-    selectors = {finding.id: RowSelector(finding.row) for finding in findings}
-    rows: dict[str, dict[str, str]] = {}
     try:
-        records = iterate_rows(artifacts.path(table.sha256))
-        next(records)
-        for header, cells in records:
-            hits = [id_ for id_, selector in selectors.items() if id_ not in rows and selector.matches(header, cells)]
-            for id_ in hits:
-                rows[id_] = dict(zip(header, cells, strict=False))
-            if len(rows) == len(selectors):
-                break
-    except (OSError, EngineError, UnicodeDecodeError, csv.Error, StopIteration):
+        found = scan(artifacts.path(table.sha256), {finding.id: finding.row for finding in findings})
+    except (OSError, EngineError, ValueError):
         return {}
+    rows = {name: dict(zip(found.header, hit.cells, strict=False)) for name, hit in found.hits.items() if hit.count}
     return {f.id: _compared(f, rows.get(f.id)) for f in findings}
 
 

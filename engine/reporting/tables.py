@@ -1,11 +1,10 @@
 """Shows a stored table without loading it: its first rows, and every row a finding points to.
 
-Read as a stream, because a result table may have tens of thousands of rows and a report needs fifty.
+Read in one pass, because a result table may have millions of rows and a report needs fifty.
 """
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -14,8 +13,8 @@ from engine.domain.findings import Finding
 from engine.domain.results import Artifact
 from engine.errors import EngineError
 from engine.ports import ArtifactStore
-from engine.provenance.table_rows import RowSelector, iterate_rows
 from engine.reporting.numbers import parse_number
+from engine.toolbox.large_tables import scan
 
 FIRST_ROWS = 20
 MATRIX_ROWS = 8
@@ -62,21 +61,15 @@ def excerpt(
 ) -> Excerpt:
     """Read the first rows of a table and the rows that `pointing` (finding id -> row) selects."""
     result = Excerpt(artifact=table)
-    selectors = {finding: RowSelector(row) for finding, row in pointing.items()}
     try:
-        for number, (header, cells) in enumerate(iterate_rows(artifacts.path(table.sha256))):
-            if number == 0:
-                result.columns = header
-                continue
-            hits = [finding for finding, selector in selectors.items() if selector.matches(header, cells)]
-            for finding in hits:
-                result.located.setdefault(finding, number)
-            if number <= first or hits:
-                result.rows[number] = cells
-            result.total = number
-    except (OSError, EngineError, UnicodeDecodeError, csv.Error) as err:
+        found = scan(artifacts.path(table.sha256), pointing, first=first)
+    except (OSError, EngineError, ValueError) as err:
         result.problem = f"{table.name} cannot be read from the workspace ({err})."
         return result
+    result.columns, result.total = found.header, found.total
+    result.located = {finding: hit.number for finding, hit in found.hits.items() if hit.count}
+    rows = dict(enumerate(found.first, start=1)) | {hit.number: hit.cells for hit in found.hits.values() if hit.count}
+    result.rows = dict(sorted(rows.items()))
     _narrow(result)
     return result
 

@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from engine.agents.written import MOST_FINDINGS, MOST_PARTS, read_result
-from engine.toolbox.checks import CHECKS, StepOutputs, longest_row_is_short
+from engine.toolbox.checks import CHECKS, StepOutputs
 from engine.toolbox.figures import figure_problem
+from engine.toolbox.large_tables import longest_row_is_short
 from engine.trees import LEFTOVER, excess, leftovers, remove_tree, retry_leftovers
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -200,7 +201,7 @@ def test_a_table_of_a_gigabyte_is_checked_in_little_memory(tmp_path: Path) -> No
     assert path.stat().st_size > 1 << 30
     script = f"""
 from pathlib import Path
-from engine.toolbox.checks import CHECKS, StepOutputs, longest_row_is_short
+from engine.toolbox.checks import CHECKS, StepOutputs
 path = Path({str(path)!r})
 assert longest_row_is_short(path)
 step = StepOutputs(params={{}}, files={{"t": path}}, types={{"t": "table"}}, findings=[{finding("first", 0.5)!r}])

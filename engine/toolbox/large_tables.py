@@ -1,0 +1,299 @@
+"""Reads a table that a step wrote in one pass and in the memory of a piece of it, whatever its size.
+
+Everything that looks at stored tables from outside the sandbox looks through here: which row a finding points to must be
+the same for the check that judges a step, for the report that links to the row and for `verify`.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from engine.domain.base import Scalar
+
+WHOLE_BYTES = 32 << 20
+"""A larger table is never held: in memory it can take thirty times its size."""
+ROW_BYTES = 16 << 20
+"""The longest row of a table that is read."""
+MOST_COLUMNS = 1_000_000
+_PIECE = 4 << 20
+"""Bytes read at once; some thirty such pieces are under way together."""
+_AT_ONCE = 1_000
+"""Rows of a piece that are looked at one by one before what was met twice is forgotten."""
+_MISSING = ("", "NA", "NaN", "nan", "None")
+
+
+@dataclass(slots=True)
+class Hit:
+    """What one selection met."""
+
+    count: int = 0
+    """How many rows were met; in a large table counting may stop after the second."""
+    number: int = 0
+    """Number of the first of them, from 1, the header not counted."""
+    cells: list[str] = field(default_factory=list)
+
+    @property
+    def words(self) -> str:
+        """Return how many rows were met, in words."""
+        return "no row" if not self.count else "one row" if self.count == 1 else "several rows"
+
+
+@dataclass(slots=True)
+class Scan:
+    """What one pass over a table found."""
+
+    header: list[str] = field(default_factory=list)
+    first: list[list[str]] = field(default_factory=list)
+    """The cells of the first rows."""
+    total: int = 0
+    hits: dict[str, Hit] = field(default_factory=dict)
+    """Name of a selection -> the rows it met."""
+
+
+def scan(path: Path, wanted: Mapping[str, Mapping[str, Scalar]], *, first: int = 0) -> Scan:
+    """Read a CSV file once: its header, its first rows, how many there are, and the rows that are asked for.
+
+    Args:
+        path: the file, UTF-8 with a header.
+        wanted: name -> (column -> value) of the rows asked for; a column that the table lacks selects nothing.
+        first: how many rows to keep from the beginning.
+
+    Raises:
+        ValueError: when it is no such table, or a row has more than `ROW_BYTES`.
+        OSError: when it cannot be read.
+    """
+    found = Scan(hits={name: Hit() for name in wanted})
+    records = stream_rows(path)
+    found.header = next(records, [])
+    index = _Index(found.header, wanted)
+    if path.stat().st_size > WHOLE_BYTES:
+        found.first = [cells for _, cells in zip(range(first), records, strict=False)]
+        found.total = _scan_pieces(path, index, found.hits, by_number=False)
+        # Most tables write a number as the finding does; only when a row was not met is every cell read as one.
+        again = {name: row for name, row in wanted.items() if not found.hits[name].count and _has_number(row)}
+        if again:
+            _scan_pieces(path, _Index(found.header, again), found.hits, by_number=True)
+        return found
+    for found.total, cells in enumerate(records, start=1):
+        if found.total <= first:
+            found.first.append(cells)
+        for name in index.met(cells):
+            _count(found.hits[name], found.total, cells)
+    return found
+
+
+def same_value(text: str, value: Scalar) -> bool:
+    """Say whether a CSV cell holds this value; numbers are compared as numbers."""
+    if value is None or value != value:  # noqa: PLR0124 - not a number
+        return text.strip() in _MISSING
+    if text == str(value):
+        return True
+    return not isinstance(value, str | bool) and close_enough(text, value, 1e-9)
+
+
+def close_enough(text: str, value: float, share: float = 1e-6) -> bool:
+    """Say whether a CSV cell holds this number, to a share of it: a finding's own check demands six digits."""
+    try:
+        return abs(float(text) - value) <= share * max(1.0, abs(value))
+    except ValueError:
+        return False
+
+
+def columns_of(path: Path, names: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yield pieces of the numeric columns of these names that a table has, as name -> array; missing is NaN.
+
+    Raises:
+        ValueError: for a word in such a column, or a file that is no table.
+    """
+    import pyarrow as pa
+
+    header = next(stream_rows(path), [])
+    places = {name: header.index(name) for name in names if name in header}
+    if places:
+        kinds = {f"f{place}": pa.float64() for place in places.values()}
+        for batch in _pieces(path, kinds):
+            yield {name: batch.column(f"f{place}").to_numpy(zero_copy_only=False) for name, place in places.items()}
+
+
+def stream_rows(path: Path) -> Iterator[list[str]]:
+    """Yield the records of a CSV file, the header first, in the memory of one.
+
+    Raises:
+        ValueError: for a row of more than `ROW_BYTES`, or what is no CSV file.
+    """
+    csv.field_size_limit(max(csv.field_size_limit(), ROW_BYTES))
+    held = 0
+
+    def lines(handle: Any) -> Iterator[str]:
+        nonlocal held
+        while line := handle.readline(ROW_BYTES + 1):
+            held += len(line)
+            if held > ROW_BYTES or line.count(",") > MOST_COLUMNS:
+                raise ValueError(f"a row has more than {ROW_BYTES >> 20} MB or {MOST_COLUMNS:,} cells")
+            yield line
+
+    with path.open(encoding="utf-8", newline="") as handle:
+        try:
+            for cells in csv.reader(lines(handle)):
+                held = 0
+                if cells:
+                    yield cells
+        except csv.Error as error:
+            raise ValueError(str(error)) from error
+
+
+def longest_row_is_short(path: Path) -> bool:
+    """Say whether no line of a file is longer than a row may be; quick, whatever the size of the file."""
+    run = 0
+    with path.open("rb") as handle:
+        while piece := handle.read(1 << 20):
+            first, last = piece.find(b"\n"), piece.rfind(b"\n")
+            if run + (len(piece) if first < 0 else first) > ROW_BYTES:
+                return False
+            run = run + len(piece) if first < 0 else len(piece) - last
+    return True
+
+
+class _Index:
+    """Finds which selections a row meets by one look-up for each set of columns that selections name."""
+
+    def __init__(self, header: Sequence[str], wanted: Mapping[str, Mapping[str, Scalar]]) -> None:
+        self.groups: dict[tuple[int, ...], dict[tuple[str, ...], list[str]]] = {}
+        self.values: dict[str, list[Scalar]] = {}
+        """Name -> its values, in the order of its columns."""
+        for name, row in wanted.items():
+            if row and all(column in header for column in row):
+                columns = sorted(row)
+                self.values[name] = [row[column] for column in columns]
+                keys = self.groups.setdefault(tuple(header.index(column) for column in columns), {})
+                keys.setdefault(tuple(_key(value) for value in self.values[name]), []).append(name)
+
+    def met(self, cells: Sequence[str]) -> Iterator[str]:
+        """Yield the names of the selections that this row meets."""
+        for places in self.groups:
+            yield from self.met_by(places, cells)
+
+    def met_by(self, places: tuple[int, ...], cells: Sequence[str]) -> Iterator[str]:
+        """The same for the selections by these columns."""
+        if max(places) < len(cells):
+            texts = [cells[place] for place in places]
+            for name in self.groups[places].get(tuple(map(_key, texts)), ()):
+                if all(map(same_value, texts, self.values[name])):
+                    yield name
+
+    def wanted_in(self, places: tuple[int, ...]) -> Iterator[list[Scalar]]:
+        """Yield for each of these columns the values that are looked for in it."""
+        names = [name for group in self.groups[places].values() for name in group]
+        for position in range(len(places)):
+            yield list({_key(v): v for v in (self.values[name][position] for name in names)}.values())
+
+    def forget(self, names: Iterable[str]) -> None:
+        """Look for these no longer."""
+        gone = set(names)
+        for places, keys in list(self.groups.items()):
+            left = {key: kept for key, group in keys.items() if (kept := [n for n in group if n not in gone])}
+            self.groups[places] = left
+            if not left:
+                del self.groups[places]
+
+
+def _scan_pieces(path: Path, index: _Index, hits: Mapping[str, Hit], *, by_number: bool) -> int:
+    """Fill `hits` from a large table and return how many rows it has."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    def mask(batch: Any, places: tuple[int, ...]) -> Any:
+        alike = None
+        for place, values in zip(places, index.wanted_in(places), strict=True):
+            column = batch.column(place)
+            here = pc.is_in(column, value_set=pa.array([text for value in values for text in _texts(value)]))
+            if by_number:
+                here = pc.or_(here, pa.array(_near(column, values)))
+            alike = here if alike is None else pc.and_(alike, here)
+        return alike
+
+    total, width = 0, len(next(stream_rows(path), []))
+    every = {f"f{place}": pa.string() for place in range(width if index.groups else min(1, width))}
+    for batch in _pieces(path, every):
+        for places in list(index.groups):
+            rows = pc.indices_nonzero(mask(batch, places))
+            for start in range(0, len(rows), _AT_ONCE):
+                if places in index.groups:
+                    some = rows.slice(start, _AT_ONCE)
+                    for number, row in zip(some.to_pylist(), batch.take(some).to_pylist(), strict=True):
+                        cells = list(row.values())
+                        for name in index.met_by(places, cells):
+                            _count(hits[name], total + number + 1, cells)
+                    index.forget(name for name, hit in hits.items() if hit.count > 1)
+        total += batch.num_rows
+    return total
+
+
+def _pieces(path: Path, kinds: Mapping[str, Any]) -> Iterator[Any]:
+    """Yield the rows of a table, the header left out, as record batches of the columns `f0`, `f1`... that are named."""
+    from pyarrow import csv as arrow
+
+    header = sum(map(len, next(stream_rows(path), [])))
+    block = min(ROW_BYTES, max(_PIECE, 16 * header))
+    reading = arrow.ReadOptions(block_size=block, autogenerate_column_names=True, skip_rows_after_names=1)
+    converting = arrow.ConvertOptions(
+        column_types=dict(kinds), include_columns=list(kinds), null_values=list(_MISSING), strings_can_be_null=False
+    )
+    # A row longer than a block is refused by the reader itself.
+    with arrow.open_csv(path, reading, arrow.ParseOptions(newlines_in_values=True), converting) as reader:
+        yield from reader
+
+
+def _near(column: Any, values: Sequence[Scalar]) -> Any:
+    """Say for each text of a column whether it is a number near one of the values."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    sought = np.sort([float(value) for value in values if _is_number(value)])
+    if not len(sought):
+        return np.zeros(len(column), dtype=bool)
+    trimmed = pc.utf8_trim_whitespace(column)
+    plain = pc.match_substring_regex(trimmed, r"^-?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?$")
+    numbers = pc.if_else(plain, trimmed, pa.scalar(None, pa.string())).cast(pa.float64()).to_numpy(zero_copy_only=False)
+    place = np.searchsorted(sought, numbers).clip(0, len(sought) - 1)
+    near = [np.abs(numbers - sought[at]) <= 1e-8 * np.maximum(1, abs(sought[at])) for at in (place, (place - 1).clip(0))]
+    return near[0] | near[1]
+
+
+def _key(value: Scalar) -> str:
+    """Return a text that is the same for values that may be the same."""
+    text = str(value).strip()
+    try:
+        number = float(text)
+    except ValueError:
+        return "" if text in _MISSING or value is None else text
+    return f"{number:.8g}" if number == number else ""  # noqa: PLR0124 - not a number
+
+
+def _texts(value: Scalar) -> list[str]:
+    """Return how a CSV file may write a value."""
+    if value is None or value != value:  # noqa: PLR0124 - not a number
+        return list(_MISSING)
+    if not _is_number(value):
+        return [str(value)]
+    number = float(value)
+    return [str(value), repr(number), *([str(int(number))] if number.is_integer() else [])]
+
+
+def _is_number(value: Scalar) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _has_number(row: Mapping[str, Scalar]) -> bool:
+    return any(map(_is_number, row.values()))
+
+
+def _count(hit: Hit, number: int, cells: list[str]) -> None:
+    hit.count += 1
+    if hit.count == 1:
+        hit.number, hit.cells = number, cells
