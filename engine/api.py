@@ -23,7 +23,7 @@ from engine.domain.events import EngineEvent
 from engine.domain.knowledge import EDGE_TYPES, EdgeType, Neighbourhood, NodeType
 from engine.domain.plan import DATA_PREFIX, TaskDag, TaskNode
 from engine.domain.profile import Profile
-from engine.domain.results import Issue, RunRecord
+from engine.domain.results import Artifact, Issue, RunRecord
 from engine.domain.retrieval import ToolSearch
 from engine.domain.run_view import RunView
 from engine.domain.toolspec import ToolSpec
@@ -47,6 +47,7 @@ from engine.profiling.matching import cross_check
 from engine.provenance.verify import Verification, verify_path
 from engine.reporting import bundle, html, markdown, verified
 from engine.reporting import run_json as run_json_module
+from engine.reporting.contents import image_bytes
 from engine.retrieval.service import ToolFinder
 from engine.routing.router import route
 from engine.runtime.imports import ImportRunner, ImportState, Tell
@@ -474,6 +475,10 @@ class Engine:
     def artifact(self, sha256: str) -> Path:
         """Return the file that holds an artifact's bytes. Read only."""
         return self._parts.artifacts.path(sha256)
+
+    def figure(self, artifact: Artifact) -> bytes | None:
+        """Return a figure's PNG or SVG; None when it is gone or nothing to be shown."""
+        return image_bytes(artifact, self._parts.artifacts)
 
     # ==== reports and proof ====
 

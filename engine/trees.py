@@ -61,7 +61,9 @@ def tree_size(folders: Sequence[Path]) -> int:
     return _Count(most_bytes=1 << 62, most_files=1 << 62, deepest=MOST_DEPTH).of(folders).size
 
 
-def excess(folders: Sequence[Path], *, most_bytes: int, most_files: int, deepest: int = MOST_DEPTH) -> str:
+def excess(
+    folders: Sequence[Path], *, most_bytes: int, most_files: int, deepest: int = MOST_DEPTH, beside: int = 0
+) -> str:
     """Say in a few words which bound these trees are over together, "" for none; stops reading as soon as one is.
 
     Args:
@@ -69,16 +71,17 @@ def excess(folders: Sequence[Path], *, most_bytes: int, most_files: int, deepest
         most_bytes: bound of the sum of the files' sizes, holes included: stored, they would be written.
         most_files: bound of the number of entries, folders included.
         deepest: bound of how far folders may lie in one another.
+        beside: bytes to count that lie in no folder.
     """
-    return _Count(most_bytes, most_files, deepest).of(folders).problem
+    return _Count(most_bytes, most_files, deepest, size=beside).of(folders).problem
 
 
 class _Count:
     """Walks trees by descriptors, so that what is renamed meanwhile cannot lead it elsewhere."""
 
-    def __init__(self, most_bytes: int, most_files: int, deepest: int) -> None:
+    def __init__(self, most_bytes: int, most_files: int, deepest: int, size: int = 0) -> None:
         self.most_bytes, self.most_files, self.deepest = most_bytes, most_files, deepest
-        self.size = self.count = 0
+        self.size, self.count = size, 0
         self.problem = ""
 
     def of(self, folders: Sequence[Path]) -> _Count:
@@ -153,15 +156,15 @@ def _remove(top: Path) -> None:
 
 
 def _remove_lifted(name: str, root: int, lifted: list[str]) -> None:
-    place = _opened(name, root)
-    try:
-        for _ in range(_ROUNDS):
+    for _ in range(_ROUNDS):
+        place = _opened(name, root)
+        try:
             _clear(place, root, lifted)
-            with contextlib.suppress(OSError):
-                os.rmdir(name, dir_fd=root)
-                return
-    finally:
-        os.close(place)
+        finally:
+            os.close(place)
+        with contextlib.suppress(OSError):
+            os.rmdir(name, dir_fd=root)
+            return
 
 
 def _clear(place: int, root: int, lifted: list[str]) -> None:

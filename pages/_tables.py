@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from engine.api import Engine
 
 PREVIEW_ROWS = 2_000
+PREVIEW_CELLS = 2_000_000
 TEXT_PREVIEW = 20_000
+MOST_SAVED = 512 << 20
+"""Bytes of the largest file that is handed to the browser, which takes it from memory."""
 P_VALUES = ("p_value", "p_adj", "pvalue", "padj", "p", "fdr", "q_value")
 
 
@@ -25,7 +28,8 @@ def table_of(path: str, rows: int = PREVIEW_ROWS) -> pd.DataFrame:
     """Return the first rows of a stored table. Stored files never change, so the path is the key."""
     import pandas as pd
 
-    return pd.read_csv(path, nrows=rows, low_memory=False)
+    columns = len(pd.read_csv(path, nrows=0).columns)
+    return pd.read_csv(path, nrows=min(rows, max(20, PREVIEW_CELLS // max(1, columns))), low_memory=False)
 
 
 def number_columns(frame: pd.DataFrame) -> dict[str, Any]:
@@ -77,12 +81,18 @@ def show_artifact(engine: Engine, artifact: Any, *, key: str) -> None:
 
 def show_figure(engine: Engine, artifact: Any, *, caption: str) -> None:
     """Show a figure, never wider than it was drawn."""
-    data = engine.artifact(artifact.sha256).read_bytes()
+    data = engine.figure(artifact)
+    if data is None:
+        st.caption(f"{plain(artifact.name)} is no picture that can be shown.")
+        return
     st.image(data, caption=plain(caption), alt=caption, width="content")
 
 
 def save_button(path: Path, name: str, *, key: str, note: str = "") -> None:
     """Draw a button that hands out a stored file; it is read when clicked, not before."""
+    if path.stat().st_size > MOST_SAVED:
+        st.caption(f"{plain(name)} is too large to be handed to a browser. It lies at {plain(str(path))}")
+        return
     label = f"Save {plain(name)}" + (f" ({note})" if note else "")
     st.download_button(
         label,

@@ -314,7 +314,7 @@ class ProcessSandbox:
                     raise WorkerGone(worker.log_tail() or "it did not become ready")
                 if not worker.as_asked:
                     raise SetupFailed(worker.hello.problem if worker.hello else "its walls could not be made")
-                return self._session(worker, job, folder, on_output, cancel).execute(started)
+                result = self._session(worker, job, folder, on_output, cancel).execute(started)
             except (WorkerGone, SetupFailed) as error:
                 raise SandboxUnavailable(
                     f"Step {job.id} could not be started: {error}.",
@@ -326,17 +326,19 @@ class ProcessSandbox:
                     self._cold_workers.discard(worker)
                 worker.close()
         finally:
-            folder.remove()
+            left = folder.remove()
+        return result.model_copy(update={"left": left})
 
     def _run_in(
         self, worker: Worker, job: Job, on_output: OutputSink, cancel: CancelToken, started: float
     ) -> ExecResult:
         folder = self._job_folder(job)
         try:
-            return self._session(worker, job, folder, on_output, cancel).execute(started)
+            result = self._session(worker, job, folder, on_output, cancel).execute(started)
         finally:
-            folder.remove()
+            left = folder.remove()
             worker.refill()
+        return result.model_copy(update={"left": left})
 
     def _session(
         self, worker: Worker, job: Job, folder: JobFolder, on_output: OutputSink, cancel: CancelToken

@@ -39,7 +39,7 @@ from engine.domain.toolspec import Repair, ToolSpec
 from engine.errors import DataError, IntegrityError, SandboxUnavailable, StorageError
 from engine.ports import ArtifactStore, CancelToken, Clock, Job, Limits, RunStore, Sandbox
 from engine.runtime.event_log import EventLog
-from engine.toolbox.figures import MOST_BYTES, figure_problem
+from engine.toolbox.figures import read_figure
 from engine.toolbox.large_tables import ROW_BYTES, longest_row_is_short
 from engine.toolbox.registry import ToolRegistry
 from engine.toolbox.script import STORED_READ, StepInput, cache_key, step_script
@@ -216,6 +216,7 @@ class Executor:
                 message = f"Inputs of step {node.id} could not be copied: {err.strerror or err}."
                 raise StorageError(message, advice="Free some disk space, then resume the run.") from err
             outcome = self._sandboxed(run_id, node, code, workdir, cancel)
+            self._say_left(run_id, node, outcome.left)
             base = base.model_copy(
                 update={
                     "seconds": outcome.seconds,
@@ -232,11 +233,13 @@ class Executor:
             given = sum(item.source.stat().st_size for item in inputs)
             return self._collect(run_id, node, spec, base, workdir, given)
         finally:
-            left = remove_tree(workdir, self.scratch / LEFTOVER)
-            if left:
-                self.log.emit(WarningRaised(run_id=run_id, node=node.id, message=left))
+            self._say_left(run_id, node, remove_tree(workdir, self.scratch / LEFTOVER))
             with contextlib.suppress(OSError):
                 workdir.parent.rmdir()
+
+    def _say_left(self, run_id: str, node: TaskNode, left: str) -> None:
+        if left:
+            self.log.emit(WarningRaised(run_id=run_id, node=node.id, message=left))
 
     @staticmethod
     def _require_unchanged(node: TaskNode, item: _Input, copy: Path) -> None:
@@ -385,6 +388,8 @@ def explain_failure(outcome: ExecResult, limits: Limits) -> str:
         return f"It took longer than the limit of {limits.seconds:g} s (setting step_seconds)."
     if outcome.status == "memory":
         return f"It needed more memory than the limit of {limits.memory_mb} MB (setting step_memory_mb)."
+    if outcome.status == "disk":
+        return f"It was stopped because of what it wrote: {outcome.error} (setting step_disk_mb)."
     if outcome.status == "cancelled":
         return "Stopped before it finished."
     if outcome.status == "killed":
@@ -405,8 +410,7 @@ def package_versions(packages: list[str]) -> dict[str, str]:
 def _figure_problem(path: Path) -> str:
     if path.suffix not in (".png", ".svg"):
         return "it is neither a PNG nor an SVG"
-    with path.open("rb") as handle:
-        return figure_problem(handle.read(MOST_BYTES + 1))
+    return read_figure(path)[1]
 
 
 def _artifact_name(node_id: str, artifact: Artifact) -> str:

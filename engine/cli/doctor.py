@@ -11,6 +11,7 @@ from typing import Any
 
 from engine.api import embedding_state, sandbox_self_test, workspace_state
 from engine.settings import load_settings
+from engine.trees import LEFTOVER, leftovers
 
 PACKAGES = (
     "streamlit",
@@ -55,6 +56,7 @@ def examine(**command_line: Any) -> dict[str, Any]:
         "workspace": {
             "path": str(settings.workspace),
             "state": workspace_state(settings.workspace),
+            "leftover": leftovers(settings.workspace / "runs" / LEFTOVER),
             "free_gib": round(_free_bytes(settings.workspace) / 2**30, 1),
         },
         "settings": {

@@ -142,6 +142,14 @@ def verification_text(result: Any) -> str:
     )
 
 
+def _leftover(workspace: dict[str, Any]) -> list[str]:
+    """Say what steps left that could not be deleted."""
+    place = f"{workspace['path']}/runs/leftover"
+    return (
+        [f"  {workspace['leftover']} folders of steps could not be deleted: {place}"] if workspace["leftover"] else []
+    )
+
+
 def doctor_text(report: dict[str, Any]) -> str:
     """Return what works on this machine."""
     lines = [f"Biodesk {report['version']}, Python {report['python']}, {report['platform']}", ""]
@@ -155,6 +163,7 @@ def doctor_text(report: dict[str, Any]) -> str:
         f"Model: {report['model']}",
         f"Vectors: {report['embedding']}",
         f"Workspace: {report['workspace']['path']} ({report['workspace']['state']})",
+        *_leftover(report["workspace"]),
         "",
         "Settings",
     ]

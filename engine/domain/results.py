@@ -20,7 +20,7 @@ RunStatus = Literal[
     "interrupted",
 ]
 FINAL: frozenset[str] = frozenset({"succeeded", "partial", "failed", "cancelled"})
-ExecStatus = Literal["ok", "error", "timeout", "memory", "killed", "cancelled"]
+ExecStatus = Literal["ok", "error", "timeout", "memory", "disk", "killed", "cancelled"]
 
 
 class Artifact(Value):
@@ -52,6 +52,8 @@ class ExecResult(Value):
     overhead_seconds: float = 0.0
     """Time spent on starting and ending the job, not in its code."""
     peak_memory_mb: float | None = None
+    left: str = ""
+    """What of the job's own folder could not be deleted, in a sentence."""
 
     @property
     def ok(self) -> bool:

@@ -21,7 +21,7 @@ from engine.reporting.links import Piece, Places, linked
 from engine.reporting.methods import effective_params, spec_of
 from engine.reporting.status import is_complete, status_lines
 from engine.reporting.tables import Excerpt, excerpts
-from engine.toolbox.figures import figure_problem
+from engine.toolbox.figures import read_figure
 from engine.toolbox.registry import ToolRegistry
 
 
@@ -106,10 +106,10 @@ def _shown_code(script: str) -> str:
 def image_bytes(artifact: Artifact, artifacts: ArtifactStore) -> bytes | None:
     """Return a figure's PNG or SVG, or None when it is not in the workspace or is nothing to be shown."""
     try:
-        data = artifacts.path(artifact.sha256).read_bytes()
+        data, problem = read_figure(artifacts.path(artifact.sha256))
     except (EngineError, OSError):
         return None
-    return None if figure_problem(data) else data
+    return None if problem else data
 
 
 def anchor(kind: str, name: str) -> str:

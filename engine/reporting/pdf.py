@@ -189,7 +189,7 @@ class _Page:
         return flow
 
     def _figure(self, figure: ReportFigure) -> list[Flowable]:
-        from reportlab.lib.utils import ImageReader
+        from PIL import Image as Picture
         from reportlab.platypus import Image, KeepTogether
 
         mark = f'<a name="{_e(anchor("figure", figure.artifact.name))}"/>'
@@ -204,7 +204,12 @@ class _Page:
             ]
         if is_svg(data):
             return [self._text(_e(f"{figure.artifact.name} is an SVG: it is shown in report.html.")), caption]
-        wide, high = ImageReader(io.BytesIO(data)).getSize()
+        try:
+            with Picture.open(io.BytesIO(data)) as picture:
+                picture.load()
+                wide, high = picture.size
+        except Exception as error:  # noqa: BLE001 - a library's decoder: one figure must not cost the report
+            return [self._text(_e(f"{figure.artifact.name} cannot be drawn ({type(error).__name__}).")), caption]
         scale = min(self.width * 0.85 / wide, 300 / high)
         return [KeepTogether([Image(io.BytesIO(data), wide * scale, high * scale, hAlign="LEFT"), caption])]
 

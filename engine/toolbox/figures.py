@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import struct
 import zlib
+from pathlib import Path
 from typing import Any
 from xml.parsers import expat
 
@@ -21,17 +22,21 @@ _PIECE = 1 << 20
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
 """PNG colour type -> samples per pixel."""
+_BITS = {0: (1, 2, 4, 8, 16), 3: (1, 2, 4, 8)}
+"""PNG colour type -> bits a sample may have; the others have 8 or 16."""
 _MOST_BESIDE = 1 << 20
 """Bytes that all chunks of a PNG other than the picture may have together."""
 _ACTIVE = frozenset(
     "script foreignobject iframe embed object audio video canvas link meta base handler listener set".split()
 )
-_ELSEWHERE = re.compile(r"url\(\s*['\"]?\s*(?!['\"]?#)|@import|expression\(|javascript:|\\", re.IGNORECASE)
+_ELSEWHERE = re.compile(
+    r"url\(\s*['\"]?\s*(?!['\"]?#)|@import|image(-set)?\(|\bsrc\(|expression\(|javascript:|\\", re.IGNORECASE
+)
 _INLINE = re.compile(r"(#|data:image/(png|jpeg|gif);base64,)")
 
 
 def figure_problem(data: bytes) -> str:
-    """Return "" for a PNG or SVG that can be shown, else in a few words why not."""
+    """Return "" for a PNG or SVG that can be shown, else in a few words why not; never raises for what it holds."""
     if len(data) > MOST_BYTES:
         return f"it has more than {MOST_BYTES >> 20} MB"
     if data.startswith(_SIGNATURE):
@@ -41,6 +46,13 @@ def figure_problem(data: bytes) -> str:
     return "it is neither a PNG nor an SVG"
 
 
+def read_figure(path: Path) -> tuple[bytes, str]:
+    """Return a file's bytes, of too many only the first, and what `figure_problem` says of them."""
+    with path.open("rb") as handle:
+        data = handle.read(MOST_BYTES + 1)
+    return data, figure_problem(data)
+
+
 def is_svg(data: bytes) -> bool:
     """Say whether the bytes begin as an SVG does."""
     return re.match(rb"(\xef\xbb\xbf)?\s*<", data[:200]) is not None and b"<svg" in data[:4096]
@@ -48,7 +60,7 @@ def is_svg(data: bytes) -> bool:
 
 def _png_problem(data: bytes) -> str:
     place, beside, number = len(_SIGNATURE), 0, 0
-    inflater, left, ended = zlib.decompressobj(), 0, False
+    inflater, left, ended, palette = zlib.decompressobj(), 0, False, False
     while place + 12 <= len(data):
         length, kind = struct.unpack_from(">I4s", data, place)
         body = memoryview(data)[place + 8 : place + 8 + length]
@@ -59,7 +71,11 @@ def _png_problem(data: bytes) -> str:
             left = _scanline_bytes(bytes(body)) if kind == b"IHDR" else "it is a damaged PNG"
             if isinstance(left, str):
                 return left
+        elif kind == b"PLTE":
+            palette = True
         elif kind == b"IDAT":
+            if data[25] == 3 and not palette:
+                return "it is a damaged PNG"
             left = _inflated(inflater, bytes(body), left)
             if left < 0:
                 return "it is a damaged PNG"
@@ -71,7 +87,8 @@ def _png_problem(data: bytes) -> str:
             if kind in (b"acTL", b"fcTL", b"fdAT", b"IHDR") or beside > _MOST_BESIDE:
                 return "it holds more than one picture"
         number += 1
-    return "" if ended and left == 0 else "it is a damaged PNG"
+    left -= len(inflater.flush())  # at most the copy of one match that the last piece had no room for
+    return "" if ended and left == 0 and inflater.eof else "it is a damaged PNG"
 
 
 def _scanline_bytes(header: bytes) -> int | str:
@@ -79,7 +96,9 @@ def _scanline_bytes(header: bytes) -> int | str:
     if len(header) != 13:
         return "it is a damaged PNG"
     width, height, bits, colour, _, _, interlaced = struct.unpack(">IIBBBBB", header)
-    if not width or not height or colour not in _CHANNELS or bits not in (1, 2, 4, 8, 16) or interlaced:
+    if not width or not height or colour not in _CHANNELS or interlaced:
+        return "it is a PNG of a kind that is not drawn here"
+    if bits not in _BITS.get(colour, (8, 16)):
         return "it is a PNG of a kind that is not drawn here"
     problem = _size_problem(width, height)
     return problem or height * (1 + (width * bits * _CHANNELS[colour] + 7) // 8)
@@ -134,6 +153,7 @@ def _svg_problem(data: bytes) -> str:
     parser.buffer_text = True  # a word split over two calls would not be seen
     parser.buffer_size = 1 << 20
     parser.StartElementHandler, parser.CharacterDataHandler = start, text
+    parser.XmlDeclHandler = lambda _version, encoding, _alone: _check_encoding(encoding)
     parser.EntityDeclHandler = parser.ProcessingInstructionHandler = refuse
     # matplotlib writes the plain DOCTYPE of SVG 1.1; nothing is fetched for it, and an internal subset is refused.
     parser.StartDoctypeDeclHandler = lambda _name, _system, _public, internal: refuse() if internal else None
@@ -146,8 +166,14 @@ def _svg_problem(data: bytes) -> str:
     return ""
 
 
+def _check_encoding(encoding: str | None) -> None:
+    # What is looked at here is UTF-8: a browser that is told another encoding would see another text.
+    if encoding and encoding.lower() not in ("utf-8", "us-ascii", "ascii"):
+        raise _Refused("it is not written in UTF-8")
+
+
 def _check_attribute(name: str, value: str) -> None:
-    if name.startswith("on"):
+    if name.startswith("on") or name == "base":
         raise _Refused("it holds a script")
     if name in ("href", "src") and not _INLINE.match(value.strip()):
         raise _Refused("it refers to something outside itself")

@@ -1,7 +1,7 @@
 """Reads a table that a step wrote in one pass and in the memory of a piece of it, whatever its size.
 
-Everything that looks at stored tables from outside the sandbox looks through here: which row a finding points to must be
-the same for the check that judges a step, for the report that links to the row and for `verify`.
+Everything that looks at stored tables from outside the sandbox looks through here: which row a finding points to must
+be the same for the check that judges a step, for the report that links to the row and for `verify`.
 """
 
 from __future__ import annotations
@@ -72,11 +72,7 @@ def scan(path: Path, wanted: Mapping[str, Mapping[str, Scalar]], *, first: int =
     index = _Index(found.header, wanted)
     if path.stat().st_size > WHOLE_BYTES:
         found.first = [cells for _, cells in zip(range(first), records, strict=False)]
-        found.total = _scan_pieces(path, index, found.hits, by_number=False)
-        # Most tables write a number as the finding does; only when a row was not met is every cell read as one.
-        again = {name: row for name, row in wanted.items() if not found.hits[name].count and _has_number(row)}
-        if again:
-            _scan_pieces(path, _Index(found.header, again), found.hits, by_number=True)
+        found.total = _scan_pieces(path, index, found.hits)
         return found
     for found.total, cells in enumerate(records, start=1):
         if found.total <= first:
@@ -88,7 +84,7 @@ def scan(path: Path, wanted: Mapping[str, Mapping[str, Scalar]], *, first: int =
 
 def same_value(text: str, value: Scalar) -> bool:
     """Say whether a CSV cell holds this value; numbers are compared as numbers."""
-    if value is None or value != value:  # noqa: PLR0124 - not a number
+    if value is None or value != value:
         return text.strip() in _MISSING
     if text == str(value):
         return True
@@ -189,7 +185,8 @@ class _Index:
         """Yield for each of these columns the values that are looked for in it."""
         names = [name for group in self.groups[places].values() for name in group]
         for position in range(len(places)):
-            yield list({_key(v): v for v in (self.values[name][position] for name in names)}.values())
+            values = (self.values[name][position] for name in names)
+            yield list({(type(value), str(value)): value for value in values}.values())
 
     def forget(self, names: Iterable[str]) -> None:
         """Look for these no longer."""
@@ -201,7 +198,7 @@ class _Index:
                 del self.groups[places]
 
 
-def _scan_pieces(path: Path, index: _Index, hits: Mapping[str, Hit], *, by_number: bool) -> int:
+def _scan_pieces(path: Path, index: _Index, hits: Mapping[str, Hit]) -> int:
     """Fill `hits` from a large table and return how many rows it has."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -210,8 +207,8 @@ def _scan_pieces(path: Path, index: _Index, hits: Mapping[str, Hit], *, by_numbe
         alike = None
         for place, values in zip(places, index.wanted_in(places), strict=True):
             column = batch.column(place)
-            here = pc.is_in(column, value_set=pa.array([text for value in values for text in _texts(value)]))
-            if by_number:
+            here = pc.is_in(column, value_set=pa.array([t for value in values for t in _texts(value)], pa.string()))
+            if any(map(_is_number, values)):
                 here = pc.or_(here, pa.array(_near(column, values)))
             alike = here if alike is None else pc.and_(alike, here)
         return alike
@@ -255,13 +252,16 @@ def _near(column: Any, values: Sequence[Scalar]) -> Any:
     import pyarrow.compute as pc
 
     sought = np.sort([float(value) for value in values if _is_number(value)])
-    if not len(sought):
-        return np.zeros(len(column), dtype=bool)
-    trimmed = pc.utf8_trim_whitespace(column)
-    plain = pc.match_substring_regex(trimmed, r"^-?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?$")
-    numbers = pc.if_else(plain, trimmed, pa.scalar(None, pa.string())).cast(pa.float64()).to_numpy(zero_copy_only=False)
+    texts = pc.if_else(pc.equal(column, ""), pa.scalar(None, pa.string()), column)
+    try:
+        cast = texts.cast(pa.float64())
+    except pa.ArrowInvalid:  # words among them
+        plain = pc.match_substring_regex(texts, r"^-?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?$")
+        cast = pc.if_else(plain, texts, pa.scalar(None, pa.string())).cast(pa.float64())
+    numbers = cast.to_numpy(zero_copy_only=False)
     place = np.searchsorted(sought, numbers).clip(0, len(sought) - 1)
-    near = [np.abs(numbers - sought[at]) <= 1e-8 * np.maximum(1, abs(sought[at])) for at in (place, (place - 1).clip(0))]
+    with np.errstate(invalid="ignore"):  # infinity from infinity
+        near = [abs(numbers - v) <= 1e-8 * np.maximum(1, abs(v)) for v in (sought[place], sought[(place - 1).clip(0)])]
     return near[0] | near[1]
 
 
@@ -272,25 +272,18 @@ def _key(value: Scalar) -> str:
         number = float(text)
     except ValueError:
         return "" if text in _MISSING or value is None else text
-    return f"{number:.8g}" if number == number else ""  # noqa: PLR0124 - not a number
+    return f"{number:.8g}" if number == number else ""
 
 
 def _texts(value: Scalar) -> list[str]:
     """Return how a CSV file may write a value."""
-    if value is None or value != value:  # noqa: PLR0124 - not a number
+    if value is None or value != value:
         return list(_MISSING)
-    if not _is_number(value):
-        return [str(value)]
-    number = float(value)
-    return [str(value), repr(number), *([str(int(number))] if number.is_integer() else [])]
+    return [str(value)]  # what other ways there are to write a number, `_near` finds
 
 
 def _is_number(value: Scalar) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _has_number(row: Mapping[str, Scalar]) -> bool:
-    return any(map(_is_number, row.values()))
 
 
 def _count(hit: Hit, number: int, cells: list[str]) -> None:

@@ -11,11 +11,13 @@ import pytest
 
 from engine.adapters.fakes import EchoSandbox
 from engine.adapters.process_sandbox import ProcessSandbox
+from engine.adapters.sandbox import disk
 from engine.adapters.sandbox.confine import landlock_version
 from engine.adapters.sandbox.worker import find_bubblewrap
 from engine.errors import SandboxUnavailable
 from engine.ports import Job, Limits, Sandbox
 from engine.runtime.cancel import CancelSource
+from engine.trees import leftovers, remove_tree
 
 PRELOAD = ("json", "decimal")
 PATIENCE = 90.0
@@ -222,6 +224,66 @@ while not os.path.exists('alive') or not os.path.getsize('alive'):
     assert size > 0
     time.sleep(0.15)
     assert (workdir / "alive").stat().st_size == size
+
+
+@pytest.fixture
+def looked_at_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have folders measured twenty times a second: each of these jobs would go on for ever."""
+    monkeypatch.setattr(disk, "LOOK_SECONDS", 0.05)
+
+
+WRITES = {
+    "many bytes": "n = 0\nwhile True:\n    open(f'f{n}', 'wb').write(bytes(1 << 20)); n += 1; wait()",
+    "many files": "n = 0\nwhile True:\n    open(f'f{n}', 'w').close(); n += 1",
+    "a hole": "open('f', 'wb').truncate(50 << 20)\nwhile True: wait()",
+    "deep folders": "while True:\n    os.mkdir('d'); os.chdir('d'); wait()",
+    "in its home": "file = open(os.environ['HOME'] + '/f', 'wb')\nwhile True:\n    file.write(bytes(1 << 20)); wait()",
+    "behind a closed door": "os.mkdir('d'); os.chdir('d'); os.chmod('.', 0o300)\n"
+    "file = open('f', 'wb')\nwhile True:\n    file.write(bytes(1 << 20)); wait()",
+}
+
+
+@pytest.mark.usefixtures("looked_at_often")
+@pytest.mark.parametrize("what", WRITES)
+def test_a_job_that_writes_too_much_is_stopped_while_it_runs(real: ProcessSandbox, workdir: Path, what: str) -> None:
+    (workdir / "input").write_bytes(bytes(30 << 20))  # what it is given does not count
+    code = "import os, time\ndef wait(): time.sleep(0.001)\n" + WRITES[what]
+    result = Ran(real, workdir, code, disk_mb=40, files=5_000).result
+    assert result.status == "disk", result
+    assert result.error
+    assert remove_tree(workdir, real._places.leftover) == ""
+    assert result.left == ""
+    assert leftovers(real._places.leftover) == 0
+
+
+@pytest.mark.usefixtures("looked_at_often")
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="open files are seen in /proc")
+def test_files_without_a_name_count_too(real: ProcessSandbox, workdir: Path) -> None:
+    code = """
+import os, time
+kept = []
+while True:
+    kept.append(open('f', 'wb'))
+    os.unlink('f')
+    kept[-1].write(bytes(1 << 20))
+    kept[-1].flush()
+    time.sleep(0.001)
+"""
+    result = Ran(real, workdir, code, disk_mb=40).result
+    assert (result.status, result.error) == ("disk", "the files have more than 40 MB together")
+
+
+@pytest.mark.usefixtures("looked_at_often")
+def test_a_job_within_its_bounds_ends_by_itself(real: ProcessSandbox, workdir: Path) -> None:
+    code = """
+import time
+for n in range(100):
+    open(f'f{n}', 'wb').write(bytes(1 << 16))
+until = time.monotonic() + 0.5
+while time.monotonic() < until:
+    time.sleep(0.05)
+"""
+    assert Ran(real, workdir, code, disk_mb=20, files=200).result.status == "ok"
 
 
 def test_a_job_cancelled_beforehand_does_not_run(real: ProcessSandbox, workdir: Path) -> None:

@@ -13,10 +13,13 @@ from pathlib import Path
 
 import pytest
 
+from engine.agents.critic import judge
 from engine.agents.written import MOST_FINDINGS, MOST_PARTS, read_result
+from engine.toolbox import checks, large_tables
 from engine.toolbox.checks import CHECKS, StepOutputs
 from engine.toolbox.figures import figure_problem
-from engine.toolbox.large_tables import longest_row_is_short
+from engine.toolbox.large_tables import longest_row_is_short, scan
+from engine.toolbox.registry import builtin_tools
 from engine.trees import LEFTOVER, excess, leftovers, remove_tree, retry_leftovers
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -171,16 +174,91 @@ def finding(gene: str, value: float) -> dict:
     return {"text": "", "output": "t", "row": {"gene": gene}, "values": [{"name": "p_value", "value": value}]}
 
 
-def test_large_tables_are_checked_as_small_ones_are(tmp_path: Path) -> None:
-    for rows in (3, 250_000):
-        path = tmp_path / f"{rows}.csv"
-        large_table(path, rows)
-        assert issues(path, [finding("first", 0.5)]) == set()
-        assert issues(path, [finding("first", 0.4)]) == {"finding_differs"}
-        assert issues(path, [finding("nobody", 0.4)]) == {"finding_without_row"}
-        assert issues(path, [finding("other" + "x" * 60, 0.1)]) == {"finding_without_row"}
-        large_table(path, rows, p="1.5")
-        assert issues(path, []) == {"p_out_of_range", "p_adj_below_p"}
+@pytest.mark.parametrize("whole", [1 << 30, 0])
+def test_large_tables_are_checked_as_small_ones_are(
+    whole: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (large_tables, checks):
+        monkeypatch.setattr(module, "WHOLE_BYTES", whole)
+    path = tmp_path / "t.csv"
+    large_table(path, 120_000)
+    assert issues(path, [finding("first", 0.5)]) == set()
+    assert issues(path, [finding("first", 0.4)]) == {"finding_differs"}
+    assert issues(path, [finding("nobody", 0.4)]) == {"finding_without_row"}
+    assert issues(path, [finding("other" + "x" * 60, 0.1)]) == {"finding_without_row"}
+    large_table(path, 120_000, p="1.5")
+    assert issues(path, []) == {"p_out_of_range", "p_adj_below_p"}
+    large_table(path, 120_000, p="often")
+    with pytest.raises((TypeError, ValueError)):
+        issues(path, [])
+
+
+ROWS = '''name,dose,code,flag,note
+first,0.10,007,True,"two
+lines, quoted"
+second,1,7,False,
+second,2.0,8,,NA
+third,1e-05,9,True,x
+
+fourth,-3,,True,"say ""x"""
+'''
+CASES = {
+    "by a word": ({"name": "first"}, 1, 1),
+    "several": ({"name": "second"}, 2, 2),
+    "number written in another way": ({"dose": 0.1}, 1, 1),
+    "whole number with a point": ({"name": "second", "dose": 2}, 1, 3),
+    "number without its point": ({"dose": 1.0}, 1, 2),
+    "small": ({"dose": 1e-5}, 1, 4),
+    "negative": ({"dose": -3}, 1, 5),
+    "a code is its characters": ({"code": "007"}, 1, 1),
+    "a code of other characters": ({"code": "07"}, 0, 0),
+    "as a number both are it": ({"code": 7}, 2, 1),
+    "truth": ({"name": "third", "flag": True}, 1, 4),
+    "nothing": ({"name": "second", "flag": None}, 1, 3),
+    "not a number": ({"code": float("nan")}, 1, 5),
+    "over two lines": ({"note": "two\nlines, quoted"}, 1, 1),
+    "quotes": ({"note": 'say "x"'}, 1, 5),
+    "no such column": ({"names": "first"}, 0, 0),
+    "no such row": ({"name": "first", "dose": 2}, 0, 0),
+    "asks for nothing": ({}, 0, 0),
+}
+
+
+@pytest.mark.parametrize("whole", [1 << 30, 0])
+def test_rows_are_found_alike_in_small_and_large_tables(
+    whole: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(large_tables, "WHOLE_BYTES", whole)
+    path = tmp_path / "t.csv"
+    path.write_text(ROWS)
+    found = scan(path, {name: row for name, (row, _, _) in CASES.items()}, first=2)
+    assert {n: (hit.count, hit.number) for n, hit in found.hits.items()} == {n: case[1:] for n, case in CASES.items()}
+    assert (found.header, found.total) == (["name", "dose", "code", "flag", "note"], 5)
+    assert [cells[0] for cells in found.first] == ["first", "second"]
+    assert found.hits["by a word"].cells == ["first", "0.10", "007", "True", "two\nlines, quoted"]
+
+
+def test_a_number_written_in_another_way_is_found_in_any_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(large_tables, "WHOLE_BYTES", 0)
+    monkeypatch.setattr(large_tables, "_PIECE", 1 << 12)
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n" + "".join(f"{n}.50,x\n" for n in range(20_000)))
+    found = scan(path, {"late": {"a": 19_876.5}, "b": {"b": "x"}, "none": {"a": 3.25}})
+    assert (found.hits["late"].count, found.hits["late"].number, found.total) == (1, 19_877, 20_000)
+    assert (found.hits["b"].words, found.hits["none"].words) == ("several rows", "no row")
+
+
+def test_a_check_that_needs_a_large_table_whole_is_said_to_be_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checks, "WHOLE_BYTES", 10)
+    spec = next(tool for tool in builtin_tools() if "missing_counts_add_up" in tool.checks)
+    path = tmp_path / "t.csv"
+    path.write_text("gene,x\na,1\nb,2\n")
+    files = {output.name: path for output in spec.outputs if not output.optional}
+    verdict = judge(spec, params={}, files=files, findings=[], warnings=[])
+    assert verdict.passed
+    assert [issue.where for issue in verdict.issues if issue.code == "unchecked"] == ["missing_table"]
 
 
 def test_a_row_without_end_is_found(tmp_path: Path) -> None:
@@ -189,24 +267,52 @@ def test_a_row_without_end_is_found(tmp_path: Path) -> None:
         handle.write(b"a,b\n1,2\n")
         handle.truncate(40 << 20)
     assert not longest_row_is_short(path)
+    with pytest.raises(ValueError):
+        scan(path, {"a": {"b": 2}})
     path.write_bytes(b"a,b\n" + b"1,2\n" * 100_000)
     assert longest_row_is_short(path)
 
 
+def test_ten_thousand_findings_take_one_pass(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("gene,p_value\n" + "".join(f"g{n},0.{n:05}\n" for n in range(50_000)))
+    found = scan(path, {str(n): {"gene": f"g{n}", "p_value": float(f"0.{n:05}")} for n in range(0, 50_000, 5)})
+    assert {hit.count for hit in found.hits.values()} == {1}
+    assert found.hits["49995"].number == 49_996
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak is read from /proc")
-def test_a_table_of_a_gigabyte_is_checked_in_little_memory(tmp_path: Path) -> None:
+def test_a_table_of_a_gigabyte_is_collected_and_shown_in_little_memory(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     large_table(path, 15_000_000)
     assert path.stat().st_size > 1 << 30
     script = f"""
+import time
 from pathlib import Path
+from engine.domain.findings import Finding, FindingValue
+from engine.domain.results import Artifact
+from engine.reporting.checked import reread
+from engine.reporting.tables import excerpt
 from engine.toolbox.checks import CHECKS, StepOutputs
+from engine.toolbox.large_tables import longest_row_is_short
+from storage.artifacts import FileArtifacts
 path = Path({str(path)!r})
+began = time.monotonic()
 assert longest_row_is_short(path)
+store = FileArtifacts(Path({str(tmp_path / "store")!r}))
+sha256 = store.put_file(path)
 step = StepOutputs(params={{}}, files={{"t": path}}, types={{"t": "table"}}, findings=[{finding("first", 0.5)!r}])
 for name in ("tables_not_empty", "p_values_valid", "findings_match_tables"):
     assert not list(CHECKS[name](step))
+print("collected in", time.monotonic() - began)
+table = Artifact(name="t.csv", output="t", type="table", sha256=sha256, bytes=path.stat().st_size)
+shown = excerpt(table, {{"f": {{"gene": "first"}}}}, store, first=20)
+assert (shown.total, shown.located, len(shown.rows)) == (15_000_001, {{"f": 1}}, 20)
+stated = Finding(id="f", node="n", text="", artifact="t.csv", row={{"gene": "first"}},
+                 values=[FindingValue(name="p_value", value=0.5)])
+assert reread([stated], [table], store)["f"].agree == 1
+print("all in", time.monotonic() - began)
 # Not ru_maxrss: it takes over what the process that started this one had.
 peak = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM:"))
 print(peak)

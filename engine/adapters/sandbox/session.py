@@ -17,6 +17,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
+from engine.adapters.sandbox.disk import DiskWatch
 from engine.adapters.sandbox.lease import Lease, WorkerGone
 from engine.adapters.sandbox.output import Capture, LiveOutput
 from engine.adapters.sandbox.view import JobFolder
@@ -28,7 +29,7 @@ from engine.ports import CancelToken, Job, OutputSink
 BEGUN = b"begun\n"
 GRACE_SECONDS = 5.0
 KILL_SECONDS = 1.0
-STATUSES: tuple[ExecStatus, ...] = ("ok", "error", "timeout", "memory", "killed", "cancelled")
+STATUSES: tuple[ExecStatus, ...] = ("ok", "error", "timeout", "memory", "disk", "killed", "cancelled")
 
 
 class SetupFailed(Exception):
@@ -54,6 +55,7 @@ class Session:
     on_output: OutputSink
     cancel: CancelToken
     _lease: Lease = field(init=False)
+    _disk: DiskWatch = field(init=False)
     _streams: list[Stream] = field(default_factory=list)
     _said: bytearray = field(default_factory=bytearray)
     _begun: bool = False
@@ -71,6 +73,8 @@ class Session:
         """
         self._lease = self.worker.take()
         wake = Wake()
+        written = (self.job.workdir, self.folder.path)
+        self._disk = DiskWatch(written, self.job.limits, self._lease.pid, wake.poke)
         forget = self.cancel.on_cancel(wake.poke)
         try:
             self._streams = [
@@ -82,6 +86,7 @@ class Session:
             return self._result(started)
         finally:
             forget()
+            self._disk.close()
             wake.close()
             self._lease.close()
 
@@ -104,7 +109,7 @@ class Session:
                             open_streams -= 1
                     elif key.fd == wake:
                         selector.unregister(wake)
-                        self._stop("cancelled")
+                        self._stop("disk" if self._disk.problem else "cancelled")
                     elif not reported and not self._hear():
                         selector.unregister(channel)
                         reported, outputs_by = True, time.monotonic() + KILL_SECONDS
@@ -239,6 +244,8 @@ class Session:
             )
         status: ExecStatus = reply["status"]
         error = reply.get("error", "")
+        if self._reason == "disk" and status in ("disk", "cancelled"):
+            status, error = "disk", self._disk.problem
         if out_of_memory and status in ("error", "killed", "memory"):
             status = "memory"
             error = f"it used more than its limit of {self.job.limits.memory_mb} MB of memory"
