@@ -54,7 +54,8 @@ class Schema(Value):
 
     def find(self, headers: list[str]) -> dict[str, str]:
         """Return field -> the first header that is called so."""
-        found = {field.name: next((h for h in headers if field.called(h)), None) for field in self.fields}
+        forms = [(header, plain(header)) for header in headers]
+        found = {f.name: next((h for h, form in forms if re.fullmatch(f.pattern, form)), None) for f in self.fields}
         return {name: header for name, header in found.items() if header is not None}
 
 

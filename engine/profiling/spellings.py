@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from itertools import combinations
 
 from engine.profiling.cells import is_unit
 from engine.profiling.genes import GENE_HEADER, in_gene_family
-from engine.profiling.source import Frame
+from engine.profiling.source import Column, Frame
 
 MOST = 30
 """A column with more levels than these names things rather than groups."""
@@ -28,16 +27,35 @@ def spelled_alike(frame: Frame) -> dict[str, dict[str, str]]:
     The commonest spelling of the table stands for all. Columns that share half of their levels are spelled alike, so
     that what one rater calls `Yes` and another `yes` is one judgement.
     """
-    counted = {str(column): found for column in frame.columns if (found := _levels(frame, column))}
-    forms = {column: {_folded(cell) for cell in cells} for column, cells in counted.items()}
-    family = {column: {column} for column in counted}
-    for one, two in combinations(counted, 2):
-        if 2 * len(forms[one] & forms[two]) >= min(len(forms[one]), len(forms[two])) and family[one] is not family[two]:
-            family[one] |= family[two]
-            for member in family[one]:
-                family[member] = family[one]
-    joined = {column: _joined(cells, [counted[one] for one in family[column]]) for column, cells in counted.items()}
-    return {column: changed for column, changed in joined.items() if changed}
+    texts = [kind.kind == "O" for kind in frame.dtypes]
+    once = frame.columns[~frame.columns.duplicated(keep=False) & texts]
+    counted = {str(column): found for column in once if (found := _levels(frame[column], str(column)))}
+    joined: dict[str, dict[str, str]] = {}
+    for columns in _families(counted):
+        total: Counter[str] = Counter()
+        for column in columns:
+            total.update(counted[column])
+        joined |= {column: changed for column in columns if (changed := _joined(counted[column], total))}
+    return {column: joined[column] for column in counted if column in joined}
+
+
+def _families(counted: dict[str, Counter[str]]) -> list[list[str]]:
+    """Return the columns in groups that share half of their levels, without comparing each with each."""
+    alike: dict[frozenset[str], list[str]] = {}
+    for column, cells in counted.items():
+        alike.setdefault(frozenset(map(_folded, cells)), []).append(column)
+    family = {forms: [forms] for forms in alike}
+    holding: dict[str, list[frozenset[str]]] = {}
+    for one in alike:
+        for two in {other for form in one for other in holding.get(form, ())}:
+            if 2 * len(one & two) >= min(len(one), len(two)) and family[one] is not family[two]:
+                family[one] += family[two]
+                for member in family[one]:
+                    family[member] = family[one]
+        for form in one:
+            holding.setdefault(form, []).append(one)
+    groups = {id(group): group for group in family.values()}.values()
+    return [[column for forms in group for column in alike[forms]] for group in groups]
 
 
 def told_joins(name: str, joined: dict[str, dict[str, str]]) -> list[str]:
@@ -53,25 +71,25 @@ def told_joins(name: str, joined: dict[str, dict[str, str]]) -> list[str]:
     return told[:4] + more
 
 
-def _levels(frame: Frame, column: object) -> Counter[str]:
+def _levels(cells: Column, name: str) -> Counter[str]:
     """Return the cells of a column of few levels with their numbers; nothing where it names rows or genes."""
-    if list(frame.columns).count(column) > 1 or frame[column].dtype != object or GENE_HEADER.match(str(column)):
+    if GENE_HEADER.match(name):
         return Counter()
-    present = frame[column].dropna()
+    present = cells.dropna()
     if present.empty or not present.map(lambda cell: isinstance(cell, str)).all():
         return Counter()
-    cells: Counter[str] = Counter({str(cell): int(n) for cell, n in present.value_counts().items()})
-    few = len({_folded(cell) for cell in cells}) <= MOST
-    return cells if few and len(cells) < len(present) else Counter()
+    levels: Counter[str] = Counter({str(cell): int(n) for cell, n in present.value_counts().items()})
+    few = len({_folded(level) for level in levels}) <= MOST
+    return levels if few and len(levels) < len(present) else Counter()
 
 
 def _folded(cell: str) -> str:
     return " ".join(cell.split()).casefold()
 
 
-def _joined(cells: Counter[str], family: list[Counter[str]]) -> dict[str, str]:
+def _joined(cells: Counter[str], family: Counter[str]) -> dict[str, str]:
     twins: dict[str, Counter[str]] = {}
-    for cell, count in sum(family, Counter[str]()).items():
+    for cell, count in family.items():
         twins.setdefault(_folded(cell), Counter())[" ".join(cell.split())] += count
     words_of_letters = len(twins) > 1 and any(set(twins) <= pair for pair in _LETTERS)
     changed = {}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -156,9 +155,7 @@ def test_a_worker_that_was_killed_is_replaced(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", hostile.TEXTS)
 def test_hostile_text_is_understood_or_refused(walled: ProcessProfiler, name: str, tmp_path: Path) -> None:
-    began = time.monotonic()
     (profile,) = walled.look([make.write(tmp_path / name, hostile.TEXTS[name])])
-    assert time.monotonic() - began < 20
     if not profile.types:
         one_sentence(profile)
     assert "ended the reader" not in " ".join(profile.warnings)
@@ -217,7 +214,6 @@ def test_a_line_without_end_and_a_hole_are_refused(walled: ProcessProfiler, tmp_
     one_sentence(walled.look([hostile.wide_table(tmp_path / "wide.csv", 1_000_000, 1)])[0], "1,000,001 columns")
 
 
-@pytest.mark.slow
 def test_a_table_of_many_columns_is_read_in_time(walled: ProcessProfiler, tmp_path: Path) -> None:
     (profile,) = walled.look([hostile.wide_table(tmp_path / "wide.csv", 30_000, 20)])
     assert profile.columns == 30_001
