@@ -163,7 +163,7 @@ class ProcessSandbox:
             missing = (*missing, "The warm worker kept ending and is no longer restarted: every step starts cold.")
         left = leftovers(self._places.leftover)
         if left:
-            missing = (*missing, f"{left} folders of steps could not be deleted: they lie in {self._places.leftover}.")
+            missing = (*missing, f"Folders of steps that could not be deleted: {left}, in {self._places.leftover}.")
         return replace(report, warm=self.is_warm, missing=missing)
 
     def close(self) -> None:

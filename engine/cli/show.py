@@ -145,9 +145,8 @@ def verification_text(result: Any) -> str:
 def _leftover(workspace: dict[str, Any]) -> list[str]:
     """Say what steps left that could not be deleted."""
     place = f"{workspace['path']}/runs/leftover"
-    return (
-        [f"  {workspace['leftover']} folders of steps could not be deleted: {place}"] if workspace["leftover"] else []
-    )
+    number = workspace["leftover"]
+    return [f"  Folders of steps that could not be deleted: {number}, in {place}"] if number else []
 
 
 def doctor_text(report: dict[str, Any]) -> str:

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -183,7 +182,6 @@ def test_killed_in_the_middle_of_writing_every_acknowledged_batch_is_there(tmp_p
     )
     assert writer.stdout is not None
     acknowledged = [int(writer.stdout.readline()) for _ in range(20)]
-    time.sleep(0.05)
     writer.send_signal(signal.SIGKILL)
     acknowledged += [int(line) for line in writer.stdout.read().split()]
     writer.wait()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -167,63 +168,73 @@ def test_a_file_over_the_limit_is_refused(real: ProcessSandbox, workdir: Path) -
     assert (workdir / "big").stat().st_size == 2 << 20
 
 
-def test_cancelling_kills_the_whole_tree(real: ProcessSandbox, workdir: Path) -> None:
-    code = """
-import os, time, subprocess, sys
-open('alive', 'w').close()
-def beat():
+HELD = """
+import fcntl, os, time
+def live(name):
+    held = open('held', 'a')
+    fcntl.flock(held, fcntl.LOCK_SH)
+    open(name, 'w').close()
     while True:
-        with open('alive', 'a') as file:
-            file.write('.')
-        time.sleep(0.02)
+        time.sleep(1)
+"""
+"""A process that lives for ever, and holds a lock for as long."""
+
+
+def nobody_lives(workdir: Path) -> bool:
+    """Say whether every process that held the lock is gone: the kernel lets go of it with the last one."""
+    with (workdir / "held").open("a") as held:
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+    return True
+
+
+def test_cancelling_kills_the_whole_tree(real: ProcessSandbox, workdir: Path) -> None:
+    code = (
+        HELD
+        + """
+import subprocess, sys
 if os.fork() == 0:
     os.setsid()
     if os.fork() == 0:
         os.setsid()
-        beat()
+        live('grandchild')
     os._exit(0)
-subprocess.Popen([sys.executable, '-c', "import time\\nwhile True: open('alive','a').write('.'); time.sleep(0.02)"],
-                 start_new_session=True)
+subprocess.Popen([sys.executable, '-c', HELD + "live('program')"], start_new_session=True)
 print('ready', flush=True)
-beat()
+live('itself')
 """
-    alive, cancel = workdir / "alive", CancelSource()
-    alive.unlink(missing_ok=True)
+    )
+    code = f"HELD = {HELD!r}\n{code}"
+    cancel = CancelSource()
 
-    def once_it_beats() -> None:
-        until(lambda: alive.exists() and alive.stat().st_size > 10)
+    def once_all_live() -> None:
+        until(lambda: all((workdir / name).exists() for name in ("grandchild", "program", "itself")))
         cancel.cancel()
 
-    threading.Thread(target=once_it_beats).start()
+    threading.Thread(target=once_all_live).start()
     ran = Ran(real, workdir, code, cancel, seconds=PATIENCE)
     assert ran.result.status == "cancelled"
     assert ran.result.stdout == "ready\n"
-    size = alive.stat().st_size
-    assert size > 10
-    time.sleep(0.2)
-    assert alive.stat().st_size == size
+    assert nobody_lives(workdir)
 
 
 def test_what_a_finished_job_left_behind_is_killed(real: ProcessSandbox, workdir: Path) -> None:
-    code = """
-import os, time
+    code = (
+        HELD
+        + """
 if os.fork() == 0:
     os.setsid()
     if os.fork() == 0:
-        while True:
-            with open('alive', 'a') as file:
-                file.write('.')
-            time.sleep(0.01)
+        live('grandchild')
     os._exit(0)
-while not os.path.exists('alive') or not os.path.getsize('alive'):
+while not os.path.exists('grandchild'):
     time.sleep(0.01)
 """
-    (workdir / "alive").unlink(missing_ok=True)
+    )
     assert Ran(real, workdir, code).result.status == "ok"
-    size = (workdir / "alive").stat().st_size
-    assert size > 0
-    time.sleep(0.15)
-    assert (workdir / "alive").stat().st_size == size
+    assert nobody_lives(workdir)
 
 
 @pytest.fixture

@@ -120,12 +120,10 @@ print(*told)
 
 
 def test_closing_a_database_ends_what_another_thread_reads(tmp_path: Path) -> None:
-    began = time.monotonic()
     done = subprocess.run(
         [sys.executable, "-c", BUSY_AT_THE_END, str(tmp_path / "x.duckdb")], capture_output=True, text=True, timeout=120
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "StorageError\n", "")
-    assert time.monotonic() - began < 60
 
 
 STILL_AT_WORK = """

@@ -86,30 +86,53 @@ def comes_to_its_end(engine, run_id: str) -> None:
     assert engine.verify(run_id).differences == []
 
 
-@pytest.mark.slow
-def test_killed_after_each_commit_a_run_loses_no_event(tmp_path, growth_csv, open_engine):
-    for commit in range(1, MOST):
-        workspace = tmp_path / f"ws{commit}"
-        ended = run_until(commit, workspace, growth_csv)
-        with open_engine(workspace, embedding_model="none") as engine:
-            for record in engine.runs():
-                comes_to_its_end(engine, record.run_id)
-            assert commit == 1 or engine.runs()  # after the first commit only the plan is there, and nobody has an id
-        if ended == 7:
-            break
-    assert 6 <= commit < MOST - 1
-
-
-@pytest.mark.slow
-def test_killed_again_while_it_is_resumed_a_run_loses_no_event(tmp_path, open_engine):
-    for commit in range(1, MOST):
-        workspace, table = tmp_path / f"ws{commit}", write_growth(tmp_path / "growth.csv")
-        assert run_until(5, workspace, table) == -signal.SIGKILL
-        (workspace / "resume").touch()
-        ended = run_until(commit, workspace, table)
-        with open_engine(workspace, embedding_model="none") as engine:
-            (record,) = engine.runs()
+def killed_after(commit: int, folder: Path, open_engine) -> int:
+    """Kill a run after a commit, check it and go on with it; return how the process ended."""
+    workspace = folder / f"ws{commit}"
+    ended = run_until(commit, workspace, write_growth(folder / "growth.csv"))
+    with open_engine(workspace, embedding_model="none") as engine:
+        for record in engine.runs():
             comes_to_its_end(engine, record.run_id)
+        assert commit == 1 or engine.runs()  # after the first commit only the plan is there, and nobody has an id
+    return ended
+
+
+def killed_twice(commit: int, folder: Path, open_engine) -> int:
+    """Kill a run in its middle and again after a commit of what is resumed; return how the second process ended."""
+    workspace, table = folder / f"ws{commit}", write_growth(folder / "growth.csv")
+    assert run_until(5, workspace, table) == -signal.SIGKILL
+    (workspace / "resume").touch()
+    ended = run_until(commit, workspace, table)
+    with open_engine(workspace, embedding_model="none") as engine:
+        (record,) = engine.runs()
+        comes_to_its_end(engine, record.run_id)
+    return ended
+
+
+@pytest.mark.parametrize("commit", [1, 3, 6])
+def test_killed_early_half_way_and_late_a_run_loses_no_event(commit, tmp_path, open_engine):
+    assert killed_after(commit, tmp_path, open_engine) == -signal.SIGKILL
+
+
+def test_killed_once_more_while_it_is_resumed_a_run_loses_no_event(tmp_path, open_engine):
+    assert killed_twice(2, tmp_path, open_engine) == -signal.SIGKILL
+
+
+@pytest.mark.slow
+def test_killed_after_each_commit_a_run_loses_no_event(tmp_path, open_engine):
+    ended = 0
+    for commit in range(1, MOST):
+        ended = killed_after(commit, tmp_path, open_engine)
         if ended == 7:
             break
-    assert 4 <= commit < MOST - 1
+    assert (ended, commit >= 6) == (7, True)
+
+
+@pytest.mark.slow
+def test_killed_again_after_each_commit_of_what_is_resumed_a_run_loses_no_event(tmp_path, open_engine):
+    ended = 0
+    for commit in range(1, MOST):
+        ended = killed_twice(commit, tmp_path, open_engine)
+        if ended == 7:
+            break
+    assert (ended, commit >= 4) == (7, True)

@@ -267,7 +267,11 @@ def test_doctor_says_what_works_and_where_each_setting_comes_from(document, call
     assert found["packages"]["pandas"]
     assert set(found["sandbox"]) >= {"kind", "available", "isolation", "missing"}
     assert found["workspace"]["state"] == "free"
+    assert found["workspace"]["leftover"] == 0
+    left = desk.workspace / "runs" / "leftover" / "step"
+    left.mkdir(parents=True)
     text = call("doctor")[1]
+    assert f"could not be deleted: 1, in {left.parent}" in text
     for name in found["settings"]:
         assert f"{name} = " in text
 

@@ -60,7 +60,7 @@ def example(tmp_path_factory):
     """The example tool and its tests, imported as the documentation says they would lie in the project."""
     assert MODULE not in field_modules(), "the example became a tool: choose another example"
     tool_code, test_code = blocks(DOCS / "add-a-tool.md")
-    folder, before = tmp_path_factory.mktemp("example"), dict(CHECKS)
+    folder = tmp_path_factory.mktemp("example")
     sys.path.insert(0, str(ROOT / "tests" / "toolbox"))
     try:
         tools = load(MODULE, tool_code, folder)
@@ -69,7 +69,8 @@ def example(tmp_path_factory):
         sys.path.remove(str(ROOT / "tests" / "toolbox"))
         for name in (MODULE, "documented_tests"):
             sys.modules.pop(name, None)
-        for name in set(CHECKS) - set(before):
+        # Only its own: the tools imported meanwhile stay imported, and would never declare their checks again.
+        for name in [name for name, function in CHECKS.items() if function.__module__ == MODULE]:
             del CHECKS[name]
 
 

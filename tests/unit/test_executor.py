@@ -80,6 +80,7 @@ def a_spec(name: str = "reader", inputs: tuple[str, ...] = ("table",), packages:
         outputs=[
             OutputSpec(name="table", type=DataType.TABLE),
             OutputSpec(name="more", type=DataType.TABLE, optional=True),
+            OutputSpec(name="plot", type=DataType.FIGURE, optional=True),
         ],
         checks=["tables_not_empty", "p_values_valid", "findings_match_tables"],
         packages=list(packages),
@@ -526,3 +527,42 @@ def test_a_step_that_waits_for_a_place_can_be_cancelled(tmp_path):
         threading.Timer(0.1, bench.cancel.cancel).start()
         assert bench.run().status == "cancelled"
     assert places.acquire(timeout=1)
+
+
+# ==== what is left behind is bounded ====
+
+
+def test_a_figure_that_cannot_be_shown_costs_itself_only(tmp_path):
+    outputs = {**GOOD["outputs"], "plot": {"file": "plot.png", "type": "figure"}}
+    bench = Bench(tmp_path, leave({**GOOD, "outputs": outputs}, **{"table.csv": TABLE, "plot.png": b"\x89PNG no more"}))
+    result = bench.run()
+    assert result.status == "succeeded"
+    assert [artifact.output for artifact in result.artifacts] == ["table"]
+    assert [text for text in result.warnings if "plot.png was left out" in text]
+    assert [finding.text for finding in result.findings] == [FINDING["text"]]
+
+
+@pytest.mark.parametrize(("limits", "words"), [({"files": 5}, "more than 5 files"), ({"disk_mb": 1}, "1 MB together")])
+def test_a_step_that_leaves_more_than_it_may_fails_in_a_sentence(limits, words, tmp_path):
+    files = {f"f{n}": bytes(1 << 19) for n in range(4)}
+    bench = Bench(tmp_path, leave(GOOD, **files, **{"table.csv": TABLE}), limits=Limits(**limits))
+    result = bench.run()
+    assert result.status == "failed"
+    assert words in result.error
+    assert result.artifacts == []
+    assert not (tmp_path / "runs" / "r1").exists()
+
+
+def test_a_step_that_was_stopped_for_what_it_wrote_says_which_setting_bounds_it(bench):
+    bench.sandbox.outcome = lambda _: ExecResult(status="disk", error="there are more than 5 files")
+    result = bench.run()
+    assert result.status == "failed"
+    assert "there are more than 5 files" in result.error
+    assert "step_disk_mb" in result.error
+
+
+def test_what_a_sandbox_could_not_delete_is_a_warning_of_the_run(bench):
+    bench.sandbox.outcome = lambda _: ExecResult(status="error", error="it failed", left="Not all could be deleted.")
+    bench.run()
+    bench.log.flush()
+    assert "Not all could be deleted." in [e.message for e in bench.store.events("r1") if e.kind == "warning"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import signal
 import subprocess
@@ -125,35 +126,38 @@ root = Path({str(tmp_path)!r})
 sandbox = ProcessSandbox(root, **{options!r})
 (root / "w").mkdir()
 code = '''
-import os, time
-if os.fork() == 0:
+import fcntl, os, time
+child = os.fork() == 0
+if child:
     os.setsid()
+held = open("held", "a")
+fcntl.flock(held, fcntl.LOCK_SH)
+open("child" if child else "parent", "w").close()
 while True:
-    with open("alive", "a") as file:
-        file.write(".")
-    time.sleep(0.02)
+    time.sleep(1)
 '''
 sandbox.run(Job(id="j", code=code, workdir=root / "w"), on_output=print, cancel=CancelSource())
 """
     process = subprocess.Popen([sys.executable, "-c", owner])
-    alive = tmp_path / "w" / "alive"
+    work = tmp_path / "w"
     try:
-        assert _eventually(lambda: alive.exists() and alive.stat().st_size > 20)
+        assert _eventually(lambda: (work / "child").exists() and (work / "parent").exists())
         started = psutil.Process(process.pid).children(recursive=True)
         assert started
     finally:
         process.send_signal(signal.SIGKILL)
         process.wait()
     assert _eventually(lambda: not any(p.is_running() and p.status() != "zombie" for p in started))
-    size = alive.stat().st_size
-    time.sleep(0.2)
-    assert alive.stat().st_size == size
+    with (work / "held").open("a") as held:  # whoever still lived would hold it
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def test_an_engine_killed_while_its_worker_imports_leaves_nothing(tmp_path: Path) -> None:
     slow = tmp_path / "lib"
     slow.mkdir()
-    (slow / "slow_module.py").write_text("import time\nt = time.time()\nwhile time.time() < t + 600: pass\n")
+    begun = tmp_path / "scratch" / "begun"
+    text = f"import time\nopen({str(begun)!r}, 'w').close()\nt = time.time()\nwhile time.time() < t + 600: pass\n"
+    (slow / "slow_module.py").write_text(text)
     owner = f"""
 import sys
 sys.path.insert(0, {str(ROOT)!r})
@@ -170,8 +174,7 @@ import time; time.sleep(600)
     assert process.stdout is not None
     try:
         assert process.stdout.readline() == b"started\n"
-        assert _eventually(lambda: bool(psutil.Process(process.pid).children(recursive=True)))
-        time.sleep(0.3)
+        assert _eventually(begun.exists)
         started = psutil.Process(process.pid).children(recursive=True)
         assert started
     finally:

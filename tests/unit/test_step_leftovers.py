@@ -117,6 +117,21 @@ def test_only_whole_and_bounded_pngs_are_figures() -> None:
     assert figure_problem(png(3, 2, bytes(1 << 20))), "more pixels than it says"
     assert figure_problem(png(3000, 2000, b"\0abc")), "fewer pixels than it says"
     assert figure_problem(b"no picture")
+    pixels = b"\0" + bytes(2)
+    for colour, bits in ((2, 4), (5, 8), (3, 8)):  # no such depth, no such kind, a palette that is not there
+        header = chunk(b"IHDR", struct.pack(">IIBBBBB", 1, 1, bits, colour, 0, 0, 0))
+        assert figure_problem(
+            b"\x89PNG\r\n\x1a\n" + header + chunk(b"IDAT", zlib.compress(pixels)) + chunk(b"IEND", b"")
+        )
+
+
+def test_a_png_in_pieces_of_any_length_is_whole() -> None:
+    pixels = b"".join(b"\0" + bytes([row % 7]) * 4000 for row in range(1500))
+    packed = zlib.compress(pixels)
+    for piece in (len(packed), 1000, 7):
+        pieces = b"".join(chunk(b"IDAT", packed[at : at + piece]) for at in range(0, len(packed), piece))
+        header = chunk(b"IHDR", struct.pack(">IIBBBBB", 4000, 1500, 8, 0, 0, 0, 0))
+        assert figure_problem(b"\x89PNG\r\n\x1a\n" + header + pieces + chunk(b"IEND", b"")) == ""
 
 
 def svg(content: str, attributes: str = "", before: str = "") -> bytes:
@@ -139,6 +154,9 @@ def svg(content: str, attributes: str = "", before: str = "") -> bytes:
         svg("", before='<?xml-stylesheet href="x.css"?>'),
         svg("", attributes="width='90000' height='90000'"),
         svg("<g>")[:-3],
+        svg("<style>rect { fill: image-set('http://192.0.2.1/x' 1x) }</style>"),
+        svg("<g xml:base='http://192.0.2.1/'/>"),
+        svg("", before="<?xml version='1.0' encoding='utf-7'?>"),
     ],
 )
 def test_svgs_that_do_more_than_draw_are_refused(hostile: bytes) -> None:
