@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import threading
@@ -77,18 +78,26 @@ def no_warming() -> None:
     """Do nothing."""
 
 
-@pytest.fixture(scope="module")
-def fragile() -> Iterator[ProcessProfiler]:
+def reader_of_crashes(seconds: float) -> ProcessProfiler:
+    """Return a profiler whose reader is `crashing`, started with this folder on its path."""
     here = Path(__file__).parent
     before = os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = os.pathsep.join([str(here), *filter(None, [before])])
-    profiler = ProcessProfiler(f"{Path(__file__).stem}:crashing", f"{Path(__file__).stem}:no_warming", seconds=2.0)
     try:
+        profiler = ProcessProfiler(
+            f"{Path(__file__).stem}:crashing", f"{Path(__file__).stem}:no_warming", seconds=seconds
+        )
         profiler.warm()
-        yield profiler
+        return profiler
     finally:
-        profiler.close()
         os.environ.pop("PYTHONPATH") if before is None else os.environ.update(PYTHONPATH=before)
+
+
+@pytest.fixture(scope="module")
+def fragile() -> Iterator[ProcessProfiler]:
+    profiler = reader_of_crashes(2.0)
+    yield profiler
+    profiler.close()
 
 
 # ==== the port ====
@@ -126,13 +135,23 @@ def test_a_reader_that_ends_is_a_sentence_on_its_file(
     assert not written.exists() or not written.read_bytes()
 
 
-def test_a_slow_file_holds_up_no_other(fragile: ProcessProfiler, tmp_path: Path) -> None:
-    slow = threading.Thread(target=fragile.look, args=([make.write(tmp_path / "waits.csv", "x")],))
-    slow.start()
-    fragile.look([make.write(tmp_path / "SIGABRT.csv", "x")])
-    assert slow.is_alive()
-    slow.join(10)
-    assert not slow.is_alive()
+def test_a_slow_file_holds_up_no_other(tmp_path: Path) -> None:
+    profiler = reader_of_crashes(3600.0)
+    slow = make.write(tmp_path / "waits.csv", "x")
+    ended = threading.Event()
+
+    def look() -> None:
+        with contextlib.suppress(EngineError):
+            profiler.look([slow])
+        ended.set()
+
+    threading.Thread(target=look, daemon=True).start()
+    try:
+        one_sentence(profiler.look([make.write(tmp_path / "SIGABRT.csv", "x")])[0], "signal 6")
+        assert not ended.is_set()
+    finally:
+        profiler.close()
+    assert ended.wait(120), "closing ends every look"
 
 
 def test_a_worker_that_was_killed_is_replaced(tmp_path: Path) -> None:
