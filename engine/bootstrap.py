@@ -249,11 +249,12 @@ def make_memory(
 def make_sandbox(settings: Settings, scratch: Path) -> Sandbox:
     """Return the sandbox the settings ask for."""
     wanted = {"auto": None, "bubblewrap": True, "plain": False}[settings.sandbox]
+    hidden = (settings.workspace.expanduser().absolute(),)
     if not settings.warm_workers:
-        return ProcessSandbox(scratch, use_bubblewrap=wanted, preload=())
+        return ProcessSandbox(scratch, use_bubblewrap=wanted, preload=(), hidden=hidden)
     # Compiled numba functions and the font list are the same for every workspace of this account.
     modules = PRELOAD + PRELOAD_SINGLE_CELL
-    return ProcessSandbox(scratch, use_bubblewrap=wanted, preload=modules, cache=compiled_cache())
+    return ProcessSandbox(scratch, use_bubblewrap=wanted, preload=modules, cache=compiled_cache(), hidden=hidden)
 
 
 def make_profiler() -> Profiler:

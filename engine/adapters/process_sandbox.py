@@ -68,6 +68,7 @@ class ProcessSandbox:
         use_bubblewrap: Whether to use it; None uses it where it works.
         preload: Modules a warm worker imports; missing ones are left out. Empty: every job starts cold.
         readable: Further paths every job may read.
+        hidden: Folders no job may read, wherever they lie: the workspace, which may lie below a path that is readable.
         cache: Where a worker's compiled functions and font list are kept, readable but never writable for jobs;
             a folder that several workspaces of this user share spares each making its own. None: in `scratch_root`.
         warm_wait: How many seconds a job waits for a worker that is still importing before it starts cold.
@@ -82,6 +83,7 @@ class ProcessSandbox:
         use_bubblewrap: bool | None = None,
         preload: Sequence[str] = PRELOAD,
         readable: Sequence[Path] = (),
+        hidden: Sequence[Path] = (),
         cache: Path | None = None,
         warm_wait: float = 30.0,
         isolations: Sequence[str] | None = None,
@@ -94,7 +96,8 @@ class ProcessSandbox:
             )
         scratch_root.mkdir(parents=True, exist_ok=True)
         shown = tuple(str(path.resolve()) for path in readable)
-        self._places = Places(scratch_root.resolve(), shown, cache.resolve() if cache else None)
+        concealed = tuple(str(path.resolve()) for path in hidden)
+        self._places = Places(scratch_root.resolve(), shown, cache.resolve() if cache else None, concealed)
         self._use_bubblewrap = use_bubblewrap
         self._preload = tuple(preload)
         self._warm_wait = warm_wait

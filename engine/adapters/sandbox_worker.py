@@ -44,13 +44,18 @@ from pathlib import Path
 from typing import Any
 
 if __name__ == "__main__":
-    _spec = importlib.util.spec_from_file_location("confine", Path(__file__).parent / "sandbox" / "confine.py")
-    assert _spec is not None
-    assert _spec.loader is not None
-    confine = importlib.util.module_from_spec(_spec)
-    _spec.loader.exec_module(confine)
+
+    def _beside(name: str) -> types.ModuleType:
+        spec = importlib.util.spec_from_file_location(name, Path(__file__).parent / "sandbox" / f"{name}.py")
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    confine, syscalls = _beside("confine"), _beside("syscalls")
 else:
-    from engine.adapters.sandbox import confine
+    from engine.adapters.sandbox import confine, syscalls
 
 WATCH_SECONDS = 0.1
 REPORT_BYTES = 64 * 1024
@@ -68,10 +73,14 @@ def main(arguments: list[str]) -> None:
     _end_when_closed(lifeline)
     confine.adopt_orphans()
     mode, problem = _best_isolation(settings)
+    families = list(syscalls.OWN_NETWORK) if mode == "namespaces" or settings["own_walls"] else []
+    unfiltered = _outcome_in_child(lambda: _filter_calls(families))
+    if unfiltered:
+        problem, families = "; ".join(filter(None, (problem, f"filter of system calls: {unfiltered}"))), None
     preloaded, failed = _preload(settings["preload"])
     _say(control, {"isolation": mode, "problem": problem, "preloaded": preloaded, "failed": failed,
                    "threads": _thread_count(), "landlock": confine.landlock_version()})  # fmt: skip
-    _serve(control, lifeline, {**settings, "isolation": mode})
+    _serve(control, lifeline, {**settings, "isolation": mode, "families": families})
 
 
 def _end_when_closed(lifeline: int) -> None:
@@ -111,6 +120,11 @@ def _try_isolation(mode: str, settings: dict[str, Any]) -> str:
         _in_child(lambda: confine.build_view(view, settings["staging"], 16))
 
     return _outcome_in_child(attempt)
+
+
+def _filter_calls(families: list[int]) -> None:
+    confine.drop_privileges()
+    syscalls.install_filter(families)
 
 
 def _in_child(action: Any) -> None:
@@ -238,6 +252,7 @@ class Attendant:
     def __init__(self, settings: dict[str, Any]) -> None:
         self.isolation: str = settings["isolation"]
         self.staging: str = settings["staging"]
+        self.families: list[int] | None = settings["families"]
         self.first_process = os.getpid() == 1
         self.report = bytearray()
         self.peak_bytes = 0
@@ -273,7 +288,7 @@ class Attendant:
         confine.set_dumpable(allowed=False)  # before the fork: the job never gets a moment to look in here
         job = os.fork()
         if job == 0:
-            run_job(request, self.isolation, stdout, stderr, report_write)
+            run_job({**request, "families": self.families}, self.isolation, stdout, stderr, report_write)
         for descriptor in (stdout, stderr, report_write):
             os.close(descriptor)
         os.set_blocking(report_read, False)
@@ -515,6 +530,9 @@ def _prepare(request: dict[str, Any], isolation: str) -> None:
     os.chdir(request["workdir"])
     time.tzset()
     _settle_libraries(request["threads"])
+    syscalls.join_new_keyring()
+    if request["families"] is not None:  # tried when the worker started: it fails here only if something is amiss
+        syscalls.install_filter(request["families"])
 
 
 def _limit(request: dict[str, Any]) -> None:

@@ -150,6 +150,7 @@ class PrivateTree:
     def __init__(self, staging: str) -> None:
         self.root = staging
         self._shown: list[str] = []
+        self._hidden: list[str] = []
         _mount("tmpfs", staging, "tmpfs", MS_NOSUID | MS_NODEV, "size=16m,mode=755")
 
     def inside(self, path: str) -> str:
@@ -173,7 +174,8 @@ class PrivateTree:
             source = path = os.path.realpath(source)
         if not os.path.exists(source):  # noqa: PTH110
             return
-        if not writable and any(path == top or path.startswith(top + "/") for top in self._shown):
+        around = [top for top in (*self._shown, *self._hidden) if (path + "/").startswith(top + "/")]
+        if not writable and max(around, key=len, default="") in self._shown:
             return
         target = self.inside(path)
         if os.path.isdir(source):  # noqa: PTH112
@@ -196,7 +198,8 @@ class PrivateTree:
         """Empty a folder that came in with a larger one."""
         if os.path.isdir(self.inside(path)):  # noqa: PTH112
             _mount("tmpfs", self.inside(path), "tmpfs", MS_NOSUID | MS_NODEV, "size=4m,mode=755")
-            self._shown = [top for top in self._shown if not path.startswith(top + "/") and top != path]
+            self._shown = [top for top in self._shown if not (top + "/").startswith(path + "/")]
+            self._hidden.append(path)
 
     def devices(self, shared_memory_mb: int) -> None:
         """Give the harmless devices, a private /dev/shm and the processes of this namespace, read-only."""
@@ -215,7 +218,8 @@ class PrivateTree:
 
     def become_root(self) -> None:
         """Make the tree the root and let go of everything else."""
-        _mount(None, self.root, None, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV)
+        for path in ("", *self._hidden):
+            _mount(None, self.inside(path), None, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV)
         os.chdir(self.root)
         _syscall(SYS_PIVOT_ROOT[os.uname().machine], "pivot_root", b".", b".")
         _checked(_libc.umount2(b".", MNT_DETACH), "umount the outer tree")  # pyright: ignore[reportOptionalMemberAccess]
@@ -274,8 +278,7 @@ def restrict_with_landlock(view: dict[str, Any]) -> None:
     rules = _syscall(SYS_LANDLOCK_CREATE, "landlock", attributes, ctypes.c_size_t(size), 0)
     about_self = [os.path.realpath("/proc/self"), "/proc/cpuinfo", "/proc/meminfo", "/proc/stat"]
     devices = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"]
-    # A rule holds for everything below it: a tree that contains the folder to hide cannot be allowed at all.
-    readable = [top for top in view["read"] if not any(hidden.startswith(top + "/") for hidden in view["hide"])]
+    readable = [place for top in view["read"] for place in _beside(os.path.realpath(top), view["hide"])]
     for path in [*readable, *view["show"], *about_self, "/sys/devices/system/cpu"]:
         _allow(rules, path, FS_READ_BITS & every)
     for path in [*view["write"], *devices]:
@@ -284,6 +287,18 @@ def restrict_with_landlock(view: dict[str, Any]) -> None:
         _syscall(SYS_LANDLOCK_RESTRICT, "landlock_restrict_self", rules, 0)
     finally:
         os.close(rules)
+
+
+def _beside(top: str, hidden: list[str]) -> list[str]:
+    """Return `top`, or what lies in it beside what is hidden: a rule holds for everything below its folder."""
+    if any((top + "/").startswith(path + "/") for path in hidden):
+        return []
+    below = [path for path in hidden if path.startswith(top + "/")]
+    if not below:
+        return [top]
+    # A link leads to what has a rule of its own or to what shall not be read.
+    entries = [entry.path for entry in os.scandir(top) if not entry.is_symlink()]
+    return [place for entry in entries for place in _beside(entry, below)]
 
 
 def _allow(rules: int, path: str, access: int) -> None:

@@ -28,10 +28,20 @@ THREAD_VARIABLES = (
 )  # fmt: skip
 
 
-def python_paths() -> list[str]:
+PYTHON_PARTS = ("bin", "lib", "lib64", "pyvenv.cfg", "etc/fonts", "share/fonts", "share/zoneinfo")
+"""What Python runs from. Its folder may be a project's or a home's, with more in it that is nobody's business."""
+
+
+def python_prefixes() -> list[str]:
     """Return the folders the interpreter and its packages lie in."""
     places = [sys.prefix, sys.base_prefix, sys.exec_prefix, str(Path(sys.executable).resolve().parent.parent)]
-    return list(dict.fromkeys([*places, *package_paths()]))
+    return list(dict.fromkeys(places))
+
+
+def python_paths() -> list[str]:
+    """Return the parts of those folders that are needed, and package folders that lie elsewhere."""
+    parts = [os.path.join(prefix, part) for prefix in python_prefixes() for part in PYTHON_PARTS]  # noqa: PTH118
+    return [*parts, *package_paths()]
 
 
 def package_paths() -> list[str]:
@@ -72,6 +82,8 @@ class Places:
     """Further paths every job may read."""
     cache_root: Path | None = None
     """Where the workers' caches lie; None for the sandbox's own folder."""
+    hidden: tuple[str, ...] = ()
+    """Folders no job may read, wherever they lie, but for what it is expressly shown."""
 
     @property
     def base(self) -> Path:
@@ -101,12 +113,22 @@ class Places:
 
     def read_paths(self) -> list[str]:
         """Return what every job may read: the system's programs and libraries, Python and its packages."""
-        return [path for path in (*SYSTEM_PATHS, *python_paths(), *self.shown) if Path(path).exists()]
+        paths = dict.fromkeys((*SYSTEM_PATHS, *python_paths(), *self.shown))
+        return [path for path in paths if Path(path).exists()]
 
     def probe_view(self) -> dict[str, Any]:
-        """Return the smallest view, to see whether one can be made."""
-        return {"read": self.read_paths(), "hide": [str(self.scratch)], "show": [], "write": [],
-                "tmp": str(self.base / "probe")}  # fmt: skip
+        """Return the smallest view, to see whether one can be made.
+
+        What is to be read below a hidden folder, as a Python installed in the workspace, is shown once that is empty.
+        """
+        read, hide = self.read_paths(), [*self.hidden, str(self.scratch)]
+        show = [path for path in read if any((path + "/").startswith(top + "/") for top in hide)]
+        for path in read:  # the same folder under the name of a link to it
+            true = os.path.realpath(path)
+            if true != path and not Path(path).is_symlink():
+                hide += [path + top.removeprefix(true) for top in hide if top.startswith(true + "/")]
+        return {"read": [path for path in read if path not in show], "hide": list(dict.fromkeys(hide)), "show": show,
+                "write": [], "tmp": str(self.base / "probe")}  # fmt: skip
 
     def worker_environment(self, threads: int) -> dict[str, str]:
         """Return a worker's environment. Its caches are never writable for a job: they are code others will run."""
@@ -158,10 +180,11 @@ class JobFolder:
     def view(self) -> dict[str, Any]:
         """Return what the job sees, in the terms of `confine`."""
         shown = [str(path.absolute()) for path in self.job.readable]
+        seen = self.places.probe_view()
         return {
-            "read": self.places.read_paths(),
-            "hide": [str(self.places.scratch)],
-            "show": [*shown, str(self.places.caches / "numba")],
+            "read": seen["read"],
+            "hide": seen["hide"],
+            "show": [*seen["show"], *shown, str(self.places.caches / "numba")],
             "write": [str(self.path), str(self.job.workdir)],
             "tmp": str(self.path / "tmp"),
             "env": self.environment(),

@@ -91,14 +91,16 @@ def _bubblewrap_around_job(view: dict[str, Any]) -> list[str]:
         options += ["--ro-bind", path, path]
     options += ["--proc", "/proc", "--dev", "/dev"]
     options += ["--ro-bind", str(SCRIPT.parent), str(SCRIPT.parent)]
-    for path in view["hide"]:
-        if any(path.startswith(top + "/") for top in view["read"]):
-            options += ["--tmpfs", path]
+    hidden = [path for path in view["hide"] if any((path + "/").startswith(top + "/") for top in view["read"])]
+    for path in hidden:
+        options += ["--tmpfs", path]
     for path in view["show"]:
         options += ["--ro-bind", path, path]
     for path in view["write"]:
         options += ["--bind", path, path]
-    return [*options, "--remount-ro", "/", "--chdir", "/"]
+    for path in ("/", *hidden):
+        options += ["--remount-ro", path]
+    return [*options, "--chdir", "/"]
 
 
 class Worker:
@@ -140,7 +142,7 @@ class Worker:
     ) -> subprocess.Popen[bytes]:
         settings = {
             "preload": list(plan.preload), "isolations": list(plan.isolations), "staging": str(plan.places.staging),
-            "probe_view": plan.places.probe_view(),
+            "probe_view": plan.places.probe_view(), "own_walls": plan.view is not None,
         }  # fmt: skip
         command = [sys.executable, "-s", "-P", "-B", str(SCRIPT), str(control.fileno()), str(lifeline)]
         command.append(json.dumps(settings))

@@ -1,0 +1,130 @@
+"""A filter of system calls around a job (seccomp), and a session keyring of its own.
+
+Standard library only: the worker loads this file by its path. The filter is a list of what is refused, in the
+kernel's classic BPF: what a step has no use for and what kernel holes were mostly found in. What is refused fails
+with EPERM, so that a library that only tries something goes on; clone3 fails with ENOSYS, whereupon libc uses clone,
+whose flags can be looked at.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import socket
+import struct
+import sys
+from collections.abc import Iterable
+
+REFUSED = {
+    # name: number on (x86_64, aarch64), None where there is none
+    "io_uring_setup": (425, 425), "io_uring_enter": (426, 426), "io_uring_register": (427, 427),
+    "add_key": (248, 217), "request_key": (249, 218), "keyctl": (250, 219),
+    "ptrace": (101, 117), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271), "kcmp": (312, 272),
+    "pidfd_getfd": (438, 438),
+    "bpf": (321, 280), "perf_event_open": (298, 241), "userfaultfd": (323, 282), "fanotify_init": (300, 262),
+    "mount": (165, 40), "umount2": (166, 39), "pivot_root": (155, 41), "chroot": (161, 51),
+    "open_tree": (428, 428), "move_mount": (429, 429), "fsopen": (430, 430), "fsconfig": (431, 431),
+    "fsmount": (432, 432), "fspick": (433, 433), "mount_setattr": (442, 442), "open_tree_attr": (467, 467),
+    "unshare": (272, 97), "setns": (308, 268),
+    "kexec_load": (246, 104), "kexec_file_load": (320, 294), "reboot": (169, 142),
+    "init_module": (175, 105), "finit_module": (313, 273), "delete_module": (176, 106),
+    "swapon": (167, 224), "swapoff": (168, 225), "acct": (163, 89), "syslog": (103, 116), "vhangup": (153, 58),
+    "name_to_handle_at": (303, 264), "open_by_handle_at": (304, 265), "quotactl": (179, 60), "quotactl_fd": (443, 443),
+    "personality": (135, 92), "lookup_dcookie": (212, 18), "nfsservctl": (180, 42),
+    "settimeofday": (164, 170), "clock_settime": (227, 112), "clock_adjtime": (305, 266), "adjtimex": (159, 171),
+    "sethostname": (170, 161), "setdomainname": (171, 162),
+    "iopl": (172, None), "ioperm": (173, None), "modify_ldt": (154, None), "uselib": (134, None),
+    "_sysctl": (156, None), "create_module": (174, None),
+}  # fmt: skip
+LOOKED_AT = {"clone": (56, 220), "clone3": (435, 435), "socket": (41, 198), "ioctl": (16, 29)}
+MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
+"""The column of the tables above, and the kernel's name for the calling convention."""
+OWN_NETWORK = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6) if os.name == "posix" else ()
+"""Families that lead nowhere for a job with a network namespace and a file tree of its own."""
+NEW_NAMESPACES = 0x7E020000
+TERMINAL_INPUT = (0x5412, 0x541C)
+"""TIOCSTI and TIOCLINUX: typing into the terminal somebody sits at."""
+X32 = 0x40000000
+
+PR_SET_SECCOMP, SECCOMP_MODE_FILTER, KEYCTL_JOIN_SESSION_KEYRING = 22, 2, 1
+LOAD, EQUAL, AT_LEAST, ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+NUMBER, CONVENTION, FIRST, SECOND = 0, 4, 16, 24
+"""Where the filter finds the call's number, its convention and the low halves of its arguments."""
+ALLOW, REFUSE, ABSENT = 0x7FFF0000, 0x00050000 | errno.EPERM, 0x00050000 | errno.ENOSYS
+
+Instruction = tuple[int, int, int, int]
+
+
+def _load(place: int) -> Instruction:
+    return (LOAD, 0, 0, place)
+
+
+def _when(test: int, value: int, then: list[Instruction]) -> list[Instruction]:
+    """Do `then`, which must end in a return, where the test holds; go on behind it where not."""
+    return [(test, 0, len(then), value), *then]
+
+
+def _end(answer: int) -> list[Instruction]:
+    return [(RETURN, 0, 0, answer)]
+
+
+def program(machine: str, families: Iterable[int]) -> list[Instruction]:
+    """Return the filter for a machine (`os.uname().machine`): what is refused but for sockets of these families.
+
+    Raises:
+        OSError: for a machine whose numbers are not known here.
+    """
+    if machine not in MACHINES:
+        raise OSError(f"no filter of system calls is known for {machine}")
+    column, convention = MACHINES[machine]
+    lines = [_load(CONVENTION), (EQUAL, 1, 0, convention), *_end(REFUSE), _load(NUMBER)]
+    if machine == "x86_64":
+        lines += _when(AT_LEAST, X32, _end(REFUSE))
+    for numbers in REFUSED.values():
+        number = numbers[column]
+        if number is not None:
+            lines += _when(EQUAL, number, _end(REFUSE))
+    sockets = [_load(FIRST)]
+    for family in families:
+        sockets += _when(EQUAL, family, _end(ALLOW))
+    typing = [_load(SECOND)]
+    for command in TERMINAL_INPUT:
+        typing += _when(EQUAL, command, _end(REFUSE))
+    answers = {
+        "clone": [_load(FIRST), *_when(ANY_BIT, NEW_NAMESPACES, _end(REFUSE)), *_end(ALLOW)],
+        "clone3": _end(ABSENT),
+        "socket": [*sockets, *_end(REFUSE)],
+        "ioctl": [*typing, *_end(ALLOW)],
+    }
+    for name, answer in answers.items():
+        lines += _when(EQUAL, LOOKED_AT[name][column], answer)
+    return [*lines, *_end(ALLOW)]
+
+
+def install_filter(families: Iterable[int]) -> None:
+    """Put the filter on this process and all it starts, for good; needs `confine.drop_privileges` first.
+
+    Args:
+        families: Of which address families sockets may be made; pairs of connected sockets always may.
+
+    Raises:
+        OSError: when this system has no such filter.
+    """
+    if not sys.platform.startswith("linux"):
+        raise OSError("this system has no filter of system calls")
+    lines = program(os.uname().machine, families)
+    text = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *line) for line in lines))
+    header = struct.pack("@HP", len(lines), ctypes.addressof(text))
+    zero = ctypes.c_ulong(0)
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(PR_SET_SECCOMP, ctypes.c_ulong(SECCOMP_MODE_FILTER), header, zero, zero) < 0:
+        raise OSError(ctypes.get_errno(), f"seccomp: {os.strerror(ctypes.get_errno())}")
+
+
+def join_new_keyring() -> None:
+    """Leave the session keyring of whoever started this; where that is refused, the filter forbids all keyrings."""
+    if sys.platform.startswith("linux") and os.uname().machine in MACHINES:
+        number = REFUSED["keyctl"][MACHINES[os.uname().machine][0]]
+        libc = ctypes.CDLL(None, use_errno=True)
+        libc.syscall(ctypes.c_long(number or -1), ctypes.c_long(KEYCTL_JOIN_SESSION_KEYRING), None)
