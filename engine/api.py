@@ -694,6 +694,7 @@ def sandbox_self_test(settings: Settings, scratch: Path) -> dict[str, Any]:
     except SandboxUnavailable as err:
         return {"kind": "none", "available": False, "warm": False, "isolation": {}, "missing": [err.message]}
     try:
+        sandbox.warm()  # the process that steps are forks of is what is tried
         return _sandbox_facts(sandbox)
     finally:
         sandbox.close()

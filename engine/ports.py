@@ -234,7 +234,7 @@ class SandboxReport:
     available: bool
     warm: bool
     isolation: dict[str, bool]
-    """network, filesystem, home, environment, memory, processes, users -> whether it is really isolated."""
+    """network, filesystem, home, workspace, environment, memory, processes, users, kernel -> is it really isolated."""
     missing: tuple[str, ...] = ()
     """One sentence each: what this platform does not offer and what would give it."""
 

@@ -155,6 +155,10 @@ class ProcessSandbox:
 
     def report(self) -> SandboxReport:
         """Say what is isolated here: found out by running hostile code, once."""
+        self._found()
+        worker = self._ensure_warm() if self._report is None else None
+        if worker is not None:
+            worker.wait_ready(self._warm_wait)  # what steps will get is what must be attacked
         with self._lock:
             if self._report is None:
                 self._report = selftest.examine(

@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from engine.adapters.sandbox import syscalls
 from engine.adapters.sandbox.view import Places, base_environment
 from engine.errors import SandboxUnavailable
 from engine.ports import Job, Limits, SandboxReport
@@ -23,20 +24,41 @@ from engine.trees import remove_tree
 if TYPE_CHECKING:
     from engine.adapters.process_sandbox import Foundation, ProcessSandbox
 
-ASPECTS = ("network", "filesystem", "home", "environment", "memory", "processes", "users")
+ASPECTS = ("network", "filesystem", "home", "workspace", "environment", "memory", "processes", "users", "kernel")
 MISSING = {
     "network": "Steps can use the network. On Linux, bubblewrap or user namespaces would prevent it.",
     "filesystem": "Steps can write, or change rights, outside their own folder. On Linux, bubblewrap prevents it.",
     "home": "Steps can read your home folder. On Linux, bubblewrap or a kernel with Landlock prevents it.",
+    "workspace": "Steps can read the workspace, with all data and results in it. On Linux, bubblewrap or a kernel with "
+    "Landlock prevents it.",
     "environment": "Steps can read the environment, and with it the keys, of Biodesk's own process. "
     "On Linux, bubblewrap or a kernel with Landlock prevents it.",
     "memory": "The memory of steps is not limited. On Linux it is.",
     "processes": "Steps can see or end other processes, or start more than they may. On Linux, bubblewrap prevents it.",
     "users": "Steps can read the folders of other steps. On Linux, bubblewrap or a kernel with Landlock prevents it.",
+    "kernel": "Steps can make system calls they have no use for. On Linux, a kernel with seccomp prevents it.",
 }
 
+POISON = """
+import os, sys
+os.environ["BIODESK_POISON"] = "1"
+for module in list(sys.modules.values()):
+    try:
+        module.poisoned = True
+    except Exception:
+        pass
+"""
+
+CALLS: dict[str, tuple[int, ...]] = {
+    "io_uring_setup": (8, 0), "keyctl": (0, -3, 1), "add_key": (0, 0, 0, 0, 0), "request_key": (0, 0, 0, 0),
+    "ptrace": (16, 1 << 22), "process_vm_readv": (1 << 22, 0, 0, 0, 0, 0), "bpf": (0, 0, 0), "userfaultfd": (0,),
+    "perf_event_open": (0, 0, -1, -1, 0), "unshare": (0x10000001,), "setns": (-1, 0), "mount": (0, 0, 0, 0, 0),
+    "fsopen": (0, 0), "open_tree": (-1, 0, 0), "open_by_handle_at": (-1, 0, 0), "personality": (0xFFFFFFFF,),
+}  # fmt: skip
+"""Calls that change nothing whatever comes of them; one is made out unless the kernel does not know or permit it."""
+
 ATTEMPTS = """
-import json, os, socket, sys
+import ctypes, errno, json, os, socket, sys
 facts = json.load(open("facts.json"))
 done = {}
 
@@ -59,9 +81,9 @@ def read(path):
     with open(path, "rb") as file:
         return len(file.read(16)) > 0
 
-def can_open(path):
+def can_open(path, how=os.O_RDONLY):
     try:
-        os.close(os.open(path, os.O_RDONLY))
+        os.close(os.open(path, how))
     except OSError:
         return False
     return True
@@ -78,6 +100,28 @@ def send_datagram():
 def outward_route():
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.connect(("192.0.2.1", 9))
+    return True
+
+def reach_engine(address):
+    with socket.socket(socket.AF_UNIX) as client:
+        client.settimeout(2)
+        client.connect(address)
+    return True
+
+def make_socket(family):
+    socket.socket(family, socket.SOCK_RAW if family == 17 else socket.SOCK_DGRAM).close()
+    return True
+
+def call(number, arguments):
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.syscall(ctypes.c_long(number), *map(ctypes.c_long, arguments)) != -1:
+        return True
+    return ctypes.get_errno() not in (errno.EPERM, errno.EACCES, errno.ENOSYS)
+
+def leave(folder):
+    with open(folder + "/selftest", "w") as file:
+        file.write("x")
+    os.unlink(folder + "/selftest")
     return True
 
 def environ_of_others():
@@ -113,6 +157,21 @@ def too_many_processes():
 attempt("network:tcp", connect)
 attempt("network:udp", send_datagram)
 attempt("network:route", outward_route)
+for number, address in enumerate(facts["unix"]):
+    attempt("network:unix%d" % number, lambda: reach_engine(address.replace("@", "\\0")))
+for family in (16, 17, 38, 40):
+    attempt("kernel:socket%d" % family, lambda: make_socket(family))
+for name, (number, arguments) in facts["calls"].items():
+    attempt("kernel:" + name, lambda: call(number, arguments))
+modules = [module for name, module in list(sys.modules.items()) if name != "__main__"]
+code = [path for path in (getattr(module, "__file__", None) for module in modules) if path]
+attempt("filesystem:packages", lambda: any(can_open(path, os.O_WRONLY) for path in code))
+for place in facts["workspace"]:
+    attempt("workspace:" + os.path.basename(place), lambda: read(place))
+attempt("users:cache", lambda: any(leave(folder) for folder in facts["caches"] if os.path.isdir(folder)))
+attempt("users:poison", lambda: any(hasattr(module, "poisoned") for module in modules)
+        or "BIODESK_POISON" in os.environ)
+done["warm"] = all(name in sys.modules for name in facts["preloaded"])
 attempt("filesystem:write", lambda: write(facts["outside"] + "/written"))
 attempt("filesystem:mode", lambda: change_mode(facts["outside"]))
 attempt("filesystem:shadow", lambda: read("/etc/shadow"))
@@ -159,14 +218,17 @@ def examine(sandbox: ProcessSandbox, places: Places, found: Foundation, *, group
     kind = "process+bubblewrap" if found.bubblewrap else "process"
     place = places.scratch / f".selftest-{secrets.token_hex(4)}"
     try:
-        isolation = _isolation(sandbox, places, place)
+        through, warm = _got_through(sandbox, places, place)
     except (SandboxUnavailable, OSError) as error:
         nothing: dict[str, bool] = dict.fromkeys(ASPECTS, False)
         return SandboxReport(kind=kind, available=False, warm=False, isolation=nothing, missing=(f"{error}",))
     finally:
         remove_tree(place, places.leftover)
-    missing = [MISSING[aspect] for aspect in ASPECTS if not isolation[aspect]]
+    isolation = {aspect: not through.get(aspect) for aspect in ASPECTS}
+    missing = [f"{MISSING[aspect]} Got through: {', '.join(names)}." for aspect, names in through.items()]
     missing += _remarks(found, groups=groups)
+    if not warm:
+        missing.append("The self-test met a fresh interpreter: the warm worker was not ready in time.")
     return SandboxReport(kind=kind, available=True, warm=sandbox.is_warm, isolation=isolation, missing=tuple(missing))
 
 
@@ -186,13 +248,16 @@ def _remarks(found: Foundation, *, groups: bool) -> list[str]:
     return remarks
 
 
-def _isolation(sandbox: ProcessSandbox, places: Places, place: Path) -> dict[str, bool]:
+def _got_through(sandbox: ProcessSandbox, places: Places, place: Path) -> tuple[dict[str, list[str]], bool]:
+    """Return aspect -> names of the attempts that nothing stopped, and whether the process was one as steps get."""
     workdir, sibling, outside = place / "work", place / "sibling", place / "outside"
     for folder in (workdir, sibling, outside):
         folder.mkdir(parents=True, mode=0o700)
     (sibling / "data.csv").write_text("gene,value\n")
     limits = Limits(seconds=30, memory_mb=2048, processes=48)
-    with _listeners() as (tcp, udp):
+    canaries = _canaries(places, place.name)
+    hello = sandbox.hello
+    with _listeners(outside) as (tcp, udp, local):
         token = secrets.token_hex(8)
         facts = {
             "tcp": tcp.getsockname()[1],
@@ -204,24 +269,56 @@ def _isolation(sandbox: ProcessSandbox, places: Places, place: Path) -> dict[str
             "engine": os.getpid(),
             "canary": _canary(),
             "processes": limits.processes,
+            "unix": local,
+            "calls": _calls(),
+            "workspace": [str(path) for path in canaries],
+            "caches": [str(places.caches / name) for name in ("numba", "matplotlib")],
+            "preloaded": hello.preloaded if hello else [],
         }
         (workdir / "facts.json").write_text(json.dumps(facts))
-        job = Job(id="selftest", code=ATTEMPTS, workdir=workdir, limits=limits)
-        result = sandbox.run(job, on_output=_ignore, cancel=_NeverCancelled())  # type: ignore[arg-type]
+        try:
+            for code in (POISON, ATTEMPTS):
+                job = Job(id="selftest", code=code, workdir=workdir, limits=limits)
+                result = sandbox.run(job, on_output=_ignore, cancel=_NeverCancelled())  # type: ignore[arg-type]
+        finally:
+            for path in canaries:
+                if path.name == place.name:
+                    path.unlink(missing_ok=True)
         arrived = _received(udp, token)
     try:
         done: dict[str, bool] = json.loads((workdir / "found.json").read_text())
     except (OSError, ValueError) as error:
         raise SandboxUnavailable(f"The self-test did not run: {result.error or result.stderr[-300:]}.") from error
+    warm = done.pop("warm")
     done["network:udp"] = arrived
-    isolation = {
-        aspect: not any(on for name, on in done.items() if name.startswith(aspect + ":")) for aspect in ASPECTS
-    }
+    done["kernel:unfiltered"] = not sys.platform.startswith("linux")
     hungry = Job(id="selftest-memory", code=MEMORY_ATTEMPT, workdir=workdir, limits=Limits(seconds=30, memory_mb=512))
-    isolation["memory"] = (
-        sandbox.run(hungry, on_output=_ignore, cancel=_NeverCancelled()).status == "memory"  # type: ignore[arg-type]
-    )
-    return isolation
+    ended = sandbox.run(hungry, on_output=_ignore, cancel=_NeverCancelled())  # type: ignore[arg-type]
+    done["memory:3 GB"] = ended.status != "memory"
+    through: dict[str, list[str]] = {}
+    for aspect in ASPECTS:
+        names = [name.partition(":")[2] for name, on in done.items() if on and name.startswith(aspect + ":")]
+        through |= {aspect: names} if names else {}
+    return through, warm
+
+
+def _canaries(places: Places, name: str) -> list[Path]:
+    """Put a file into each hidden folder that is there; where that is not allowed, take those it has."""
+    found: list[Path] = []
+    for folder in map(Path, places.hidden):
+        if folder.is_dir():
+            try:
+                (folder / name).write_text("for nobody's eyes")
+                found.append(folder / name)
+            except OSError:
+                found += [path for path in folder.iterdir() if path.is_file()]
+    return found
+
+
+def _calls() -> dict[str, tuple[int | None, tuple[int, ...]]]:
+    column, _ = syscalls.MACHINES.get(os.uname().machine, (0, 0))
+    known = sys.platform.startswith("linux") and os.uname().machine in syscalls.MACHINES
+    return {name: (syscalls.REFUSED[name][column], arguments) for name, arguments in CALLS.items() if known}
 
 
 def _hidden_in_home(places: Places) -> list[str]:
@@ -247,13 +344,21 @@ def _canary() -> str:
 
 
 @contextlib.contextmanager
-def _listeners():
-    with socket.socket() as tcp, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+def _listeners(folder: Path):
+    with contextlib.ExitStack() as stack, socket.socket() as tcp, socket.socket(type=socket.SOCK_DGRAM) as udp:
+        local = []
+        for address in (f"{folder}/s", f"@{secrets.token_hex(8)}"):
+            if address.startswith("/") or sys.platform.startswith("linux"):
+                listener = stack.enter_context(socket.socket(socket.AF_UNIX))
+                with contextlib.suppress(OSError):  # a path too long for a socket
+                    listener.bind(address.replace("@", "\0"))
+                    listener.listen(4)
+                    local.append(address)
         tcp.bind(("127.0.0.1", 0))
         tcp.listen(4)
         udp.bind(("127.0.0.1", 0))
         udp.setblocking(False)
-        yield tcp, udp
+        yield tcp, udp, local
 
 
 def _received(udp: socket.socket, token: str) -> bool:
