@@ -73,14 +73,14 @@ def main(arguments: list[str]) -> None:
     _end_when_closed(lifeline)
     confine.adopt_orphans()
     mode, problem = _best_isolation(settings)
-    families = list(syscalls.OWN_NETWORK) if mode == "namespaces" or settings["own_walls"] else []
-    unfiltered = _outcome_in_child(lambda: _filter_calls(families))
+    alone = mode == "namespaces" or settings["own_walls"]
+    unfiltered = _outcome_in_child(lambda: _filter_calls(alone=alone))
     if unfiltered:
-        problem, families = "; ".join(filter(None, (problem, f"filter of system calls: {unfiltered}"))), None
+        problem = "; ".join(filter(None, (problem, f"filter of system calls: {unfiltered}")))
     preloaded, failed = _preload(settings["preload"])
     _say(control, {"isolation": mode, "problem": problem, "preloaded": preloaded, "failed": failed,
                    "threads": _thread_count(), "landlock": confine.landlock_version()})  # fmt: skip
-    _serve(control, lifeline, {**settings, "isolation": mode, "families": families})
+    _serve(control, lifeline, {**settings, "isolation": mode, "alone": alone, "filter": not unfiltered})
 
 
 def _end_when_closed(lifeline: int) -> None:
@@ -122,9 +122,9 @@ def _try_isolation(mode: str, settings: dict[str, Any]) -> str:
     return _outcome_in_child(attempt)
 
 
-def _filter_calls(families: list[int]) -> None:
+def _filter_calls(*, alone: bool) -> None:
     confine.drop_privileges()
-    syscalls.install_filter(families)
+    syscalls.install_filter(alone=alone)
 
 
 def _in_child(action: Any) -> None:
@@ -179,14 +179,20 @@ def _say(channel: socket.socket, message: dict[str, Any]) -> None:
 def _serve(control: socket.socket, lifeline: int, settings: dict[str, Any]) -> None:
     """Fork an attendant for each set of descriptors that arrives; ends when the engine closes its end."""
     wake = _wake_on_child_end()
+    attendants: set[int] = set()
     while True:
         ready, _, _ = select.select([control, wake], [], [])
         if wake in ready:
             os.read(wake, 4096)
-            _reap()
+            ended = {pid: status for pid, status, _ in _reap()}
+            # In a process namespace nothing outlives its attendant. Elsewhere a job can end it, and live on.
+            amiss = any(ended.values()) or ended.keys() - attendants
+            attendants -= ended.keys()
+            if settings["isolation"] != "namespaces" and amiss:
+                _end_strays(attendants)
         if control in ready:
             descriptors = _descriptors(control)
-            _start_attendant((control.fileno(), lifeline, wake), descriptors, settings)
+            attendants.add(_start_attendant((control.fileno(), lifeline, wake), descriptors, settings))
             for descriptor in descriptors:
                 os.close(descriptor)
 
@@ -223,9 +229,18 @@ def _reap() -> list[tuple[int, int, Any]]:
     return ended
 
 
-def _start_attendant(unneeded: tuple[int, ...], own: tuple[int, int, int], settings: dict[str, Any]) -> None:
-    if os.fork() != 0:
-        return
+def _end_strays(attendants: set[int]) -> None:
+    """End what came to the nursery when its attendant was killed; each end is heard of, and leads here again."""
+    for pid, parent in _parents():
+        if parent == os.getpid() and pid not in attendants:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+
+def _start_attendant(unneeded: tuple[int, ...], own: tuple[int, int, int], settings: dict[str, Any]) -> int:
+    attendant = os.fork()
+    if attendant != 0:
+        return attendant
     try:
         signal.set_wakeup_fd(-1)
         for descriptor in unneeded:
@@ -252,7 +267,7 @@ class Attendant:
     def __init__(self, settings: dict[str, Any]) -> None:
         self.isolation: str = settings["isolation"]
         self.staging: str = settings["staging"]
-        self.families: list[int] | None = settings["families"]
+        self.walls: dict[str, Any] = {name: settings[name] for name in ("isolation", "alone", "filter")}
         self.first_process = os.getpid() == 1
         self.report = bytearray()
         self.peak_bytes = 0
@@ -288,7 +303,7 @@ class Attendant:
         confine.set_dumpable(allowed=False)  # before the fork: the job never gets a moment to look in here
         job = os.fork()
         if job == 0:
-            run_job({**request, "families": self.families}, self.isolation, stdout, stderr, report_write)
+            run_job(request, self.walls, stdout, stderr, report_write)
         for descriptor in (stdout, stderr, report_write):
             os.close(descriptor)
         os.set_blocking(report_read, False)
@@ -480,12 +495,12 @@ def _fair_share_bytes(pid: int) -> int:
 # --- the job --------------------------------------------------------------------------------------------------------
 
 
-def run_job(request: dict[str, Any], isolation: str, stdout: int, stderr: int, report: int) -> None:
+def run_job(request: dict[str, Any], walls: dict[str, Any], stdout: int, stderr: int, report: int) -> None:
     """Become the job: descriptors, limits, environment, then its code. Never returns."""
     code = 1
     try:
         report = _own_descriptors(stdout, stderr, report)
-        _prepare(request, isolation)
+        _prepare(request, walls)
         note(report, {"start": time.monotonic()})
         code = _execute(request, report)
         note(report, {"end": time.monotonic()})
@@ -517,12 +532,12 @@ def _own_descriptors(stdout: int, stderr: int, report: int) -> int:
     return JOB_FD
 
 
-def _prepare(request: dict[str, Any], isolation: str) -> None:
+def _prepare(request: dict[str, Any], walls: dict[str, Any]) -> None:
     os.setsid()
     confine.set_dumpable(allowed=True)
     confine.die_with_parent(signal.SIGKILL)
     _limit(request)
-    if isolation == "landlock":
+    if walls["isolation"] == "landlock":
         confine.restrict_with_landlock(request["view"])
     os.environ.clear()
     os.environ.update(request["view"]["env"])
@@ -531,8 +546,8 @@ def _prepare(request: dict[str, Any], isolation: str) -> None:
     time.tzset()
     _settle_libraries(request["threads"])
     syscalls.join_new_keyring()
-    if request["families"] is not None:  # tried when the worker started: it fails here only if something is amiss
-        syscalls.install_filter(request["families"])
+    if walls["filter"]:  # it worked when the worker started
+        syscalls.install_filter(alone=walls["alone"])
 
 
 def _limit(request: dict[str, Any]) -> None:

@@ -232,6 +232,52 @@ def test_closing_ends_running_jobs_and_refuses_new_ones(tmp_path: Path) -> None:
         run(sandbox, "pass")
 
 
+def test_a_gigabyte_of_output_costs_neither_memory_nor_the_run(tmp_path: Path) -> None:
+    sandbox = ProcessSandbox(tmp_path, preload=("json",))
+    sandbox.warm()
+    before = psutil.Process().memory_info().rss
+    result = run(
+        sandbox,
+        "import os\nb = b'x' * 65535 + b'\\n'\nfor _ in range(16384): os.write(1, b)\nprint('end')",
+        seconds=300,
+    )
+    assert result.status == "ok"
+    assert result.truncated
+    assert len(result.stdout) < (1 << 20) + 200
+    assert result.stdout.endswith("end\n")
+    assert "bytes left out" in result.stdout
+    assert psutil.Process().memory_info().rss - before < 60 << 20
+    sandbox.close()
+
+
+def test_control_groups_are_removed(tmp_path: Path) -> None:
+    # In a process of its own: groups are named by process, and other tests' sandboxes keep theirs in this one.
+    script = f"""
+import os
+from pathlib import Path
+from engine.adapters.process_sandbox import ProcessSandbox
+from engine.ports import Job
+from engine.runtime.cancel import CancelSource
+sandbox = ProcessSandbox(Path({str(tmp_path)!r}), preload=("json",))
+folder = Path({str(tmp_path)!r}) / "job"
+folder.mkdir()
+sandbox.warm()
+assert sandbox.run(Job(id="one", code="pass", workdir=folder), on_output=lambda *_: None, cancel=CancelSource()).ok
+groups = sandbox._control_groups()
+sandbox.close()
+homes = set((groups._homes or {{}}).values())
+left = [str(found) for home in homes for found in home.glob(f"biodesk-{{os.getpid()}}-*")]
+print("no groups here" if not groups.available else left)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    if done.stdout.strip() == "no groups here":
+        pytest.skip("this machine has no control groups")
+    assert done.stdout.strip() == "[]"
+
+
 def test_control_groups_count_only_where_they_can_be_made() -> None:
     assert ControlGroups(allowed=False).make() is None
     assert not ControlGroups(allowed=False).available

@@ -215,6 +215,8 @@ class PrivateTree:
         self.folder("/proc")
         # Read-only: run by root, a job is still the machine's root to the files of /proc/sys.
         _mount("proc", self.inside("/proc"), "proc", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC)
+        if os.path.exists(self.inside("/proc/keys")):  # noqa: PTH110
+            _mount("/dev/null", self.inside("/proc/keys"), None, MS_BIND)  # it names the keys of this user
 
     def become_root(self) -> None:
         """Make the tree the root and let go of everything else."""

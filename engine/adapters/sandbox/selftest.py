@@ -28,7 +28,8 @@ ASPECTS = ("network", "filesystem", "home", "workspace", "environment", "memory"
 MISSING = {
     "network": "Steps can use the network. On Linux, bubblewrap or user namespaces would prevent it.",
     "filesystem": "Steps can write, or change rights, outside their own folder. On Linux, bubblewrap prevents it.",
-    "home": "Steps can read your home folder. On Linux, bubblewrap or a kernel with Landlock prevents it.",
+    "home": "Steps can read your home folder and other files of this machine. On Linux, bubblewrap or a kernel with "
+    "Landlock prevents it.",
     "workspace": "Steps can read the workspace, with all data and results in it. On Linux, bubblewrap or a kernel with "
     "Landlock prevents it.",
     "environment": "Steps can read the environment, and with it the keys, of Biodesk's own process. "
@@ -165,6 +166,7 @@ for name, (number, arguments) in facts["calls"].items():
     attempt("kernel:" + name, lambda: call(number, arguments))
 modules = [module for name, module in list(sys.modules.items()) if name != "__main__"]
 code = [path for path in (getattr(module, "__file__", None) for module in modules) if path]
+attempt("filesystem:kernel", lambda: can_open("/proc/sys/kernel/core_pattern", os.O_WRONLY))
 attempt("filesystem:packages", lambda: any(can_open(path, os.O_WRONLY) for path in code))
 for place in facts["workspace"]:
     attempt("workspace:" + os.path.basename(place), lambda: read(place))
@@ -236,8 +238,8 @@ def _remarks(found: Foundation, *, groups: bool) -> list[str]:
     remarks = []
     if not groups and sys.platform.startswith("linux"):
         remarks.append(
-            "Memory and processes are counted ten times a second, not by the kernel: no control group can be made "
-            "here. Running Biodesk in a user session of systemd gives one."
+            "Memory and processes are counted ten times a second, not by the kernel, and threads not at all: no "
+            "control group can be made here. Running Biodesk in a user session of systemd gives one."
         )
     if not found.bubblewrap and sys.platform.startswith("linux"):
         remarks.append("bubblewrap is not used: it is not installed or cannot make namespaces here.")

@@ -14,7 +14,6 @@ import os
 import socket
 import struct
 import sys
-from collections.abc import Iterable
 
 REFUSED = {
     # name: number on (x86_64, aarch64), None where there is none
@@ -37,11 +36,23 @@ REFUSED = {
     "iopl": (172, None), "ioperm": (173, None), "modify_ldt": (154, None), "uselib": (134, None),
     "_sysctl": (156, None), "create_module": (174, None),
 }  # fmt: skip
+SHARED = {
+    "shmget": (29, 194), "semget": (64, 190), "msgget": (68, 186), "mq_open": (240, 180),
+}  # fmt: skip
+"""What lies outside the file tree and outlives a step."""
 LOOKED_AT = {"clone": (56, 220), "clone3": (435, 435), "socket": (41, 198), "ioctl": (16, 29)}
+NUMBER, CONVENTION, FIRST, SECOND = 0, 4, 16, 24
+"""Where the filter finds the call's number, its convention and the low halves of its arguments."""
+OTHERS = {
+    "prlimit64": (302, 261, FIRST), "sched_setaffinity": (203, 122, FIRST), "sched_setparam": (142, 118, FIRST),
+    "sched_setscheduler": (144, 119, FIRST), "sched_setattr": (314, 274, FIRST),
+    "setpriority": (141, 140, SECOND), "ioprio_set": (251, 30, SECOND),
+}  # fmt: skip
+"""What can be done to a process of the same user, and where its number stands; 0 is oneself."""
 MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 """The column of the tables above, and the kernel's name for the calling convention."""
-OWN_NETWORK = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6) if os.name == "posix" else ()
-"""Families that lead nowhere for a job with a network namespace and a file tree of its own."""
+FAMILIES = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6) if os.name == "posix" else ()
+"""Sockets that lead nowhere for a job with namespaces of its own."""
 NEW_NAMESPACES = 0x7E020000
 TERMINAL_INPUT = (0x5412, 0x541C)
 """TIOCSTI and TIOCLINUX: typing into the terminal somebody sits at."""
@@ -49,8 +60,6 @@ X32 = 0x40000000
 
 PR_SET_SECCOMP, SECCOMP_MODE_FILTER, KEYCTL_JOIN_SESSION_KEYRING = 22, 2, 1
 LOAD, EQUAL, AT_LEAST, ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
-NUMBER, CONVENTION, FIRST, SECOND = 0, 4, 16, 24
-"""Where the filter finds the call's number, its convention and the low halves of its arguments."""
 ALLOW, REFUSE, ABSENT = 0x7FFF0000, 0x00050000 | errno.EPERM, 0x00050000 | errno.ENOSYS
 
 Instruction = tuple[int, int, int, int]
@@ -69,8 +78,13 @@ def _end(answer: int) -> list[Instruction]:
     return [(RETURN, 0, 0, answer)]
 
 
-def program(machine: str, families: Iterable[int]) -> list[Instruction]:
-    """Return the filter for a machine (`os.uname().machine`): what is refused but for sockets of these families.
+def program(machine: str, *, alone: bool) -> list[Instruction]:
+    """Return the filter for a machine.
+
+    Args:
+        machine: As `os.uname().machine` says.
+        alone: Whether the job has namespaces of its own. Where not, it gets no sockets but connected pairs, nothing
+            that is shared by number, and may change the limits and priorities of no process but itself.
 
     Raises:
         OSError: for a machine whose numbers are not known here.
@@ -81,12 +95,12 @@ def program(machine: str, families: Iterable[int]) -> list[Instruction]:
     lines = [_load(CONVENTION), (EQUAL, 1, 0, convention), *_end(REFUSE), _load(NUMBER)]
     if machine == "x86_64":
         lines += _when(AT_LEAST, X32, _end(REFUSE))
-    for numbers in REFUSED.values():
+    for numbers in (REFUSED if alone else {**REFUSED, **SHARED}).values():
         number = numbers[column]
         if number is not None:
             lines += _when(EQUAL, number, _end(REFUSE))
     sockets = [_load(FIRST)]
-    for family in families:
+    for family in FAMILIES if alone else ():
         sockets += _when(EQUAL, family, _end(ALLOW))
     typing = [_load(SECOND)]
     for command in TERMINAL_INPUT:
@@ -99,21 +113,20 @@ def program(machine: str, families: Iterable[int]) -> list[Instruction]:
     }
     for name, answer in answers.items():
         lines += _when(EQUAL, LOOKED_AT[name][column], answer)
+    for *numbers, place in [] if alone else OTHERS.values():
+        lines += _when(EQUAL, numbers[column], [_load(place), *_when(EQUAL, 0, _end(ALLOW)), *_end(REFUSE)])
     return [*lines, *_end(ALLOW)]
 
 
-def install_filter(families: Iterable[int]) -> None:
+def install_filter(*, alone: bool) -> None:
     """Put the filter on this process and all it starts, for good; needs `confine.drop_privileges` first.
-
-    Args:
-        families: Of which address families sockets may be made; pairs of connected sockets always may.
 
     Raises:
         OSError: when this system has no such filter.
     """
     if not sys.platform.startswith("linux"):
         raise OSError("this system has no filter of system calls")
-    lines = program(os.uname().machine, families)
+    lines = program(os.uname().machine, alone=alone)
     text = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *line) for line in lines))
     header = struct.pack("@HP", len(lines), ctypes.addressof(text))
     zero = ctypes.c_ulong(0)

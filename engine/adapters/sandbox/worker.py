@@ -90,6 +90,8 @@ def _bubblewrap_around_job(view: dict[str, Any]) -> list[str]:
             path = str(Path(path).resolve())
         options += ["--ro-bind", path, path]
     options += ["--proc", "/proc", "--dev", "/dev"]
+    if Path("/proc/keys").exists():
+        options += ["--ro-bind", "/dev/null", "/proc/keys"]  # it names the keys of this user
     options += ["--ro-bind", str(SCRIPT.parent), str(SCRIPT.parent)]
     hidden = [path for path in view["hide"] if any((path + "/").startswith(top + "/") for top in view["read"])]
     for path in hidden:
@@ -98,7 +100,8 @@ def _bubblewrap_around_job(view: dict[str, Any]) -> list[str]:
         options += ["--ro-bind", path, path]
     for path in view["write"]:
         options += ["--bind", path, path]
-    for path in ("/", *hidden):
+    # Run by root, a job is still the machine's root to the files of /proc/sys.
+    for path in ("/", "/proc", *hidden):
         options += ["--remount-ro", path]
     return [*options, "--chdir", "/"]
 
