@@ -74,13 +74,13 @@ def main(arguments: list[str]) -> None:
     confine.adopt_orphans()
     mode, problem = _best_isolation(settings)
     alone = mode == "namespaces" or settings["own_walls"]
-    unfiltered = _outcome_in_child(lambda: _filter_calls(alone=alone))
+    calls, unfiltered = _call_filter(alone=alone)
     if unfiltered:
         problem = "; ".join(filter(None, (problem, f"filter of system calls: {unfiltered}")))
     preloaded, failed = _preload(settings["preload"])
     _say(control, {"isolation": mode, "problem": problem, "preloaded": preloaded, "failed": failed,
                    "threads": _thread_count(), "landlock": confine.landlock_version()})  # fmt: skip
-    _serve(control, lifeline, {**settings, "isolation": mode, "alone": alone, "filter": not unfiltered})
+    _serve(control, lifeline, {**settings, "isolation": mode, "calls": calls})
 
 
 def _end_when_closed(lifeline: int) -> None:
@@ -122,9 +122,20 @@ def _try_isolation(mode: str, settings: dict[str, Any]) -> str:
     return _outcome_in_child(attempt)
 
 
-def _filter_calls(*, alone: bool) -> None:
-    confine.drop_privileges()
-    syscalls.install_filter(alone=alone)
+def _call_filter(*, alone: bool) -> tuple[bytes, str]:
+    """Return the filter of system calls once it was tried, or nothing and why there is none."""
+    calls = b""
+
+    def attempt() -> None:
+        confine.drop_privileges()
+        syscalls.install(calls)
+
+    try:
+        calls = syscalls.assembled(alone=alone)
+        problem = _outcome_in_child(attempt)
+    except OSError as error:
+        problem = str(error)
+    return (b"", problem) if problem else (calls, "")
 
 
 def _in_child(action: Any) -> None:
@@ -267,7 +278,7 @@ class Attendant:
     def __init__(self, settings: dict[str, Any]) -> None:
         self.isolation: str = settings["isolation"]
         self.staging: str = settings["staging"]
-        self.walls: dict[str, Any] = {name: settings[name] for name in ("isolation", "alone", "filter")}
+        self.calls: bytes = settings["calls"]
         self.first_process = os.getpid() == 1
         self.report = bytearray()
         self.peak_bytes = 0
@@ -303,7 +314,7 @@ class Attendant:
         confine.set_dumpable(allowed=False)  # before the fork: the job never gets a moment to look in here
         job = os.fork()
         if job == 0:
-            run_job(request, self.walls, stdout, stderr, report_write)
+            run_job({**request, "calls": self.calls}, self.isolation, stdout, stderr, report_write)
         for descriptor in (stdout, stderr, report_write):
             os.close(descriptor)
         os.set_blocking(report_read, False)
@@ -495,12 +506,12 @@ def _fair_share_bytes(pid: int) -> int:
 # --- the job --------------------------------------------------------------------------------------------------------
 
 
-def run_job(request: dict[str, Any], walls: dict[str, Any], stdout: int, stderr: int, report: int) -> None:
+def run_job(request: dict[str, Any], isolation: str, stdout: int, stderr: int, report: int) -> None:
     """Become the job: descriptors, limits, environment, then its code. Never returns."""
     code = 1
     try:
         report = _own_descriptors(stdout, stderr, report)
-        _prepare(request, walls)
+        _prepare(request, isolation)
         note(report, {"start": time.monotonic()})
         code = _execute(request, report)
         note(report, {"end": time.monotonic()})
@@ -532,12 +543,12 @@ def _own_descriptors(stdout: int, stderr: int, report: int) -> int:
     return JOB_FD
 
 
-def _prepare(request: dict[str, Any], walls: dict[str, Any]) -> None:
+def _prepare(request: dict[str, Any], isolation: str) -> None:
     os.setsid()
     confine.set_dumpable(allowed=True)
     confine.die_with_parent(signal.SIGKILL)
     _limit(request)
-    if walls["isolation"] == "landlock":
+    if isolation == "landlock":
         confine.restrict_with_landlock(request["view"])
     os.environ.clear()
     os.environ.update(request["view"]["env"])
@@ -546,8 +557,8 @@ def _prepare(request: dict[str, Any], walls: dict[str, Any]) -> None:
     time.tzset()
     _settle_libraries(request["threads"])
     syscalls.join_new_keyring()
-    if walls["filter"]:  # it worked when the worker started
-        syscalls.install_filter(alone=walls["alone"])
+    if request["calls"]:  # it worked when the worker started
+        syscalls.install(request["calls"])
 
 
 def _limit(request: dict[str, Any]) -> None:

@@ -15,6 +15,8 @@ import socket
 import struct
 import sys
 
+_libc = ctypes.CDLL(None, use_errno=True) if os.name == "posix" else None
+
 REFUSED = {
     # name: number on (x86_64, aarch64), None where there is none
     "io_uring_setup": (425, 425), "io_uring_enter": (426, 426), "io_uring_register": (427, 427),
@@ -118,20 +120,28 @@ def program(machine: str, *, alone: bool) -> list[Instruction]:
     return [*lines, *_end(ALLOW)]
 
 
-def install_filter(*, alone: bool) -> None:
-    """Put the filter on this process and all it starts, for good; needs `confine.drop_privileges` first.
+def assembled(*, alone: bool) -> bytes:
+    """Return the filter for this machine as the kernel reads it; see `program`.
+
+    Raises:
+        OSError: when there is none.
+    """
+    if not sys.platform.startswith("linux"):
+        raise OSError("this system has no filter of system calls")
+    return b"".join(struct.pack("=HBBI", *line) for line in program(os.uname().machine, alone=alone))
+
+
+def install(text: bytes) -> None:
+    """Put an assembled filter on this process and all it starts, for good; needs `confine.drop_privileges` first.
 
     Raises:
         OSError: when this system has no such filter.
     """
-    if not sys.platform.startswith("linux"):
-        raise OSError("this system has no filter of system calls")
-    lines = program(os.uname().machine, alone=alone)
-    text = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *line) for line in lines))
-    header = struct.pack("@HP", len(lines), ctypes.addressof(text))
+    lines = ctypes.create_string_buffer(text, len(text))
+    header = struct.pack("@HP", len(text) // 8, ctypes.addressof(lines))
     zero = ctypes.c_ulong(0)
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(PR_SET_SECCOMP, ctypes.c_ulong(SECCOMP_MODE_FILTER), header, zero, zero) < 0:
+    mode = ctypes.c_ulong(SECCOMP_MODE_FILTER)
+    if _libc.prctl(PR_SET_SECCOMP, mode, header, zero, zero) < 0:  # pyright: ignore[reportOptionalMemberAccess]
         raise OSError(ctypes.get_errno(), f"seccomp: {os.strerror(ctypes.get_errno())}")
 
 
@@ -139,5 +149,5 @@ def join_new_keyring() -> None:
     """Leave the session keyring of whoever started this; where that is refused, the filter forbids all keyrings."""
     if sys.platform.startswith("linux") and os.uname().machine in MACHINES:
         number = REFUSED["keyctl"][MACHINES[os.uname().machine][0]]
-        libc = ctypes.CDLL(None, use_errno=True)
-        libc.syscall(ctypes.c_long(number or -1), ctypes.c_long(KEYCTL_JOIN_SESSION_KEYRING), None)
+        join = ctypes.c_long(KEYCTL_JOIN_SESSION_KEYRING)
+        _libc.syscall(ctypes.c_long(number or -1), join, None)  # pyright: ignore[reportOptionalMemberAccess]
