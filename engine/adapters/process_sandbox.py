@@ -154,17 +154,17 @@ class ProcessSandbox:
             self._drop_if_dead(worker)
 
     def report(self) -> SandboxReport:
-        """Say what is isolated here: found out by running hostile code, once."""
-        self._found()
-        worker = self._ensure_warm() if self._report is None else None
-        if worker is not None:
-            worker.wait_ready(self._warm_wait)  # what steps will get is what must be attacked
+        """Say what is isolated here: found out by running hostile code, once it met what steps will get."""
+        found = self._found()
+        with contextlib.suppress(SandboxUnavailable):
+            worker = self._ensure_warm() if self._report is None else None
+            if worker is not None:
+                worker.wait_ready(self._warm_wait)
         with self._lock:
-            if self._report is None:
-                self._report = selftest.examine(
-                    self, self._places, self._found(), groups=self._control_groups().available
-                )
             report = self._report
+            if report is None:
+                report = selftest.examine(self, self._places, found, groups=self._control_groups().available)
+                self._report = report if report.warm or not self.should_be_warm else None
         missing = report.missing
         if self._lost >= MOST_RESTARTS:
             missing = (*missing, "The warm worker kept ending and is no longer restarted: every step starts cold.")
@@ -192,6 +192,11 @@ class ProcessSandbox:
         """True when a worker is ready now."""
         worker = self._warm_worker
         return worker is not None and worker.ready.is_set() and worker.alive
+
+    @property
+    def should_be_warm(self) -> bool:
+        """True where steps are forks of a warm worker once it has imported what it imports."""
+        return bool(self._preload) and self._found().can_be_warm and self._lost < MOST_RESTARTS
 
     @property
     def hello(self) -> Hello | None:
@@ -255,7 +260,7 @@ class ProcessSandbox:
         with self._lock:
             if self._warm_worker is not None and not self._warm_worker.alive:
                 self._drop_if_dead(self._warm_worker)
-            if self._warm_worker is None and self._preload and found.can_be_warm and self._lost < MOST_RESTARTS:
+            if self._warm_worker is None and self.should_be_warm:
                 self._warm_worker = self._start(
                     WorkerPlan(
                         places=self._places,

@@ -15,8 +15,11 @@ from engine.adapters.process_sandbox import ProcessSandbox
 from engine.adapters.sandbox.confine import landlock_version
 from engine.adapters.sandbox.view import Places
 from engine.adapters.sandbox.worker import find_bubblewrap
+from engine.api import sandbox_self_test
+from engine.bootstrap import make_sandbox
 from engine.ports import Job
 from engine.runtime.cancel import CancelSource
+from engine.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 KINDS = {
@@ -126,5 +129,36 @@ def test_a_file_that_is_shown_by_name_can_be_read_in_a_hidden_folder(tmp_path: P
         assert seen[0] == "True"
         if sandbox.report().isolation["workspace"]:
             assert seen[1] == "False"
+    finally:
+        sandbox.close()
+
+
+def test_what_steps_of_a_workspace_run_in_hides_it(tmp_path: Path) -> None:
+    workspace = tmp_path / "desk"
+    folder = workspace / "runs" / "step"
+    folder.mkdir(parents=True)
+    (workspace / "biodesk.duckdb").write_text("all data")
+    settings = Settings(workspace=workspace, warm_workers=False)
+    sandbox = make_sandbox(settings, workspace / "runs")
+    try:
+        code = f"print(open({str(workspace / 'biodesk.duckdb')!r}).read())"
+        result = sandbox.run(Job(id="s", code=code, workdir=folder), on_output=lambda *_: None, cancel=CancelSource())
+        holds = sandbox.report().isolation["workspace"]
+        assert ("all data" in result.stdout) is not holds
+        found = sandbox_self_test(settings, tmp_path / "trial")
+        assert found["isolation"]["workspace"] is holds
+    finally:
+        sandbox.close()
+    assert sorted(path.name for path in workspace.iterdir()) == ["biodesk.duckdb", "runs"], "the canary is taken away"
+
+
+def test_the_self_test_says_whether_it_met_the_worker_that_steps_are_forks_of(tmp_path: Path) -> None:
+    sandbox = ProcessSandbox(tmp_path, preload=("decimal", "scanpy"), warm_wait=0.0)
+    try:
+        if not sandbox.should_be_warm:
+            pytest.skip("steps start cold on this machine")
+        assert any("fresh interpreter" in text for text in sandbox.report().missing)
+        sandbox.warm()
+        assert not any("fresh interpreter" in text for text in sandbox.report().missing)
     finally:
         sandbox.close()

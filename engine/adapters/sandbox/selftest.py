@@ -231,7 +231,9 @@ def examine(sandbox: ProcessSandbox, places: Places, found: Foundation, *, group
     missing += _remarks(found, groups=groups)
     if not warm:
         missing.append("The self-test met a fresh interpreter: the warm worker was not ready in time.")
-    return SandboxReport(kind=kind, available=True, warm=sandbox.is_warm, isolation=isolation, missing=tuple(missing))
+    return SandboxReport(
+        kind=kind, available=True, warm=warm and sandbox.is_warm, isolation=isolation, missing=tuple(missing)
+    )
 
 
 def _remarks(found: Foundation, *, groups: bool) -> list[str]:
@@ -291,7 +293,7 @@ def _got_through(sandbox: ProcessSandbox, places: Places, place: Path) -> tuple[
         done: dict[str, bool] = json.loads((workdir / "found.json").read_text())
     except (OSError, ValueError) as error:
         raise SandboxUnavailable(f"The self-test did not run: {result.error or result.stderr[-300:]}.") from error
-    warm = done.pop("warm")
+    warm = done.pop("warm") and (hello is not None or not sandbox.should_be_warm)
     done["network:udp"] = arrived
     done["kernel:unfiltered"] = not sys.platform.startswith("linux")
     hungry = Job(id="selftest-memory", code=MEMORY_ATTEMPT, workdir=workdir, limits=Limits(seconds=30, memory_mb=512))
