@@ -6,6 +6,7 @@ the job's view, it was never put there.
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 import sys
@@ -73,6 +74,12 @@ def base_environment(threads: int) -> dict[str, str]:
     return environment | dict.fromkeys(THREAD_VARIABLES, str(threads))
 
 
+@functools.cache
+def _true_path(path: str) -> str:
+    # Asked for each job, of folders that do not move while Python runs from them.
+    return os.path.realpath(path)
+
+
 @dataclass(frozen=True, slots=True)
 class Places:
     """Where a sandbox keeps its things, under the scratch folder."""
@@ -124,7 +131,7 @@ class Places:
         read, hide = self.read_paths(), [*self.hidden, str(self.scratch)]
         show = [path for path in read if any((path + "/").startswith(top + "/") for top in hide)]
         for path in read:  # the same folder under the name of a link to it
-            true = os.path.realpath(path)
+            true = _true_path(path)
             if true != path and not Path(path).is_symlink():
                 hide += [path + top.removeprefix(true) for top in hide if top.startswith(true + "/")]
         return {"read": [path for path in read if path not in show], "hide": list(dict.fromkeys(hide)), "show": show,
