@@ -79,7 +79,8 @@ class ParamSpec(Value):
     says: list[str] = []
     """With `each`: what sets the values apart, `value: text`, where `{PARAM}` is of the step whose output is taken."""
     words: list[str] = []
-    """For `choice` values, flags and numbers: words a person uses for it, `value: word, word` for a choice's value."""
+    """For `choice` values, flags and numbers: words a person uses for it, `value: word, word` for a choice's value. For
+    a `text`: patterns of what is written out in the question, of which the group `value` is taken."""
 
 
 class Repair(Value):

@@ -1,7 +1,7 @@
 """What the words of a question say of a step's settings: numbers, choices and flags, read from what the tool declares.
 
 A parameter's `words` are patterns of what people say for it: `50 bins` for a number, `violin: violin` for a choice,
-`true: shr[iu]n` for a flag. Thresholds, genes and how many are read once for the whole question and taken by name.
+`true: shr[iu]n` for a flag, and for a text where it is written (its group `value`: a formula). Thresholds, genes and how many are read once for the whole question and taken by name.
 """
 
 from __future__ import annotations
@@ -31,8 +31,14 @@ def settings_said(spec: ToolSpec, reading: Reading, bound: dict[str, Any]) -> di
     """
     text = _without_names(reading)
     found: dict[str, Any] = {}
-    for param in sorted(spec.params, key=lambda p: p.unit != "ratio"):  # `3 to 1` is no other number's
+    for param in sorted(spec.params, key=lambda p: (p.kind != "text", p.unit != "ratio")):  # `3 to 1` is no other's
         if param.name in bound or param.kind in ("column", "columns", "level"):
+            continue
+        if param.kind == "text":
+            if (said := written(param, reading.question)) and not param_problem(param, said["value"]):
+                found[param.name] = said["value"].strip()
+                reading.mark_text(*said.span("value"), "method", f"{param.name} = {found[param.name]}")
+                text = text[: said.start()] + " " * (said.end() - said.start()) + text[said.end() :]
             continue
         value = _value(param, reading, text)
         if value is not None and param.unit == "ratio" and (said := ratio(text, "|".join(param.words))):
@@ -40,6 +46,12 @@ def settings_said(spec: ToolSpec, reading: Reading, bound: dict[str, Any]) -> di
         if value is not None and value != [] and not param_problem(param, value):
             found[param.name] = value
     return found
+
+
+def written(param: ParamSpec, question: str) -> re.Match[str] | None:
+    """Return where a question writes out a text, the longest place; None where no pattern of the parameter finds one."""
+    found = [said for pattern in param.words for said in _text_pattern(pattern).finditer(question)]
+    return max(found, key=lambda said: len(said["value"]), default=None)
 
 
 def _without_names(reading: Reading) -> str:
@@ -98,6 +110,11 @@ def _choice(param: ParamSpec, reading: Reading, text: str) -> Any:
     value = next(iter(hits))
     reading.mark_text(*hits[value], "method", f"{param.name} = {value}")
     return {"true": True, "false": False}.get(value, value) if param.kind == "boolean" else value
+
+
+@functools.cache
+def _text_pattern(text: str) -> re.Pattern[str]:
+    return re.compile(text, re.IGNORECASE)
 
 
 @functools.cache

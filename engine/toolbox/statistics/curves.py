@@ -1,7 +1,8 @@
-"""Why apart: a curve with a name has parameters that mean something (a plateau, a rate): they are what is asked for.
+"""Why apart: a curve has parameters that mean something (a plateau, a rate): they are what is asked for.
 
 Every curve brings its own starting values, several of them, so that nobody has to guess; the fit with the smallest sum
-of squares counts. Dose-response curves and enzyme kinetics have tools of their own fields.
+of squares counts. A formula that the user writes is fitted beside the curves that have names. Dose-response curves and
+enzyme kinetics have tools of their own fields.
 """
 
 from __future__ import annotations
@@ -12,6 +13,14 @@ from engine.domain.results import Issue
 from engine.domain.toolspec import Citation, NextStep
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.registry import param, tool
+from engine.toolbox.statistics.own_curves import (
+    FORMULA_SAID,
+    fit_formula,
+    formula_value,
+    linear_parameters,
+    read_formula,
+    undetermined_parameters,
+)
 from engine.toolbox.tables.columns import (
     complete_rows,
     finding_values,
@@ -130,6 +139,8 @@ def fit_curve(name, x, y):
         rss = float(((y - curve_value(name, x, found)) ** 2).sum())
         if np.isfinite(covariance).all() and np.isfinite(rss) and (best is None or rss < best["rss"] * (1 - 1e-10)):
             best = {"parameters": found, "covariance": covariance, "rss": rss}
+    if best is not None:
+        best |= {"value": lambda v, p: curve_value(name, v, p), "meanings": curve_meanings()[name][1]}
     return best
 
 
@@ -166,7 +177,7 @@ def curve_rows(group, name, fit, n):
     """Return the parameter rows of a fit with standard errors and 95 % intervals (t, n - parameters)."""
     from scipy import stats
 
-    meanings = curve_meanings()[name][1]
+    meanings = fit["meanings"]
     df = n - len(meanings)
     critical, rows = stats.t.ppf(0.975, df), []
     for i, (letter, meaning) in enumerate(meanings):
@@ -190,7 +201,10 @@ def curve_figure(data, fits, x, y, title):
             low = max(across.min(), 1e-12) if name == "power" else across.min()
             line = np.linspace(low, across.max(), 300)
             axis.plot(
-                line, curve_value(name, line, fit["parameters"]), color=colour, label=f"{group} (n = {len(across)})"
+                line,
+                fit["value"](line, fit["parameters"]) * np.ones(300),
+                color=colour,
+                label=f"{group} (n = {len(across)})",
             )
     if len(data) > 1:
         axis.legend(frameon=False, fontsize=8, bbox_to_anchor=(1.01, 1), loc="upper left")
@@ -202,9 +216,10 @@ def curve_figure(data, fits, x, y, title):
 
 @tool(
     name="nonlinear_fit",
-    title="Fit of a named curve",
+    title="Fit of a named curve or of a formula",
     description=(
-        "Fit a curve with a name to points by nonlinear least squares: exponential decay or growth, decay to a "
+        "Fit a curve with a name, or a formula that you write (`a*(1 - exp(-b*x))`), to points by nonlinear least "
+        "squares: exponential decay or growth, decay to a "
         "level, saturating "
         "exponential, rectangular hyperbola (of the Michaelis form), power law, logistic, Gompertz, von "
         "Bertalanffy; parameters "
@@ -242,12 +257,14 @@ def curve_figure(data, fits, x, y, title):
                    "logistic: logistic|s.?shaped|s.?curve|sigmoid\\w*",
                    "exponential: exp(?:onential\\w*)?\\b|decays?|half.?(?:life|time)|doubl\\w*"],
         ),
+        "formula": param("A formula of x to fit in place of a named curve, all other names its parameters, such as "
+                         "a*(1 - exp(-b*x)); ^ is a power", words=FORMULA_SAID),
     },
     checks=("tables_not_empty", "findings_match_tables", "curve_parameters_in_intervals"),
     keywords=("nonlinear regression", "nls", "curve fitting", "exponential decay", "exponential growth", "half-life",
               "saturating curve", "plateau", "power law", "allometry", "allometric exponent", "logistic curve",
               "Gompertz curve", "von Bertalanffy", "rectangular hyperbola", "species-area", "asymptote",
-              "rate constant"),
+              "rate constant", "my own formula", "user-defined function", "custom equation"),
     citations=(
         Citation(title="Nonlinear Regression Analysis and Its Applications", authors="Bates DM, Watts DG", year=1988,
                  doi="10.1002/9780470316757"),
@@ -265,10 +282,11 @@ def curve_figure(data, fits, x, y, title):
     ),
     helpers=(plain_table, require_columns, numeric_values, level_labels, order_levels, complete_rows, format_number,
              finding_values, palette, new_axes, curve_value, curve_meanings, curve_starts, fit_curve, curve_score,
-             derived_value, curve_rows, curve_figure),
+             derived_value, curve_rows, curve_figure, read_formula, formula_value, linear_parameters, fit_formula,
+             undetermined_parameters),
 )  # fmt: skip
-def nonlinear_fit(table, *, y: str, x: str, group: str = "", model: str = "auto"):
-    """Fit a named curve to points."""
+def nonlinear_fit(table, *, y: str, x: str, group: str = "", model: str = "auto", formula: str = ""):
+    """Fit a named curve, or a formula, to points."""
     import numpy as np
     import pandas as pd
 
@@ -287,8 +305,12 @@ def nonlinear_fit(table, *, y: str, x: str, group: str = "", model: str = "auto"
         raise ValueError(f"{int((across <= 0).sum())} values of {x!r} are 0 or below; a power law needs positive "
                          f"ones. Leave "
                          "these rows out.")  # fmt: skip
+    own = read_formula(formula, x, table.columns) if formula.strip() else None
+    if own:
+        model = "formula"
     same = "exponential_floor" if model == "von_bertalanffy" else "von_bertalanffy"  # one curve, written in two ways
     names = [name for name in curve_meanings() if name != same]
+    shown = {name: meaning[0] for name, meaning in curve_meanings().items()}
     rows, table_rows, fits, data = [], [], {}, {}
     for level in levels:
         at = (labels == level).to_numpy()
@@ -302,11 +324,18 @@ def nonlinear_fit(table, *, y: str, x: str, group: str = "", model: str = "auto"
             warnings.append(problem + ".")
             continue
         tried = {name: fit for name in names if (fit := fit_curve(name, px, py)) is not None}
+        if own and (fit := fit_formula(*own, px, py)) is not None:
+            loose = undetermined_parameters(fit, px, own[2])
+            if loose:
+                raise ValueError(f"The data ({who}) do not determine {' and '.join(loose)} of the formula "
+                                 f"{formula!r}: the curve stays the same while they change. Write it with fewer "
+                                 "parameters.")  # fmt: skip
+            tried["formula"] = fit | {"meanings": [(name, "as in the formula") for name in own[2]]}
         scores = {name: curve_score(fit, len(px)) for name, fit in tried.items()}
         best = min(scores, key=scores.get) if scores else ""
         use = best if model == "auto" else model
         if use not in tried:
-            called = (use or "asked for").replace("_", " ")
+            called = formula if own else (use or "asked for").replace("_", " ")
             problem = f"The curve {called} cannot be fitted to {who}: the points do not determine it"
             if len(levels) == 1:
                 raise ValueError(f"{problem}. Take another curve, or auto.")
@@ -317,7 +346,7 @@ def nonlinear_fit(table, *, y: str, x: str, group: str = "", model: str = "auto"
         total = float(((py - py.mean()) ** 2).sum())
         for name, fit in sorted(tried.items(), key=lambda item: scores[item[0]]):
             df = len(px) - len(fit["parameters"])
-            table_rows.append({"group": level, "curve": name, "formula": curve_meanings()[name][0], "n": len(px),
+            table_rows.append({"group": level, "curve": name, "formula": shown.get(name, formula), "n": len(px),
                                "residual_sd": (fit["rss"] / df) ** 0.5, "df": df, "R2": 1 - fit["rss"] / total,
                                "AICc": scores[name], "delta_AICc": scores[name] - scores[best] if name != best else 0.0,
                                "used": int(name == use)})  # fmt: skip
@@ -325,7 +354,7 @@ def nonlinear_fit(table, *, y: str, x: str, group: str = "", model: str = "auto"
             warnings.append(f"{who}: the curve {best.replace('_', ' ')} fits clearly better than "
                             f"{use.replace('_', ' ')} (AICc "
                             f"smaller by {scores[use] - scores[best]:.1f}).")  # fmt: skip
-        plateau = use not in ("exponential", "exponential_floor", "power")
+        plateau = use not in ("exponential", "exponential_floor", "power", "formula")
         if plateau and abs(tried[use]["parameters"][0]) > 1.5 * np.abs(py).max():
             warnings.append(f"{who}: the plateau lies far above all points "
                             f"({format_number(tried[use]['parameters'][0])} against "
@@ -352,19 +381,19 @@ def nonlinear_fit(table, *, y: str, x: str, group: str = "", model: str = "auto"
             f"{row['parameter']} = {format_number(row['estimate'])} ("
             + (f"95 % CI {format_number(row['lower_95'])} to {format_number(row['upper_95'])}"
                if row["lower_95"] == row["lower_95"]
-               else "no interval: the rate may be 0") + f"; {row['meaning']})"
+               else "no interval: the rate may be 0") + ("" if own else f"; {row['meaning']}") + ")"
             for row in part
         )  # fmt: skip
         words = name.replace("_", " ").replace("von bertalanffy", "von Bertalanffy").replace("gompertz", "Gompertz")
         findings.append({
-            "text": f"{f'{group} {level}: ' if group else ''}{y} along {x} follows the {words} curve "
-                    f"{quality['formula']} with "
+            "text": f"{f'{group} {level}: ' if group else ''}{y} along {x} follows "
+                    f"{'the formula' if own else f'the {words} curve'} {quality['formula']} with "
                     f"{told}; residual SD {format_number(quality['residual_sd'])}, R2 {quality['R2']:.3f}, n = "
                     f"{quality['n']}.",
             "values": finding_values(**{f"{row['parameter']}": (row["estimate"], row["lower_95"], row["upper_95"])
                                         for row in part}),
             "output": "parameters"})  # fmt: skip
     used = {name for name, _ in fits.values()}
-    title = curve_meanings()[next(iter(used))][0] if len(used) == 1 else "curves by group"
+    title = shown.get(next(iter(used)), formula) if len(used) == 1 else "curves by group"
     return {"parameters": parameters, "curves": curves, "curve_plot": curve_figure(data, fits, x, y, title),
             "findings": findings, "warnings": warnings}  # fmt: skip

@@ -167,3 +167,98 @@ def test_a_plain_question_plans_the_curve(question, model, tmp_path):
     node = planner.plan(question, profile_files([path])).plan.nodes[-1]
     assert node.tool == "nonlinear_fit"
     assert (node.params["x"], node.params["y"], node.params["model"]) == ("light", "photosynthesis", model)
+
+
+# ==== formulas that the user writes ====
+
+# NIST StRD, certified to eleven digits; the estimates are recalled, and the residual SD follows from data and estimates.
+RAT42 = ([9, 14, 21, 28, 42, 57, 63, 70, 79], [8.93, 10.80, 18.59, 22.33, 39.35, 56.11, 61.73, 64.62, 67.08])
+BOX_BOD = ([1, 2, 3, 5, 7, 10], [109, 149, 149, 191, 213, 224])
+KOWALIK = ([4, 2, 1, 0.5, 0.25, 0.167, 0.125, 0.1, 0.0833, 0.0714, 0.0625],
+           [0.1957, 0.1947, 0.1735, 0.16, 0.0844, 0.0627, 0.0456, 0.0342, 0.0323, 0.0235, 0.0246])  # fmt: skip
+CERTIFIED = {
+    "Rat42": (RAT42, "b1 / (1 + exp(b2 - b3*x))", [72.462237576, 2.6180768402, 0.067359200066],
+              [1.7340283401, 0.088295217536, 0.0034465663627], 1.1587725499),
+    "BoxBOD": (BOX_BOD, "y = b1 (1 - exp(-b2 x))", [213.80940889, 0.54723748542], [12.354515176, 0.10455993237],
+               17.088072423),
+    "MGH09": (KOWALIK, "b1*(x^2 + x*b2)/(x^2 + x*b3 + b4)",
+              [0.19280693458, 0.19128232873, 0.12305650693, 0.13606233068],
+              [0.011435312227, 0.19633220911, 0.080842031232, 0.090025542308], 0.0066279236551),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CERTIFIED)
+def test_formulas_reach_the_values_certified_by_nist_without_starting_values(name):
+    (x, y), formula, estimates, errors, spread = CERTIFIED[name]
+    result = nonlinear_fit(pd.DataFrame({"x": x, "y": y}), x="x", y="y", formula=formula)
+    rows = result["parameters"]
+    assert rows["estimate"].tolist() == pytest.approx(estimates, rel=2e-6)
+    assert rows["se"].tolist() == pytest.approx(errors, rel=2e-4)
+    assert result["curves"].query("used == 1")["residual_sd"].iloc[0] == pytest.approx(spread, rel=1e-6)
+
+
+def test_a_formula_may_name_its_column_and_carries_on_by_group(tmp_path):
+    two = pd.concat([PUROMYCIN.assign(state="treated"), PUROMYCIN.assign(state="other", rate=PUROMYCIN["rate"] / 2)])
+    params = {"x": "conc", "y": "rate", "group": "state", "formula": "rate = Vm*conc/(K + conc)"}
+    record, tables, issues = run_step(nonlinear_fit, {"table": two}, params, tmp_path)
+    assert not issues
+    rows = tables["parameters"].set_index(["group", "parameter"])["estimate"]
+    assert rows["treated"].to_dict() == pytest.approx({"Vm": 212.7, "K": 0.06412}, rel=5e-4)
+    assert rows["other"].to_dict() == pytest.approx({"Vm": 212.7 / 2, "K": 0.06412}, rel=5e-4)
+    assert "follows the formula rate = Vm*conc/(K + conc) with Vm = 106 (95 % CI" in record["findings"][0]["text"]
+
+
+@pytest.mark.parametrize("formula", ["a(1-exp(-bx))", "a (1 - exp(-b t))", "y = a·(1 − e^(−b·x))", "a*(1-exp(-b*X))"])
+def test_products_may_go_without_a_sign_as_people_write_them(formula):
+    result = nonlinear_fit(known("saturating", noise=0.3), x="x", y="y", formula=formula)
+    named = nonlinear_fit(known("saturating", noise=0.3), x="x", y="y", model="saturating")
+    rows = named["parameters"].query("parameter != 'ln 2 / rate'")
+    assert result["parameters"]["estimate"].tolist() == pytest.approx(rows["estimate"].tolist(), rel=1e-6)
+
+
+def test_a_straight_formula_agrees_with_least_squares():
+    frame = known("power", noise=1.0)
+    result = nonlinear_fit(frame, x="x", y="y", formula="p0 + p1*x + p2*ln(x)")
+    design = np.column_stack([np.ones(40), frame["x"], np.log(frame["x"])])
+    expected = np.linalg.lstsq(design, frame["y"], rcond=None)[0]
+    assert result["parameters"]["estimate"].tolist() == pytest.approx(expected.tolist(), rel=1e-6)
+
+
+UNREADABLE = {
+    "cut off": ("a*(1 - exp(-b*x)", "cannot be read"),
+    "a call": ("__import__('os').system('id')*x", "no function|nothing that can be fitted"),
+    "an attribute": ("a.real*x", "'a.real'"),
+    "piecewise": ("a*x if x > 3 else b", "cannot be read"),
+    "no x": ("a*exp(-b*z)", "does not contain 'x' or x"),
+    "no parameter": ("exp(x)", "0 parameters"),
+    "product without a sign": ("top(1 - b*x)", "'top' .* is no function"),
+    "another column": ("a*x + b*other", "column 'other' beside"),
+    "not determined": ("a*b*x", "do not determine a and b"),
+    "a power of a power": ("9**9**9**9*a*x", "cannot be fitted"),
+}
+
+
+@pytest.mark.parametrize("case", UNREADABLE)
+def test_a_formula_that_cannot_be_fitted_is_refused_by_name(case):
+    formula, words = UNREADABLE[case]
+    table = pd.DataFrame({"x": [1.0, 2, 3, 4, 5], "y": [2.0, 4.1, 5.9, 8.2, 9.9], "other": [3, 1, 4, 1, 5]})
+    with pytest.raises(ValueError, match=words) as error:
+        nonlinear_fit(table, x="x", y="y", formula=formula)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("question", "formula"),
+    [
+        ("fit yield = A*(1 - exp(-r*hours)) and tell me A and r", "A*(1 - exp(-r*hours))"),
+        ("least squares of yield on hours with the formula p*hours^q + s please", "p*hours^q + s"),
+        ("my own equation for yield over hours is Ymax*hours/(h + hours)", "Ymax*hours/(h + hours)"),
+    ],
+)
+def test_a_formula_in_a_question_goes_to_the_fit_as_it_is_written(question, formula, tmp_path):
+    hours = np.arange(1, 25)
+    frame = pd.DataFrame({"hours": hours, "yield": 40 * (1 - np.exp(-0.2 * hours)) + np.sin(hours), "batch_no": hours})
+    frame.to_csv(tmp_path / "reactor.csv", index=False)
+    (step,) = the_planner().plan(question, profile_files([tmp_path / "reactor.csv"])).plan.nodes
+    assert step.tool == "nonlinear_fit"
+    assert (step.params["x"], step.params["y"], step.params["formula"]) == ("hours", "yield", formula)
