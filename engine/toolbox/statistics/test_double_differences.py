@@ -1,0 +1,159 @@
+"""Double differences against statsmodels, differences of means by hand and Card and Krueger's published table."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.formula.api as smf
+from plan_questions import profile_files, the_planner
+from table_steps import check_issues, run_step
+
+from engine.toolbox.statistics.double_differences import difference_in_differences
+
+COLUMNS = {"y": "pay", "group": "side", "time": "year", "unit": "shop", "treated": "law", "control": "none"}
+
+
+def panel(shops=24, years=(2001, 2002, 2003, 2004), since=2003, effect=2.0, drift=0.0, seed=1):
+    """Return a shop and year a row: shops and years differ, those under the law gain `effect` from `since` on."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for shop in range(shops):
+        law, level = shop % 2 == 0, rng.normal(0, 3)
+        for year in years:
+            pay = 20 + level + 0.7 * (year - years[0]) + rng.normal(0, 1)
+            pay += law * (effect * (year >= since) + drift * (year - years[0]))
+            rows.append((f"s{shop}", "law" if law else "none", year, pay))
+    return pd.DataFrame(rows, columns=["shop", "side", "year", "pay"])
+
+
+def test_two_periods_give_the_difference_of_the_mean_changes():
+    table = panel(years=(2002, 2003))
+    row = difference_in_differences(table, **COLUMNS)["effect"].iloc[0]
+    wide = table.pivot_table(index=["shop", "side"], columns="year", values="pay").reset_index()
+    wide["gain"] = wide[2003] - wide[2002]
+    gains = {side: part["gain"].to_numpy() for side, part in wide.groupby("side")}
+    assert row["estimate"] == pytest.approx(gains["law"].mean() - gains["none"].mean())
+    # The sandwich of first differences by hand: within a group, residuals are gains about their mean.
+    meat = sum(((gain - gain.mean()) ** 2).sum() / len(gain) ** 2 for gain in gains.values())
+    assert row["se"] == pytest.approx(np.sqrt(meat * 24 / 23 * (48 - 1) / (48 - 2)))
+    assert row["df"] == 23
+
+
+@pytest.mark.parametrize("balanced", [True, False])
+def test_several_periods_match_statsmodels_with_effects_of_shops_and_years(balanced):
+    table = panel()
+    table = table if balanced else table.drop(index=[1, 6, 19, 40, 41])
+    row = difference_in_differences(table, **COLUMNS, start=2003)["effect"].iloc[0]
+    data = table.assign(d=((table["side"] == "law") & (table["year"] >= 2003)).astype(float))
+    full = smf.ols("pay ~ C(shop) + C(year) + d", data).fit()
+    assert row["estimate"] == pytest.approx(full.params["d"])
+    steps = pd.get_dummies(data["year"], drop_first=True, dtype=float)
+    steps.columns = [f"y{name}" for name in steps]
+    columns = pd.concat([data[["pay", "d"]], steps], axis=1)
+    inside = columns - columns.groupby(data["shop"]).transform("mean")
+    formula = "pay ~ 0 + d + " + " + ".join(steps)
+    robust = smf.ols(formula, inside).fit(cov_type="cluster", cov_kwds={"groups": pd.factorize(data["shop"])[0]})
+    assert row["se"] == pytest.approx(robust.bse["d"], rel=1e-9)
+
+
+def test_different_subjects_before_and_after_are_clustered_by_their_village():
+    rng = np.random.default_rng(5)
+    rows = [(f"v{v}", "law" if v < 10 else "none", period, rng.normal(10 + v / 5 + (period == "late") * (v < 10), 2))
+            for v in range(20) for period in ("early", "late") for _ in range(6)]  # fmt: skip
+    table = pd.DataFrame(rows, columns=["shop", "side", "year", "pay"])
+    one_side = table[(table["year"] == "early") == (table["shop"].str[1:].astype(int) % 2 == 0)]
+    row = difference_in_differences(one_side, **COLUMNS, before="early", after="late")["effect"].iloc[0]
+    data = one_side.assign(t=one_side["side"] == "law", p=one_side["year"] == "late").astype({"t": float, "p": float})
+    model = smf.ols("pay ~ t * p", data).fit(cov_type="cluster", cov_kwds={"groups": pd.factorize(data["shop"])[0]})
+    assert (row["estimate"], row["se"]) == pytest.approx((model.params["t:p"], model.bse["t:p"]))
+
+
+def test_card_and_krueger_mean_employment():
+    # Card and Krueger (1994), table 3: New Jersey 20.44 to 21.03, Pennsylvania 23.33 to 21.17; change 2.76 (2.75 of the
+    # rounded means)
+    rows = [
+        (f"{side}{i}", side, wave, mean + bump)
+        for side, means in (("NJ", (20.44, 21.03)), ("PA", (23.33, 21.17)))
+        for wave, mean in zip(("before", "after"), means, strict=True)
+        for i, bump in enumerate((-1.0, 0.0, 1.0))
+    ]
+    table = pd.DataFrame(rows, columns=["shop", "side", "year", "pay"])
+    result = difference_in_differences(table, **(COLUMNS | {"treated": "NJ", "control": "PA"}))
+    assert result["effect"]["estimate"].iloc[0] == pytest.approx(2.75)
+    assert result["means"].set_index(["group", "period"]).loc[("NJ", "after"), "mean"] == pytest.approx(21.03)
+    assert any("few clusters (6 shop, 3 of them NJ)" in text for text in result["warnings"])
+
+
+def test_groups_that_ran_apart_before_are_said_to():
+    years = tuple(range(1996, 2004))
+    apart = difference_in_differences(panel(years=years, since=2001, effect=0, drift=1.0), **COLUMNS, start=2001)
+    alike = difference_in_differences(panel(years=years, since=2001, effect=1.5), **COLUMNS, start=2001)
+    assert "moved apart" in apart["findings"][1]["text"]
+    assert "the effect is in doubt" in apart["findings"][1]["text"]
+    assert apart["effect"]["estimate"].iloc[1] == pytest.approx(1.0, abs=0.25)
+    assert "are not shown to have moved apart" in alike["findings"][1]["text"]
+
+
+def test_nothing_found_says_what_is_ruled_out():
+    result = difference_in_differences(panel(effect=0.0, seed=2), **COLUMNS, start=2003)
+    text = result["findings"][0]["text"]
+    assert "is not shown to differ between law and none" in text
+    assert "would be at odds with these data" in text
+
+
+BAD = {
+    "eight periods": (panel(), {}, "has 4 periods"),
+    "start beyond": (panel(), {"start": 2010}, "lie before the start"),
+    "one unit": (panel(shops=3), {"start": 2003}, "none has 1 shop"),
+    "turned": (panel().assign(side=lambda t: np.where(t["year"] > 2002, "law", t["side"])), {"start": 2003}, "change"),
+    "same": (panel(), {"start": 2003, "control": "law"}, "both 'law'"),
+    "twice": (panel(), {"start": 2003, "unit": "side"}, "serves twice"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_gives_one_clear_sentence(case):
+    table, params, words = BAD[case]
+    with pytest.raises(ValueError, match=words) as error:
+        difference_in_differences(table, **(COLUMNS | params))
+    assert "\n" not in str(error.value)
+
+
+STEPS = {
+    "panel": (panel(), {"start": 2003}),
+    "two periods": (panel(years=(2002, 2003)), {}),
+    "no unit": (panel(years=(2002, 2003)), {"unit": ""}),
+    "nobody named": (panel(years=(2002, 2003)), {"treated": "", "control": ""}),
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_step_runs_from_its_own_source_and_passes_its_checks(name, tmp_path):
+    table, params = STEPS[name]
+    record, _, issues = run_step(difference_in_differences, {"table": table}, COLUMNS | params, tmp_path)
+    assert issues == []
+    assert not any(" nan" in finding["text"] for finding in record["findings"])
+
+
+def test_an_interval_that_contradicts_its_p_value_is_caught(tmp_path):
+    effect = difference_in_differences(panel(), **COLUMNS, start=2003)["effect"]
+    names = ["double_differences_consistent"]
+    assert check_issues(names, {"effect": effect}, tmp_path) == []
+    assert "interval_against_p" in check_issues(names, {"effect": effect.assign(p_value=0.4)}, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("question", "params"),
+    [
+        ("difference in differences of pay between the sides, 2002 to 2003, standard errors clustered by shop", {}),
+        ("effect of the law on pay by diff-in-diff, shops as clusters, side and year; the law started in 2003",
+         {"start": 2003}),
+    ],
+)  # fmt: skip
+def test_a_question_plans_it_with_unit_and_time(question, params, tmp_path):
+    panel(years=(2001, 2002, 2003, 2004) if params else (2002, 2003)).to_csv(tmp_path / "shops.csv", index=False)
+    plan = the_planner().plan(question, profile_files([tmp_path / "shops.csv"])).plan
+    step = next(node for node in plan.nodes if node.tool == "difference_in_differences")
+    expected = {"y": "pay", "group": "side", "time": "year", "unit": "shop"} | params
+    assert {key: step.params.get(key) for key in expected} == expected
