@@ -121,6 +121,8 @@ class Structure(Value):
     """Columns that are a time or an occasion."""
     survival: dict[str, str] = {}
     """`time`, `event` and `event_value`, also `start` for start-stop data, when the table holds times to an event."""
+    dated: dict[str, str] = {}
+    """`entry` and `exit`, two columns of dates, `event` and `event_value`, where times to an event are given so."""
     begins: dict[str, str] = {}
     """A state that subjects came into while they were watched -> the time at which they did."""
     units: dict[str, str] = {}

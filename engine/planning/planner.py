@@ -52,7 +52,7 @@ from engine.planning.requests import cuts, items_alone
 from engine.planning.score import Candidate, candidates, stretch
 from engine.planning.sheets import Data, is_id
 from engine.planning.text import tokens
-from engine.planning.views import data_made, with_joined, with_measure, with_subjects
+from engine.planning.views import data_made, with_joined, with_measure, with_spans, with_subjects
 from engine.profiling.matching import cross_check
 from engine.toolbox.analyses import load_analyses
 from engine.toolbox.registry import ToolRegistry
@@ -144,7 +144,7 @@ class Planner:
         question = " ".join(question.split())
         data = Data.of(profiles)
         require_data(profiles, data)
-        data = with_subjects(data)
+        data = with_spans(with_subjects(data))
         if previous is not None and not analysis and goes_on(question):
             analysis = previous.analysis[0].id if len(previous.analysis) == 1 else ""
             question = f"{previous.question.rstrip(' .?!')}; {question}"
@@ -413,6 +413,8 @@ class Planner:
             )
             alternatives = [own, *alternatives[:2]]
         taken = {name for bound in made.bounds for name in bound.columns()}
+        computed = [m for bound in made.bounds if bound.sheet for m in bound.sheet.made if m.column in taken]
+        taken |= {name for m in computed for name in re.findall(r"`([^`]+)`", m.expression)}
         for name in dict.fromkeys(name for bound in made.bounds for name in bound.unused if name not in taken):
             made.not_answered.append(f"{name!r} is named in the question and has no part in this plan.")
         fillers = [at for at in range(len(reading.words)) if at not in reading.used and at not in left]

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from engine.domain.datatypes import DataType
-from engine.domain.profile import ColumnProfile, Repeated, TypeGuess
+from engine.domain.profile import ColumnProfile, Repeated, RoleGuess, TypeGuess
 from engine.planning.formulas.formula import propose
 from engine.planning.mentions import Mention
 from engine.planning.read import interpret
@@ -49,6 +49,31 @@ def _with_subject(sheet: Sheet) -> Sheet:
 
 def _renamed(item: Repeated, old: str, new: str) -> Repeated:
     return item.model_copy(update={"subject": new, "restarts_in": ""}) if item.subject == old else item
+
+
+def with_spans(data: Data) -> Data:
+    """Return the data with the days between two dates as the time of survival, where subjects were watched between them."""
+    return Data([_with_span(sheet) for sheet in data.sheets])
+
+
+def _with_span(sheet: Sheet) -> Sheet:
+    found = sheet.structure.dated
+    if not found:
+        return sheet
+    name = f"days from {found['entry']} to {found['exit']}"
+    made = Made(
+        name, f"days_between(`{found['entry']}`, `{found['exit']}`)",
+        f"Each row was watched from {found['entry']!r} to {found['exit']!r}: the time is the days between.",
+    )  # fmt: skip
+    role = RoleGuess(role="time", confidence=0.95, why="the days between two dates")
+    column = ColumnProfile(
+        name=name, kind="number", scale="number", distinct=MANY, roles=[role], unit="days", minimum=0
+    )
+    survival = {"time": name, "event": found["event"], "event_value": found["event_value"]}
+    structure = sheet.structure.model_copy(update={"survival": survival})
+    guess = TypeGuess(type=DataType.SURVIVAL_TABLE, confidence=0.9, read=sheet.profile.types[0].read)
+    profile = sheet.profile.model_copy(update={"types": [guess, *sheet.profile.types], "structure": structure})
+    return _view(Sheet(profile, sheet.made), [*sheet.columns, column], structure.repeated, made)
 
 
 def with_measure(reading: Reading, data: Data) -> tuple[Reading, Data] | None:

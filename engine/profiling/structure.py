@@ -31,7 +31,7 @@ from engine.profiling.scales import (
     with_scales,
 )
 from engine.profiling.source import Frame
-from engine.profiling.survival import BLOCK, begins, time_to_event
+from engine.profiling.survival import BLOCK, begins, between_dates, time_to_event
 from engine.profiling.unit_columns import units_beside
 
 _MOST = 40
@@ -76,14 +76,15 @@ def _structure(table: View) -> Structure:
     rest = View([col for col in cols if col.name not in spread], table.rows)  # `LW_wk3` is a weight, not a time
     repeated = _repeated(rest if len(rest.cols) > 1 else table)
     times = _times(rest, repeated)
-    survival = time_to_event(table, times, repeated)
+    dated = between_dates(table, times)
+    survival = {} if dated else time_to_event(table, times, repeated)
     wide = [w for w in families if not {survival.get("start"), survival.get("time")} <= set(w.columns)]
     parts = parts_of_totals(every)
     nested, crossed = _nested_and_crossed(table)
     return Structure(
         unit=_unit(table, repeated), repeated=repeated, nested=nested, crossed=crossed, wide=wide,
         same_quantity=same_quantities(table, families), part_of=parts, compositions=compositions(table, wide, parts),
-        times=times, survival=survival, begins=begins(table, survival), doses=_doses(table, times),
+        times=times, survival=survival, dated=dated, begins=begins(table, survival), doses=_doses(table, times),
         units=units_beside(table),
     )  # fmt: skip
 

@@ -74,6 +74,40 @@ def time_to_event(table: View, times: list[str], repeated: list[Repeated]) -> di
     return {"time": clocks[0][1].name, "event": event.name, "event_value": value}
 
 
+_ENTRY = re.compile(
+    r"diagnos|dx|entr[yae]|enter|enrol|inclu|start|begin|beginn|debut|random|baseline|surg|operat|implant|admi|recruit|"
+    r"treat|adopt|onset|inicio|ingreso|aufnahme|first|index|from|regist|transplant|put.?in"
+)
+_EXIT = re.compile(
+    r"last|exit|end|fin\b|final|follow|fu\b|fup|lfu|censor|contact|death|dead|died|dod|deces|tod|discharge|out\b|alta|austritt|"
+    r"entlass|ultim|letzt|dernier|event|relapse|recur|progress|until|lost|fail|remov|revis|visit|seen|stop"
+)
+_BORN = re.compile(r"birth|born|dob\b|geburt|naissance|nacim")
+
+
+def between_dates(table: View, times: list[str]) -> dict[str, str]:
+    """Return the dates between which subjects were watched and the event, or nothing; see `Structure.dated`.
+
+    Names tell entry from exit, else the order of the two columns; a column that counts time itself goes first.
+    """
+    dates = [c for c in table.cols if c.profile.scale == "date" and not _BORN.search(ascii_lower(c.name))]
+    if len(dates) > 2:
+        exits = [c for c in dates if _EXIT.search(ascii_lower(c.name))]
+        entries = [c for c in dates if c not in exits and _ENTRY.search(ascii_lower(c.name))]
+        dates = [*entries, *exits] if len(entries) == len(exits) == 1 else []
+    if len(dates) != 2 or table.rows < 5 or any(_clock_score(col, times) >= 0.4 for col in table.cols):
+        return {}
+    ends = [bool(_EXIT.search(ascii_lower(c.name))) for c in dates]
+    starts = [bool(_ENTRY.search(ascii_lower(c.name))) for c in dates]
+    entry, exit_ = dates[::-1] if (ends[0], starts[1]) == (True, True) and not (ends[1] and starts[0]) else dates
+    events = [(score, value, col) for col in table.cols
+              if (score := _event_score(col, value := _event_value(col))) >= 0.5]  # fmt: skip
+    if not events:
+        return {}
+    _, value, event = max(events, key=lambda found: found[0])
+    return {"entry": entry.name, "exit": exit_.name, "event": event.name, "event_value": value}
+
+
 def begins(table: View, survival: dict[str, str]) -> dict[str, str]:
     """Return columns of two states of which one comes with a time before the end; see `Structure.begins`."""
     import numpy as np

@@ -338,8 +338,8 @@ def _best(columns: list[ColumnProfile], role: Any) -> ColumnProfile | None:
 
 def _survival(facts: TableFacts) -> list[TypeGuess]:
     time, event = _best(facts.columns, "time"), _best(facts.columns, "event")
-    if time is None or event is None or facts.source.rows < 5:
-        return []
+    if time is None or event is None or facts.source.rows < 5 or facts.structure.dated:
+        return []  # of two dates the planner makes a time
     if not facts.structure.survival and any(
         time.name in item.within and item.confidence > BLOCK for item in facts.structure.repeated
     ):

@@ -5,6 +5,8 @@ Nothing else can run: an expression is parsed, never executed.
 
 from __future__ import annotations
 
+from engine.toolbox.tables.dates import date_values, days_between
+
 
 def expression_names(text, columns):
     """Return the expression with every `back-quoted column` as a plain name, and what each name stands for."""
@@ -41,6 +43,8 @@ def apply_function(name, arguments, text):
         column = pd.Series(arguments[0]).astype("string")
         found = column.str.contains(arguments[1], regex=False) if name == "contains" else None
         return (getattr(column.str, name)(arguments[1]) if found is None else found).astype("boolean")
+    if name == "days_between" and len(arguments) == 2 and all(isinstance(part, pd.Series) for part in arguments):
+        return days_between(*arguments)
     if name == "join" and len(arguments) == 2:
         first, second = (pd.Series(column).astype("string") for column in arguments)
         return (first.str.removesuffix(".0") + " / " + second.str.removesuffix(".0")).astype(object)
@@ -50,7 +54,7 @@ def apply_function(name, arguments, text):
             raise ValueError(f"{name} in {text!r} needs numbers, but was given text. Choose a numeric column.")
         with np.errstate(all="ignore"):
             return numeric[name](values)
-    known = ", ".join([*numeric, "is_missing", "notna", "upper", "lower", "join", *textual])
+    known = ", ".join([*numeric, "is_missing", "notna", "upper", "lower", "join", "days_between", *textual])
     raise ValueError(f"{name!r} in {text!r} is no function that can be used here, or has the wrong number of "
                      f"arguments; "
                      f"expected one of: {known}.")  # fmt: skip
@@ -214,6 +218,6 @@ def evaluate_expression(text, table):
         raise ValueError(f"{text!r} cannot be read as an expression.{hint}") from None
 
 
-EVALUATOR = (expression_names, apply_function, compare_values, is_member, calculate, evaluate_node, evaluate_logic,
-             evaluate_expression)  # fmt: skip
+EVALUATOR = (date_values, days_between, expression_names, apply_function, compare_values, is_member, calculate,
+             evaluate_node, evaluate_logic, evaluate_expression)  # fmt: skip
 """What a tool needs that evaluates an expression."""

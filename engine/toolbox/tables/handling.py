@@ -234,8 +234,9 @@ def filter_rows(
     description=(
         "Add a column computed by a formula from the others, for example `log2(treated / control)` or `weight_kg / "
         "height_m ** 2`: + - * / % **, log2, log10, log (natural), log1p, exp, sqrt, abs, round, floor, ceil, and "
-        "comparisons, which give true or false. Where a value is missing, or the result is not finite (division by "
-        "zero, logarithm of zero), the new value is missing, and counted."
+        "comparisons, which give true or false; `days_between(entry, exit)` of two columns of dates. Where a value is "
+        "missing, or the result is not finite (division by zero, logarithm of zero), the new value is missing, and "
+        "counted."
     ),
     domain="data handling",
     task_type="preprocessing",
@@ -281,9 +282,9 @@ def derive_column(table, *, name: str, expression: str):
     if missing == len(values):
         raise ValueError(f"{expression!r} gives no value in any row; check for missing, zero or negative values.")
     if used_missing:
-        warnings.append(f"{used_missing} of {len(table)} rows have no {name}: a value is missing, or the logarithm or "
-                        f"root "
-                        "of a negative number was asked for.")  # fmt: skip
+        why = ("a date is missing, so later steps leave them out" if "days_between(" in expression else "a value is "
+               "missing, or the logarithm or root of a negative number was asked for")  # fmt: skip
+        warnings.append(f"{used_missing} of {len(table)} rows have no {name}: {why}.")
     table[name] = values
     summary = {"n": len(values) - missing, "missing": missing}
     text = f"{name} = {expression} was calculated for {summary['n']} of {len(table)} rows"

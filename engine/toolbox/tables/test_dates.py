@@ -1,0 +1,114 @@
+"""Days between two dates against the calendar of the standard library, and survival from dates against lifelines."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import numpy as np
+import pandas as pd
+import pytest
+from lifelines import KaplanMeierFitter
+from plan_questions import profile_files, the_planner
+from table_steps import run_step
+
+from engine.toolbox.survival.curves import kaplan_meier
+from engine.toolbox.tables.handling import derive_column
+
+DAYS = [(date(2019, 2, 27), date(2019, 3, 1)), (date(2020, 2, 27), date(2020, 3, 1)), (date(1999, 12, 31), date(2001, 1, 1))]  # fmt: skip
+
+
+def between(first, second, **more):
+    table = pd.DataFrame({"in": first, "out": second} | more)
+    return derive_column(table, name="days", expression="days_between(`in`, `out`)")
+
+
+@pytest.mark.parametrize("form", ["%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y"])
+def test_every_form_gives_the_days_of_the_calendar(form):
+    result = between([a.strftime(form) for a, _ in DAYS], [b.strftime(form) for _, b in DAYS])
+    assert result["derived"]["days"].tolist() == [(b - a).days for a, b in DAYS] == [2, 3, 367]
+
+
+def test_dates_read_as_dates_and_times_of_day_count():
+    result = between(pd.to_datetime(["2021-03-01", "2021-03-02"]), pd.to_datetime(["2021-03-03 12:00", None]))
+    assert result["derived"]["days"].tolist()[0] == 2.5
+    assert "1 of 2 rows have no days: a date is missing" in result["warnings"][0]
+    texts = between(["2021-03-01T06:00", "2021-03-01"], ["2021-03-02 18:00:00", "2021-03-01"])
+    assert texts["derived"]["days"].tolist() == [1.5, 0]
+
+
+BAD = {
+    "wrong order": (["2020-01-05", "2020-02-01"], ["2020-01-01", "2020-03-01"],
+                    "In 1 of 2 rows 'out' lies before 'in' .row 1: 2020-01-05 to 2020-01-01"),
+    "mixed forms": (["2020-01-05", "1.2.2020"], ["2020-02-01", "2020-03-01"], "'in' mixes forms of dates .1 as"),
+    "day and month": (["13/02/2020", "02/13/2020"], ["14/03/2020", "15/03/2020"], "day first and with the month first"),
+    "not settled": (["01/02/2020", "03/04/2020"], ["05/06/2020", "07/08/2020"], "whether day or month comes first"),
+    "two digits": (["01/02/20", "03/04/20"], ["2021-01-01", "2021-01-02"], "years of two digits"),
+    "no day": (["2020-02-30", "2020-03-01"], ["2021-01-01", "2021-01-02"], "'2020-02-30' .* no day of the calendar"),
+    "words": (["soon", "2020-03-01"], ["2021-01-01", "2021-01-02"], "'soon' in column 'in' is no date"),
+    "numbers": ([43831, 43832], ["2021-01-01", "2021-01-02"], "holds numbers, not dates"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_what_cannot_be_read_in_one_way_is_refused_by_its_value(case):
+    first, second, words = BAD[case]
+    with pytest.raises(ValueError, match=words) as error:
+        between(first, second)
+    assert "\n" not in str(error.value)
+
+
+def test_the_other_column_settles_which_comes_first():
+    result = between(["01/02/2020", "03/04/2020"], ["05/06/2020", "27/08/2020"])
+    assert result["derived"]["days"].tolist() == [(date(2020, 6, 5) - date(2020, 2, 1)).days,
+                                                  (date(2020, 8, 27) - date(2020, 4, 3)).days]  # fmt: skip
+
+
+def registry(n=90):
+    rng = np.random.default_rng(6)
+    start = pd.Timestamp("2012-03-01") + pd.to_timedelta(rng.integers(0, 900, n), unit="D")
+    arm = np.where(np.arange(n) % 2, "watchful", "surgery")
+    until, limit = rng.exponential(np.where(arm == "surgery", 900, 500), n).round(), rng.integers(200, 1200, n)
+    stop = start + pd.to_timedelta(np.minimum(until, limit), unit="D")
+    return pd.DataFrame({"patient": range(1, n + 1), "arm": arm, "born": (start - pd.Timedelta(days=20000)).strftime("%Y-%m-%d"),
+                         "diagnosed": start.strftime("%Y-%m-%d"), "last_seen": stop.strftime("%Y-%m-%d"),
+                         "vital_status": np.where(until <= limit, "dead", "alive")})  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("question", "last"),
+    [("survival curves of the arms, counted from diagnosis", "kaplan_meier"),
+     ("log-rank test of the two arms", "log_rank"),
+     ("hazard ratio of surgery against watchful waiting from diagnosed to last_seen", "cox_regression")],
+)  # fmt: skip
+def test_survival_is_planned_from_two_dates(question, last, tmp_path):
+    registry().to_csv(tmp_path / "registry.csv", index=False)
+    plan = the_planner().plan(question, profile_files([tmp_path / "registry.csv"])).plan
+    made, *rest = plan.nodes
+    assert made.params["expression"] == "days_between(`diagnosed`, `last_seen`)"
+    step = next(node for node in rest if node.tool == last)
+    assert (step.params["time"], step.params["event"], step.params["event_value"]) == (
+        made.params["name"],
+        "vital_status",
+        "dead",
+    )
+    assert step.inputs["survival"] == f"{made.id}.derived"
+    assert not plan.not_answered
+    assert not any("could be the time" in text for text in plan.warnings)
+
+
+def test_medians_from_dates_are_those_of_lifelines(tmp_path):
+    table = registry()
+    _, tables, _ = run_step(
+        derive_column, {"table": table}, {"name": "days", "expression": "days_between(diagnosed, last_seen)"}, tmp_path
+    )
+    result = kaplan_meier(tables["derived"], time="days", event="vital_status", event_value="dead")
+    days = (pd.to_datetime(table["last_seen"]) - pd.to_datetime(table["diagnosed"])).dt.days
+    fitted = KaplanMeierFitter().fit(days, table["vital_status"] == "dead")
+    assert f"{fitted.median_survival_time_:.0f}" in " ".join(finding["text"] for finding in result["findings"])
+
+
+def test_a_table_that_counts_days_itself_keeps_its_own_clock(tmp_path):
+    table = registry().assign(survival_days=lambda t: (pd.to_datetime(t["last_seen"]) - pd.to_datetime(t["diagnosed"])).dt.days)  # fmt: skip
+    table.to_csv(tmp_path / "registry.csv", index=False)
+    plan = the_planner().plan("Kaplan-Meier by arm", profile_files([tmp_path / "registry.csv"])).plan
+    assert [node.params.get("time") for node in plan.nodes] == ["survival_days"] * len(plan.nodes)
