@@ -28,6 +28,7 @@ from engine.toolbox.statistics.group_tests import (
     shift_estimate,
 )
 from engine.toolbox.statistics.post_hoc import adjust_rows, dunnett_rows, many_to_one, pooled_contrasts
+from engine.toolbox.statistics.single_rows import row_names, sample_names, turning_rows
 from engine.toolbox.tables.columns import (
     GROUP_HELPERS,
     complete_rows,
@@ -414,6 +415,9 @@ def compare_rows(samples, contrasts, family, test, method):
         compare_rows,
         comparison_warnings,
         second_opinion,
+        row_names,
+        sample_names,
+        turning_rows,
     ),
     answers=["compare_groups", "compare_paired"],
 )
@@ -490,6 +494,14 @@ def compare_groups(
     rows = compare_rows(samples, contrasts, family, test, method)
     warnings += comparison_warnings(samples, family, state, pairs)
     pair_rows = [row for row in rows if row["group_1"]]
+    called = dict.fromkeys(samples, pairs) if pair else sample_names(table, value, group, samples)
+
+    def again(parts):
+        contrast = contrasts if len(parts) == 2 else []
+        return compare_rows(parts, contrast, family, test, method)[0] if contrast else overall_test(
+            parts, "friedman" if pair else family)  # fmt: skip
+
+    warnings += turning_rows(samples, called, again, value)
     if not several:
         extra, notes = second_opinion(samples, contrasts[0], family, pair_rows[0])
         assumptions, warnings = assumptions + extra, warnings + notes
