@@ -268,8 +268,9 @@ def standard_curve(
         for row in samples[samples["range"] == "within"].head(12).to_dict("records"):
             findings.append(
                 {
-                    "text": f"{row['sample']}: {format_number(row['concentration'])}{tail} "
-                    f"({said_range(row['concentration_lower_95'], row['concentration_upper_95'])}; n = {row['n']})"
+                    "text": f"The concentration of {row['sample']} is {format_number(row['concentration'])}{tail} "
+                    f"({said_range(row['concentration_lower_95'], row['concentration_upper_95'])}; "
+                    f"{row['n']} {'well' if row['n'] == 1 else 'wells'})"
                     + (
                         f", {format_number(row['read'])} in the well diluted {format_number(row['dilution'])}-fold."
                         if dilution and row["dilution"] != 1

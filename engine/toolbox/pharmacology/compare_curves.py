@@ -363,7 +363,16 @@ def compare_dose_response(
     ed_test = by_question.get(f"same {term}50, if parallel" if parallel else f"same {term}50")
     if len(names) > 2 and ed_test is not None and not opposite and not flat:
         verdict = "differs" if ed_test["p_value"] < 0.05 else "is not shown to differ"
-        findings.append(test_finding(ed_test, tests, f"The {term}50 {verdict} between the {len(names)} groups"))
+        halves = {}
+        for row in main[main["percent"] == 50].to_dict("records"):
+            halves |= dict(zip(row["comparison"].split(" vs ", 1), (row["dose"], row["dose_reference"]), strict=True))
+        ends = sorted((at, name) for name, at in halves.items() if at == at)
+        span = (
+            ": from " + " to ".join(f"{format_number(at)}{tail} in {who}" for at, who in (ends[0], ends[-1]))
+            if ends
+            else ""
+        )
+        findings.append(test_finding(ed_test, tests, f"The {term}50 {verdict} between the {len(names)} groups{span}"))
     first = main[main["percent"] == level]
     order = first.assign(rank=first["p_value"].fillna(2)).sort_values("rank", kind="stable")
     findings += [ratio_finding(row, potency, said) for row in order.head(8).to_dict("records") if not opposite]

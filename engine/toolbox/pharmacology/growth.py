@@ -139,6 +139,19 @@ def fit_growth(t, y, method, points):
     return row
 
 
+def time_words(time, time_unit):
+    """Return how a rate and a time are said: ` per hour` and ` hours` where unit or column name one of time."""
+    import re
+
+    said = re.sub(r"[^a-z]", " ", (time_unit or str(time)).lower()).split()
+    units = {"hour": "h hr hrs hour hours", "minute": "min mins minute minutes", "day": "d day days",
+             "second": "s sec second seconds", "week": "wk week weeks"}  # fmt: skip
+    found = [unit for unit, words in units.items() if set(said) & set(words.split())]
+    if len(found) == 1:
+        return f" per {found[0]}", f" {found[0]}s"
+    return (f" per {time_unit}", f" {time_unit}") if time_unit else (f" per unit of {time}", "")
+
+
 @tool(
     name="growth_rate",
     title="Growth curves",
@@ -214,7 +227,7 @@ def fit_growth(t, y, method, points):
     seconds=3.0,
     example="How fast do the mutants grow, and how long is their lag?",
     next_steps=(NextStep(text="Look at the curve of every culture: air bubbles and condensation look like growth."),),
-    helpers=(*CURVE_HELPERS, growth_rows, without_medium, steepest_log_growth, fit_growth, *GROWTH_HELPERS),
+    helpers=(*CURVE_HELPERS, time_words, growth_rows, without_medium, steepest_log_growth, fit_growth, *GROWTH_HELPERS),
     answers=["growth_rate"],
 )
 def growth_rate(
@@ -291,8 +304,7 @@ def growth_rate(
     cultures = cultures.sort_values("group", key=lambda c: c.map(order.index), kind="stable").reset_index(drop=True)
     rates = group_rates(cultures)
     tests = rate_comparisons(cultures, order) if len(order) > 1 else None
-    per = f" per {time_unit}" if time_unit else f" per unit of {time}"
-    late = f" {time_unit}" if time_unit else ""
+    per, late = time_words(time, time_unit)
     findings = []
     if tests is not None:
         findings += [comparison_finding(row, tests, per, late) for row in told_comparisons(tests)]
@@ -305,8 +317,13 @@ def growth_rate(
         sure = (
             f"{said_range(row['lower_95'], row['upper_95'])}" if row["lower_95"] == row["lower_95"] else "one culture"
         )
-        text = f"{who}: growth rate {format_number(row['rate'])}{per} ({sure}; n = {row['cultures']} cultures)"
-        text += f", doubling time {format_number(row['doubling_time'])}{late}" if row["rate"] > 0 else ", no growth"
+        grow = "grow" if who.endswith("cultures") else "grows"
+        many = "one culture" if row["cultures"] == 1 else f"{row['cultures']} cultures"
+        counted = "" if sure == "one culture" else f"; {many}"
+        text = f"{who} {grow} at a rate of {format_number(row['rate'])}{per} ({sure}{counted})"
+        text += (
+            f", doubling in {format_number(row['doubling_time'])}{late}" if row["rate"] > 0 else ": no growth is seen"
+        )
         if row["doubling_upper_95"] == row["doubling_upper_95"]:
             text += f" ({said_range(row['doubling_lower_95'], row['doubling_upper_95'])})"
         for key, words in (("lag", "lag"), ("plateau", "plateau")):

@@ -197,7 +197,7 @@ def test_selenium_has_drcs_doses():
     assert (errors / [13.8, 39.4, 5.91, 8.62]).std() < 0.03
     assert (errors / [13.8, 39.4, 5.91, 8.62]).mean() == pytest.approx(9.0**0.5, rel=0.02)
     assert any("heterogeneity factor 9.0" in text for text in result["warnings"])
-    assert result["findings"][0]["text"].startswith("The LC50 differs between the 4 groups")
+    assert result["findings"][0]["text"].startswith("The LC50 differs between the 4 groups: from ")
 
 
 def test_the_likelihood_ratio_is_that_of_the_likelihood():

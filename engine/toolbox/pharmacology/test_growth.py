@@ -33,6 +33,14 @@ def plate(rates=((("wt", 0.9), 3), (("mut", 0.6), 3)), seed=1, noise=0.01):
 LONG = {"time": "hours", "density": "OD600", "group": "strain", "well": "replicate"}
 
 
+def test_the_first_sentence_says_rate_and_doubling_with_their_units():
+    hours = np.arange(0, 9, 0.5)
+    frame = pd.DataFrame({"hours": hours, "od": 0.01 * np.exp(0.3 * hours)})
+    text = growth_rate(frame, time="hours", density="od")["findings"][0]["text"]
+    assert text.startswith("The culture grows at a rate of 0.300 per hour (")
+    assert f"doubling in {np.log(2) / 0.3:.2f} hours" in text
+
+
 def test_logistic_curve_is_rs():
     # nls(weight ~ SSlogis(Time, Asym, xmid, scal)) of ?SSlogis: 937.02, 35.222, 11.405, r being 1 / scal; the standard
     # error is that of scipy's curve_fit with R's parameters
