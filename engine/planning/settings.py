@@ -37,7 +37,8 @@ def settings_said(spec: ToolSpec, reading: Reading, bound: dict[str, Any]) -> di
         if param.kind == "text":
             if (said := written(param, reading.question)) and not param_problem(param, said["value"]):
                 found[param.name] = said["value"].strip()
-                reading.mark_text(*said.span("value"), "method", f"{param.name} = {found[param.name]}")
+                if said.end() > said.start():  # a pattern may only look at the question
+                    reading.mark_text(*said.span("value"), "method", f"{param.name} = {found[param.name]}")
                 text = text[: said.start()] + " " * (said.end() - said.start()) + text[said.end() :]
             continue
         value = _value(param, reading, text)

@@ -136,6 +136,34 @@ def baseline_numbers(values, labels, name, numbers):
     return (numbers == "mean" or (numbers == "auto" and not skewed)), rows, parts
 
 
+def told_measures(text, names):
+    """Return column -> mean or median, as a text says it: `mean age, weight; median CRP`, `CRP as median`.
+
+    Of a column named between both words the one before it counts, unless `as` joins it to the one after.
+    """
+    import re
+
+    found, plain = {}, re.sub(r"[\W_]+", " ", text).casefold()
+    word = re.compile(r"(?:\b(?:as|by|with)(?: an?| the| their)? )?\b(?:mean|median)s?\b")
+    said = [(m.start(), m.end(), "median" if "median" in m[0] else "mean", " as " in f" {m[0]}")
+            for m in word.finditer(plain)]  # fmt: skip
+    places = []
+    for name in sorted(map(str, names), key=len, reverse=True):
+        words = re.sub(r"[\W_]+", " ", name).strip().casefold()
+        for m in re.finditer(rf"\b{re.escape(words)}\b", plain) if words else ():
+            if not any(a <= m.start() < b for a, b, _ in places):
+                places.append((m.start(), m.end(), name))
+    for start, end, name in sorted(places):
+        before = [way for way in said if way[1] <= start]
+        after = [way for way in said if way[0] >= end]
+        joined = after and after[0][3] and (not before or before[-1][3])
+        if joined:
+            found[name] = after[0][2]
+        elif before:
+            found[name] = before[-1][2]
+    return found
+
+
 def baseline_levels(column, labels, name):
     """Return the levels of a category and per group n, missing, count and percent of each."""
     shown = level_labels(column)
@@ -266,6 +294,11 @@ def balance_figure(balance, limit):
             words=["auto: (?:where|when|if)\\s+(?:\\w+\\s+){0,3}skewed", "median: medians?\\b|IQR\\b",
                    "mean: means?\\b(?! difference)"],
         ),
+        "each": param(
+            "In words, which numbers get the mean and which the median: `mean age, weight; median CRP`; the others by "
+            "their skewness",
+            words=["^(?=(?P<value>.*\\bmeans?\\b.*\\bmedians?\\b.*|.*\\bmedians?\\b.*\\bmeans?\\b.*))"],
+        ),
         "categories": param("Columns of numbers that are codes, to be counted", kind="columns", of="table",
                             role="strata"),
         "p_values": param(
@@ -293,6 +326,7 @@ def balance_figure(balance, limit):
                       "predictors (linear_regression, logistic_regression, cox_regression).", needs_param="group"),
     ),
     helpers=(*GROUP_HELPERS, two_by_two_rows, independence_tests, unsuitable_column, is_category, mean_smd, share_smd,
+             told_measures,
              baseline_numbers, baseline_levels, baseline_p_value, printed_rows, balance_figure, table_row),
 )  # fmt: skip
 def table_one(
@@ -301,6 +335,7 @@ def table_one(
     group: str = "",
     columns: list[str] = [],  # noqa: B006 - a plain default, never changed
     numbers: str = "auto",
+    each: str = "",
     categories: list[str] = [],  # noqa: B006 - a plain default, never changed
     p_values: bool = False,
     limit: float = 0.1,
@@ -343,6 +378,9 @@ def table_one(
         raise ValueError(f"A group of {group!r} is called 'all', the name of the column of all subjects; rename it.")
     sizes = {name: int((labels == name).sum()) for name in groups} | {"all": len(table)}
     titles = {name: f"{name} (n = {size})" for name, size in sizes.items() if len(groups) > 1 or name == "all"}
+    told, described = told_measures(each, chosen), {}
+    if each and told:
+        numbers = "auto"
     printed, rows, balance, furthest = [], [], [], {}
     for name in chosen:
         levels, counts, parts, by_mean = [], {}, {}, True
@@ -351,7 +389,10 @@ def table_one(
             if len(levels) > 20:
                 raise ValueError(f"Column {name!r} has {len(levels)} levels; expected at most 20 to count.")
         else:
-            by_mean, own, parts = baseline_numbers(numeric_values(table, name), labels, name, numbers)
+            way = told.get(str(name), numbers)
+            by_mean, own, parts = baseline_numbers(numeric_values(table, name), labels, name, way)
+            why = "as asked" if way != "auto" else "not skewed" if by_mean else "skewed"
+            described.setdefault("mean (SD)" if by_mean else "median [quartiles]", []).append(f"{name} ({why})")
         line = None
         if len(groups) > 1:
             pairs = {
@@ -420,6 +461,9 @@ def table_one(
              "values": finding_values(smd=line["smd"], p_value=line.get("p_value")), "output": "balance",
              "row": table_row(frame, characteristic=line["characteristic"])}
         )  # fmt: skip
+    if described:
+        ways = "; by ".join(f"{way}: {', '.join(names[:12])}" for way, names in described.items())
+        findings.append({"text": f"Numbers are described by {ways}.", "values": [], "output": "table_one"})
     gaps = [f"{row['characteristic']} ({row['missing']})" for row in balance if row["missing"]]
     if gaps:
         warnings.append(f"Missing values are counted and left out of means and percentages: {', '.join(gaps[:10])}.")

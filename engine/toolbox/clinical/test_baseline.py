@@ -9,7 +9,7 @@ from plan_questions import profile_files, the_planner
 from scipy import stats
 from table_steps import check_issues, classic, run_step
 
-from engine.toolbox.clinical.baseline import mean_smd, share_smd, table_one
+from engine.toolbox.clinical.baseline import mean_smd, share_smd, table_one, told_measures
 
 
 def people(n=60, seed=3):
@@ -193,3 +193,46 @@ def test_a_plain_question_plans_it_with_its_columns(question, tmp_path):
     assert step.params["group"] == "arm"
     assert step.params["columns"] == ["age", "sex", "smoker"]
     assert not step.params["p_values"]
+
+
+@pytest.mark.parametrize(
+    ("text", "ways"),
+    [
+        ("mean (SD) age, BMI; median (IQR) crp and length of stay", {"age": "mean", "BMI": "mean", "crp": "median", "length_of_stay": "median"}),
+        ("age as mean and crp as a median please, the rest as it is", {"age": "mean", "crp": "median"}),
+        ("by ward, medians of crp, means of age", {"crp": "median", "age": "mean"}),
+        ("nothing of the kind", {}),
+    ],
+)  # fmt: skip
+def test_what_gets_a_mean_and_what_a_median_is_read_from_words(text, ways):
+    assert told_measures(text, ["age", "BMI", "crp", "length_of_stay", "ward"]) == ways
+
+
+def test_named_and_skewed_numbers_are_described_each_in_its_way(tmp_path):
+    rng = np.random.default_rng(3)
+    table = pd.DataFrame({"arm": ["a", "b"] * 40, "age": rng.normal(60, 9, 80), "height": rng.normal(170, 8, 80),
+                          "crp": rng.lognormal(1, 1.2, 80)})  # fmt: skip
+    record, tables, issues = run_step(
+        table_one, {"table": table}, {"group": "arm", "each": "median age, mean height"}, tmp_path
+    )
+    assert not issues
+    assert tables["table_one"]["characteristic"].tolist() == [
+        "age, median [Q1, Q3]",
+        "height, mean (SD)",
+        "crp, median [Q1, Q3]",
+    ]
+    said = record["findings"][-1]["text"]
+    assert "age (as asked)" in said
+    assert "crp (skewed)" in said
+    assert "mean (SD): height (as asked)" in said
+
+
+def test_a_question_with_both_words_hands_them_over(tmp_path):
+    rng = np.random.default_rng(4)
+    table = pd.DataFrame({"arm": rng.choice(["drug", "placebo"], 60), "age": rng.normal(50, 9, 60).round(1),
+                          "ferritin": rng.lognormal(4, 1, 60).round(1)})  # fmt: skip
+    table.to_csv(tmp_path / "trial.csv", index=False)
+    question = "baseline table by arm, age as mean and ferritin as median"
+    (step,) = the_planner().plan(question, profile_files([tmp_path / "trial.csv"])).plan.nodes
+    assert step.tool == "table_one"
+    assert told_measures(step.params["each"], ["age", "ferritin"]) == {"age": "mean", "ferritin": "median"}

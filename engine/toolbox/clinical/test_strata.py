@@ -172,7 +172,7 @@ def test_three_groups_are_refused_by_name():
 @pytest.mark.parametrize(
     "question",
     [
-        "what does delayed calving do to the odds of retained placenta, pooled over breeds by Mantel and Haenszel",
+        "is delayed calving tied to retained placenta within each breed? one pooled Mantel-Haenszel odds ratio, please",
         "Mantel-Haenszel risk ratio of retained placenta for twins, stratified by breed",
     ],
 )

@@ -201,6 +201,15 @@ def agreement_finding(row, text):
             "values": finding_values(estimate=tuple(known.values()))}  # fmt: skip
 
 
+def rater_mean(name, x):
+    """Return the row of one rater's mean with its 95 % interval (t)."""
+    from scipy import stats
+
+    half = float(stats.t.ppf(0.975, len(x) - 1) * x.std(ddof=1) / len(x) ** 0.5)
+    return {"pair": name, "measure": "mean", "estimate": float(x.mean()), "lower_95": float(x.mean()) - half,
+            "upper_95": float(x.mean()) + half, "method": "mean of the readings"}  # fmt: skip
+
+
 def measured_agreement(ratings, subjects, unit, icc=""):
     """Return table rows, findings, warnings and figure of two or more methods that measure.
 
@@ -236,6 +245,12 @@ def measured_agreement(ratings, subjects, unit, icc=""):
         findings.append(agreement_finding(bias, f"{a} {side} {b}: bias ({a} minus {b}) {shown[0]}{said}."))
         findings.append(agreement_finding(low, f"For a single reading {a} lies from {shown[1]} to {shown[2]}{said} off "
                                                f"{b} in about 95 % of cases (limits of agreement)."))  # fmt: skip
+    rows += [rater_mean(name, x) for name, x in values.items()]
+    told = ", ".join(f"{name} {format_number(float(x.mean()))} (SD {format_number(float(x.std(ddof=1)))})"
+                     for name, x in list(values.items())[:12])  # fmt: skip
+    findings.append({"text": f"Means of {len(ratings)} readings{said and f' in{said}'}: {told}.",
+                     "values": finding_values(**{str(name): float(x.mean()) for name, x in list(values.items())[:12]}),
+                     "output": "agreement"})  # fmt: skip
     if subjects is not None:
         warnings.append(f"{len(ratings)} rows are of {subjects.nunique()} subjects, so intervals rest on the subjects; "
                         "an ICC would take every row for a subject of its own and is not given: average the rows of a "
@@ -432,7 +447,7 @@ def rated_agreement(ratings, levels, ordered):
     ),
     helpers=(*GROUP_HELPERS, roman_value, numbered_key, roman_key, ladder_key, natural_order, ratings_table,
              unnamed_subjects, kind_of_ratings, *LIMIT_HELPERS, *RELIABILITY_HELPERS, crosstab_figure,
-             agreement_finding, measured_agreement, rated_agreement, refuse_two_units),
+             agreement_finding, rater_mean, measured_agreement, rated_agreement, refuse_two_units),
 )  # fmt: skip
 def agreement(
     table,

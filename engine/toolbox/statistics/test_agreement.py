@@ -396,3 +396,13 @@ def test_a_method_that_is_far_off_in_some_rows_is_not_taken_for_another_unit():
     agreement(
         pd.DataFrame({"a": truth, "b": np.where(np.arange(80) < 2, 20 * truth, truth * 1.01)}), first="a", second="b"
     )
+
+
+def test_the_mean_of_each_rater_is_told():
+    table = pd.DataFrame({"ann": [4.0, 5.0, 6.5, 7.0, 8.0], "bo": [4.5, 5.5, 6.0, 8.0, 9.0]})
+    result = agreement(table, first="ann", second="bo")
+    means = result["agreement"].query("measure == 'mean'").set_index("pair")
+    assert means["estimate"].to_dict() == pytest.approx({"ann": 6.1, "bo": 6.6})
+    interval = stats.t.interval(0.95, 4, 6.1, stats.sem(table["ann"]))
+    assert means.loc["ann", ["lower_95", "upper_95"]].tolist() == pytest.approx(interval)
+    assert any("ann 6.10 (SD 1.60), bo 6.60" in finding["text"] for finding in result["findings"])
