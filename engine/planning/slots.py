@@ -217,6 +217,7 @@ SLOTS: dict[str, Slot] = {
     "covariates": Slot(_predictor, _CAUSE | _HELD, _parts("subject")),
     "held": Slot(_predictor, _HELD, _OUTCOME | _SUBJECT),
     "strata": Slot(_group, frozenset()),
+    "stratum": Slot(_group, _HELD | _parts("by", "over", "subject"), _OUTCOME),  # what rows are compared within
     "subject": Slot(_subject, _parts("subject", "by"), _OUTCOME, natural=_subjects),
     "cluster": Slot(_cluster, _parts("subject", "by"), _OUTCOME, natural=_subjects),
     "pair": Slot(_subject, _parts("subject"), _OUTCOME | _parts("cause", "by")),

@@ -237,7 +237,7 @@ def strata_figure(rows, crude, common, measure, title):
         "exposure": param("Column of the two groups: exposed or not, treatment", kind="column", of="table",
                           role="group"),
         "stratum": param("Column of the strata within which they are compared", kind="column", of="table",
-                         role="split"),
+                         role="stratum"),
         "outcome": param("Yes/no column", kind="column", of="table", role="outcome", needed=True),
         "event_value": param("The level that is the event; empty to recognise it", kind="level", of="outcome",
                              role="event"),

@@ -158,10 +158,11 @@ def double_difference_figure(means, arms, periods, effect, y, time, cut):
         "after": param("The period after, where there are two", kind="level", of="time", role="interest"),
         "before": param("The period before", kind="level", of="time", role="reference"),
         "start": param(
-            "The first period in which the treated were treated, where periods are numbers",
-            words=["(?:start(?:s|ed|ing)?|beg[aiu]n\\w*|introduced|came|launched|enacted|passed|law|policy|reform|"
-                   "programme|program|since|from|treated|rolled out|onset|effective|changed|in force)"
-                   "(?:\\s+(?:in|on|at|from|since|the|year|week|month|day|quarter|wave))*"],
+            "The first period in which the treated were treated, where there are several",
+            words=["\\b(?:start(?:s|ed|ing)?|beg[aiu]n\\w*|introduced|came|launched|enacted|passed|law|policy|reform|"
+                   "program(?:me)?|since|treated|rolled out|onset|effective|changed|in force|ban)"
+                   "(?:\\s+(?:in|on|at|from|since|with|was|the|year|week|month|day|quarter|wave))*\\s+"
+                   "(?P<value>\\d+(?:[.,]\\d+)?)\\b"],
         ),
         "alpha": param("P-value below which an effect is reported", minimum=1e-10, maximum=0.5),
     },
@@ -197,7 +198,7 @@ def difference_in_differences(
     control: str = "",
     after: str = "",
     before: str = "",
-    start: float | None = None,
+    start: str = "",
     alpha: float = 0.05,
 ):
     """Compare the change of a treated group with that of another."""
@@ -234,9 +235,16 @@ def difference_in_differences(
         if periods[0] == periods[1]:
             raise ValueError(f"Before and after are both {periods[0]!r}; expected two different periods of {time!r}.")
         later = {periods[1]}
-    elif start is not None:
-        moments = pd.Series(numeric_values(table, time).to_numpy(), index=labels.to_numpy())
-        later = {str(label) for label in moments.index[moments >= start]}
+    elif str(start).strip():
+        start = str(start).strip()
+        if start in periods:
+            later = set(periods[periods.index(start) :])
+        else:
+            try:
+                later = {period for period in periods if float(period) >= float(start.replace(",", "."))}
+            except ValueError:
+                raise ValueError(f"The start {start!r} is no period of {time!r}; its periods are "
+                                 f"{', '.join(periods[:12])}.") from None  # fmt: skip
     elif len(periods) == 2:
         first = likely_control(periods) or periods[0]
         periods = [first, next(x for x in periods if x != first)]
@@ -246,7 +254,7 @@ def difference_in_differences(
         raise ValueError(f"Column {time!r} has {len(periods)} periods ({', '.join(periods[:8])}); say from which "
                          "on the treated were treated (start), or name the one before and the one after.")  # fmt: skip
     if not later or later >= set(periods):
-        raise ValueError(f"All periods of {time!r} lie {'after' if later else 'before'} the start {start:g}; expected "
+        raise ValueError(f"All periods of {time!r} lie {'after' if later else 'before'} the start {start}; expected "
                          "some on both sides.")  # fmt: skip
     keep = labels.isin(periods) & level_labels(table[group]).isin([treated, control])
     table = table[keep].reset_index(drop=True)

@@ -44,7 +44,7 @@ def test_two_periods_give_the_difference_of_the_mean_changes():
 def test_several_periods_match_statsmodels_with_effects_of_shops_and_years(balanced):
     table = panel()
     table = table if balanced else table.drop(index=[1, 6, 19, 40, 41])
-    row = difference_in_differences(table, **COLUMNS, start=2003)["effect"].iloc[0]
+    row = difference_in_differences(table, **COLUMNS, start="2003")["effect"].iloc[0]
     data = table.assign(d=((table["side"] == "law") & (table["year"] >= 2003)).astype(float))
     full = smf.ols("pay ~ C(shop) + C(year) + d", data).fit()
     assert row["estimate"] == pytest.approx(full.params["d"])
@@ -87,8 +87,8 @@ def test_card_and_krueger_mean_employment():
 
 def test_groups_that_ran_apart_before_are_said_to():
     years = tuple(range(1996, 2004))
-    apart = difference_in_differences(panel(years=years, since=2001, effect=0, drift=1.0), **COLUMNS, start=2001)
-    alike = difference_in_differences(panel(years=years, since=2001, effect=1.5), **COLUMNS, start=2001)
+    apart = difference_in_differences(panel(years=years, since=2001, effect=0, drift=1.0), **COLUMNS, start="2001")
+    alike = difference_in_differences(panel(years=years, since=2001, effect=1.5), **COLUMNS, start="2001")
     assert "moved apart" in apart["findings"][1]["text"]
     assert "the effect is in doubt" in apart["findings"][1]["text"]
     assert apart["effect"]["estimate"].iloc[1] == pytest.approx(1.0, abs=0.25)
@@ -96,7 +96,7 @@ def test_groups_that_ran_apart_before_are_said_to():
 
 
 def test_nothing_found_says_what_is_ruled_out():
-    result = difference_in_differences(panel(effect=0.0, seed=2), **COLUMNS, start=2003)
+    result = difference_in_differences(panel(effect=0.0, seed=2), **COLUMNS, start="2003")
     text = result["findings"][0]["text"]
     assert "is not shown to differ between law and none" in text
     assert "would be at odds with these data" in text
@@ -104,11 +104,16 @@ def test_nothing_found_says_what_is_ruled_out():
 
 BAD = {
     "eight periods": (panel(), {}, "has 4 periods"),
-    "start beyond": (panel(), {"start": 2010}, "lie before the start"),
-    "one unit": (panel(shops=3), {"start": 2003}, "none has 1 shop"),
-    "turned": (panel().assign(side=lambda t: np.where(t["year"] > 2002, "law", t["side"])), {"start": 2003}, "change"),
-    "same": (panel(), {"start": 2003, "control": "law"}, "both 'law'"),
-    "twice": (panel(), {"start": 2003, "unit": "side"}, "serves twice"),
+    "start beyond": (panel(), {"start": "2010"}, "lie before the start"),
+    "no period": (panel(), {"start": "spring"}, "'spring' is no period of 'year'"),
+    "one unit": (panel(shops=3), {"start": "2003"}, "none has 1 shop"),
+    "turned": (
+        panel().assign(side=lambda t: np.where(t["year"] > 2002, "law", t["side"])),
+        {"start": "2003"},
+        "change",
+    ),
+    "same": (panel(), {"start": "2003", "control": "law"}, "both 'law'"),
+    "twice": (panel(), {"start": "2003", "unit": "side"}, "serves twice"),
 }
 
 
@@ -121,7 +126,7 @@ def test_bad_input_gives_one_clear_sentence(case):
 
 
 STEPS = {
-    "panel": (panel(), {"start": 2003}),
+    "panel": (panel(), {"start": "2003"}),
     "two periods": (panel(years=(2002, 2003)), {}),
     "no unit": (panel(years=(2002, 2003)), {"unit": ""}),
     "nobody named": (panel(years=(2002, 2003)), {"treated": "", "control": ""}),
@@ -137,7 +142,7 @@ def test_step_runs_from_its_own_source_and_passes_its_checks(name, tmp_path):
 
 
 def test_an_interval_that_contradicts_its_p_value_is_caught(tmp_path):
-    effect = difference_in_differences(panel(), **COLUMNS, start=2003)["effect"]
+    effect = difference_in_differences(panel(), **COLUMNS, start="2003")["effect"]
     names = ["double_differences_consistent"]
     assert check_issues(names, {"effect": effect}, tmp_path) == []
     assert "interval_against_p" in check_issues(names, {"effect": effect.assign(p_value=0.4)}, tmp_path)
@@ -148,7 +153,8 @@ def test_an_interval_that_contradicts_its_p_value_is_caught(tmp_path):
     [
         ("difference in differences of pay between the sides, 2002 to 2003, standard errors clustered by shop", {}),
         ("effect of the law on pay by diff-in-diff, shops as clusters, side and year; the law started in 2003",
-         {"start": 2003}),
+         {"start": "2003"}),
+        ("diff-in-diff of pay, law against none, which came in 2003, by year, shops as clusters", {"start": "2003"}),
     ],
 )  # fmt: skip
 def test_a_question_plans_it_with_unit_and_time(question, params, tmp_path):
