@@ -276,7 +276,7 @@ def measured_agreement(ratings, subjects, unit, icc=""):
             wanted = "ICC" + icc.replace("k)", f"{len(names)})")
             row = next(row for row in iccs if row["measure"] == wanted)
             # The finding of the usual form stays where it is the one that was asked for, and moves to the front.
-            findings = [one for one in findings if one["row"]["measure"] != wanted]
+            findings = [one for one in findings if one.get("row", {}).get("measure") != wanted]
             text = (f"{wanted}, {row['method']}, of {', '.join(names)} is {row['estimate']:.2f} (95 % CI "
                     f"{row['lower_95']:.2f} to {row['upper_95']:.2f}; {len(ratings)} subjects).")  # fmt: skip
             findings.insert(0, agreement_finding(row, text))
