@@ -1,8 +1,29 @@
-"""What `streamlit run app.py` and `biodesk serve` start: the frame, with a policy that keeps browsers on this host."""
+"""What `biodesk serve` and `streamlit run app.py` start: the frame, who may see it, and a policy that keeps browsers here.
 
-from starlette.middleware import Middleware
-from streamlit.starlette import App
+`biodesk serve` gives Streamlit's settings as JSON, and the token of the link in the environment.
+"""
 
-from pages._policy import Policy
+import json
+import os
+import signal
+import sys
 
-app = App("desk.py", middleware=[Middleware(Policy)])
+if __name__ == "__main__":  # before Streamlit is imported: a signal may come during that
+    for number in (signal.SIGTERM, signal.SIGINT):
+        # The server ends in order, then sends itself the signal again: Python then ends in order too.
+        signal.signal(number, lambda *_: sys.exit(0))
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) == signal.SIG_DFL:  # under nohup it is ignored
+        signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))
+
+from starlette.middleware import Middleware  # noqa: E402
+from streamlit.starlette import App  # noqa: E402
+
+from pages._gate import Gate  # noqa: E402
+from pages._policy import Policy  # noqa: E402
+
+# Taken out of the environment: what is started from here has no use for it.
+token = os.environ.pop("BIODESK_SERVE_TOKEN", "")
+app = App("desk.py", middleware=[Middleware(Policy), Middleware(Gate, token=token)])
+
+if __name__ == "__main__":
+    app.run(config=json.loads(sys.argv[1]) if len(sys.argv) > 1 else None)

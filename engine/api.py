@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.agents.edits import set_params
-from engine.bootstrap import Parts, build, embedding_state, make_profiler, make_sandbox, workspace_holder
+from engine.bootstrap import Parts, build, embedding_state, make_profiler, make_sandbox, try_workspace, workspace_holder
 from engine.domain.datatypes import accepts
 from engine.domain.events import EngineEvent
 from engine.domain.knowledge import EDGE_TYPES, EdgeType, Neighbourhood, NodeType
@@ -101,6 +101,7 @@ __all__ = [
     "sandbox_self_test",
     "set_params",
     "term_types",
+    "try_workspace",
     "verify_path",
     "workspace_state",
 ]
@@ -126,6 +127,11 @@ class Engine:
     def settings(self) -> Settings:
         """The settings in force."""
         return self._parts.settings
+
+    @property
+    def read_only(self) -> bool:
+        """True when the workspace may only be read: runs can be looked at, verified and exported, none made."""
+        return self._parts.workspace.read_only
 
     @property
     def user(self) -> str:

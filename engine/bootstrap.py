@@ -48,7 +48,7 @@ from storage.graph import DuckGraphStore
 from storage.runs import DuckRunStore
 from storage.shipped_vectors import ShippedVectors
 from storage.vectors import LanceVectors
-from storage.workspace import Workspace
+from storage.workspace import Workspace, is_only_readable
 
 
 @dataclass(slots=True)
@@ -94,7 +94,7 @@ def build(settings: Settings) -> Parts:
     if settings.model != "offline":
         message = f"The model {settings.model!r} cannot be used: this version works with its built-in planner only."
         raise UserError(message, advice="Use --model offline or leave the setting out.")
-    workspace = Workspace.open(settings.workspace)
+    workspace = _open(settings)
     try:
         return _connect(settings, workspace)
     except BaseException:
@@ -102,10 +102,25 @@ def build(settings: Settings) -> Parts:
         raise
 
 
+def _open(settings: Settings) -> Workspace:
+    return Workspace.open(settings.workspace, read_only=is_only_readable(settings.workspace))
+
+
+def try_workspace(settings: Settings) -> None:
+    """Find out whether the workspace can be opened, making it if it is not there.
+
+    Raises:
+        WorkspaceInUse: when another process holds it.
+        StorageError: when it cannot be used.
+    """
+    _open(settings).close()
+
+
 def _connect(settings: Settings, workspace: Workspace) -> Parts:
     clock, ids, registry = SystemClock(), RandomIds(), builtin_tools()
-    artifacts = FileArtifacts(workspace.artifacts)
-    database = Database(workspace.db_path)
+    read_only = workspace.read_only
+    artifacts = FileArtifacts(workspace.artifacts, read_only=read_only)
+    database = Database(workspace.db_path, read_only=read_only)
     store = DuckRunStore(database)
     vectors = LanceVectors(workspace.vectors)
     embeddings = make_embeddings(settings, vectors)
@@ -113,7 +128,7 @@ def _connect(settings: Settings, workspace: Workspace) -> Parts:
         store=DuckGraphStore(database),
         folder=workspace.folder / "graph",
         clock=clock,
-        starter_wanted=settings.starter_knowledge,
+        starter_wanted=settings.starter_knowledge and not read_only,
     )
     memory = make_memory(settings, database, embeddings, knowledge, clock, ids)
     finder = ToolFinder(
@@ -167,7 +182,8 @@ def _connect(settings: Settings, workspace: Workspace) -> Parts:
         corrections=Corrections(DuckCorrections(database), profiler),
         remembering=Remembering(settings=settings, memory=memory, titles={spec.name: spec.title for spec in registry}),
     )
-    orchestrator.mark_interrupted()
+    if not read_only:
+        orchestrator.mark_interrupted()
     companions = [
         finder.warm,
         planner.warm,
@@ -183,7 +199,9 @@ def _connect(settings: Settings, workspace: Workspace) -> Parts:
         artifacts=artifacts,
         log=log,
         queue=queue,
-        requests=RequestWatcher(workspace.folder, lambda run_id: orchestrator.cancel(run_id, user="another process")),
+        requests=RequestWatcher(
+            None if read_only else workspace.folder, lambda run_id: orchestrator.cancel(run_id, user="another process")
+        ),
         sandbox=sandbox,
         profiler=profiler,
         registry=registry,
@@ -193,7 +211,7 @@ def _connect(settings: Settings, workspace: Workspace) -> Parts:
         orchestrator=orchestrator,
         vectors=vectors,
         companions=companions,
-        warming=Warming([profiler.warm, sandbox.warm, *companions] if settings.warm_workers else []),
+        warming=Warming([profiler.warm, sandbox.warm, *companions] if settings.warm_workers and not read_only else []),
     )
 
 

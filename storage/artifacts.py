@@ -31,8 +31,8 @@ _HASH = re.compile(r"[0-9a-f]{64}")
 class FileArtifacts:
     """The `ArtifactStore` on disk: `FOLDER/sha256/ab/abcdef...`."""
 
-    def __init__(self, folder: Path) -> None:
-        """Open the store, making its folder and removing what killed writes left behind.
+    def __init__(self, folder: Path, *, read_only: bool = False) -> None:
+        """Open the store, making its folder and removing what killed writes left behind unless `read_only`.
 
         Raises:
             StorageError: when the folder cannot be made or written.
@@ -42,6 +42,8 @@ class FileArtifacts:
         self._unfinished = folder / "unfinished"
         self._sound: dict[str, tuple[int, int]] = {}
         """Hash -> (size, modification time) of files this process has seen to be what their name says."""
+        if read_only:  # what is to be stored then fails with the system's reason
+            return
         try:
             for place in (folder, self._content, self._unfinished):
                 place.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import duckdb
 
-from engine.errors import EngineError, StorageError
+from engine.errors import EngineError, IntegrityError, StorageError
 from storage import faults, migrations
 
 _IDLE_KEPT = 16
@@ -67,6 +67,8 @@ class Database:
         self._pool = threading.Condition()
         self._write_lock = threading.RLock()
         self._root = _connect(path, read_only=read_only)
+        self._identity = _identity(path)
+        """What told this file from others when it was opened."""
         try:
             self._bring_up_to_date()
         except BaseException:
@@ -104,13 +106,14 @@ class Database:
         if self.read_only:
             raise StorageError(
                 f"The database {self.path} is open for reading only, so nothing can be stored in it.",
-                advice="Close the other Biodesk process that uses this workspace and try again.",
+                advice="Give the right to write it, or another folder with --workspace.",
             )
         with self._write_lock, self._reading_or_conflict() as connection:
             connection.begin()
             try:
                 yield connection
                 connection.commit()
+                self._require_file()
             except BaseException:
                 with suppress(duckdb.Error):
                     connection.rollback()
@@ -160,11 +163,29 @@ class Database:
         with self._pool:
             if self._closed:
                 raise self._is_closed()
+            self._require_file()
             if self._stopped:
                 self._reopen()
             connection = self._idle.pop() if self._idle else self._new()
             self._lent.append(connection)
             return connection
+
+    def _require_file(self) -> None:
+        """Notice that the file was taken away while it is open: what is stored now would be lost without a word.
+
+        Raises:
+            IntegrityError: when the file is gone, another one or cut off.
+        """
+        found = _identity(self.path)
+        if found == self._identity:
+            return
+        what = "is no longer there" if found is None else "was replaced or cut off"
+        raise IntegrityError(
+            f"The database {self.path} {what} while Biodesk had it open; what was done since then is not stored.",
+            advice=f"Close Biodesk and put {self.path.name} back from where it was moved to or from a backup; the "
+            f"files in {self.path.parent / 'artifacts'} are stored apart from it.",
+            details={"path": str(self.path)},
+        )
 
     def _is_closed(self) -> StorageError:
         return StorageError(f"The database {self.path} was closed, so it cannot be read or written.")
@@ -218,6 +239,19 @@ class Database:
                 f"{migrations.newest()}) and must be opened once for writing.",
                 advice="Start Biodesk on it once, or run any command that writes, and try again.",
             )
+
+
+_HEADER_BYTES = 12_288
+"""Three headers of 4 KiB begin every DuckDB file. One cut off behind them DuckDB itself finds by its checksums."""
+
+
+def _identity(path: Path) -> tuple[int, int, bool] | None:
+    """Return what tells this file from another of its name, and whether it is long enough for one; None for no file."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino, found.st_size >= _HEADER_BYTES
 
 
 def _shut(connection: duckdb.DuckDBPyConnection) -> None:

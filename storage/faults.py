@@ -95,8 +95,8 @@ def damaged(path: Path, why: str) -> IntegrityError:
     return IntegrityError(
         f"The database file {path} is damaged ({_first_line(why)}); the files in "
         f"{path.parent / 'artifacts'} are stored apart from it and are intact.",
-        advice=f"Put back a copy of {path.name} and {path.name}.wal from a backup, or move both away to start "
-        "with an empty history; do not delete the artifacts.",
+        advice=f"Put back a copy of {path.name} and {path.name}.wal from a backup, or give another folder "
+        "with --workspace; do not delete the artifacts.",
         details={"path": str(path)},
     )
 

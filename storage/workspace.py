@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from engine.errors import StorageError
+from engine.errors import IntegrityError, StorageError
 from storage import faults
 
 DATABASE = "biodesk.duckdb"
@@ -54,8 +54,12 @@ class Workspace:
         lock = _Lock(folder / LOCK, shared=read_only)
         if not read_only:
             try:
+                _require_history(folder)
                 for name in _FOLDERS:
                     (folder / name).mkdir(mode=0o700, exist_ok=True)
+            except StorageError:
+                lock.release()
+                raise
             except OSError as error:
                 lock.release()
                 raise _unusable(folder, error) from error
@@ -72,6 +76,18 @@ class Workspace:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def is_only_readable(folder: Path) -> bool:
+    """Say whether a workspace is there that may not be written: a backup, a mount, somebody else's."""
+    folder = folder.expanduser().absolute()
+    try:
+        if not (folder / DATABASE).is_file():
+            return False
+        files = [folder / DATABASE, folder / f"{DATABASE}.wal", folder / LOCK]
+        return not (os.access(folder, os.W_OK) and all(os.access(f, os.W_OK) for f in files if f.exists()))
+    except (OSError, ValueError):  # no name for a file at all, or nothing that may even be looked at
+        return False
 
 
 class _Lock:
@@ -115,12 +131,12 @@ class _Lock:
 
 def _make(folder: Path) -> None:
     """Make the folder, for its owner alone; one that exists keeps the rights it has."""
-    if folder.exists() and not folder.is_dir():
-        raise StorageError(
-            f"The workspace {folder} is a file, but it must be a folder.",
-            advice="Give a folder with --workspace; it is made when it does not exist.",
-        )
     try:
+        if folder.exists() and not folder.is_dir():
+            raise StorageError(
+                f"The workspace {folder} is a file, but it must be a folder.",
+                advice="Give a folder with --workspace; it is made when it does not exist.",
+            )
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise _unusable(folder, error) from error
@@ -133,6 +149,27 @@ def _require_workspace(folder: Path) -> None:
             f"There is no workspace at {folder}.",
             advice="Run a question first, or give the right folder with --workspace.",
         )
+
+
+def _require_history(folder: Path) -> None:
+    """Refuse to begin an empty history beside results of an earlier one.
+
+    A process that dies while it makes the database leaves it empty or absent too, but stored nothing before that.
+    """
+    database = folder / DATABASE
+    if database.exists() and (database.is_dir() or database.stat().st_size > 0):
+        return
+    content = folder / "artifacts" / "sha256"
+    if content.is_dir() and any(place.is_file() for place in content.rglob("*")):
+        raise IntegrityError(
+            f"The artifacts in {content.parent} are there and the database {database} is {_GONE[database.exists()]}.",
+            advice=f"Put {DATABASE} back, from where it was moved to or from a backup, or give another folder with "
+            "--workspace; a new history is not begun beside results of an old one.",
+            details={"path": str(database)},
+        )
+
+
+_GONE = {False: "not", True: "empty"}
 
 
 def _unusable(folder: Path, error: OSError) -> StorageError:

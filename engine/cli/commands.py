@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from engine.cli import know, plans, show
+from engine.cli import know, plans, serve, show
 from engine.cli.plans import changes_of, columns_of, opened
 from engine.cli.say import say
 from engine.cli.show_plan import plan_text
@@ -306,28 +306,6 @@ def doctor(options: argparse.Namespace) -> int:
     return 0
 
 
-def serve(options: argparse.Namespace) -> int:
-    """Start the app; the process becomes Streamlit's."""
-    import os
-    import subprocess
-
-    root = Path(__file__).resolve().parents[2]
-    if not (root / "app.py").is_file():
-        raise UserError(
-            "The app's files are not beside the engine.", advice="Start it with `make run` from the project's folder."
-        )
-    environment = dict(os.environ)
-    if options.workspace:
-        environment["BIODESK_WORKSPACE"] = str(Path(options.workspace).absolute())
-    if options.user:
-        environment["BIODESK_USER"] = options.user
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(options.port)]
-    try:
-        return subprocess.call(command, cwd=root, env=environment)
-    except KeyboardInterrupt:
-        return 0
-
-
 def demo(options: argparse.Namespace) -> int:
     """Answer a built-in question end to end."""
     from engine.api import examples
@@ -362,6 +340,6 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "memory": know.memory,
     "kg": know.kg,
     "doctor": doctor,
-    "serve": serve,
+    "serve": serve.serve,
     "demo": demo,
 }

@@ -128,7 +128,9 @@ def build_parser() -> argparse.ArgumentParser:
     know.add_kg(add, common, _Parser)
     add("doctor", "Say what works on this machine.")
     serve = add("serve", "Start the app.")
-    serve.add_argument("--port", type=int, default=8501)
+    serve.add_argument("--port", type=int, default=8501, help="0 takes a free one")
+    serve.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="127.0.0.1: this computer only")
+    serve.add_argument("--token", action="store_true", help="ask for the token of the link also on this computer")
     add("demo", "Answer a built-in question on data that ships inside a dependency.").add_argument(
         "--out", metavar="DIR", default="demo-output"
     )

@@ -314,7 +314,7 @@ def test_a_request_left_over_from_an_earlier_time_does_not_stop_a_later_run(open
         first.cancel(run_id)
         first.wait(run_id, PATIENCE)
         workspace = first.settings.workspace
-    request_cancel(workspace, run_id)
+    request_cancel(workspace, run_id, patience=0)
     second = open_engine(workspace)
     second.resume(run_id)
     assert second.wait(run_id, PATIENCE).status == "succeeded"
