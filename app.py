@@ -1,4 +1,4 @@
-"""What `biodesk serve` and `streamlit run app.py` start: the frame, who may see it, and a policy that keeps browsers here.
+"""What `biodesk serve` and `streamlit run app.py` start: the frame, who may see it, what a browser may do with it.
 
 `biodesk serve` gives Streamlit's settings as JSON, and the token of the link in the environment.
 """
@@ -15,11 +15,11 @@ if __name__ == "__main__":  # before Streamlit is imported: a signal may come du
     if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) == signal.SIG_DFL:  # under nohup it is ignored
         signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))
 
-from starlette.middleware import Middleware  # noqa: E402
-from streamlit.starlette import App  # noqa: E402
+from starlette.middleware import Middleware
+from streamlit.starlette import App
 
-from pages._gate import Gate  # noqa: E402
-from pages._policy import Policy  # noqa: E402
+from pages._gate import Gate
+from pages._policy import Policy
 
 # Taken out of the environment: what is started from here has no use for it.
 token = os.environ.pop("BIODESK_SERVE_TOKEN", "")

@@ -21,9 +21,7 @@ _HEALTH = "/_stcore/health"
 Message = MutableMapping[str, Any]
 Send = Callable[[Message], Awaitable[None]]
 
-_HERE_ONLY = (
-    "This app is for the computer it runs on. To open it to others, start it with `biodesk serve --host ADDRESS`."
-)
+_HERE_ONLY = "This app serves its own computer only; `biodesk serve --host ADDRESS` opens it to who has its link."
 _NEEDS_LINK = "This app is opened with the link that `biodesk serve` printed; this address lacks its token."
 
 
