@@ -47,6 +47,7 @@ class Workspace:
             StorageError: when the folder cannot be used.
         """
         folder = folder.expanduser().absolute()
+        _require_plain_name(folder)
         if read_only:
             _require_workspace(folder)
         else:
@@ -140,6 +141,21 @@ def _make(folder: Path) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise _unusable(folder, error) from error
+
+
+def _require_plain_name(folder: Path) -> None:
+    """Refuse a folder whose database DuckDB would look for, or write its log, somewhere else."""
+    name = str(folder)
+    bad = next((sign for sign in ("?", "\\") if sign in name and os.name != "nt"), "")
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        bad, name = "a character that is not UTF-8", ascii(name)
+    if bad:
+        raise StorageError(
+            f"The workspace {name} cannot be used: the database takes no path with {bad}.",
+            advice="Give a folder of another name with --workspace.",
+        )
 
 
 def _require_workspace(folder: Path) -> None:

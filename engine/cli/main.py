@@ -146,6 +146,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         signal.signal(number, interruption)
     doing = ""
     try:
+        _require_text(arguments)
         options = build_parser().parse_args(arguments)
         doing = " ".join(filter(None, (options.command, getattr(options, "action", ""))))
         options.workspace = getattr(options, "workspace", None)
@@ -170,6 +171,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     if interruption.raised and failure.exit_code != _Interrupted.exit_code:
         failure = _Interrupted(doing)
     return _report(failure, as_json=as_json)
+
+
+def _require_text(arguments: Sequence[str]) -> None:
+    """Refuse what cannot be stored, reported or printed: bytes that are no UTF-8, in a name or a question.
+
+    Raises:
+        UserError: for the first such word.
+    """
+    for word in arguments:
+        try:
+            word.encode()
+        except UnicodeEncodeError as err:
+            message = f"{word[:100]!a} holds bytes that are not UTF-8, so it cannot be stored or reported."
+            raise UserError(message, advice="Rename the file or folder, or write the word anew.") from err
 
 
 class _Defect(EngineError):

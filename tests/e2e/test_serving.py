@@ -1,0 +1,177 @@
+"""`biodesk serve` for real: who is let in, how it ends and what it leaves behind."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PATIENCE = 120.0
+
+
+class Served:
+    """A running server: its process, address and the token of its link."""
+
+    def __init__(self, folder: Path, *options: str) -> None:
+        self.said = folder / "said"
+        command = [sys.executable, "-m", "engine", "--workspace", str(folder / "w"), "serve", "--port", "0", *options]
+        with self.said.open("wb") as log:
+            environment = {**os.environ, "PYTHONPATH": str(ROOT), "BIODESK_EMBEDDING_MODEL": "none"}
+            self.process = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=log)
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline().decode()
+        found = re.search(r"http://[^:/]+:(\d+)/(?:\?token=(\S+))?", line)
+        assert found, f"{line}{self.said.read_text()}"
+        self.port, self.token = int(found[1]), found[2] or ""
+        self.wait_for(lambda: self.get("/_stcore/health")[0] == 200)
+
+    def wait_for(self, true) -> None:
+        until = time.monotonic() + PATIENCE
+        while time.monotonic() < until:
+            with contextlib.suppress(OSError):
+                if true():
+                    return
+            time.sleep(0.05)
+        raise AssertionError(f"It did not come about. The server said: {self.said.read_text()[-2000:]}")
+
+    def get(self, path: str, cookie: str = "", host: str = "127.0.0.1") -> tuple[int, str, str]:
+        """Return status, the cookie that is set and the body."""
+        request = urllib.request.Request(f"http://{host}:{self.port}{path}", headers={"Cookie": cookie})
+        try:
+            with urllib.request.urlopen(request, timeout=30) as answer:
+                return answer.status, answer.headers.get("set-cookie", ""), answer.read().decode(errors="replace")
+        except urllib.error.HTTPError as err:
+            with err:
+                return err.code, err.headers.get("set-cookie", ""), err.read().decode(errors="replace")
+
+    def upgrade(self, cookie: str = "") -> socket.socket:
+        """Ask for the web socket of the pages and return the connection, the first line of the answer unread."""
+        connection = socket.create_connection(("127.0.0.1", self.port), timeout=30)
+        lines = [
+            "GET /_stcore/stream HTTP/1.1", f"Host: 127.0.0.1:{self.port}", "Upgrade: websocket", "Connection: Upgrade",
+            "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", "Sec-WebSocket-Version: 13", f"Cookie: {cookie}", "", "",
+        ]  # fmt: skip
+        connection.sendall("\r\n".join(lines).encode())
+        return connection
+
+
+@contextlib.contextmanager
+def served(folder: Path, *options: str) -> Iterator[Served]:
+    server = Served(folder, *options)
+    try:
+        yield server
+    finally:
+        server.process.kill()
+        server.process.wait()
+        server.process.stdout.close()
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGHUP"])
+def test_a_signal_ends_the_server_in_order_though_a_page_is_open(name: str, tmp_path: Path) -> None:
+    with served(tmp_path) as server, server.upgrade() as page:
+        assert page.recv(12) == b"HTTP/1.1 101"
+        server.process.send_signal(getattr(signal, name))
+        assert server.process.wait(20) == 0
+        assert "Traceback" not in server.said.read_text()
+
+
+def test_a_killed_server_leaves_no_process_behind(tmp_path: Path) -> None:
+    """A page opens the engine, which starts the warm worker; the server is then killed with no time for anything."""
+    sync_api = pytest.importorskip("playwright.sync_api")
+    sys.path.insert(0, str(ROOT / "tests" / "browser"))
+    from served_app import FLAGS, find_chromium
+
+    if not find_chromium():
+        pytest.skip("No Chromium was found; a page is what starts the worker.")
+    with served(tmp_path) as server, sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=find_chromium(), args=FLAGS)
+        browser.new_page().goto(f"http://127.0.0.1:{server.port}/")
+        family: list[psutil.Process] = []
+
+        def has_worker() -> bool:
+            family[:] = psutil.Process(server.process.pid).children(recursive=True)
+            return any("sandbox_worker" in " ".join(child.cmdline()) for child in family)
+
+        server.wait_for(has_worker)
+        server.process.kill()
+        server.process.wait(10)
+        _, left = psutil.wait_procs(family, timeout=20)
+        browser.close()
+        assert not [child for child in left if child.status() != psutil.STATUS_ZOMBIE]
+
+
+def test_without_the_link_nothing_but_the_health_check_is_answered(tmp_path: Path) -> None:
+    with served(tmp_path, "--host", "0.0.0.0") as server:
+        paths = ["/", "/memory", "/_stcore/host-config", "/_stcore/upload_file/a/b", "/media/x", "/static/index.html",
+                 "/component/x", "/?token=", "/?token=wrong", f"/?token={server.token}x", "//_stcore/health"]  # fmt: skip
+        assert {path: server.get(path)[0] for path in paths} == dict.fromkeys(paths, 403)
+        name = f"biodesk_{server.port}"
+        for cookie in ("", name, f"{name}=", f"{name}=wrong", f"other={server.token}"):
+            assert server.get("/", cookie)[0] == 403
+            with server.upgrade(cookie) as refused:
+                assert refused.recv(12) == b"HTTP/1.1 403"
+        assert server.get("/_stcore/health")[0] == 200
+        status, cookie, body = server.get(f"/memory?token={server.token}&episode=7")
+        assert status == 200
+        assert {"HttpOnly", "SameSite=Strict", "Path=/"} <= set(cookie.split("; "))
+        assert "url=/memory?episode=7" in body
+        assert server.token not in body
+        given = cookie.split(";")[0]
+        assert [server.get(path, given)[0] for path in ("/", "/memory", "/_stcore/host-config")] == [200] * 3
+        with server.upgrade(f"a=b; {given}") as admitted:
+            assert admitted.recv(12) == b"HTTP/1.1 101"
+        other = server.get(f"//example.org/?token={server.token}")[2]
+        assert "url=/example.org/" in other
+        command = " ".join(psutil.Process(server.process.pid).cmdline())
+        server.process.terminate()
+        server.process.wait(20)
+        assert server.token not in server.said.read_text()
+        assert server.token not in command
+
+
+def test_this_computer_needs_no_link_unless_it_is_asked_for(tmp_path: Path) -> None:
+    with served(tmp_path) as server:
+        assert not server.token
+        assert server.get("/")[0] == 200
+    with served(tmp_path, "--token") as server:
+        assert server.get("/")[0] == 403
+        assert server.get(f"/?token={server.token}")[0] == 200
+
+
+def refused(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "engine", "--workspace", str(folder / "w"), "serve", *options]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
+
+
+def test_a_port_in_use_and_addresses_that_are_none_are_refused_in_a_sentence(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        found = refused(tmp_path, "--port", port)
+    assert (found.returncode, found.stdout) == (2, "")
+    assert f"port {port}" in found.stderr
+    for options in (["--port", "70000"], ["--port=-1"], ["--host", "no such host"], ["--host", "192.0.2.1"]):
+        found = refused(tmp_path, *options)
+        assert (found.returncode, len(found.stderr.strip().splitlines())) == (2, 1), found.stderr
+    assert not (tmp_path / "w").exists()
+
+
+def test_a_workspace_in_use_is_said_before_the_server_starts(tmp_path: Path) -> None:
+    from storage.workspace import Workspace
+
+    with Workspace.open(tmp_path / "w"):
+        found = refused(tmp_path, "--port", "0")
+    assert found.returncode == 3
+    assert f"process {os.getpid()}" in found.stderr
