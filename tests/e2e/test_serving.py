@@ -17,6 +17,9 @@ from pathlib import Path
 
 import psutil
 import pytest
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ClientState_pb2 import ClientState
+from websockets.sync.client import connect
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 120.0
@@ -27,7 +30,7 @@ class Served:
 
     def __init__(self, folder: Path, *options: str) -> None:
         self.said = folder / "said"
-        command = [sys.executable, "-m", "engine", "--workspace", str(folder / "w"), "serve", "--port", "0", *options]
+        command = [sys.executable, "-m", "engine", "--workspace", "w", "serve", "--port", "0", *options]
         with self.said.open("wb") as log:
             environment = {**os.environ, "PYTHONPATH": str(ROOT), "BIODESK_EMBEDDING_MODEL": "none"}
             self.process = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=log)
@@ -88,28 +91,33 @@ def test_a_signal_ends_the_server_in_order_though_a_page_is_open(name: str, tmp_
         assert "Traceback" not in server.said.read_text()
 
 
+def test_the_server_is_the_process_that_was_started_with_its_workspace_and_user(tmp_path: Path) -> None:
+    with served(tmp_path, "--user", "me") as server:
+        process = psutil.Process(server.process.pid)
+        assert process.cmdline()[1] == str(ROOT / "app.py")
+        listening = [c.laddr for c in process.net_connections() if c.status == psutil.CONN_LISTEN]
+        assert listening == [("127.0.0.1", server.port)]
+        environment = process.environ()
+        assert environment["BIODESK_WORKSPACE"] == str(tmp_path / "w")
+        assert environment["BIODESK_USER"] == "me"
+
+
 def test_a_killed_server_leaves_no_process_behind(tmp_path: Path) -> None:
     """A page opens the engine, which starts the warm worker; the server is then killed with no time for anything."""
-    sync_api = pytest.importorskip("playwright.sync_api")
-    sys.path.insert(0, str(ROOT / "tests" / "browser"))
-    from served_app import FLAGS, find_chromium
-
-    if not find_chromium():
-        pytest.skip("No Chromium was found; a page is what starts the worker.")
-    with served(tmp_path) as server, sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=find_chromium(), args=FLAGS)
-        browser.new_page().goto(f"http://127.0.0.1:{server.port}/")
+    with served(tmp_path) as server, connect(f"ws://127.0.0.1:{server.port}/_stcore/stream") as page:
+        page.send(BackMsg(rerun_script=ClientState()).SerializeToString())
         family: list[psutil.Process] = []
 
         def has_worker() -> bool:
             family[:] = psutil.Process(server.process.pid).children(recursive=True)
-            return any("sandbox_worker" in " ".join(child.cmdline()) for child in family)
+            with contextlib.suppress(psutil.Error):  # one may end while it is looked at
+                return any("sandbox_worker" in " ".join(child.cmdline()) for child in family)
+            return False
 
         server.wait_for(has_worker)
         server.process.kill()
         server.process.wait(10)
         _, left = psutil.wait_procs(family, timeout=20)
-        browser.close()
         assert not [child for child in left if child.status() != psutil.STATUS_ZOMBIE]
 
 

@@ -283,16 +283,6 @@ def test_doctor_makes_no_workspace(capsys, tmp_path, monkeypatch):
     assert not (tmp_path / "new").exists()
 
 
-def test_serve_starts_the_app_on_this_workspace_and_port(desk, call, monkeypatch):
-    started = {}
-    monkeypatch.setattr(subprocess, "call", lambda command, **rest: started.update(command=command, **rest) or 0)
-    assert call("serve", "--port", "8600", "--user", "me")[0] == 0
-    assert started["command"][-2:] == ["--server.port", "8600"]
-    assert started["env"]["BIODESK_WORKSPACE"] == str(desk.workspace)
-    assert started["env"]["BIODESK_USER"] == "me"
-    assert (Path(started["cwd"]) / "app.py").is_file()
-
-
 @pytest.mark.slow
 def test_demo_answers_a_built_in_question(call, tmp_path):
     code, stdout, stderr = call("demo", "--out", tmp_path / "demo")
