@@ -43,10 +43,22 @@ def _opened(workspace: str) -> Engine:
 def run_page(draw: Callable[[Engine], None]) -> None:
     """Open the engine, draw the page with it and show whatever goes wrong as a sentence."""
     try:
-        draw(engine())
+        opened = engine()
+        if opened.read_only:
+            show_read_only(opened)
+        draw(opened)
     except Exception as err:  # noqa: BLE001 - the border: a page shows a sentence, never a traceback
         show_error(err)
         st.button("Try again", key="try_again", icon=":material/refresh:")
+
+
+def show_read_only(opened: Engine) -> None:
+    """Say at the top of a page what cannot be done here."""
+    st.info(
+        plain(f"The workspace {opened.settings.workspace} may only be read.")
+        + " Runs can be looked at, verified and exported; nothing can be asked, changed or remembered.",
+        icon=":material/lock:",
+    )
 
 
 def attempt(action: Callable[[], object]) -> bool:

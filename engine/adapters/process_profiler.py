@@ -66,7 +66,7 @@ class ProcessProfiler:
         Raises:
             DataError: for the first path that cannot be read.
         """
-        return [self._look(Path(path)) for path in paths]
+        return [self._look(Path(path).absolute()) for path in paths]  # the worker is in another folder
 
     def correct(self, profile: Profile, said: Mapping[str, str]) -> Profile:
         """Apply what was said of columns; see `Profiler.correct`.
