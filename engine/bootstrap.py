@@ -121,6 +121,11 @@ def _connect(settings: Settings, workspace: Workspace) -> Parts:
     read_only = workspace.read_only
     artifacts = FileArtifacts(workspace.artifacts, read_only=read_only)
     database = Database(workspace.db_path, read_only=read_only)
+    try:
+        workspace.require_history(database.made())
+    except BaseException:
+        database.close()
+        raise
     store = DuckRunStore(database)
     vectors = LanceVectors(workspace.vectors)
     embeddings = make_embeddings(settings, vectors)

@@ -119,6 +119,11 @@ class Database:
                     connection.rollback()
                 raise
 
+    def made(self) -> str:
+        """Return when the database was made, to the millisecond: what copies of it share and no other has."""
+        with self.reading() as connection:
+            return str(connection.execute("SELECT min(applied_at) FROM migrations").fetchall()[0][0])
+
     def close(self) -> None:
         """Close the file once a write under way has finished; what is being read is interrupted. Safe to call twice.
 

@@ -21,6 +21,8 @@ from storage import faults
 
 DATABASE = "biodesk.duckdb"
 LOCK = "workspace.lock"
+_BELONGS_TO = "database"
+"""The file beside the results that says when their database was made."""
 _FOLDERS = ("artifacts", "runs", "vectors")
 
 
@@ -69,6 +71,28 @@ class Workspace:
     def close(self) -> None:
         """Let the workspace go. Safe to call twice."""
         self._lock.release()
+
+    def require_history(self, made: str) -> None:
+        """Make sure that the results belong to this database, and have them remember it when there are none yet.
+
+        Args:
+            made: when the database was made, which no other one has in common with it.
+
+        Raises:
+            IntegrityError: when there are results of another database.
+            StorageError: when it cannot be remembered.
+        """
+        told = self.artifacts / _BELONGS_TO
+        try:
+            before = told.read_text(encoding="utf-8") if told.is_file() else ""
+            if before == made:
+                return
+            if before and _has_results(self.folder):
+                raise _lost(self.folder, "another one")
+            if not self.read_only:
+                told.write_text(made, encoding="utf-8")
+        except OSError as error:
+            raise _unusable(self.folder, error) from error
 
     def __enter__(self) -> Workspace:
         return self
@@ -168,24 +192,29 @@ def _require_workspace(folder: Path) -> None:
 
 
 def _require_history(folder: Path) -> None:
-    """Refuse to begin an empty history beside results of an earlier one.
+    """Refuse to begin an empty history beside results, or the latest records, of an earlier one.
 
     A process that dies while it makes the database leaves it empty or absent too, but stored nothing before that.
     """
-    database = folder / DATABASE
+    database, records = folder / DATABASE, folder / f"{DATABASE}.wal"
     if database.exists() and (database.is_dir() or database.stat().st_size > 0):
         return
+    if _has_results(folder) or (records.is_file() and records.stat().st_size > 0):
+        raise _lost(folder, "empty" if database.exists() else "not")
+
+
+def _has_results(folder: Path) -> bool:
     content = folder / "artifacts" / "sha256"
-    if content.is_dir() and any(place.is_file() for place in content.rglob("*")):
-        raise IntegrityError(
-            f"The artifacts in {content.parent} are there and the database {database} is {_GONE[database.exists()]}.",
-            advice=f"Put {DATABASE} back, from where it was moved to or from a backup, or give another folder with "
-            "--workspace; a new history is not begun beside results of an old one.",
-            details={"path": str(database)},
-        )
+    return content.is_dir() and any(place.is_file() for place in content.rglob("*"))
 
 
-_GONE = {False: "not", True: "empty"}
+def _lost(folder: Path, what: str) -> IntegrityError:
+    return IntegrityError(
+        f"The results in {folder / 'artifacts'} are there and the database {folder / DATABASE} they belong to is {what}.",
+        advice=f"Put {DATABASE} back, from where it was moved to or from a backup, or give another folder with "
+        "--workspace; a new history is not begun beside results of an old one.",
+        details={"path": str(folder / DATABASE)},
+    )
 
 
 def _unusable(folder: Path, error: OSError) -> StorageError:

@@ -171,8 +171,8 @@ def cancel(options: argparse.Namespace) -> int:
         from engine.settings import load_settings
 
         settings, _ = load_settings(workspace=options.workspace)
-        request_cancel(settings.workspace, options.run_id)
-        document = {"run_id": options.run_id, "status": "cancel requested"}
+        answered = request_cancel(settings.workspace, options.run_id)
+        document = {"run_id": options.run_id, "status": "cancel requested" if answered else "cancel not yet answered"}
     _emit(options, document, lambda: f"{options.run_id}: {document['status']}")
     return 0
 
