@@ -6,6 +6,7 @@ the command line. `biodesk doctor` prints each value and where it came from.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tomllib
 from pathlib import Path
@@ -106,12 +107,14 @@ def load_settings(**command_line: Any) -> tuple[Settings, dict[str, str]]:
     environment = {key for key in Settings.model_fields if f"BIODESK_{key.upper()}" in os.environ}
     try:
         workspace = Path(given.get("workspace") or os.environ.get("BIODESK_WORKSPACE") or Settings().workspace)
-        from_file = _read_toml(workspace.expanduser() / "settings.toml")
+        with contextlib.suppress(RuntimeError):  # ~NAME of nobody here is a name like any other
+            workspace = workspace.expanduser()
+        from_file = _read_toml(workspace / "settings.toml")
         if "workspace" in from_file:
             message = "The settings file of a workspace cannot name another workspace."
             raise UserError(message, advice="Remove `workspace` from it; use --workspace or BIODESK_WORKSPACE instead.")
         merged = {key: value for key, value in from_file.items() if key not in environment} | given
-        merged["workspace"] = workspace.expanduser().absolute()
+        merged["workspace"] = workspace.absolute()
         settings = Settings(**merged)
     except ValidationError as err:
         first = err.errors()[0]
@@ -133,10 +136,11 @@ def load_settings(**command_line: Any) -> tuple[Settings, dict[str, str]]:
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
-    if not path.is_file():
-        return {}
     try:
+        if not path.is_file():
+            return {}
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as err:
-        message = f"The settings file {path} cannot be read: {err}."
+        reason = getattr(err, "strerror", None) or err
+        message = f"The settings file {path} cannot be read: {reason}."
         raise UserError(message, advice="Correct the file or delete it to use the defaults.") from err

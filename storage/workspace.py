@@ -209,11 +209,12 @@ def _has_results(folder: Path) -> bool:
 
 
 def _lost(folder: Path, what: str) -> IntegrityError:
+    database = folder / DATABASE
     return IntegrityError(
-        f"The results in {folder / 'artifacts'} are there and the database {folder / DATABASE} they belong to is {what}.",
+        f"The results in {folder / 'artifacts'} are there and the database {database} they belong to is {what}.",
         advice=f"Put {DATABASE} back, from where it was moved to or from a backup, or give another folder with "
         "--workspace; a new history is not begun beside results of an old one.",
-        details={"path": str(folder / DATABASE)},
+        details={"path": str(database)},
     )
 
 
