@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -510,7 +511,7 @@ class Engine:
 
     def verify(self, target: str) -> Verification:
         """Re-hash all of a run (by id) or of an exported folder (by path) and name every difference."""
-        if Path(target).exists():
+        if os.path.exists(target):  # noqa: PTH110 - what can be no path is none
             return verify_path(Path(target))
         return verified.verify(target, self._parts.store, self._parts.artifacts, self._parts.registry)
 

@@ -14,6 +14,7 @@ of a run are turned into its status.
 from __future__ import annotations
 
 import logging
+import os
 import threading
 import traceback
 from collections.abc import Mapping, Sequence
@@ -635,7 +636,7 @@ class Orchestrator:
             created_at=self.clock.now(),
             parent=parent,
             auto_approve=auto_approve,
-            data=[str(Path(path).expanduser().absolute()) for path in data],
+            data=[str(Path(os.path.expanduser(path)).absolute()) for path in data],  # noqa: PTH111
             changes=dict(changes or {}),
             analysis=analysis,
             environment=dict(self.environment),

@@ -144,6 +144,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     interruption = Interruption()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, interruption)
+    # A closed terminal; under nohup it is ignored, and Windows has none.
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) == signal.SIG_DFL:
+        signal.signal(signal.SIGHUP, interruption)
     doing = ""
     try:
         _require_text(arguments)

@@ -11,6 +11,7 @@ import errno
 import gzip
 import json
 import os
+import uuid
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -65,7 +66,7 @@ def export_memory(
         UserError: when `path` is not the name of a file.
         StorageError: when the file cannot be written.
     """
-    if not path.name or "\0" in str(path) or path.is_dir():
+    if not path.name or "\0" in str(path) or os.path.isdir(path):  # noqa: PTH112
         raise UserError(
             f"Memory cannot be written to {quoted(str(path))}: a folder, or not the name of a file.",
             advice="Give the file to write, such as memory.jsonl or memory.jsonl.gz.",
@@ -127,7 +128,7 @@ def _line(kind: str, value: Value, conversation: str = "") -> bytes:
 @contextmanager
 def _replacing(path: Path) -> Iterator[IO[bytes]]:
     """Give a file to write that takes the place of `path` once all of it is on the disk."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    part = path.with_name(f".{uuid.uuid4().hex[:12]}.part")
     try:
         with part.open("wb") as raw:
             if path.name.endswith(".gz"):

@@ -7,8 +7,10 @@ Biodesk did not write is never written into.
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import tempfile
+import uuid
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -41,11 +43,11 @@ def export(view: RunView, artifacts: ArtifactStore, registry: ToolRegistry, fmt:
     if fmt not in get_args(Format):
         message = f"There is no format {fmt!r}."
         raise UserError(message, advice=f"Available: {', '.join(get_args(Format))}.")
-    if out.is_dir():
+    if os.path.isdir(out):  # noqa: PTH112 - a name too long for any file is none, not an error, until it is written
         message = f"{str(out)!r} is a folder; a file is expected for format {fmt}."
         raise UserError(message, advice="Give the name of a file.")
     content = _content(view, artifacts, registry, fmt)
-    partial = out.with_name(f".{out.name}.partial")
+    partial = out.with_name(f".{uuid.uuid4().hex[:12]}.partial")  # its own name may be as long as a name can be
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         partial.write_bytes(content)
@@ -78,11 +80,11 @@ def write_bundle(view: RunView, artifacts: ArtifactStore, registry: ToolRegistry
     Raises:
         UserError: when `out` holds files that Biodesk did not write, or cannot be written.
     """
-    out = out.expanduser().absolute()
+    out = Path(os.path.expanduser(out)).absolute()  # noqa: PTH111 - ~NAME of nobody here is a name like any other
     refuse_foreign(out)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        staging = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
+        staging = Path(tempfile.mkdtemp(prefix=".biodesk.", dir=out.parent))
     except OSError as err:
         message = f"The folder {str(out)!r} cannot be written: {err.strerror or err}."
         raise UserError(message, advice="Choose another place with --out.") from err
@@ -97,8 +99,13 @@ def write_bundle(view: RunView, artifacts: ArtifactStore, registry: ToolRegistry
 
 
 def refuse_foreign(out: Path) -> None:
-    """Raise `UserError` when `out` is a file, or a folder with files Biodesk did not write."""
-    if out.exists() and not out.is_dir():
+    """Raise `UserError` when `out` is no name for a folder, a file, or a folder with files Biodesk did not write."""
+    try:
+        there = out.exists()
+    except OSError as err:
+        message = f"The folder {str(out)!r} cannot be written: {err.strerror or err}."
+        raise UserError(message, advice="Choose another place with --out.") from err
+    if there and not out.is_dir():
         message = f"{str(out)!r} is a file; a folder is expected."
         raise UserError(message, advice="Give the name of a new or empty folder.")
     if out.is_dir() and any(out.iterdir()) and _listed(out) is None:

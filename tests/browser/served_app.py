@@ -71,6 +71,9 @@ def serving(script: Path, cwd: Path, *, switch: Path | None = None, **environmen
             yield f"http://127.0.0.1:{port}"
         finally:
             _stop(server)
+        log.seek(0)
+        # One may be on its way when its page is left; a browser that goes on asking for it fills the log.
+        assert log.read().count(b"does not exist anymore") < 5
 
 
 def _started(command: list[str], cwd: Path, variables: dict[str, str], log: IO[bytes]) -> tuple[subprocess.Popen, int]:

@@ -199,7 +199,7 @@ def test_a_step_whose_warm_worker_is_killed_runs_again_and_the_record_holds(resu
 # ==== a wish to stop ====
 
 
-@pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_command_ends_with_4_and_can_be_resumed(signal_number, plan_file, tmp_path):
     workspace = tmp_path / "ws"
     process = start("run", plan_file, "--workspace", workspace, held=hold(tmp_path, "n2"))
@@ -214,8 +214,8 @@ def test_an_interrupted_command_ends_with_4_and_can_be_resumed(signal_number, pl
     assert f"biodesk resume {record.run_id}" in stderr
     assert record.status == "cancelled"
     assert results["n1"].status == "succeeded"
-    if signal_number == signal.SIGTERM:
-        return  # what follows is the same for both
+    if signal_number != signal.SIGINT:
+        return  # what follows is the same for all
     resumed = call("resume", record.run_id, "--workspace", workspace, "--json")
     assert resumed.returncode == 0, resumed.stderr
     assert call("verify", record.run_id, "--workspace", workspace).returncode == 0

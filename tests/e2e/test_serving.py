@@ -91,17 +91,6 @@ def test_a_signal_ends_the_server_in_order_though_a_page_is_open(name: str, tmp_
         assert "Traceback" not in server.said.read_text()
 
 
-def test_the_server_is_the_process_that_was_started_with_its_workspace_and_user(tmp_path: Path) -> None:
-    with served(tmp_path, "--user", "me") as server:
-        process = psutil.Process(server.process.pid)
-        assert process.cmdline()[1] == str(ROOT / "app.py")
-        listening = [c.laddr for c in process.net_connections() if c.status == psutil.CONN_LISTEN]
-        assert listening == [("127.0.0.1", server.port)]
-        environment = process.environ()
-        assert environment["BIODESK_WORKSPACE"] == str(tmp_path / "w")
-        assert environment["BIODESK_USER"] == "me"
-
-
 def test_a_killed_server_leaves_no_process_behind(tmp_path: Path) -> None:
     """A page opens the engine, which starts the warm worker; the server is then killed with no time for anything."""
     with served(tmp_path) as server, connect(f"ws://127.0.0.1:{server.port}/_stcore/stream") as page:
@@ -151,9 +140,16 @@ def test_without_the_link_nothing_but_the_health_check_is_answered(tmp_path: Pat
 
 
 def test_this_computer_needs_no_link_unless_it_is_asked_for(tmp_path: Path) -> None:
-    with served(tmp_path) as server:
+    with served(tmp_path, "--user", "me") as server:
         assert not server.token
         assert server.get("/")[0] == 200
+        process = psutil.Process(server.process.pid)
+        assert process.cmdline()[1] == str(ROOT / "app.py")
+        listening = [c.laddr for c in process.net_connections() if c.status == psutil.CONN_LISTEN]
+        assert listening == [("127.0.0.1", server.port)]
+        environment = process.environ()
+        assert environment["BIODESK_WORKSPACE"] == str(tmp_path / "w")
+        assert environment["BIODESK_USER"] == "me"
     with served(tmp_path, "--token") as server:
         assert server.get("/")[0] == 403
         assert server.get(f"/?token={server.token}")[0] == 200
@@ -170,9 +166,8 @@ def test_a_port_in_use_and_addresses_that_are_none_are_refused_in_a_sentence(tmp
         found = refused(tmp_path, "--port", port)
     assert (found.returncode, found.stdout) == (2, "")
     assert f"port {port}" in found.stderr
-    for options in (["--port", "70000"], ["--port=-1"], ["--host", "no such host"], ["--host", "192.0.2.1"]):
-        found = refused(tmp_path, *options)
-        assert (found.returncode, len(found.stderr.strip().splitlines())) == (2, 1), found.stderr
+    found = refused(tmp_path, "--host", "192.0.2.1")  # of nobody (RFC 5737)
+    assert (found.returncode, len(found.stderr.strip().splitlines())) == (2, 1), found.stderr
     assert not (tmp_path / "w").exists()
 
 
