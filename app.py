@@ -3,15 +3,25 @@
 `biodesk serve` gives Streamlit's settings as JSON, and the token of the link in the environment.
 """
 
+import atexit
 import json
 import os
 import signal
 import sys
 
 if __name__ == "__main__":  # before Streamlit is imported: a signal may come during that
+    ended = [1]  # the exit code is the last; the first is that of a server that failed
+
+    @atexit.register  # first, so it comes last: after the engine was closed
+    def leave() -> None:
+        """End at once: a thread that still lives, or holds a database, would make libraries write of leaks or abort."""
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(ended[-1])
+
     for number in (signal.SIGTERM, signal.SIGINT):
         # The server ends in order, then sends itself the signal again: Python then ends in order too.
-        signal.signal(number, lambda *_: sys.exit(0))
+        signal.signal(number, lambda *_: (ended.append(0), sys.exit(0)))
     if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) == signal.SIG_DFL:  # under nohup it is ignored
         signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))
 
@@ -27,3 +37,4 @@ app = App("desk.py", middleware=[Middleware(Policy), Middleware(Gate, token=toke
 
 if __name__ == "__main__":
     app.run(config=json.loads(sys.argv[1]) if len(sys.argv) > 1 else None)
+    ended.append(0)

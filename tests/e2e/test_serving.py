@@ -47,7 +47,7 @@ class Served:
             with contextlib.suppress(OSError):
                 if true():
                     return
-            time.sleep(0.05)
+            time.sleep(0.1)
         raise AssertionError(f"It did not come about. The server said: {self.said.read_text()[-2000:]}")
 
     def get(self, path: str, cookie: str = "", host: str = "127.0.0.1") -> tuple[int, str, str]:
@@ -82,32 +82,32 @@ def served(folder: Path, *options: str) -> Iterator[Served]:
         server.process.stdout.close()
 
 
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGHUP"])
-def test_a_signal_ends_the_server_in_order_though_a_page_is_open(name: str, tmp_path: Path) -> None:
-    with served(tmp_path) as server, server.upgrade() as page:
-        assert page.recv(12) == b"HTTP/1.1 101"
-        server.process.send_signal(getattr(signal, name))
-        assert server.process.wait(20) == 0
-        assert "Traceback" not in server.said.read_text()
+@contextlib.contextmanager
+def a_page(server: Served) -> Iterator[None]:
+    """Have a page open that has opened the engine, which started the warm worker."""
 
+    def has_worker() -> bool:
+        with contextlib.suppress(psutil.Error):  # one may end while it is looked at
+            family = psutil.Process(server.process.pid).children(recursive=True)
+            return any("sandbox_worker" in " ".join(child.cmdline()) for child in family)
+        return False
 
-def test_a_killed_server_leaves_no_process_behind(tmp_path: Path) -> None:
-    """A page opens the engine, which starts the warm worker; the server is then killed with no time for anything."""
-    with served(tmp_path) as server, connect(f"ws://127.0.0.1:{server.port}/_stcore/stream") as page:
+    with connect(f"ws://127.0.0.1:{server.port}/_stcore/stream") as page:
         page.send(BackMsg(rerun_script=ClientState()).SerializeToString())
-        family: list[psutil.Process] = []
-
-        def has_worker() -> bool:
-            family[:] = psutil.Process(server.process.pid).children(recursive=True)
-            with contextlib.suppress(psutil.Error):  # one may end while it is looked at
-                return any("sandbox_worker" in " ".join(child.cmdline()) for child in family)
-            return False
-
         server.wait_for(has_worker)
-        server.process.kill()
-        server.process.wait(10)
+        yield
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGKILL"])
+def test_a_server_that_ends_leaves_no_process_behind_and_no_words_of_libraries(name: str, tmp_path: Path) -> None:
+    with served(tmp_path) as server, a_page(server):
+        family = psutil.Process(server.process.pid).children(recursive=True)
+        server.process.send_signal(number := getattr(signal, name))
+        assert server.process.wait(30) == (-number if name == "SIGKILL" else 0)
         _, left = psutil.wait_procs(family, timeout=20)
         assert not [child for child in left if child.status() != psutil.STATUS_ZOMBIE]
+        said = server.said.read_text()
+        assert not [word for word in ("Traceback", "leaked", "terminate called", "Exception") if word in said], said
 
 
 def test_without_the_link_nothing_but_the_health_check_is_answered(tmp_path: Path) -> None:
@@ -150,9 +150,14 @@ def test_this_computer_needs_no_link_unless_it_is_asked_for(tmp_path: Path) -> N
         environment = process.environ()
         assert environment["BIODESK_WORKSPACE"] == str(tmp_path / "w")
         assert environment["BIODESK_USER"] == "me"
+        server.process.send_signal(signal.SIGINT)
+        assert server.process.wait(30) == 0
     with served(tmp_path, "--token") as server:
         assert server.get("/")[0] == 403
         assert server.get(f"/?token={server.token}")[0] == 200
+        server.process.send_signal(signal.SIGHUP)
+        assert server.process.wait(30) == 0
+        assert "Traceback" not in server.said.read_text()
 
 
 def refused(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
