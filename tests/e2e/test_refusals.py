@@ -39,7 +39,7 @@ def write_bad_files(folder: Path) -> None:
 def commands() -> list[list[str]]:
     """Return commands that cannot be done."""
     taking = [
-        ["ask", QUESTION, "--yes", "--quiet", "--data", "FILE"], ["plan", "--batch", "FILE"], ["run", "FILE"],
+        ["ask", QUESTION, "--yes", "--quiet", "--data", "FILE"], ["run", "FILE"],
         ["memory", "import", "FILE"], ["tools", "import", "tooluniverse", "FILE"], ["kg", "import", "gmt", "FILE"],
         ["kg", "enrich", "TP53", "--background", "FILE"], ["verify", "FILE"],
     ]  # fmt: skip
@@ -60,7 +60,8 @@ def commands() -> list[list[str]]:
         ["ask", QUESTION, "--yes", "--data", "growth.csv", "--column", "nothing=dose"],
         ["ask", QUESTION, "--yes", "--data", "growth.csv", "--out", "growth.csv"],
         ["ask", QUESTION, "--yes", "--data", "growth.csv", "--out", LONG],
-        ["plan", QUESTION, "--data", "growth.csv", "--out", LONG], ["ask", QUESTION, "--data", "~nobody_here/x.csv"],
+        ["plan", QUESTION, "--data", "growth.csv", "--out", LONG], ["plan", "--batch", "folder"], ["plan", "--batch", "not_there.json"], ["plan", "--batch", "locked"],
+        ["ask", QUESTION, "--quiet", "--data", "~nobody_here/x.csv"],
         ["runs", "--limit", "many"], ["runs", "--model", "other"], ["runs", "--workspace", "growth.csv"],
         ["runs", "--workspace", "growth.csv/below"], ["runs", "--workspace", LONG], ["runs", "--workspace", "/proc/x"],
         ["events", "nobody", "--after", "x"], ["export", "nobody", "--format", "docx", "--out", "x"],
