@@ -10,7 +10,7 @@ import signal
 import sys
 
 if __name__ == "__main__":  # before Streamlit is imported: a signal may come during that
-    ended = [1]  # the exit code is the last; the first is that of a server that failed
+    ended = [1]  # the exit code is the last: that of a server that failed, unless a signal ended it
 
     @atexit.register  # first, so it comes last: after the engine was closed
     def leave() -> None:
@@ -37,4 +37,3 @@ app = App("desk.py", middleware=[Middleware(Policy), Middleware(Gate, token=toke
 
 if __name__ == "__main__":
     app.run(config=json.loads(sys.argv[1]) if len(sys.argv) > 1 else None)
-    ended.append(0)
