@@ -74,7 +74,7 @@ def test_as_a_workspace(kind, give):
 @pytest.mark.parametrize("kind", NAMES)
 def test_as_data(kind, give, tmp_path):
     with contextlib.suppress(OSError):
-        shutil.copy("growth.csv", os.fsencode(tmp_path) + b"/" + NAMES[kind])
+        shutil.copy("growth.csv", tmp_path / os.fsdecode(NAMES[kind]))
     code, made = give("profile", "--", os.fsdecode(NAMES[kind]))
     assert code == (2 if kind in {*REFUSED_ALWAYS, "line end", "escape"} else 0)
     assert made == []

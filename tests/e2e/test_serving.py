@@ -79,7 +79,8 @@ def served(folder: Path, *options: str) -> Iterator[Served]:
     finally:
         server.process.kill()
         server.process.wait()
-        server.process.stdout.close()
+        if server.process.stdout is not None:
+            server.process.stdout.close()
 
 
 @contextlib.contextmanager
