@@ -234,7 +234,8 @@ class Assignment:
             return offered[0]
         if not slot.only:
             return ""
-        able = [c.name for c in self.sheet.columns if slot.fits(c, self.sheet) >= 0.65 and c.name not in used]
+        able = [c.name for c in self.sheet.columns if slot.fits(c, self.sheet) >= 0.65 and c.name not in used
+                and self.reading.parts.get(c.name) != {"adjust"}]  # fmt: skip
         return able[0] if len(able) == 1 else ""
 
     def _called_so(self, param: ParamSpec) -> list[str]:

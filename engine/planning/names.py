@@ -183,10 +183,7 @@ _LINKS = ("s", "n", "en", "es", "e")
 """What German puts between the words of a compound (Fugenelemente)."""
 
 
-_SPAN = re.compile(
-    r"(?:day|night|week|month|year|hour|minute)s?[ _.](?:in|to|of|on|since|until|till|after|before|at)[ _.]",
-    re.IGNORECASE,
-)
+_SPAN = re.compile(r"(?:day|night|week|month|year|hour|minute)s?[ _.](?:in|on|at|of)[ _.]", re.IGNORECASE)
 """`days in clinic` are days: the clinic alone is not they."""
 
 
@@ -197,7 +194,9 @@ class Name:
         self, name: str, weights: Counter[str], *, units: bool, cut: Callable[[str], list[str]] = name_parts
     ) -> None:
         self.text = name
-        parts = cut(re.sub(r"[(\[].*?[)\]]", " ", name)) or cut(name)
+        parts = cut(re.sub(r"[(\[].*?[)\]]", " ", name))
+        if not any(len(part) > 1 for part in parts):
+            parts = cut(name)  # `S (Cambs.)` is called Cambs, too
         kept = (
             [part for part in parts if part not in UNITS] or parts[:1] if units and not _SPAN.match(name) else parts
         )  # `Hg_ug_kg` is of mercury

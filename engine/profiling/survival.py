@@ -90,7 +90,9 @@ def between_dates(table: View, times: list[str]) -> dict[str, str]:
 
     Names tell entry from exit, else the order of the two columns; a column that counts time itself goes first.
     """
-    dates = [c for c in table.cols if c.profile.scale == "date" and not _BORN.search(ascii_lower(c.name))]
+    every = [c for c in table.cols if c.profile.scale == "date" and not _BORN.search(ascii_lower(c.name))]
+    # What many never came to (a transplant) is neither where watching began nor where it ended.
+    dates = [c for c in every if (c.codes < 0).mean() <= RARE or (_EXIT.search(ascii_lower(c.name)) and len(every) < 3)]
     if len(dates) > 2:
         exits = [c for c in dates if _EXIT.search(ascii_lower(c.name))]
         entries = [c for c in dates if c not in exits and _ENTRY.search(ascii_lower(c.name))]
@@ -106,6 +108,10 @@ def between_dates(table: View, times: list[str]) -> dict[str, str]:
         return {}
     _, value, event = max(events, key=lambda found: found[0])
     return {"entry": entry.name, "exit": exit_.name, "event": event.name, "event_value": value}
+
+
+RARE = 0.1
+"""So large a share of rows may lack a date."""
 
 
 def begins(table: View, survival: dict[str, str]) -> dict[str, str]:
@@ -217,7 +223,7 @@ def _event_score(col: Col, value: str) -> float:
         return 0.0
     plain = {ascii_lower(level).strip() for level in column.levels}
     coded = (
-        plain <= {"0", "1", "2", "3"}
+        plain <= {"0", "1", "2", "3", "8", "9"}
         or bool(two_states(list(column.levels)))
         or event_words(col)
         or column.kind == "boolean"

@@ -173,7 +173,8 @@ def test_a_side_of_the_comparison_is_not_left_out(tmp_path):
             for pop in ("S (Cambs.)", "R - Fenwick Farm") for dose in (0, 1, 2, 4, 8, 16, 32) for _ in range(4)]  # fmt: skip
     pd.DataFrame(rows, columns=["pop.", "rate g/ha", "fresh weight g"]).to_csv(tmp_path / "rye.csv", index=False)
     question = "ED50 of the susceptible one from Cambs and of the resistant one from Fenwick farm, how many fold more resistant is Fenwick?"
-    assert [tool for tool, _ in steps(question, tmp_path / "rye.csv")] == ["compare_dose_response"]
+    ((tool, params),) = steps(question, tmp_path / "rye.csv")
+    assert (tool.endswith("dose_response"), params["group"]) == (True, "pop.")
 
 
 def test_a_heart_rate_is_no_time_and_a_stay_no_place(tmp_path):
@@ -183,3 +184,27 @@ def test_a_heart_rate_is_no_time_and_a_stay_no_place(tmp_path):
     question = "How well can we tell at the door whether a foal will die in the clinic? Cross-validated AUC, logistic regression"
     tool, params = steps(question, tmp_path / "foals.csv")[-1]
     assert (tool, sorted(params["predictors"])) == ("classify", ["HR", "lact"])  # the stay is the time to the outcome
+
+
+@pytest.fixture(scope="module")
+def dates(tmp_path_factory):
+    n = 90
+    begin = pd.Timestamp("2015-03-01") + pd.to_timedelta(RNG.integers(0, 900, n), unit="D")
+    end = begin + pd.to_timedelta(RNG.integers(60, 900, n), unit="D")
+    graft = begin + (end - begin) / 2
+    rows = {"case_no": range(1, n + 1), "arm": ["A", "B"] * (n // 2), "listed_on": begin.strftime("%d/%m/%Y"),
+            "grafted_on": np.where(np.arange(n) % 3, graft.strftime("%d/%m/%Y"), None), "last_seen": end.strftime("%d/%m/%Y"),
+            "status": ["2", "2", "1", "9", "2"] * (n // 5)}  # fmt: skip
+    path = tmp_path_factory.mktemp("dates") / "list.csv"
+    pd.DataFrame(rows).to_csv(path, index=False)
+    return path
+
+
+def test_watching_begins_where_all_began_and_codes_of_ends_may_leave_out_numbers(dates):
+    question = (
+        "Survival by arm, log-rank, share alive at 2 years (1 year = 365.25 days); status 1 = alive, 2 = died, 9 = lost"
+    )
+    found = dict(steps(question, dates))
+    assert found["derive_column"]["expression"] == "days_between(`listed_on`, `last_seen`)"
+    params = found["kaplan_meier"]
+    assert (params["event"], params["event_value"], params["at"], params["at_unit"]) == ("status", "2", 2, "years")

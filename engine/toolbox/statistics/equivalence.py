@@ -128,7 +128,7 @@ def margin_figure(row, what, back):
                         instead_of=["value", "group", "treated", "control", "pair"]),
         "margin": param(
             "The difference that would not matter: say it in the question, for example `within 2`",
-            words=["margins?(?: of| is| =)?", "within", "inside(?: of)?", "bounds?(?: are| is| of)?(?: plus "
+            words=["margins?(?: of| is| was| =)?", "within", "inside(?: of)?", "bounds?(?: are| is| of)?(?: plus "
                 "minus)?", "delta",
                    r"limits?(?: of)?", r"(?:not )?(?:more|less|worse|further) than", r"at most", r"equivalence limits?",
                    r"plus.?(?:or.?)?minus", r"(?=[±]\s*\d)[±]", r"(?=80\s*(?:-|–|to)\s*125)", r"up to", r"give or take",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 TIME_UNITS = ("", "days", "weeks", "months", "years")
+NOT_TOLD = r"(?<!= )(?<![=.,])"
+"""`1 month = 30.4 days` tells no moment."""
 UNIT_WORDS = [
-    rf"{unit}s: \d[\d.,]*[\s-]*(?:{unit}s?|{short})\b"
+    rf"{unit}s: {NOT_TOLD}\d[\d.,]*[\s-]*(?:{unit}s?|{short})\b"
     for unit, short in (("day", "d"), ("week", "wks?"), ("month", "mo|mths?"), ("year", "yrs?|y"))
 ]
 """What people say for the unit of a moment, as a parameter's `words`."""

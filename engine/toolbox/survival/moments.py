@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.toolbox.registry import param
-from engine.toolbox.survival.horizon import TIME_UNITS, horizon_in_unit
+from engine.toolbox.survival.horizon import NOT_TOLD, TIME_UNITS, horizon_in_unit
 from engine.toolbox.tables.columns import finding_values, format_number
 from engine.toolbox.tables.rows import table_row
 
@@ -22,7 +22,7 @@ AT_UNIT = param(
     "unit of that moment, where it is not the column's",
     choices=TIME_UNITS,
     words=[
-        rf"{unit}s: {_NO_LANDMARK}\d[\d.,]*[\s-]*(?:{unit}s?|{short})\b(?![\s-]+landmark)"
+        rf"{unit}s: {_NO_LANDMARK}{NOT_TOLD}\d[\d.,]*[\s-]*(?:{unit}s?|{short})\b(?![\s-]+landmark)"
         for unit, short in (("day", "d"), ("week", "wks?"), ("month", "mo|mths?"), ("year", "yrs?|y"))
     ],
 )
