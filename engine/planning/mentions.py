@@ -333,6 +333,35 @@ def codes_explained(
             for at, t in enumerate(words)
             if t.stem == meaning and (at != said[0] or match.re is not _MEANS)
         ]
+    return found + _letters_explained(words, columns, text)
+
+
+LETTERS = re.compile(
+    r"(?<![\w.])(?P<code>[A-Za-z]{1,4}\d?)\s*=\s*(?:the\s+|an?\s+)?(?P<said>[A-Za-z][\w-]+(?:\s+[a-z][\w-]+){0,2})"
+)
+
+
+def letters_told(text: str, columns: Sequence[ColumnProfile]) -> dict[str, dict[str, str]]:
+    """Return column -> level -> what the question says it stands for: `T = new drug, C = control`.
+
+    Two or more short levels of the only column that has them all; numbers are read by `codes_explained`.
+    """
+    told = {match["code"]: match["said"] for match in LETTERS.finditer(text)}
+    able = [column for column in columns if len(told) > 1 and told.keys() <= column.levels.keys()]
+    return {able[0].name: told} if len(able) == 1 else {}
+
+
+def _letters_explained(words: Sequence[Token], columns: Sequence[ColumnProfile], text: str) -> list[Mention]:
+    """Return the places of levels that the question explains, and of the words that only one of them stands for."""
+    found = []
+    for column, told in letters_told(text, columns).items():
+        stems = {level: {t.stem for t in tokens(said) if t.text not in STOP} for level, said in told.items()}
+        for at, word in enumerate(words):
+            written = text[word.start : word.end]
+            if written in told and re.match(r"\s*=", text[word.end :]):
+                found.append(Mention(column, written, at, at, 0.95))
+            elif len(meant := [level for level, own in stems.items() if word.stem in own]) == 1:
+                found.append(Mention(column, meant[0], at, at, 0.85))
     return found
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from engine.domain.profile import ColumnProfile
 from engine.planning import numbers
 from engine.planning.coding import codings
+from engine.planning.contrast import control_level
 from engine.planning.grammar import Coded, claimed_of_one, compared_alone, contrasts, parts_of, restrictions
 from engine.planning.hints import generic_mentions, of_one_measure, wide_mentions
 from engine.planning.mentions import (
+    LETTERS,
     SURE_NAME,
     Mention,
     beginnings,
@@ -18,12 +20,13 @@ from engine.planning.mentions import (
     codes_explained,
     column_mentions,
     cover,
+    letters_told,
     level_mentions,
     numbered_mentions,
     states_meant,
 )
 from engine.planning.names import is_term
-from engine.planning.reading import Reading, Request
+from engine.planning.reading import Contrast, Reading, Request
 from engine.planning.requests import requests_of
 from engine.planning.sheets import Data
 from engine.planning.text import Token, tokens
@@ -129,8 +132,10 @@ def interpret(question: str, words: list[Token], mentions: list[Mention], data: 
     coded = Coded(question, words, mentions)
     reading = Reading(question=question, words=words, mentions=mentions)
     reading.parts = parts_of(coded)
-    reading.contrasts = contrasts(coded)
+    reading.contrasts = [_with_control(c, question, by_name.values()) for c in contrasts(coded)]
     explained = [match.span() for match in _EXPLAINED.finditer(question)]
+    if letters_told(question, [*by_name.values()]):
+        explained += [match.span() for match in LETTERS.finditer(question)]
     kept = [
         r
         for r in restrictions(coded, by_name)
@@ -150,6 +155,15 @@ def interpret(question: str, words: list[Token], mentions: list[Mention], data: 
     reading.masked = masked(reading, by_name)
     _mark(reading)
     return reading
+
+
+def _with_control(found: Contrast, question: str, columns: Iterable[ColumnProfile]) -> Contrast:
+    """Return a contrast of two levels with the one last that the question says is the control: `T = drug, C = control`."""
+    told = letters_told(question, [*columns]).get(found.column, {})
+    control = [level for level, said in told.items() if control_level([said])]
+    if found.explicit or len(control) != 1 or {*found.levels} != {*told} or len(told) != 2:
+        return found
+    return Contrast(found.column, (*(level for level in told if level != control[0]), control[0]), explicit=True)
 
 
 def within(reading: Reading, request: Request | Sequence[Request], data: Data) -> Reading:

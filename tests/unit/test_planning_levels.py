@@ -208,3 +208,15 @@ def test_watching_begins_where_all_began_and_codes_of_ends_may_leave_out_numbers
     assert found["derive_column"]["expression"] == "days_between(`listed_on`, `last_seen`)"
     params = found["kaplan_meier"]
     assert (params["event"], params["event_value"], params["at"], params["at_unit"]) == ("status", "2", 2, "years")
+
+
+@pytest.mark.parametrize(
+    ("said", "first", "second"),
+    [("A = new drug, B = placebo", "A", "B"), ("B = the sham, A = laser", "A", "B"), ("B=verum A=placebo tablets", "B", "A")],
+)  # fmt: skip
+def test_letters_that_the_question_explains_are_levels(said, first, second, tmp_path):
+    rows = {"subject": range(60), "alloc": ["A", "B"] * 30, "site": ["north", "south", "east"] * 20,
+            "pain": RNG.normal(40, 8, 60).round(1)}  # fmt: skip
+    pd.DataFrame(rows).to_csv(tmp_path / "laser.csv", index=False)
+    tool, params = steps(f"Is pain lower in one of the arms ({said})?", tmp_path / "laser.csv")[-1]
+    assert (tool, params["group"], params["treated"], params["control"]) == ("compare_groups", "alloc", first, second)
