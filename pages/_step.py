@@ -141,7 +141,7 @@ def _code(engine: Engine, spec: Any, result: Any) -> None:
     else:
         st.caption("The tool as it will run; reading of inputs and writing of results is added around it.")
         text = "\n\n".join([*spec.helper_sources, spec.source])
-    st.code(text[:TEXT_SHOWN], language="python", height=420, line_numbers=True)
+    st.code(text, language="python", height=420, line_numbers=True)
     if result and result.versions:
         st.caption(plain("With " + ", ".join(f"{name} {version}" for name, version in result.versions.items())))
 

@@ -59,6 +59,11 @@ _COMPARED = re.compile(
 _LAST = re.compile(r"(?:[\s_.-]*\d{1,4}|[\s_.-]+[A-Za-z])$")
 
 
+def _states(levels: list[str]) -> bool:
+    """Say whether levels tell whether something happened: yes and no, or 1 and 0."""
+    return bool(yes_and_no(levels)) or {*levels} == {"0", "1"}
+
+
 class Assignment:
     """Depth first over the assignments of named columns to parameters."""
 
@@ -156,6 +161,7 @@ class Assignment:
         happens = yes_and_no(levels) or chosen_by_it
         if param.role in _HAPPENS and len(levels) == 2 and control_level(levels) and not happens:
             grammar -= 0.4  # placebo and drug is what was done, not what happened
+        grammar -= 0.8 * self._exchanged(param, name)
         level_only = name not in reading.named() and not contrasted and not two_states(self.sheet, name)
         if level_only and param.role in ("group", "predictors", "covariates"):
             grammar -= 0.25
@@ -163,6 +169,15 @@ class Assignment:
             grammar -= 0.6  # `by salt in the mutant` compares by salt
         earlier = next((m.first for m in reading.mentions if m.column == name), 0)
         return fits * (strength + grammar) - 0.002 * earlier
+
+    def _exchanged(self, param: ParamSpec, name: str) -> bool:
+        """Say whether a state would be compared by, or what is set apart would happen: `the cured share of the short and the long course`."""
+        if param.role not in ("group", "condition", *_HAPPENS):
+            return False
+        states = [n for n in self.free if (c := self.sheet.column(n)) and _states(list(c.levels))]
+        apart = [c.column for c in self.reading.contrasts
+                 if c.column not in states and not cases_and_controls(c.levels)]  # fmt: skip
+        return bool(states and apart) and name in (apart if param.role in _HAPPENS else states)
 
     def _ruled_out(self, param: ParamSpec, name: str) -> bool:
         """Say whether what is said of a column keeps it from a part that it would fit."""

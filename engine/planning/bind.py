@@ -260,7 +260,7 @@ def _rows(bound: Bound, reading: Reading) -> None:
     taken = set(bound.columns())
     sheet = bound.sheet
     for item in reading.restrictions:
-        if item.op == "in" and _leaves_out_a_side(bound, item):
+        if item.op == "in" and (_leaves_out_a_side(bound, item) or _leaves_one_level(bound, reading, item)):
             continue
         if (item.sure and not (item.op == "in" and _is_outcome(bound, item.column))) or (
             item.column not in taken and item.op == "in"
@@ -271,7 +271,8 @@ def _rows(bound: Bound, reading: Reading) -> None:
         column = sheet.column(name) if sheet else None
         if column is None or name in have:
             continue
-        mentions = [m for m in reading.mentions if m.column == name and m.level and not _of_method(bound, reading, m)]
+        mentions = [m for m in reading.mentions if m.column == name and m.level and m not in reading.spared
+                    and not _of_method(bound, reading, m)]  # fmt: skip
         if not mentions:
             continue
         levels = tuple(dict.fromkeys(m.level for m in mentions))
@@ -294,6 +295,12 @@ def _rows(bound: Bound, reading: Reading) -> None:
                 bound.reasons.append(f"{named[0]!r} is compared with {named[1]!r}, as the question names them.")
             elif len(named) >= (1 if against is not None else 2):
                 bound.params[param.name] = named
+
+
+def _leaves_one_level(bound: Bound, reading: Reading, item: Restriction) -> bool:
+    """Say whether the step compares or explains by a column that is named, of which the rows kept would hold one level."""
+    used = bound.of_role("group", "group_optional", "condition", "factors", "predictors", "covariates")
+    return len(item.values) == 1 and item.column in used and item.column in reading.named()
 
 
 def _leaves_out_a_side(bound: Bound, item: Restriction) -> bool:

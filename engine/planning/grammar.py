@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 
 from engine.domain.profile import ColumnProfile
+from engine.planning.leaving_out import LEVELS, SHORT, left_out, talked_of
 from engine.planning.mentions import Mention
 from engine.planning.reading import Contrast, Part, Restriction
 from engine.planning.text import Token
@@ -69,15 +70,6 @@ _RELATIONS: tuple[tuple[str, dict[str, Part]], ...] = (
 )  # fmt: skip
 _COMPILED = tuple((re.compile(pattern, re.IGNORECASE), roles) for pattern, roles in _RELATIONS)
 _AGAINST = r"(?:vs\.?|versus|against|compared (?:to|with)|relative to|over|than|(?<=er )then|(?<=more )then|(?<=less )then|rather than|minus|instead of|from|better|worse)"
-_OUT = (
-    r"(?:without|exclud\w+|except(?:ing)?(?: for)?|leav\w+ (?:out|aside)|omit\w*|drop\w*|remov\w+|ignor\w+|not counting|apart from|disregard\w*|"
-    r"discard\w*|throw\w* out|skip\w*|but not|other than)"
-)
-_GOES_OUT = (
-    r"(?:(?:(?:go(?:es)?|is|are|be|being|to be|were|was)\s+)?(?:left out|taken out|thrown out)|(?:go(?:es)?|come|comes|stay|stays)\s+out|"
-    r"(?:is|are|be|being)\s+(?:(?:to be|all|then|not)\s+)?(?:excluded|omitted|removed|discarded|disregarded|ignored|counted))"
-)
-"""What is said of rows that are left out, after their name: `those with 'unk' go out`, `(invalid tests left out)`."""
 _ONLY = r"(?:only|just|solely|exclusively|restrict\w* (?:\w+ )?to|limit\w* (?:\w+ )?to|confin\w* to|keep\w*(?: only)?|subset (?:of|to)|nothing but)(?!\s+(?:\d+|<l\d+>)\s+(?:out\s+)?of\b)"
 _ABOVE = {">": ">", ">=": ">=", "≥": ">=", "above": ">", "over": ">", "more than": ">", "greater than": ">", "at least": ">=", "older than": ">",
           "after": ">", "later than": ">", "since": ">=", "from": ">=", "exceeding": ">", "higher than": ">", "larger than": ">", "longer than": ">",
@@ -166,43 +158,37 @@ def _order(coded: Coded, column: str, levels: tuple[str, ...]) -> tuple[str, ...
 def restrictions(coded: Coded, columns: dict[str, ColumnProfile]) -> list[Restriction]:
     """Return the rows to keep or leave out that the words name, surely (`only women`) or perhaps (`in women`)."""
     text = coded.text
-    levels = r"<l\d+>(?:\s*(?:,\s*and|,|and|or|&|to)\s*(?:(?:the|<c\d+>)\s+)?<l\d+>)*"
-    short = r"(?:\s+(?!<)[\w'-]+){0,3}?\s*(?:<c\d+>\s*)?(?:(?:no|nr|number)\.?\s*)?"
     found: list[Restriction] = []
+    gone = list(left_out(coded, columns))
+    spared = talked_of(coded, [mention for named in gone for mention in named])
 
-    def add(match: re.Match[str], op: str, sure: bool) -> None:  # noqa: FBT001 - a local helper
+    def add(meant: re.Match[str] | Sequence[Mention], op: str, sure: bool) -> None:  # noqa: FBT001 - a local helper
         grouped: dict[str, list[Mention]] = {}
-        for mention in coded.inside(match["l"]):
-            grouped.setdefault(mention.column, []).append(mention)
+        for mention in coded.inside(meant["l"]) if isinstance(meant, re.Match) else meant:
+            if op == "not in" or mention not in spared:
+                grouped.setdefault(mention.column, []).append(mention)
         for column, named in grouped.items():
             values = tuple(dict.fromkeys(mention.level for mention in named if mention.level))
             if values and not any(r.column == column and set(values) <= set(r.values) and r.sure for r in found):
                 found.append(Restriction(column, op, values, named[0].first, named[-1].last, sure))  # type: ignore[arg-type]
 
-    for match in re.finditer(rf"\b{_OUT}\b{short}(?P<l>{levels})", text, re.IGNORECASE):
-        if not _told_apart(coded, match):
-            add(match, "not in", True)
-    for match in re.finditer(rf"\b(?:leave|take|throw|keep|kick)\s+(?P<l>{levels})\s+out\b", text, re.IGNORECASE):
-        add(match, "not in", True)
-    for match in re.finditer(rf"(?P<l>{levels})(?:\s*<c\d+>)?[^<>]{{0,60}}?\b(?:(?!dropped){_OUT}\s+(?:him|her|it|them|this|that|these|those|out)|{_GOES_OUT})\b|"
-                             rf"(?P<m>{levels})[^<>]{{0,90}}?\bleave\s+(?:him|her|it|them)\s+out\b", text, re.IGNORECASE):  # fmt: skip
-        code = match["l"] or match["m"]
-        add(re.match(rf"(?P<l>{levels})", code), "not in", True)  # type: ignore[arg-type]
-    for match in re.finditer(rf"\b{_ONLY}\b(?:\s+(?:in|for|with|the|those|among|of|from|at|on|use|using|\w+))?{short}(?P<l>{levels})", text, re.IGNORECASE):  # fmt: skip
+    for named in gone:
+        add(named, "not in", True)
+    for match in re.finditer(rf"\b{_ONLY}\b(?:\s+(?:in|for|with|the|those|among|of|from|at|on|use|using|\w+))?{SHORT}(?P<l>{LEVELS})", text, re.IGNORECASE):  # fmt: skip
         add(match, "in", True)
-        further = re.compile(rf"(?:\s*(?:<c\d+>|(?!<)[\w'-]+))?\s*(?:,\s*)?(?:that|who|which|with|and|but)\s+(?:(?:did|do|does|were|are|was|is|have|had|has|of|in|the|only)\s+){{0,2}}(?P<l>{levels})", re.IGNORECASE)  # fmt: skip
+        further = re.compile(rf"(?:\s*(?:<c\d+>|(?!<)[\w'-]+))?\s*(?:,\s*)?(?:that|who|which|with|and|but)\s+(?:(?:did|do|does|were|are|was|is|have|had|has|of|in|the|only)\s+){{0,2}}(?P<l>{LEVELS})", re.IGNORECASE)  # fmt: skip
         while match and (match := further.match(text, match.end())):
             add(match, "in", True)
     for match in re.finditer(
-        rf"(?P<l>{levels})(?:\s+(?:<c\d+>|(?!<)[\w'-]+)){{0,1}}\s+(?:only|alone|ones?)\b(?!\s+(?:\d|<l))",
+        rf"(?P<l>{LEVELS})(?:\s+(?:<c\d+>|(?!<)[\w'-]+)){{0,1}}\s+(?:only|alone|ones?)\b(?!\s+(?:\d|<l))",
         text,
         re.IGNORECASE,
     ):
         add(match, "in", not _beside_others(coded, match))
     found += _onwards(coded, found) + _compared(coded, columns)
-    for match in re.finditer(rf"\b(?:in|among|within|for|at|on|during|of|with|by)\s+(?:(?:the|all|our)\s+)?(?:<c\d+>\s*)?(?P<l>{levels})", text, re.IGNORECASE):  # fmt: skip
+    for match in re.finditer(rf"\b(?:in|among|within|for|at|on|during|of|with|by)\s+(?:(?:the|all|our)\s+)?(?:<c\d+>\s*)?(?P<l>{LEVELS})", text, re.IGNORECASE):  # fmt: skip
         add(match, "in", False)
-    for match in re.finditer(rf"(?:^|[:(,]\s*)(?:<c\d+>\s*)?(?P<l>{levels})\s*[:,]", text):
+    for match in re.finditer(rf"(?:^|[:(,]\s*)(?:<c\d+>\s*)?(?P<l>{LEVELS})\s*[:,]", text):
         add(match, "in", False)
     return _merged([item for item in _agreeing(found) if not _says_nothing(item, columns)])
 
@@ -213,17 +199,6 @@ def _beside_others(coded: Coded, match: re.Match[str]) -> bool:
         return False
     named = {(m.column, m.level) for m in coded.inside(match["l"])}
     return any(m.level and (m.column, m.level) not in named and m.column in dict(named) for m in coded.mentions)
-
-
-def _told_apart(coded: Coded, match: re.Match[str]) -> bool:
-    """Say whether levels after `but not` are set against others of their column: `it works in women but not in men`."""
-    if not re.match(r"but not", match[0], re.IGNORECASE):
-        return False
-    columns = {mention.column for mention in coded.inside(match["l"])}
-    start = max(coded.text.rfind(mark, 0, match.start()) for mark in ".;?!") + 1
-    return any(
-        mention.level and mention.column in columns for mention in coded.inside(coded.text[start : match.start()])
-    )
 
 
 def _agreeing(found: Sequence[Restriction]) -> list[Restriction]:

@@ -89,6 +89,8 @@ def run_guards(names: list[str], case: Case) -> None:
 
 def one_unit(case: Case) -> None:
     """Refuse a column whose values are of several units, unless rows of one are kept or the step tells them apart."""
+    import numpy as np
+
     sheet = case.bound.sheet
     for name in [name for name in case.bound.columns() if sheet and name in sheet.structure.units]:
         assert sheet is not None
@@ -99,7 +101,7 @@ def one_unit(case: Case) -> None:
         for item in case.bound.rows:
             if item.column in frame:
                 held = [bool(text := as_level(value)) and item.holds(text) for value in frame[item.column]]
-                keep &= held
+                keep &= np.array(held)
         frame = frame.loc[keep]
         apart = [one for one in case.bound.of_role("split") if one in frame]
         counts = frame[units].dropna().value_counts()

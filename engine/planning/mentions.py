@@ -195,12 +195,20 @@ def _level(
         meant = [
             at
             for at, w in enumerate(words)
-            if len(w.text) > 2 and w.text not in STOP | {"number"} and same_meaning(w.text, level.strip().lower())
+            if len(w.text) > 2
+            and w.text not in STOP | {"number"}
+            and same_meaning(w.text, level.strip().lower())
+            and "-" not in text[w.end : w.end + 1]  # `non-inferior`
         ]
         written = rf"\b(?:of|in|for|and|or|vs\.?|versus|against|than|only|type|group)\s+(?P<l>{re.escape(level.strip())})(?![\w'-])"
         if not level.strip().isupper() or level.strip() in "AI":  # no article ends a phrase: `heavier than those on a.`
             written = rf"\b(?:of|in|for|vs\.?|versus|against|than|with|on|to|from|type|group)\s+(?P<l>{re.escape(level.strip())})(?=\s*(?:[,.;:?!)]|$)|\s+(?:and|or|vs|versus|against)\b)"
         starts = {match.start("l") for match in re.finditer(written, text)}  # `the fresh weight of S`
+        others = "|".join(re.escape(other.strip()) for other in column.levels if other != level)
+        against = rf"(?<![\w'-])(?:(?:{others})\s+(?:vs\.?|versus|against|than)\s+(?P<l>{re.escape(level.strip())})|(?P<m>{re.escape(level.strip())})\s+(?:vs\.?|versus|against)\s+(?:{others}))(?![\w'-])"
+        starts |= {
+            match.start("l" if match["l"] else "m") for match in re.finditer(against, text)
+        }  # `B versus A, adjusted`
         meant += [at for at, w in enumerate(words) if w.start in starts]
         return [Mention(column.name, level, at, at, 0.85) for at in meant]
     found = []
@@ -214,17 +222,27 @@ def _level(
         glued = len(window) > 1 and window[-1].end - window[0].start == sum(len(word.text) for word in window)
         if glued and len(level) <= 3 and not time_unit(window[0].text) and not level.lower().startswith(window[0].text):
             continue  # `DESeq2` and `DUSP1` are names of their own, not D2 and D1
+        if len(window) > 2 and _names_two(window, level, column):
+            continue  # `rescue and KO` are two levels, and not the one called KO+rescue
         if denied and not any(word.text in DENIALS or word.text.removesuffix("s") in _NO for word in window):
             continue  # `the detected ones` are not those `not detected`
         if (
             denied
-            and window[-1].text.removesuffix("s") in _NEGATIVE
+            and len(window) == 1
+            and window[0].text.removesuffix("s") in _NEGATIVE
             and any(same_meaning("positive", part) for part in name.parts[1:])
         ):
             strength = 0.8  # `negatives` for `not detected`
         if strength >= 0.6:
             found.append(Mention(column.name, level, first, last, round(strength, 3)))
     return found
+
+
+def _names_two(window: Sequence[Token], level: str, column: ColumnProfile) -> bool:
+    """Say whether words joined by `and` end in another level of the column."""
+    joined = any(word.text in ("and", "or", "vs", "versus", "against", "than") for word in window[1:-1])
+    others = {other.strip().lower() for other in column.levels if other != level}
+    return joined and (window[-1].text in others or window[0].text in others)
 
 
 DENIALS = frozenset("not no non never without".split())
@@ -578,12 +596,15 @@ def beside_own(mentions: Sequence[Mention]) -> list[Mention]:
     named = [m for m in mentions if not m.level and m.strength >= LIKELY]
     columns = {(m.first, m.last): {o.column for o in mentions if (o.first, o.last) == (m.first, m.last) and o.level} for m in mentions if m.level}  # fmt: skip
 
-    def drawn(m: Mention) -> Mention:
+    def near(m: Mention) -> bool:
         shared = m.level and len(columns[m.first, m.last]) > 1
-        near = shared and any(n.column == m.column and (n.last + 1 == m.first or m.last + 1 == n.first) for n in named)
-        return m._replace(strength=min(1.0, m.strength) + BESIDE) if near else m
+        return bool(shared) and any(
+            n.column == m.column and (n.last + 1 == m.first or m.last + 1 == n.first) for n in named
+        )
 
-    return [drawn(m) for m in mentions]
+    own = {(m.first, m.last): m.column for m in mentions if near(m)}
+    drawn = [m._replace(strength=min(1.0, m.strength) + BESIDE) if near(m) else m for m in mentions]
+    return [m for m in drawn if not m.level or own.get((m.first, m.last), m.column) == m.column]
 
 
 def cover(mentions: Sequence[Mention]) -> list[Mention]:

@@ -153,13 +153,14 @@ class Planner:
             data, profiles = told, [told.again(profile) for profile in profiles]
             reading = read(question, data, self._terms)
             mark_told(reading)
-        every = self._candidates(reading, data)
+        every, lost = self._candidates(reading, data), list[str]()
         if not profiles:
             every = _without_file(every, analysis)
         if not analysis and (computed := self._of_computed(reading, data, every)) is not None:
             reading, data, goals = computed
         else:
-            listed = [] if analysis else self._listed(reading, data, bool(profiles))
+            if not analysis:
+                listed, lost = self._listed(reading, data, bool(profiles))
             goals = (
                 [self._as_told(analysis, every, reading, data)]
                 if analysis
@@ -173,6 +174,7 @@ class Planner:
             goals = [first.goal, *self._on_the_joined(first, made)]
         else:
             self._assembler.answer_all(goals, made)
+        made.not_answered += [f"{item!r} was not understood by itself; ask it alone." for item in lost]
         plan = self._finished(goals, every, made, profiles, told=bool(analysis))
         return Proposal(plan=plan, retrieved=_retrieved(every, found))
 
@@ -194,18 +196,22 @@ class Planner:
         goals = self._several(reading, data, best) if len(reading.requests) > 1 else [best]
         return [*goals, *_also(reading, goals, every)]
 
-    def _listed(self, reading: Reading, data: Data, files: bool) -> list[Candidate]:  # noqa: FBT001
-        """Return what to plan for each item of a list `(a) ... (b) ...`, where every item says enough by itself."""
+    def _listed(self, reading: Reading, data: Data, files: bool) -> tuple[list[Candidate], list[str]]:  # noqa: FBT001
+        """Return what to plan for each item of a list `(a) ... (b) ...`, and the items that do not say enough by themselves."""
         goals: list[Candidate] = []
-        for text in items_alone(reading.question):
+        lost: list[str] = []
+        items = items_alone(reading.question)
+        start = next((at for at, (a, b) in enumerate(zip(*items[:2], strict=False)) if a != b), 0) if items else 0
+        for text in items:
             own = read(text, data, self._terms)
             every = self._candidates(own, data)
             item = [c for c in every if files or needs_no_file(c.bound)][:1]
             if not item or item[0].probability < SEVERAL or not item[0].feasible or item[0].bound is None:
-                return []
+                lost.append(" ".join(text[start:].split()))
+                continue
             goals += item
             reading.take(own)
-        return goals
+        return goals, lost if goals else []
 
     def _best(self, every: list[Candidate], reading: Reading, data: Data) -> Candidate:
         """Return what to plan: the likeliest, unless a near one can be done where it cannot, or brings it along."""
@@ -279,14 +285,17 @@ class Planner:
         named = [m.first for m in reading.mentions if (c := by_name.get(m.column)) and not m.level and not is_id(c)]
         held = {m.first for m in reading.mentions if not m.level and reading.parts.get(m.column) == {"adjust"}}
 
-        def _only_held(half: Request) -> bool:  # `also adjusted for age` asks for nothing by itself
+        def only_told(half: Request) -> bool:  # `also adjusted for age` asks for nothing by itself
             inside = {*range(half.first, half.last + 1)}
+            told = [m for m in reading.mentions if m.level and m.first in inside]
+            if told and not inside & {*named} and all(m in reading.spared for m in told):
+                return True  # `nobody from Graz was excluded`
             return bool(inside & held) and inside & held == inside & {*named}
 
         found: list[Request] = []
         single = len(reading.requests) == 1 and len(reading.words) > 1
         for request in [Request(0, len(reading.words) - 1)] if single else reading.requests:
-            places = [cut for cut in cuts(reading, request, named) if not any(map(_only_held, (cut.left, cut.right)))]
+            places = [cut for cut in cuts(reading, request, named) if not any(map(only_told, (cut.left, cut.right)))]
             halves = [stretch(reading, by_name, *half) for cut in places for half in (cut.left, cut.right)]
             shares = [max(share.items(), key=lambda item: item[1]) for share in probabilities(halves, self._embed)]
             best, apart = 0.0, (request,)

@@ -11,6 +11,7 @@ from engine.planning.coding import codings
 from engine.planning.contrast import control_level
 from engine.planning.grammar import Coded, claimed_of_one, compared_alone, contrasts, parts_of, restrictions
 from engine.planning.hints import generic_mentions, of_one_measure, wide_mentions
+from engine.planning.leaving_out import talked_of
 from engine.planning.mentions import (
     LETTERS,
     SURE_NAME,
@@ -144,6 +145,7 @@ def interpret(question: str, words: list[Token], mentions: list[Mention], data: 
     reading.restrictions = [
         r for r in kept if not compared_alone(r, reading.contrasts) and not claimed_of_one(r, reading.parts, mentions)
     ]
+    reading.spared = talked_of(coded, [])
     reading.genes = _genes(question, data, mentions, words)
     reading.alpha = numbers.significance(question)
     reading.min_lfc = numbers.minimum_log2_fold_change(question)

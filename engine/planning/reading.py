@@ -85,6 +85,8 @@ class Reading:
     requests: list[Request] = field(default_factory=list)
     coding: dict[str, Coding] = field(default_factory=dict)
     """Column -> which of its codes the question says to mean yes and no."""
+    spared: list[Mention] = field(default_factory=list)
+    """Levels named where rows are said to be left out or counted: their rows alone are never meant."""
     explained: set[int] = field(default_factory=set)
     """The tokens that say so: they ask for nothing."""
     used: dict[int, tuple[Taken, str, float]] = field(default_factory=dict)

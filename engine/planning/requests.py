@@ -105,7 +105,7 @@ def cuts(reading: Reading, request: Request, named: Sequence[int]) -> list[Cut]:
         join = words[at].text.lower() in _JOINS
         between = reading.question[words[at - 1].end : words[at].start]
         left, right = Request(request.first, at - 1), Request(at + join, request.last)
-        here = reading.question[words[at - 1].end : words[min(at + 1, request.last)].end]
+        here = reading.question[words[at - 1].end : words[min(at + join, request.last)].end]
         clear = _ADDS.search(here) is not None
         names = [any(half.first <= n <= half.last for n in named) for half in (left, right)]
         strong = clear and "," not in between

@@ -126,6 +126,8 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 def _number(param: ParamSpec, reading: Reading, text: str) -> float | int | None:
     spoken = "|".join(param.words) or param.name.replace("_", r"[\s_]")
+    if param.unit == "share":
+        text = re.sub(r"\bone(?=\s+(?:in|out of)\s+\d)", "  1", text, flags=re.IGNORECASE)
     said = (ratio if param.unit == "ratio" else beside)(text, spoken)
     if said is None:
         return None
@@ -134,8 +136,8 @@ def _number(param: ParamSpec, reading: Reading, text: str) -> float | int | None
         return int(said.value) if float(said.value).is_integer() else None
     if param.unit != "share":
         return said.value
-    whole = _OUT_OF.search(text, said.start, said.end)
-    if whole is not None and (total := as_number(whole["all"])) and total > said.value:
+    whole = _OUT_OF.search(text, said.start)
+    if whole is not None and whole.start() < said.end and (total := as_number(whole["all"])) and total > said.value:
         return said.value / total
     return said.value / 100 if said.percent or said.value > 1 else said.value
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from engine.domain.profile import ColumnProfile
 from engine.planning.reading import Part
 from engine.planning.sheets import Sheet, cases_and_controls, is_group, is_id, is_number
+from engine.profiling.scales import two_states
 
 Fits = Callable[[ColumnProfile, Sheet], float]
 
@@ -132,6 +133,8 @@ def _time(column: ColumnProfile, sheet: Sheet) -> float:
 def _event(column: ColumnProfile, sheet: Sheet) -> float:
     if column.name == sheet.structure.survival.get("event"):
         return 1.0
+    if sheet.structure.survival.get("event") and not two_states(list(column.levels)):
+        return 0.0  # the data have their event, and these are an arm's or a sex's levels
     return max(column.role("event"), 0.4 if column.scale == "binary" else 0.0)
 
 

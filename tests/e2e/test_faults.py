@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -340,9 +341,9 @@ def tiny_disk(tmp_path):
 def fill(folder: Path, leave: int) -> Path:
     """Fill a disk up to a few bytes."""
     ballast = folder / "ballast"
-    free = shutil.disk_usage(folder).free - leave
-    with ballast.open("wb") as handle:
-        handle.write(b"\0" * max(0, free))
+    with ballast.open("wb", buffering=0) as handle, contextlib.suppress(OSError):  # others may write meanwhile
+        while (free := shutil.disk_usage(folder).free - leave) > 0:
+            handle.write(b"\0" * free)
     return ballast
 
 

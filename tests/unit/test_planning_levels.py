@@ -202,7 +202,7 @@ def dates(tmp_path_factory):
 
 def test_watching_begins_where_all_began_and_codes_of_ends_may_leave_out_numbers(dates):
     question = (
-        "Survival by arm, log-rank, share alive at 2 years (1 year = 365.25 days); status 1 = alive, 2 = died, 9 = lost"
+        "Survival by arm, log-rank, survival at 2 years (1 year = 365.25 days); status 1 = alive, 2 = died, 9 = lost"
     )
     found = dict(steps(question, dates))
     assert found["derive_column"]["expression"] == "days_between(`listed_on`, `last_seen`)"
@@ -220,3 +220,94 @@ def test_letters_that_the_question_explains_are_levels(said, first, second, tmp_
     pd.DataFrame(rows).to_csv(tmp_path / "laser.csv", index=False)
     tool, params = steps(f"Is pain lower in one of the arms ({said})?", tmp_path / "laser.csv")[-1]
     assert (tool, params["group"], params["treated"], params["control"]) == ("compare_groups", "alloc", first, second)
+
+
+@pytest.fixture(scope="module")
+def sites(tmp_path_factory):
+    n = 144
+    rows = {"patient": [f"P{k:03d}" for k in range(n)], "arm": ["drug", "placebo"] * (n // 2), "sex": ["male", "female", "female"] * (n // 3),
+            "centre": ["Lyon", "Graz", "Turin", "Graz"] * (n // 4), "smoker": ["no", "yes", "unknown"] * (n // 3),
+            "infection": ["no", "no", "yes", "no", "yes", "no"] * (n // 6), "crp": RNG.gamma(2, 5, n).round(1),
+            "stage": ["I", "II", "III"] * (n // 3), "genotype": ["WT", "KO", "KO+rescue"] * (n // 3)}  # fmt: skip
+    path = tmp_path_factory.mktemp("sites") / "sites.csv"
+    pd.DataFrame(rows).to_csv(path, index=False)
+    return path
+
+
+OUT = {("centre", "not in", ("Graz",))}
+
+
+@pytest.mark.parametrize(
+    ("question", "rows"),
+    [
+        ("Compare crp between drug and placebo. Graz excluded.", OUT),
+        ("crp by arm; patients in Graz omitted", OUT),
+        ("crp by arm (centre Graz removed)", OUT),
+        ("crp by arm, smokers unknown excluded", {("smoker", "not in", ("unknown",))}),
+        ("crp by arm. Patients from Graz should be left out.", OUT),
+        ("crp by arm; Graz does not count", OUT),
+        ("crp by arm. Patients from Graz are counted too.", set()),
+        ("crp by arm; patients in Graz are not excluded", set()),
+        ("should Graz be excluded? crp by arm", set()),
+        ("crp by arm. Nobody from Graz was excluded.", set()),
+        ("Compare drug and placebo after the tumour was removed", set()),
+        ("crp in the Lyon and Graz patients, but not those with stage III, by arm", {("stage", "not in", ("III",))}),
+        ("crp in Lyon and Graz but not Turin, by arm", {("centre", "not in", ("Turin",))}),
+    ],
+)
+def test_words_of_leaving_out_are_read_with_what_denies_and_asks_them(question, rows, sites):
+    assert kept(question, sites) == rows
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Compare crp between drug and placebo; nobody from Graz was excluded", {"group": "arm"}),
+        ("Infection odds by sex: only women seem to be affected", {"predictors": ["sex"]}),
+        ("Compare crp of rescue and KO", {"group": "genotype", "levels": ["KO+rescue", "KO"]}),
+    ],
+)
+def test_rows_that_a_comparison_needs_are_kept(question, expected, sites):
+    ((_, params),) = steps(question, sites)
+    assert {key: params[key] for key in expected} == expected
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Was PCR positive more often in women than men?", {"event": "PCR", "event_value": "detected"}),
+        ("share of PCR negatives in women and men", {"event": "PCR", "event_value": "not detected"}),
+    ],
+)
+def test_positive_and_negative_belong_to_the_column_beside_them(question, expected, tmp_path):
+    rows = {"PCR": ["detected", "not detected", "detected", "not detected", "not detected"] * 24,
+            "Strip": ["pos", "neg", "pos", "neg", "void", "neg"] * 20, "gender": ["f", "m", "m"] * 40}  # fmt: skip
+    pd.DataFrame(rows).to_csv(tmp_path / "swabs.csv", index=False)
+    params = steps(question, tmp_path / "swabs.csv")[-1][1]
+    assert {key: params[key] for key in expected} == expected
+
+
+def test_states_are_not_what_is_compared_nor_arms_what_happens(tmp_path):
+    rows = {"pat": range(200), "course": ["short", "long"] * 100, "cured": ["N", "Y", "Y", "Y", "N"] * 40,
+            "clinic": ["N", "S", "S", "N"] * 50}  # fmt: skip
+    pd.DataFrame(rows).to_csv(tmp_path / "cure.csv", index=False)
+    for question, kind in [
+        (
+            "Is the cured share of the short course equivalent to that of the long course, margin 10 percentage points?",
+            "equivalence",
+        ),
+        ("Is short non-inferior to long for cured, margin 10 points?", "not_worse"),
+    ]:
+        ((tool, params),) = steps(question, tmp_path / "cure.csv")
+        assert (tool, params["group"], params["outcome"], params["event_value"], params["kind"]) == (
+            "share_equivalence", "course", "cured", "Y", kind)  # fmt: skip
+    rows = {
+        "id": range(90),
+        "days": RNG.integers(20, 900, 90),
+        "died": [0, 1, 1] * 30,
+        "arm": ["A", "B"] * 45,
+        "age": RNG.integers(40, 80, 90),
+    }
+    pd.DataFrame(rows).to_csv(tmp_path / "surv.csv", index=False)
+    cox = dict(steps("hazard ratio of death for B versus A adjusted for age", tmp_path / "surv.csv"))["cox_regression"]
+    assert sorted(cox["covariates"]) == ["age", "arm"]
