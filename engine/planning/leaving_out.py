@@ -97,10 +97,12 @@ def _told_apart(coded: Coded, match: re.Match[str], columns: Mapping[str, Column
     Where the word before them is said again, or all levels of the column are named so; `in Lyon and Graz but not Turin` is of rows.
     """
     said = re.match(r"but not\s+(?P<again>in|for|among|with|on|at)?\b", match[0], re.IGNORECASE)
+    if said is None:
+        return False
     own = {mention.column: mention.level for mention in coded.inside(match["l"])}
     start, _ = _sentence(coded.text, match.start())
     before = coded.text[start : match.start()]
-    for column in own if said else ():
+    for column in own:
         others = {m.level for m in coded.inside(before) if m.level and m.column == column}
         levels = {*columns[column].levels} if column in columns else set()
         again = said["again"] and re.search(rf"\b{said['again']}\b", before, re.IGNORECASE)

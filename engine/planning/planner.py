@@ -153,7 +153,8 @@ class Planner:
             data, profiles = told, [told.again(profile) for profile in profiles]
             reading = read(question, data, self._terms)
             mark_told(reading)
-        every, lost = self._candidates(reading, data), list[str]()
+        every = self._candidates(reading, data)
+        listed, lost = list[Candidate](), list[str]()
         if not profiles:
             every = _without_file(every, analysis)
         if not analysis and (computed := self._of_computed(reading, data, every)) is not None:
