@@ -43,6 +43,9 @@ _POINTS_BACK = re.compile(
     rf"(?P<m>{LEVELS})[^<>]{{0,90}}?\bleave\s+(?:him|her|it|them)\s+out\b",
     re.IGNORECASE,
 )
+BEFORE_ROWS = re.compile(rf"(?:,\s*)?\b{_OUT}(?:\s+[\w'-]+){{0,3}}?\s*['\"(]*$", re.IGNORECASE)
+AFTER_ROWS = re.compile(rf"['\")]*(?:\s+[\w-]+){{0,3}}?{_DONE}", re.IGNORECASE)
+"""The words of leaving out before and after the rows that are named."""
 _TALKS = re.compile(
     r"\b(?:exclud\w+|omit\w*|left out|leav\w+ out|removed|discarded|disregarded|ignored|counted)\b",
     re.IGNORECASE,

@@ -11,7 +11,7 @@ from engine.planning.coding import codings
 from engine.planning.contrast import control_level
 from engine.planning.grammar import Coded, claimed_of_one, compared_alone, contrasts, parts_of, restrictions
 from engine.planning.hints import generic_mentions, of_one_measure, wide_mentions
-from engine.planning.leaving_out import talked_of
+from engine.planning.leaving_out import AFTER_ROWS, BEFORE_ROWS, talked_of
 from engine.planning.mentions import (
     LETTERS,
     SURE_NAME,
@@ -267,21 +267,43 @@ def masked(reading: Reading, columns: dict[str, ColumnProfile], first: int = 0, 
     pieces: list[str] = []
     at = 0 if first == 0 else words[first].start
     stop = len(reading.question) if last == len(words) - 1 else words[last].end
-    for mention in reading.mentions:
-        if mention.first < first or mention.last > last:
-            continue
+    inside = [mention for mention in reading.mentions if first <= mention.first and mention.last <= last]
+    gone = [span for span in leaving_words(reading) if at <= span[0] and span[1] <= stop]
+    left = [m for m in inside if not any(a <= words[m.first].start < b for a, b in gone)]
+    if len({m.column for m in left}) < ENOUGH:  # little is asked beside it: leaving out is what is asked
+        gone, left = [], inside
+    spans = [(*span, "") for span in gone]
+    for mention in left:
         column = columns.get(mention.column)
         if mention.strength < 0.85 and not mention.level:
             continue  # a vague match: the word itself says more than the kind
         kind = "LEV" if mention.level else kind_of(column) if column else "NUM"
         if mention.level and column is not None and column.role("time") >= 0.5:
             kind = "TIME"
-        pieces += [reading.question[at : words[mention.first].start], kind]
-        at = words[mention.last].end
+        spans.append((words[mention.first].start, words[mention.last].end, kind))
+    for start, end, kind in sorted(spans):
+        pieces += [reading.question[at:start], kind]
+        at = end
     text = "".join([*pieces, reading.question[at:stop]])
     for gene, _, _ in reading.genes:
         text = re.sub(rf"(?<!\w){re.escape(gene)}(?!\w)", "GENE", text)
     return text
+
+
+ENOUGH = 2
+"""So many columns are named beside the rows that are left out for the wording to be judged without these."""
+
+
+def leaving_words(reading: Reading) -> list[tuple[int, int]]:
+    """Return the characters that only say which rows are left out: they do not tell what is asked of the others."""
+    found = []
+    for item in reading.restrictions:
+        if item.sure and item.op == "not in":
+            start, end = reading.words[item.first].start, reading.words[item.last].end
+            before, after = BEFORE_ROWS.search(reading.question[:start]), AFTER_ROWS.match(reading.question, end)
+            if before or after:
+                found.append((before.start() if before else start, after.end() if after else end))
+    return found
 
 
 def _mark(reading: Reading) -> None:

@@ -311,3 +311,16 @@ def test_states_are_not_what_is_compared_nor_arms_what_happens(tmp_path):
     pd.DataFrame(rows).to_csv(tmp_path / "surv.csv", index=False)
     cox = dict(steps("hazard ratio of death for B versus A adjusted for age", tmp_path / "surv.csv"))["cox_regression"]
     assert sorted(cox["covariates"]) == ["age", "arm"]
+
+
+@pytest.mark.parametrize(
+    "phrase",
+    [" (centre Graz excluded)", ", smokers unknown excluded", "; without the patients from Graz", ". Graz goes out."],
+)
+def test_what_is_left_out_does_not_decide_what_is_asked(phrase, sites):
+    found = [tool for tool, _ in steps(f"Compare crp between drug and placebo{phrase}", sites)]
+    assert found == ["filter_rows", "compare_groups"]
+
+
+def test_leaving_out_alone_is_what_is_asked(sites):
+    assert [tool for tool, _ in steps("Leave out the patients from Graz", sites)] == ["filter_rows"]
