@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from engine.planning.grammar import Coded
 
 LEVELS = r"<l\d+>(?:\s*(?:,\s*and|,|and|or|&|to)\s*(?:(?:the|<c\d+>)\s+)?<l\d+>)*"
-SHORT = r"(?:\s+(?!<)[\w'-]+){0,3}?\s*(?:<c\d+>\s*)?(?:(?:no|nr|number)\.?\s*)?"
+SHORT = (
+    r"(?:\s+(?!<)[\w'-]+){0,3}?\s*(?:<c\d+>\s*)?(?:(?:no|nr|number)\.?\s*)?(?:(?:from|in|of|with|at|on|(?:who|that|which) (?:are|were|is))\s+)?"
+    r"(?:the\s+)?"
+)
 _OUT = (
     r"(?:without|exclud\w+|except(?:ing)?(?: for)?|leav\w+ (?:out|aside)|omit\w*|drop\w*|remov\w+|ignor\w+|not counting|apart from|disregard\w*|"
     r"discard\w*|throw\w* out|skip\w*|but not|other than)"
@@ -43,7 +46,7 @@ _POINTS_BACK = re.compile(
     rf"(?P<m>{LEVELS})[^<>]{{0,90}}?\bleave\s+(?:him|her|it|them)\s+out\b",
     re.IGNORECASE,
 )
-BEFORE_ROWS = re.compile(rf"(?:,\s*)?\b{_OUT}(?:\s+[\w'-]+){{0,3}}?\s*['\"(]*$", re.IGNORECASE)
+BEFORE_ROWS = re.compile(rf"(?:,\s*)?\b{_OUT}(?:\s+[\w'-]+){{0,4}}?\s*['\"(]*$", re.IGNORECASE)
 AFTER_ROWS = re.compile(rf"['\")]*(?:\s+[\w-]+){{0,3}}?{_DONE}", re.IGNORECASE)
 """The words of leaving out before and after the rows that are named."""
 _TALKS = re.compile(
