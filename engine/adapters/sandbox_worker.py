@@ -555,10 +555,11 @@ def _prepare(request: dict[str, Any], isolation: str) -> None:
     os.umask(0o022)
     os.chdir(request["workdir"])
     time.tzset()
-    _settle_libraries(request["threads"])
     syscalls.join_new_keyring()
     if request["calls"]:  # it worked when the worker started
         syscalls.install(request["calls"])
+    # Only now: libraries start threads, and keyring, filter and Landlock cover the threads started after them.
+    _settle_libraries(request["threads"])
 
 
 def _limit(request: dict[str, Any]) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from engine.adapters.process_sandbox import ProcessSandbox
+from engine.adapters.sandbox import selftest
 from engine.adapters.sandbox.confine import landlock_version
 from engine.adapters.sandbox.view import Places
 from engine.adapters.sandbox.worker import find_bubblewrap
@@ -162,3 +163,24 @@ def test_the_self_test_says_whether_it_met_the_worker_that_steps_are_forks_of(tm
         assert not any("fresh interpreter" in text for text in sandbox.report().missing)
     finally:
         sandbox.close()
+
+
+def test_a_wall_around_a_workspace_that_nothing_was_tried_on_is_not_called_standing(tmp_path: Path) -> None:
+    sandbox = ProcessSandbox(tmp_path / "runs", preload=(), hidden=(tmp_path / "gone",), isolations=())
+    try:
+        report = sandbox.report()
+    finally:
+        sandbox.close()
+    assert not report.isolation["workspace"]
+    assert any("not tried" in sentence and "workspace" in sentence for sentence in report.missing)
+
+
+def test_the_self_test_listens_where_it_says_it_does_in_a_folder_of_any_name(tmp_path: Path) -> None:
+    folder = tmp_path / "team@lab@2"
+    folder.mkdir()
+    with selftest._listeners(folder) as (_, local, waiting):
+        named = [*local, *map(selftest._told, waiting[1:])]
+        paths = [Path(name) for name in named if name.startswith("/")]
+        assert len(paths) == 2
+        assert all(path.is_socket() and path.parent == folder for path in paths)
+        assert {path.name for path in tmp_path.iterdir()} == {folder.name}

@@ -7,11 +7,13 @@ do first; an aspect is isolated only when every attempt on it failed.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import json
 import os
 import secrets
 import socket
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -103,11 +105,29 @@ def outward_route():
         probe.connect(("192.0.2.1", 9))
     return True
 
+def bound(address):
+    return "\\0" + address[1:] if address[0] == "@" else address
+
 def reach_engine(address):
     with socket.socket(socket.AF_UNIX) as client:
         client.settimeout(2)
-        client.connect(address)
+        client.connect(bound(address))
     return True
+
+def send_by_pair(address):
+    for end in socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM):
+        end.sendto(facts["token"].encode(), bound(address))
+    return False  # the receiver says whether it arrived
+
+def shared_object():
+    return ctypes.CDLL(None).shmctl(facts["shared"], 2, ctypes.create_string_buffer(512)) == 0
+
+def unfiltered_thread():
+    told = set()
+    for task in os.listdir("/proc/self/task"):
+        with open("/proc/self/task/" + task + "/status") as file:
+            told.add("".join(line for line in file if line.startswith("Seccomp")))
+    return len(told) != 1 or "Seccomp:\\t2\\n" not in told.pop()
 
 def make_socket(family):
     socket.socket(family, socket.SOCK_RAW if family == 17 else socket.SOCK_DGRAM).close()
@@ -159,7 +179,11 @@ attempt("network:tcp", connect)
 attempt("network:udp", send_datagram)
 attempt("network:route", outward_route)
 for number, address in enumerate(facts["unix"]):
-    attempt("network:unix%d" % number, lambda: reach_engine(address.replace("@", "\\0")))
+    attempt("network:unix%d" % number, lambda: reach_engine(address))
+for address in facts["datagrams"]:
+    attempt("network:datagram", lambda: send_by_pair(address))
+attempt("kernel:threads", unfiltered_thread)
+attempt("kernel:shared", shared_object)
 for family in (16, 17, 38, 40):
     attempt("kernel:socket%d" % family, lambda: make_socket(family))
 for name, (number, arguments) in facts["calls"].items():
@@ -220,7 +244,7 @@ def examine(sandbox: ProcessSandbox, places: Places, found: Foundation, *, group
     kind = "process+bubblewrap" if found.bubblewrap else "process"
     place = places.scratch / f".selftest-{secrets.token_hex(4)}"
     try:
-        through, warm = _got_through(sandbox, places, place)
+        through, warm, tried = _got_through(sandbox, places, place)
     except (SandboxUnavailable, OSError) as error:
         nothing: dict[str, bool] = dict.fromkeys(ASPECTS, False)
         return SandboxReport(kind=kind, available=False, warm=False, isolation=nothing, missing=(f"{error}",))
@@ -228,6 +252,9 @@ def examine(sandbox: ProcessSandbox, places: Places, found: Foundation, *, group
         remove_tree(place, places.leftover)
     isolation = {aspect: not through.get(aspect) for aspect in ASPECTS}
     missing = [f"{MISSING[aspect]} Got through: {', '.join(names)}." for aspect, names in through.items()]
+    if not tried:
+        isolation["workspace"] = False
+        missing.append("It was not tried whether steps can read the workspace: no file of it could be looked for.")
     missing += _remarks(found, groups=groups)
     if not warm:
         missing.append("The self-test met a fresh interpreter: the warm worker was not ready in time.")
@@ -252,8 +279,13 @@ def _remarks(found: Foundation, *, groups: bool) -> list[str]:
     return remarks
 
 
-def _got_through(sandbox: ProcessSandbox, places: Places, place: Path) -> tuple[dict[str, list[str]], bool]:
-    """Return aspect -> names of the attempts that nothing stopped, and whether the process was one as steps get."""
+def _got_through(sandbox: ProcessSandbox, places: Places, place: Path) -> tuple[dict[str, list[str]], bool, bool]:
+    """Try everything.
+
+    Returns:
+        Aspect -> names of the attempts that nothing stopped; whether the process was one as steps get; whether there
+        was anything to try on the workspace.
+    """
     workdir, sibling, outside = place / "work", place / "sibling", place / "outside"
     for folder in (workdir, sibling, outside):
         folder.mkdir(parents=True, mode=0o700)
@@ -261,7 +293,8 @@ def _got_through(sandbox: ProcessSandbox, places: Places, place: Path) -> tuple[
     limits = Limits(seconds=30, memory_mb=2048, processes=48)
     canaries = _canaries(places, place.name)
     hello = sandbox.hello
-    with _listeners(outside) as (tcp, udp, local):
+    with _listeners(outside) as (tcp, local, silent), _shared_object() as shared:
+        udp = silent[0]
         token = secrets.token_hex(8)
         facts = {
             "tcp": tcp.getsockname()[1],
@@ -274,6 +307,8 @@ def _got_through(sandbox: ProcessSandbox, places: Places, place: Path) -> tuple[
             "canary": _canary(),
             "processes": limits.processes,
             "unix": local,
+            "datagrams": [_told(end) for end in silent[1:]],
+            "shared": shared,
             "calls": _calls(),
             "workspace": [str(path) for path in canaries],
             "caches": [str(places.caches / name) for name in ("numba", "matplotlib")],
@@ -282,19 +317,19 @@ def _got_through(sandbox: ProcessSandbox, places: Places, place: Path) -> tuple[
         (workdir / "facts.json").write_text(json.dumps(facts))
         try:
             for code in (POISON, ATTEMPTS):
-                job = Job(id="selftest", code=code, workdir=workdir, limits=limits)
+                job = Job(id="selftest", code=code, workdir=workdir, limits=limits, threads=2)
                 result = sandbox.run(job, on_output=_ignore, cancel=_NeverCancelled())  # type: ignore[arg-type]
         finally:
             for path in canaries:
                 if path.name == place.name:
                     path.unlink(missing_ok=True)
-        arrived = _received(udp, token)
+        arrived = [_received(end, token) for end in silent]
     try:
         done: dict[str, bool] = json.loads((workdir / "found.json").read_text())
     except (OSError, ValueError) as error:
         raise SandboxUnavailable(f"The self-test did not run: {result.error or result.stderr[-300:]}.") from error
     warm = done.pop("warm") and (hello is not None or not sandbox.should_be_warm)
-    done["network:udp"] = arrived
+    done["network:udp"], done["network:datagram"] = arrived[0], any(arrived[1:])
     done["kernel:unfiltered"] = not sys.platform.startswith("linux")
     hungry = Job(id="selftest-memory", code=MEMORY_ATTEMPT, workdir=workdir, limits=Limits(seconds=30, memory_mb=512))
     ended = sandbox.run(hungry, on_output=_ignore, cancel=_NeverCancelled())  # type: ignore[arg-type]
@@ -303,7 +338,7 @@ def _got_through(sandbox: ProcessSandbox, places: Places, place: Path) -> tuple[
     for aspect in ASPECTS:
         names = [name.partition(":")[2] for name, on in done.items() if on and name.startswith(aspect + ":")]
         through |= {aspect: names} if names else {}
-    return through, warm
+    return through, warm, bool(canaries)
 
 
 def _canaries(places: Places, name: str) -> list[Path]:
@@ -348,24 +383,50 @@ def _canary() -> str:
 
 
 @contextlib.contextmanager
-def _listeners(folder: Path):
-    with contextlib.ExitStack() as stack, socket.socket() as tcp, socket.socket(type=socket.SOCK_DGRAM) as udp:
-        local = []
-        for address in (f"{folder}/s", f"@{secrets.token_hex(8)}"):
-            if address.startswith("/") or sys.platform.startswith("linux"):
-                listener = stack.enter_context(socket.socket(socket.AF_UNIX))
-                with contextlib.suppress(OSError):  # a path too long for a socket
-                    listener.bind(address.replace("@", "\0"))
-                    listener.listen(4)
-                    local.append(address)
+def _listeners(folder: Path) -> Iterator[tuple[socket.socket, list[str], list[socket.socket]]]:
+    """Yield a TCP listener, addresses of local listeners, and sockets that wait for datagrams, the first by UDP."""
+    with contextlib.ExitStack() as stack:
+        local: list[str] = []
+        silent = [stack.enter_context(socket.socket(type=socket.SOCK_DGRAM))]
+        for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
+            for address in (f"{folder}/{int(kind)}", f"@{secrets.token_hex(8)}"):
+                if address.startswith("/") or sys.platform.startswith("linux"):
+                    listener = stack.enter_context(socket.socket(socket.AF_UNIX, kind))
+                    with contextlib.suppress(OSError):  # a path too long for a socket
+                        listener.bind("\0" + address[1:] if address.startswith("@") else address)
+                        if kind == socket.SOCK_STREAM:
+                            listener.listen(4)
+                            local.append(address)
+                        else:
+                            silent.append(listener)
+        tcp = stack.enter_context(socket.socket())
         tcp.bind(("127.0.0.1", 0))
         tcp.listen(4)
-        udp.bind(("127.0.0.1", 0))
-        udp.setblocking(False)
-        yield tcp, udp, local
+        silent[0].bind(("127.0.0.1", 0))
+        for listener in silent:
+            listener.setblocking(False)
+        yield tcp, local, silent
 
 
-def _received(udp: socket.socket, token: str) -> bool:
+def _told(listener: socket.socket) -> str:
+    """Return the address of a local socket as text; where it begins with @, no file has its name."""
+    address = listener.getsockname()
+    return f"@{address[1:].decode()}" if isinstance(address, bytes) else address
+
+
+@contextlib.contextmanager
+def _shared_object() -> Iterator[int]:
+    """Yield the number of a piece of shared memory (System V) of this process; -1 where there is none."""
+    libc = ctypes.CDLL(None)
+    number = libc.shmget(0, 4096, 0o600) if sys.platform.startswith("linux") else -1
+    try:
+        yield number
+    finally:
+        if number >= 0:
+            libc.shmctl(number, 0, None)
+
+
+def _received(listener: socket.socket, token: str) -> bool:
     with contextlib.suppress(BlockingIOError):
-        return udp.recv(64) == token.encode()
+        return listener.recv(64) == token.encode()
     return False

@@ -39,29 +39,39 @@ REFUSED = {
     "_sysctl": (156, None), "create_module": (174, None),
 }  # fmt: skip
 SHARED = {
-    "shmget": (29, 194), "semget": (64, 190), "msgget": (68, 186), "mq_open": (240, 180),
+    "shmget": (29, 194), "shmat": (30, 196), "shmctl": (31, 195),
+    "semget": (64, 190), "semop": (65, 193), "semctl": (66, 191), "semtimedop": (220, 192),
+    "msgget": (68, 186), "msgsnd": (69, 189), "msgrcv": (70, 188), "msgctl": (71, 187),
+    "mq_open": (240, 180), "mq_unlink": (241, 181),
 }  # fmt: skip
-"""What lies outside the file tree and outlives a step."""
-LOOKED_AT = {"clone": (56, 220), "clone3": (435, 435), "socket": (41, 198), "ioctl": (16, 29)}
+"""What lies outside the file tree and outlives a step; who knows the number of such an object need not ask for it."""
+LOOKED_AT = {
+    "clone": (56, 220), "clone3": (435, 435), "socket": (41, 198), "socketpair": (53, 199), "ioctl": (16, 29),
+}  # fmt: skip
 NUMBER, CONVENTION, FIRST, SECOND = 0, 4, 16, 24
 """Where the filter finds the call's number, its convention and the low halves of its arguments."""
+SELF = ((FIRST, 0),)
 OTHERS = {
-    "prlimit64": (302, 261, FIRST), "sched_setaffinity": (203, 122, FIRST), "sched_setparam": (142, 118, FIRST),
-    "sched_setscheduler": (144, 119, FIRST), "sched_setattr": (314, 274, FIRST),
-    "setpriority": (141, 140, SECOND), "ioprio_set": (251, 30, SECOND),
+    "prlimit64": (302, 261, SELF), "sched_setaffinity": (203, 122, SELF), "sched_setparam": (142, 118, SELF),
+    "sched_setscheduler": (144, 119, SELF), "sched_setattr": (314, 274, SELF),
+    "setpriority": (141, 140, ((FIRST, 0), (SECOND, 0))), "ioprio_set": (251, 30, ((FIRST, 1), (SECOND, 0))),
 }  # fmt: skip
-"""What can be done to a process of the same user, and where its number stands; 0 is oneself."""
+"""What can be done to a process of the same user, and the arguments that mean this process and neither group nor user:
+where each stands and what it must be."""
 MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 """The column of the tables above, and the kernel's name for the calling convention."""
 FAMILIES = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6) if os.name == "posix" else ()
 """Sockets that lead nowhere for a job with namespaces of its own."""
+PAIRS = (socket.SOCK_STREAM, socket.SOCK_SEQPACKET) if os.name == "posix" else ()
+"""Sockets that stay connected to what they were made with; one for datagrams can send to any address."""
+SOCKET_KIND = 0xF
 NEW_NAMESPACES = 0x7E020000
 TERMINAL_INPUT = (0x5412, 0x541C)
 """TIOCSTI and TIOCLINUX: typing into the terminal somebody sits at."""
 X32 = 0x40000000
 
 PR_SET_SECCOMP, SECCOMP_MODE_FILTER, KEYCTL_JOIN_SESSION_KEYRING = 22, 2, 1
-LOAD, EQUAL, AT_LEAST, ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+LOAD, EQUAL, AT_LEAST, ANY_BIT, KEEP_BITS, RETURN = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06
 ALLOW, REFUSE, ABSENT = 0x7FFF0000, 0x00050000 | errno.EPERM, 0x00050000 | errno.ENOSYS
 
 Instruction = tuple[int, int, int, int]
@@ -104,6 +114,10 @@ def program(machine: str, *, alone: bool) -> list[Instruction]:
     sockets = [_load(FIRST)]
     for family in FAMILIES if alone else ():
         sockets += _when(EQUAL, family, _end(ALLOW))
+    pairs = [_load(SECOND), (KEEP_BITS, 0, 0, SOCKET_KIND)]
+    for kind in PAIRS:
+        pairs += _when(EQUAL, kind, _end(ALLOW))
+    pairs = [_load(FIRST), *_when(EQUAL, socket.AF_UNIX, [*pairs, *_end(REFUSE)]), *_end(REFUSE)]
     typing = [_load(SECOND)]
     for command in TERMINAL_INPUT:
         typing += _when(EQUAL, command, _end(REFUSE))
@@ -111,12 +125,16 @@ def program(machine: str, *, alone: bool) -> list[Instruction]:
         "clone": [_load(FIRST), *_when(ANY_BIT, NEW_NAMESPACES, _end(REFUSE)), *_end(ALLOW)],
         "clone3": _end(ABSENT),
         "socket": [*sockets, *_end(REFUSE)],
+        "socketpair": _end(ALLOW) if alone else pairs,
         "ioctl": [*typing, *_end(ALLOW)],
     }
     for name, answer in answers.items():
         lines += _when(EQUAL, LOOKED_AT[name][column], answer)
-    for *numbers, place in [] if alone else OTHERS.values():
-        lines += _when(EQUAL, numbers[column], [_load(place), *_when(EQUAL, 0, _end(ALLOW)), *_end(REFUSE)])
+    for *numbers, demanded in [] if alone else OTHERS.values():
+        itself = _end(ALLOW)
+        for place, value in demanded:
+            itself = [_load(place), *_when(EQUAL, value, itself), *_end(REFUSE)]
+        lines += _when(EQUAL, numbers[column], itself)
     return [*lines, *_end(ALLOW)]
 
 
