@@ -165,14 +165,20 @@ def test_the_self_test_says_whether_it_met_the_worker_that_steps_are_forks_of(tm
         sandbox.close()
 
 
-def test_a_wall_around_a_workspace_that_nothing_was_tried_on_is_not_called_standing(tmp_path: Path) -> None:
-    sandbox = ProcessSandbox(tmp_path / "runs", preload=(), hidden=(tmp_path / "gone",), isolations=())
+@pytest.mark.parametrize("there_is", [False, True])
+def test_a_wall_that_nothing_was_tried_on_is_not_called_standing(there_is: bool, tmp_path: Path) -> None:
+    hidden = tmp_path / "not" / "yet"
+    if there_is:
+        hidden = tmp_path / "file"
+        hidden.write_text("where a folder should be")
+    sandbox = ProcessSandbox(tmp_path / "runs", preload=(), hidden=(hidden,), use_bubblewrap=False, isolations=())
     try:
         report = sandbox.report()
     finally:
         sandbox.close()
     assert not report.isolation["workspace"]
-    assert any("not tried" in sentence and "workspace" in sentence for sentence in report.missing)
+    assert any("not tried" in sentence and "workspace" in sentence for sentence in report.missing) is there_is
+    assert not (tmp_path / "not").exists(), "what was made for the test is taken away"
 
 
 def test_the_self_test_listens_where_it_says_it_does_in_a_folder_of_any_name(tmp_path: Path) -> None:

@@ -291,7 +291,7 @@ def _got_through(sandbox: ProcessSandbox, places: Places, place: Path) -> tuple[
         folder.mkdir(parents=True, mode=0o700)
     (sibling / "data.csv").write_text("gene,value\n")
     limits = Limits(seconds=30, memory_mb=2048, processes=48)
-    canaries = _canaries(places, place.name)
+    canaries, made = _canaries(places, place.name)
     hello = sandbox.hello
     with _listeners(outside) as (tcp, local, silent), _shared_object() as shared:
         udp = silent[0]
@@ -323,6 +323,9 @@ def _got_through(sandbox: ProcessSandbox, places: Places, place: Path) -> tuple[
             for path in canaries:
                 if path.name == place.name:
                     path.unlink(missing_ok=True)
+            for folder in made:
+                with contextlib.suppress(OSError):  # somebody began to use it
+                    folder.rmdir()
         arrived = [_received(end, token) for end in silent]
     try:
         done: dict[str, bool] = json.loads((workdir / "found.json").read_text())
@@ -341,17 +344,26 @@ def _got_through(sandbox: ProcessSandbox, places: Places, place: Path) -> tuple[
     return through, warm, bool(canaries)
 
 
-def _canaries(places: Places, name: str) -> list[Path]:
-    """Put a file into each hidden folder that is there; where that is not allowed, take those it has."""
+def _canaries(places: Places, name: str) -> tuple[list[Path], list[Path]]:
+    """Put a file into each hidden folder; where that is not allowed, take those it has.
+
+    Returns:
+        The files, and the folders that were made for them because there were none yet, the innermost first.
+    """
     found: list[Path] = []
+    made: list[Path] = []
     for folder in map(Path, places.hidden):
+        missing = [path for path in (folder, *folder.parents) if not path.exists()]
+        with contextlib.suppress(OSError):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            made += missing
         if folder.is_dir():
             try:
                 (folder / name).write_text("for nobody's eyes")
                 found.append(folder / name)
             except OSError:
                 found += [path for path in folder.iterdir() if path.is_file()]
-    return found
+    return found, made
 
 
 def _calls() -> dict[str, tuple[int | None, tuple[int, ...]]]:
