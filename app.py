@@ -31,7 +31,7 @@ from streamlit.starlette import App
 from pages._gate import Gate
 from pages._policy import Policy
 
-# Taken out of the environment: what is started from here has no use for it.
+# Taken out of the environment that is handed on: what is started from here has no use for it.
 token = os.environ.pop("BIODESK_SERVE_TOKEN", "")
 app = App("desk.py", middleware=[Middleware(Policy), Middleware(Gate, token=token)])
 

@@ -3,6 +3,9 @@
 Without a token only connections to this computer's own address are served, whatever address the server was told to
 listen on. With one, the link of `biodesk serve` is exchanged for a cookie, and nothing but the health check is
 answered without it: no page, no web socket, no file, no upload.
+
+In both cases a page of another host or port may ask nothing: a browser takes all ports of a computer for one site and
+sends the cookie along with what another port's page asks.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ Message = MutableMapping[str, Any]
 Send = Callable[[Message], Awaitable[None]]
 
 _HERE_ONLY = "This app serves its own computer only; `biodesk serve --host ADDRESS` opens it to who has its link."
+_OWN_PAGES_ONLY = "This app answers its own pages only, not those of another address."
 _NEEDS_LINK = "This app is opened with the link that `biodesk serve` printed; this address lacks its token."
 
 
@@ -36,12 +40,22 @@ class Gate:
     def __init__(self, app: Callable[[Message, Any, Send], Awaitable[None]], token: str = "") -> None:
         self._app = app
         self._token = token
+        # Other servers on this computer are sent it, too, and must not learn the link from it.
+        self._cookie = hmac.new(token.encode(), b"cookie", "sha256").hexdigest()
 
     async def __call__(self, scope: Message, receive: Any, send: Send) -> None:
         """Serve or refuse one request."""
         if scope["type"] == "lifespan" or scope.get("path") == _HEALTH:
             await self._app(scope, receive, send)
-        elif not self._token:
+            return
+        foreign = _foreign_origins(scope)
+        if foreign and not _allowed(foreign):
+            await _refuse(scope, send, _OWN_PAGES_ONLY)
+            return
+        if foreign and scope["type"] == "websocket":
+            # Streamlit would ask another host for this one's address before it looks for the origin in its settings.
+            scope = {**scope, "headers": [pair for pair in scope["headers"] if pair[0] != b"origin"]}
+        if not self._token:
             if _came_to_own_address(scope):
                 await self._app(scope, receive, send)
             else:
@@ -53,11 +67,8 @@ class Gate:
         else:
             await _refuse(scope, send, _NEEDS_LINK)
 
-    def _is_token(self, text: str) -> bool:
-        return hmac.compare_digest(text.encode("utf-8", "replace"), self._token.encode())
-
     def _has_link(self, scope: Message) -> bool:
-        return any(name == PARAMETER and self._is_token(value) for name, value in _query(scope))
+        return any(name == PARAMETER and _same(value, self._token) for name, value in _query(scope))
 
     def _has_cookie(self, scope: Message) -> bool:
         for name, value in scope["headers"]:
@@ -66,7 +77,7 @@ class Gate:
                     found = SimpleCookie(value.decode("latin-1")).get(_cookie_name(scope))
                 except CookieError:
                     continue
-                if found is not None and self._is_token(found.value):
+                if found is not None and _same(found.value, self._cookie):
                     return True
         return False
 
@@ -80,9 +91,27 @@ class Gate:
         # One slash: two would name another host.
         target = quote("/" + scope["path"].lstrip("/\\"), safe="/") + (f"?{rest}" if rest else "")
         secure = "; Secure" if scope.get("scheme") == "https" else ""
-        cookie = f"{_cookie_name(scope)}={self._token}; Path=/; HttpOnly; SameSite=Strict{secure}"
+        cookie = f"{_cookie_name(scope)}={self._cookie}; Path=/; HttpOnly; SameSite=Strict{secure}"
         page = f'<!doctype html><meta http-equiv="refresh" content="0;url={escape(target)}"><title>Biodesk</title>'
         await _answer(send, 200, "text/html; charset=utf-8", page, (b"set-cookie", cookie.encode()))
+
+
+def _same(text: str, secret: str) -> bool:
+    return hmac.compare_digest(text.encode("utf-8", "replace"), secret.encode())
+
+
+def _foreign_origins(scope: Message) -> list[str]:
+    """Return what the browser says the asking page is of, where that is not the host and port that were asked."""
+    host = next((value for name, value in scope["headers"] if name == b"host"), b"").decode("latin-1").lower()
+    origins = [value.decode("latin-1") for name, value in scope["headers"] if name == b"origin"]
+    return [origin for origin in origins if origin.lower().partition("://")[2] != host]
+
+
+def _allowed(origins: list[str]) -> bool:
+    """Say whether whoever started the app named all of these as its addresses: a proxy may change the host."""
+    from streamlit import config
+
+    return set(origins) <= set(config.get_option("server.corsAllowedOrigins"))
 
 
 def _came_to_own_address(scope: Message) -> bool:

@@ -15,7 +15,8 @@ from engine.cli.say import say
 from engine.errors import UserError
 
 TOKEN = "BIODESK_SERVE_TOKEN"  # noqa: S105 - the name of a variable
-"""Where the app finds the token; not on its command line, which everybody on this computer may read."""
+"""Where the app finds the token; not on its command line, which everybody on this computer may read. The environment
+a process began with can be read by the processes of the same user and by the administrator."""
 
 
 def serve(options: argparse.Namespace) -> int:
@@ -99,7 +100,10 @@ def _link(address: ipaddress.IPv4Address | ipaddress.IPv6Address, port: int, tok
 def _words(link: str, *, local: bool, token: bool) -> str:
     if not token:
         return f"Biodesk is at {link} (this computer only; Ctrl-C ends it)"
-    lines = [f"Biodesk is at {link}", "Whoever has this link can use the app as you; nobody else can. Ctrl-C ends it."]
+    lines = [
+        f"Biodesk is at {link}",
+        "Whoever has this link, or the cookie a browser gets for it, can use the app as you. Ctrl-C ends it.",
+    ]
     if not local:
         lines.append("The way to it is not encrypted: use it in a network you trust, or through an SSH tunnel.")
     return "\n".join(lines)

@@ -60,12 +60,13 @@ class Served:
             with err:
                 return err.code, err.headers.get("set-cookie", ""), err.read().decode(errors="replace")
 
-    def upgrade(self, cookie: str = "") -> socket.socket:
+    def upgrade(self, cookie: str = "", origin: str = "") -> socket.socket:
         """Ask for the web socket of the pages and return the connection, the first line of the answer unread."""
         connection = socket.create_connection(("127.0.0.1", self.port), timeout=30)
         lines = [
             "GET /_stcore/stream HTTP/1.1", f"Host: 127.0.0.1:{self.port}", "Upgrade: websocket", "Connection: Upgrade",
-            "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", "Sec-WebSocket-Version: 13", f"Cookie: {cookie}", "", "",
+            "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", "Sec-WebSocket-Version: 13", f"Cookie: {cookie}",
+            f"Origin: {origin or f'http://127.0.0.1:{self.port}'}", "", "",
         ]  # fmt: skip
         connection.sendall("\r\n".join(lines).encode())
         return connection
@@ -131,6 +132,9 @@ def test_without_the_link_nothing_but_the_health_check_is_answered(tmp_path: Pat
         assert [server.get(path, given)[0] for path in ("/", "/memory", "/_stcore/host-config")] == [200] * 3
         with server.upgrade(f"a=b; {given}") as admitted:
             assert admitted.recv(12) == b"HTTP/1.1 101"
+        for origin in ("http://127.0.0.1:9999", "http://0.0.0.0:1", "http://page.example"):
+            with server.upgrade(given, origin) as refused:
+                assert refused.recv(12) == b"HTTP/1.1 403"
         other = server.get(f"//example.org/?token={server.token}")[2]
         assert "url=/example.org/" in other
         command = " ".join(psutil.Process(server.process.pid).cmdline())
@@ -144,6 +148,10 @@ def test_this_computer_needs_no_link_unless_it_is_asked_for(tmp_path: Path) -> N
     with served(tmp_path, "--user", "me") as server:
         assert not server.token
         assert server.get("/")[0] == 200
+        for origin, status in (("", b"101"), ("http://127.0.0.1:9999", b"403"), ("http://page.example", b"403")):
+            with server.upgrade(origin=origin) as asked:
+                assert asked.recv(12) == b"HTTP/1.1 " + status
+        assert "Rejecting" not in server.said.read_text(), "Streamlit asks another host for its address before it does"
         process = psutil.Process(server.process.pid)
         assert process.cmdline()[1] == str(ROOT / "app.py")
         listening = [c.laddr for c in process.net_connections() if c.status == psutil.CONN_LISTEN]
