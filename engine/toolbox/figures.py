@@ -29,6 +29,12 @@ _MOST_BESIDE = 1 << 20
 _ACTIVE = frozenset(
     "script foreignobject iframe embed object audio video canvas link meta base handler listener set".split()
 )
+_DRAWN = "http://www.w3.org/2000/svg"
+_DESCRIBING = frozenset((
+    "http://www.w3.org/1999/02/22-rdf-syntax-ns#", "http://purl.org/dc/elements/1.1/",
+    "http://creativecommons.org/ns#", "http://web.resource.org/cc/",
+))  # fmt: skip
+"""Namespaces of the metadata that drawing programs write; no browser shows anything for them."""
 _ELSEWHERE = re.compile(
     r"url\(\s*['\"]?\s*(?!['\"]?#)|@import|image(-set)?\(|\bsrc\(|expression\(|javascript:|\\", re.IGNORECASE
 )
@@ -127,32 +133,47 @@ class _Refused(Exception):
 
 def _svg_problem(data: bytes) -> str:
     seen = {"elements": 0}
+    style: list[str] | None = None
+    """The text of the style sheet that is being read: what matters in it may be cut anywhere."""
 
     def start(name: str, attributes: dict[str, str]) -> None:
+        nonlocal style
         seen["elements"] += 1
-        element = name.rpartition(":")[2].lower()
+        space, _, element = name.rpartition(" ")
+        element = element.lower()
         if seen["elements"] == 1:
             if element != "svg":
                 raise _Refused("it is neither a PNG nor an SVG")
             _check_svg_size(attributes)
         if seen["elements"] > MOST_ELEMENTS:
             raise _Refused(f"it has more than {MOST_ELEMENTS:,} parts")
-        if element in _ACTIVE:
+        if element in _ACTIVE or (space != _DRAWN and space not in _DESCRIBING):
             raise _Refused(f"it holds a {element} element")
+        if style is not None:
+            raise _Refused("it holds a style sheet with parts")
+        if element == "style":
+            style = []
         for attribute, value in attributes.items():
-            _check_attribute(attribute.rpartition(":")[2].lower(), value)
+            _check_attribute(attribute.rpartition(" ")[2].lower(), value)
 
     def text(content: str) -> None:
+        if style is not None:
+            style.append(content)
         if _ELSEWHERE.search(content):
             raise _Refused("it refers to something outside itself")
+
+    def end(_: str) -> None:
+        nonlocal style
+        if style is not None:
+            whole, style = "".join(style), None
+            text(whole)
 
     def refuse(*_: object) -> None:
         raise _Refused("it declares entities or a style sheet")
 
-    parser = expat.ParserCreate("utf-8")
-    parser.buffer_text = True  # a word split over two calls would not be seen
-    parser.buffer_size = 1 << 20
-    parser.StartElementHandler, parser.CharacterDataHandler = start, text
+    parser = expat.ParserCreate("utf-8", " ")
+    parser.buffer_text = True
+    parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, text
     parser.XmlDeclHandler = lambda _version, encoding, _alone: _check_encoding(encoding)
     parser.EntityDeclHandler = parser.ProcessingInstructionHandler = refuse
     # matplotlib writes the plain DOCTYPE of SVG 1.1; nothing is fetched for it, and an internal subset is refused.
@@ -177,7 +198,7 @@ def _check_attribute(name: str, value: str) -> None:
         raise _Refused("it holds a script")
     if name in ("href", "src") and not _INLINE.match(value.strip()):
         raise _Refused("it refers to something outside itself")
-    if name == "attributename" and value.rpartition(":")[2].lower() == "href":
+    if name == "attributename" and value.rpartition(":")[2].strip().lower() == "href":
         raise _Refused("it refers to something outside itself")
     if not name.startswith("xmlns") and name not in ("href", "src") and _ELSEWHERE.search(value):
         raise _Refused("it refers to something outside itself")
