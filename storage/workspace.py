@@ -122,6 +122,8 @@ class _Lock:
         self._pid = os.getpid()
         self._descriptor: int | None = None
         self._shared = shared
+        if shared and not path.exists():
+            return  # a copy made without it; the database's own lock still keeps a writer and readers apart
         try:
             # Not inherited by programs started from here (PEP 446), so none of them can outlive us with it.
             # A reader may lack the right to write, and a lock does not need it.
@@ -184,7 +186,7 @@ def _require_plain_name(folder: Path) -> None:
 
 def _require_workspace(folder: Path) -> None:
     """Refuse a folder that no Biodesk has written yet."""
-    if not (folder / LOCK).is_file():
+    if not any((folder / name).is_file() for name in (DATABASE, LOCK)):
         raise StorageError(
             f"There is no workspace at {folder}.",
             advice="Run a question first, or give the right folder with --workspace.",

@@ -64,7 +64,8 @@ class ProcessSandbox:
     """The `Sandbox` of this machine.
 
     Args:
-        scratch_root: The folder under which every job's `workdir` lies; hidden from jobs but for their own.
+        scratch_root: The folder under which every job's `workdir` lies; hidden from jobs but for their own. Made when
+            the first job needs it.
         use_bubblewrap: Whether to use it; None uses it where it works.
         preload: Modules a warm worker imports; missing ones are left out. Empty: every job starts cold.
         readable: Further paths every job may read.
@@ -94,7 +95,6 @@ class ProcessSandbox:
                 f"Steps cannot be run as processes on {sys.platform}: it has no fork.",
                 advice="Run Biodesk on Linux, macOS or in the Windows Subsystem for Linux.",
             )
-        scratch_root.mkdir(parents=True, exist_ok=True)
         shown = tuple(str(path.resolve()) for path in readable)
         concealed = tuple(str(path.resolve()) for path in hidden)
         self._places = Places(scratch_root.resolve(), shown, cache.resolve() if cache else None, concealed)
@@ -215,7 +215,14 @@ class ProcessSandbox:
     def _found(self) -> Foundation:
         with self._lock:
             if self._foundation is None:
-                self._places.make()
+                try:
+                    self._places.make()
+                except OSError as error:
+                    raise SandboxUnavailable(
+                        f"Steps cannot be run: no folder for them can be made in {self._places.scratch} "
+                        f"({error.strerror}).",
+                        advice="Give a folder you may write to with --workspace.",
+                    ) from error
                 self._clear_leftovers()
                 self._foundation = self._find_out()
             return self._foundation
