@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -23,6 +24,7 @@ DATABASE = "biodesk.duckdb"
 LOCK = "workspace.lock"
 _BELONGS_TO = "database"
 """The file beside the results that says when their database was made."""
+_MOMENT = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 _FOLDERS = ("artifacts", "runs", "vectors")
 
 
@@ -84,13 +86,14 @@ class Workspace:
         """
         told = self.artifacts / _BELONGS_TO
         try:
-            before = told.read_text(encoding="utf-8") if told.is_file() else ""
-            if before == made:
+            before = told.read_bytes() if told.is_file() else b""
+            if before == made.encode():
                 return
-            if before and _has_results(self.folder):
+            # What is no whole moment was cut off while it was written, or was never one: it tells of no database.
+            if _MOMENT.fullmatch(before) and _has_results(self.folder):
                 raise _lost(self.folder, "another one")
             if not self.read_only:
-                told.write_text(made, encoding="utf-8")
+                _write_whole(told, made.encode())
         except OSError as error:
             raise _unusable(self.folder, error) from error
 
@@ -203,6 +206,16 @@ def _require_history(folder: Path) -> None:
         return
     if _has_results(folder) or (records.is_file() and records.stat().st_size > 0):
         raise _lost(folder, "empty" if database.exists() else "not")
+
+
+def _write_whole(path: Path, content: bytes) -> None:
+    """Write a small file so that whoever reads it, even after the power failed, meets the old or the new one whole."""
+    beside = path.with_name(f"{path.name}.new")
+    with beside.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    beside.replace(path)
 
 
 def _has_results(folder: Path) -> bool:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.errors import StorageError, WorkspaceInUse
+from engine.errors import IntegrityError, StorageError, WorkspaceInUse
 from storage.workspace import Workspace
 
 ROOT = Path(__file__).parents[2]
@@ -186,7 +186,7 @@ def test_a_forked_child_that_closes_its_copy_leaves_the_lock_with_the_parent(tmp
     code = """
 import os, sys
 from pathlib import Path
-from engine.errors import WorkspaceInUse
+from engine.errors import IntegrityError, StorageError, WorkspaceInUse
 from storage.workspace import Workspace
 folder = Path(sys.argv[1])
 space = Workspace.open(folder)
@@ -264,3 +264,42 @@ def test_reading_changes_nothing_in_the_workspace() -> None:
                 "vectors",
                 "workspace.lock",
             ]
+
+
+MADE = "2026-03-01T10:20:30.456Z"
+
+
+def test_results_of_another_database_are_refused(tmp_path: Path) -> None:
+    with Workspace.open(tmp_path) as space:
+        space.require_history(MADE)
+        (space.artifacts / "sha256").mkdir()
+        (space.artifacts / "sha256" / "abc").write_text("a result")
+        space.require_history(MADE)
+        for other in ("2025-03-01T10:20:30.456Z", "2026-03-01T10:20:30Z"):
+            with pytest.raises(IntegrityError, match="another one"):
+                space.require_history(other)
+
+
+@pytest.mark.parametrize("told", [b"", MADE[:-1].encode(), b"2026-0", bytes(24), b"\xff\xfe\x00" * 8, b"a database"])
+def test_what_tells_of_no_database_is_written_anew(told: bytes, tmp_path: Path) -> None:
+    with Workspace.open(tmp_path) as space:
+        (space.artifacts / "sha256").mkdir()
+        (space.artifacts / "sha256" / "abc").write_text("a result")
+        (space.artifacts / "database").write_bytes(told)
+        space.require_history(MADE)
+        assert (space.artifacts / "database").read_text() == MADE
+        assert sorted(place.name for place in space.artifacts.iterdir()) == ["database", "sha256"]
+
+
+def test_what_the_results_belong_to_is_never_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Workspace.open(tmp_path) as space:
+        space.require_history("2025-03-01T10:20:30.456Z")
+
+        def fail(_: int) -> None:
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(os, "fsync", fail)
+        with pytest.raises(StorageError):
+            space.require_history(MADE)
+        assert (space.artifacts / "database").read_text() == "2025-03-01T10:20:30.456Z"
+        monkeypatch.undo()
