@@ -28,6 +28,8 @@ def remove_tree(folder: Path, leftover: Path) -> str:
     Never raises for what the tree holds. What cannot be deleted is renamed into the folder `leftover` (on the same
     disk), so that the tree's name is free. A mount point is never entered.
     """
+    if _is_mount(folder):
+        return f"{folder} could not be deleted: something is mounted there."
     with contextlib.suppress(OSError):
         _remove(folder)
     if not os.path.lexists(folder):
@@ -45,7 +47,8 @@ def retry_leftovers(leftover: Path) -> int:
     """Try once more to delete what was set aside; return how many trees are still there."""
     for name in _names(leftover):
         with contextlib.suppress(OSError):
-            _remove(leftover / name)
+            if not _is_mount(leftover / name):
+                _remove(leftover / name)
     with contextlib.suppress(OSError):
         leftover.rmdir()
     return leftovers(leftover)
@@ -125,6 +128,20 @@ class _Count:
                 self.problem = f"the files have more than {self.most_bytes >> 20:,} MB together"
 
 
+def _is_mount(folder: Path) -> bool:
+    """Say whether something is mounted there, a folder of the same disk included, which `os.path.ismount` misses."""
+    mounts: list[str] = []
+    for path, links in ((folder, os.O_NOFOLLOW), (folder.parent, 0)):
+        with contextlib.suppress(OSError, AttributeError):  # only Linux says which mount a file lies in
+            place = os.open(path, os.O_PATH | os.O_CLOEXEC | links)
+            try:
+                told = Path(f"/proc/self/fdinfo/{place}").read_text()
+            finally:
+                os.close(place)
+            mounts += [line for line in told.splitlines() if line.startswith("mnt_id:")]
+    return os.path.ismount(folder) or (len(mounts) == 2 and mounts[0] != mounts[1])  # noqa: PTH114
+
+
 def _names(folder: Path) -> list[str]:
     try:
         return os.listdir(folder)  # noqa: PTH208 - names of any bytes
@@ -135,7 +152,7 @@ def _names(folder: Path) -> list[str]:
 def _remove(top: Path) -> None:
     """Delete a folder by lifting each folder in it to its top before it is entered: paths never grow, nothing recurses.
 
-    A mount point cannot be renamed, so it is never entered either.
+    A mount point cannot be renamed, so it is never entered either; the top itself must be none.
     """
     if os.name == "nt":
         shutil.rmtree(top, ignore_errors=True)

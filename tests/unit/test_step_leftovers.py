@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
 import struct
 import subprocess
 import sys
@@ -41,6 +42,35 @@ def test_folders_deeper_than_any_path_are_removed(tmp_path: Path) -> None:
     deep(tmp_path / "step", 1500, "n" * 60)
     assert remove_tree(tmp_path / "step", tmp_path / LEFTOVER) == ""
     assert list(tmp_path.iterdir()) == []
+
+
+MOUNTED = """
+import subprocess, sys
+from pathlib import Path
+from engine.trees import remove_tree, retry_leftovers
+top = Path(sys.argv[1])
+outside, leftover = top / "outside", top / "leftover"
+for place in (top / "step", top / "other" / "deep" / "inner", leftover / "old"):
+    place.mkdir(parents=True)
+    mounted = next(p for p in (top / "step", top / "other" / "deep", leftover / "old") if place.is_relative_to(p))
+    subprocess.run(["mount", "--bind", outside, mounted], check=True)
+print(bool(remove_tree(top / "step", leftover)), bool(remove_tree(top / "other", leftover)), retry_leftovers(leftover))
+"""
+
+
+def test_what_is_mounted_in_the_place_of_a_tree_or_in_it_is_not_entered(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    (outside / "folder").mkdir(parents=True)
+    (outside / "folder" / "kept").write_text("x")
+    outside.chmod(0o750)
+    alone = ["unshare", "-rm"]
+    if not shutil.which("unshare") or subprocess.run([*alone, "true"], capture_output=True).returncode:
+        pytest.skip("mounts of its own cannot be made here")
+    command = [*alone, sys.executable, "-c", MOUNTED, str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.stdout == "True True 2\n", done.stderr
+    assert (outside / "folder" / "kept").read_text() == "x"
+    assert outside.stat().st_mode & 0o777 == 0o750, "rights outside stay as they are, too"
 
 
 def test_rights_names_links_and_pipes_do_not_stop_removal(tmp_path: Path) -> None:
