@@ -139,7 +139,7 @@ def _is_mount(folder: Path) -> bool:
             finally:
                 os.close(place)
             mounts += [line for line in told.splitlines() if line.startswith("mnt_id:")]
-    return os.path.ismount(folder) or (len(mounts) == 2 and mounts[0] != mounts[1])  # noqa: PTH114
+    return os.path.ismount(folder) or (len(mounts) == 2 and mounts[0] != mounts[1])
 
 
 def _names(folder: Path) -> list[str]:

@@ -131,49 +131,54 @@ class _Refused(Exception):
     """What was met in an SVG."""
 
 
-def _svg_problem(data: bytes) -> str:
-    seen = {"elements": 0}
-    style: list[str] | None = None
-    """The text of the style sheet that is being read: what matters in it may be cut anywhere."""
+class _SvgParts:
+    """Judges each part of an SVG as it is read."""
 
-    def start(name: str, attributes: dict[str, str]) -> None:
-        nonlocal style
-        seen["elements"] += 1
+    def __init__(self) -> None:
+        self.elements = 0
+        self.style: list[str] | None = None
+        """The text of the style sheet that is being read: what matters in it may be cut anywhere."""
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        self.elements += 1
         space, _, element = name.rpartition(" ")
         element = element.lower()
-        if seen["elements"] == 1:
+        if self.elements == 1:
             if element != "svg":
                 raise _Refused("it is neither a PNG nor an SVG")
             _check_svg_size(attributes)
-        if seen["elements"] > MOST_ELEMENTS:
+        if self.elements > MOST_ELEMENTS:
             raise _Refused(f"it has more than {MOST_ELEMENTS:,} parts")
         if element in _ACTIVE or (space != _DRAWN and space not in _DESCRIBING):
-            raise _Refused(f"it holds a {element} element")
-        if style is not None:
+            raise _Refused(f"it holds an element {element!r}")
+        if self.style is not None:
             raise _Refused("it holds a style sheet with parts")
         if element == "style":
-            style = []
+            self.style = []
         for attribute, value in attributes.items():
             _check_attribute(attribute.rpartition(" ")[2].lower(), value)
 
-    def text(content: str) -> None:
-        if style is not None:
-            style.append(content)
+    def end(self, _: str) -> None:
+        if self.style is not None:
+            whole, self.style = "".join(self.style), None
+            self.text(whole)
+
+    def text(self, content: str) -> None:
+        if self.style is not None:
+            self.style.append(content)
         if _ELSEWHERE.search(content):
             raise _Refused("it refers to something outside itself")
 
-    def end(_: str) -> None:
-        nonlocal style
-        if style is not None:
-            whole, style = "".join(style), None
-            text(whole)
 
+def _svg_problem(data: bytes) -> str:
     def refuse(*_: object) -> None:
         raise _Refused("it declares entities or a style sheet")
 
+    parts = _SvgParts()
     parser = expat.ParserCreate("utf-8", " ")
     parser.buffer_text = True
-    parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, text
+    parser.StartElementHandler, parser.EndElementHandler = parts.start, parts.end
+    parser.CharacterDataHandler = parts.text
     parser.XmlDeclHandler = lambda _version, encoding, _alone: _check_encoding(encoding)
     parser.EntityDeclHandler = parser.ProcessingInstructionHandler = refuse
     # matplotlib writes the plain DOCTYPE of SVG 1.1; nothing is fetched for it, and an internal subset is refused.

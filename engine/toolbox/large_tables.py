@@ -9,8 +9,9 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice, product
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from engine.domain.base import Scalar
 
@@ -23,7 +24,13 @@ _PIECE = 4 << 20
 """Bytes read at once; some thirty such pieces are under way together."""
 _AT_ONCE = 1_000
 """Rows of a piece that are looked at one by one before what was met twice is forgotten."""
-_MISSING = ("", "NA", "NaN", "nan", "None")
+_MISSING = (
+    "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA",
+    "NULL", "NaN", "None", "n/a", "nan", "null",
+)  # fmt: skip
+"""What pandas takes for a missing value (`na_values` of `read_csv`): steps write and read tables with it."""
+_NEAR = 1e-9
+"""Share of itself by which a number may differ and be the same."""
 
 
 @dataclass(slots=True)
@@ -69,11 +76,15 @@ def scan(path: Path, wanted: Mapping[str, Mapping[str, Scalar]], *, first: int =
     found = Scan(hits={name: Hit() for name in wanted})
     records = stream_rows(path)
     found.header = next(records, [])
-    index = _Index(found.header, wanted)
     if path.stat().st_size > WHOLE_BYTES:
-        found.first = [cells for _, cells in zip(range(first), records, strict=False)]
-        found.total = _scan_pieces(path, index, found.hits)
-        return found
+        try:
+            found.total = _scan_pieces(path, _Index(found.header, wanted), found.hits)
+        except ValueError:  # the quick reader refuses rows of unequal length: these are taken one by one
+            found.hits = {name: Hit() for name in wanted}
+        else:
+            found.first = [cells for _, cells in zip(range(first), records, strict=False)]
+            return found
+    index = _Index(found.header, wanted)
     for found.total, cells in enumerate(records, start=1):
         if found.total <= first:
             found.first.append(cells)
@@ -83,36 +94,58 @@ def scan(path: Path, wanted: Mapping[str, Mapping[str, Scalar]], *, first: int =
 
 
 def same_value(text: str, value: Scalar) -> bool:
-    """Say whether a CSV cell holds this value; numbers are compared as numbers."""
+    """Say whether a CSV cell holds this value; numbers are compared as numbers, to a billionth of them."""
     if value is None or value != value:
         return text.strip() in _MISSING
     if text == str(value):
         return True
-    return not isinstance(value, str | bool) and close_enough(text, value, 1e-9)
+    number = None if isinstance(value, str | bool) else _number(text)
+    return number is not None and abs(number - value) <= _NEAR * abs(value)
 
 
 def close_enough(text: str, value: float, share: float = 1e-6) -> bool:
     """Say whether a CSV cell holds this number, to a share of it: a finding's own check demands six digits."""
-    try:
-        return abs(float(text) - value) <= share * max(1.0, abs(value))
-    except ValueError:
-        return False
+    number = _number(text)
+    return number is not None and abs(number - value) <= share * max(1.0, abs(value))
 
 
 def columns_of(path: Path, names: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Yield pieces of the numeric columns of these names that a table has, as name -> array; missing is NaN.
+    """Yield pieces of the columns of these names that a table has, as name -> array, read as pandas reads a whole one.
 
     Raises:
-        ValueError: for a word in such a column, or a file that is no table.
+        ValueError: for a file that is no table.
     """
     import pyarrow as pa
 
     header = next(stream_rows(path), [])
     places = {name: header.index(name) for name in names if name in header}
-    if places:
-        kinds = {f"f{place}": pa.float64() for place in places.values()}
-        for batch in _pieces(path, kinds):
-            yield {name: batch.column(f"f{place}").to_numpy(zero_copy_only=False) for name, place in places.items()}
+    if not places:
+        return
+    done = 0
+    try:
+        for batch in _pieces(path, {f"f{place}": pa.string() for place in places.values()}):
+            yield _as_pandas_reads({name: batch.column(f"f{place}") for name, place in places.items()})
+            done += batch.num_rows
+        return
+    except pa.ArrowInvalid:  # rows of unequal length, as in `scan`
+        rows = islice(stream_rows(path), 1 + done, None)
+    while some := list(islice(rows, _AT_ONCE)):
+        if any(len(cells) > len(header) for cells in some):
+            raise ValueError("a row has more cells than the header")
+        yield _as_pandas_reads(
+            {name: [cells[place] if place < len(cells) else "" for cells in some] for name, place in places.items()}
+        )
+
+
+def _as_pandas_reads(texts: Mapping[str, Any]) -> Any:
+    """Return columns of texts as pandas would have read them from a file."""
+    import pandas as pd
+    import pyarrow as pa
+    from pyarrow import csv as arrow
+
+    written = pa.BufferOutputStream()
+    arrow.write_csv(pa.table({name: pa.array(column, pa.string()) for name, column in texts.items()}), written)
+    return pd.read_csv(pa.BufferReader(written.getvalue()), low_memory=False)
 
 
 def stream_rows(path: Path) -> Iterator[list[str]]:
@@ -166,7 +199,8 @@ class _Index:
                 columns = sorted(row)
                 self.values[name] = [row[column] for column in columns]
                 keys = self.groups.setdefault(tuple(header.index(column) for column in columns), {})
-                keys.setdefault(tuple(_key(value) for value in self.values[name]), []).append(name)
+                for key in product(*map(_keys, self.values[name])):
+                    keys.setdefault(key, []).append(name)
 
     def met(self, cells: Sequence[str]) -> Iterator[str]:
         """Yield the names of the selections that this row meets."""
@@ -183,7 +217,7 @@ class _Index:
 
     def wanted_in(self, places: tuple[int, ...]) -> Iterator[list[Scalar]]:
         """Yield for each of these columns the values that are looked for in it."""
-        names = [name for group in self.groups[places].values() for name in group]
+        names = {name for group in self.groups[places].values() for name in group}
         for position in range(len(places)):
             values = (self.values[name][position] for name in names)
             yield list({(type(value), str(value)): value for value in values}.values())
@@ -207,7 +241,8 @@ def _scan_pieces(path: Path, index: _Index, hits: Mapping[str, Hit]) -> int:
         alike = None
         for place, values in zip(places, index.wanted_in(places), strict=True):
             column = batch.column(place)
-            here = pc.is_in(column, value_set=pa.array([t for value in values for t in _texts(value)], pa.string()))
+            texts = pa.array([text for value in values for text in _texts(value)], pa.string())
+            here = pc.or_(pc.is_in(column, texts), pc.is_in(pc.utf8_trim_whitespace(column), texts))
             if any(map(_is_number, values)):
                 here = pc.or_(here, pa.array(_near(column, values)))
             alike = here if alike is None else pc.and_(alike, here)
@@ -237,9 +272,7 @@ def _pieces(path: Path, kinds: Mapping[str, Any]) -> Iterator[Any]:
     header = sum(map(len, next(stream_rows(path), [])))
     block = min(ROW_BYTES, max(_PIECE, 16 * header))
     reading = arrow.ReadOptions(block_size=block, autogenerate_column_names=True, skip_rows_after_names=1)
-    converting = arrow.ConvertOptions(
-        column_types=dict(kinds), include_columns=list(kinds), null_values=list(_MISSING), strings_can_be_null=False
-    )
+    converting = arrow.ConvertOptions(column_types=dict(kinds), include_columns=list(kinds), strings_can_be_null=False)
     # A row longer than a block is refused by the reader itself.
     with arrow.open_csv(path, reading, arrow.ParseOptions(newlines_in_values=True), converting) as reader:
         yield from reader
@@ -252,27 +285,43 @@ def _near(column: Any, values: Sequence[Scalar]) -> Any:
     import pyarrow.compute as pc
 
     sought = np.sort([float(value) for value in values if _is_number(value)])
-    texts = pc.if_else(pc.equal(column, ""), pa.scalar(None, pa.string()), column)
+    texts = pc.utf8_trim_whitespace(column)
+    texts = pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts)
     try:
         cast = texts.cast(pa.float64())
     except pa.ArrowInvalid:  # words among them
-        plain = pc.match_substring_regex(texts, r"^-?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?$")
+        texts = pc.replace_substring_regex(texts, r"^\+", "")
+        plain = pc.match_substring_regex(texts, r"^-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$")
         cast = pc.if_else(plain, texts, pa.scalar(None, pa.string())).cast(pa.float64())
     numbers = cast.to_numpy(zero_copy_only=False)
     place = np.searchsorted(sought, numbers).clip(0, len(sought) - 1)
     with np.errstate(invalid="ignore"):  # infinity from infinity
-        near = [abs(numbers - v) <= 1e-8 * np.maximum(1, abs(v)) for v in (sought[place], sought[(place - 1).clip(0)])]
+        near = [abs(numbers - v) <= 2 * _NEAR * abs(v) for v in (sought[place], sought[(place - 1).clip(0)])]
     return near[0] | near[1]
 
 
-def _key(value: Scalar) -> str:
-    """Return a text that is the same for values that may be the same."""
-    text = str(value).strip()
+def _number(text: str) -> float | None:
+    """Return the number that a cell holds, if it is written as files write numbers; Python takes more for one."""
+    text = text.strip()
     try:
-        number = float(text)
+        return float(text) if text.isascii() and "_" not in text else None
     except ValueError:
-        return "" if text in _MISSING or value is None else text
-    return f"{number:.8g}" if number == number else ""
+        return None
+
+
+def _key(text: str) -> str:
+    """Return what is looked up for a cell: missing values have one key, numbers that of their first eight digits."""
+    text, number = text.strip(), _number(text)
+    if text in _MISSING or number != number:
+        return ""
+    return text if number is None else f"{number + 0.0:.8g}"
+
+
+def _keys(value: Scalar) -> set[str]:
+    """Return the keys of all cells that may hold this value: nearly the same numbers may be rounded to two."""
+    if not _is_number(value):
+        return {_key("" if value is None else str(value))}
+    return {_key(repr(float(value) * factor)) for factor in (1 - 2 * _NEAR, 1.0, 1 + 2 * _NEAR)}
 
 
 def _texts(value: Scalar) -> list[str]:
@@ -282,7 +331,7 @@ def _texts(value: Scalar) -> list[str]:
     return [str(value)]  # what other ways there are to write a number, `_near` finds
 
 
-def _is_number(value: Scalar) -> bool:
+def _is_number(value: Scalar) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 

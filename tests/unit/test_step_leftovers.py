@@ -250,6 +250,54 @@ def test_large_tables_are_checked_as_small_ones_are(
         issues(path, [])
 
 
+@pytest.mark.parametrize("whole", [1 << 30, 0])
+@pytest.mark.parametrize(
+    ("row", "found", "said"),
+    [
+        *((f"last,{word},0.6,x", set(), {}) for word in ("NULL", "n/a", "<NA>", "#N/A", '"NA"', "-nan")),
+        ("last, 0.7,0.8,x", {0.7}, {}),
+        ('last,"0.7 ",0.8,x', {0.7}, {}),
+        ("last,+0.7,0.8,x", {0.7}, {}),
+        ("last,.7,0.8,x", {0.7}, {}),
+        ("last,0.7", {0.7}, {}),
+        ("last", set(), {}),
+        ("", set(), {}),
+        ("last, 1.7,1.8,x", set(), {"p_out_of_range"}),
+        ("last,1.7", set(), {"p_out_of_range"}),
+        ("last,inf,inf,x", set(), {"p_out_of_range"}),
+    ],
+)
+def test_what_a_cell_holds_does_not_depend_on_the_size_of_its_table(
+    row: str, found: set, said: set, whole: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (large_tables, checks):
+        monkeypatch.setattr(module, "WHOLE_BYTES", whole)
+    monkeypatch.setattr(large_tables, "_PIECE", 1 << 10)
+    path = tmp_path / "t.csv"
+    path.write_text("gene,p_value,p_adj,note\n" + "".join(f"g{n},0.5,0.6,{'x' * 40}\n" for n in range(60)) + row + "\n")
+    assert issues(path, [finding("g7", 0.5)]) == set(said)
+    hit = scan(path, {"x": {"p_value": 0.7}}).hits["x"]
+    assert (hit.count, hit.number) == ((1, 61) if found else (0, 0))
+    empty = scan(path, {"x": {"gene": "last", "p_value": None}}).hits["x"].count
+    assert empty == ("0.6" in row and not found)
+
+
+@pytest.mark.parametrize("whole", [1 << 30, 0])
+def test_numbers_that_are_the_same_are_found_however_they_are_rounded(
+    whole: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(large_tables, "WHOLE_BYTES", whole)
+    path = tmp_path / "t.csv"
+    pairs = [("12345678.5", 12345678.500000002), ("0.12345678500000003", 0.123456785), ("-99999999.5", -99999999.50000001),
+             ("1e-12", 1.0000000001e-12), ("0", 0.0), ("-0.0", 0), ("9999999950000", 9999999950000.001)]  # fmt: skip
+    path.write_text("a,b\n" + "".join(f"{text},{n}\n" for n, (text, _) in enumerate(pairs)))
+    wanted = {str(n): {"a": value, "b": n} for n, (_, value) in enumerate(pairs)}
+    far = {"a": 12345678.6, "b": 0}, {"a": 2e-12, "b": 3}, {"a": 1e-12, "b": 4}, {"a": 1_000, "b": 6}
+    wanted |= {f"far {n}": row for n, row in enumerate(far)}
+    hits = scan(path, wanted).hits
+    assert {name: hit.count for name, hit in hits.items()} == {name: int("far" not in name) for name in wanted}
+
+
 ROWS = '''name,dose,code,flag,note
 first,0.10,007,True,"two
 lines, quoted"
