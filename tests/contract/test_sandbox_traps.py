@@ -377,7 +377,7 @@ class Ground:
         place.mkdir(parents=True, exist_ok=True)
         return place
 
-    def run(self, name: str, code: str, threads: int = 2, **limits: float) -> ExecResult:
+    def run(self, name: str, code: str, **limits: float) -> ExecResult:
         def show(_: str, text: str) -> None:
             self.shown[name] = self.shown.get(name, 0) + len(text)
 
@@ -386,7 +386,7 @@ class Ground:
             code=textwrap.dedent(code),
             workdir=self.folder(name),
             limits=Limits(**{"seconds": 120.0, "memory_mb": 1024, "processes": 64, **limits}),
-            threads=threads,
+            threads=2,
         )
         return self.sandbox.run(job, on_output=show, cancel=CancelSource())
 
@@ -519,11 +519,14 @@ def test_the_report_names_every_aspect_and_what_is_missing(ground: Ground) -> No
 
 
 def test_threads_that_libraries_start_ahead_of_the_code_are_filtered_as_the_code_is(ground: Ground) -> None:
-    told = ground.run("threads", """
+    told = ground.run(
+        "threads",
+        """
         import os, numpy
         for task in os.listdir("/proc/self/task"):
             print([line.split()[1] for line in open(f"/proc/self/task/{task}/status") if line.startswith("Seccomp")])
-    """, threads=2)  # fmt: skip
+    """,
+    )
     lines = told.stdout.splitlines()
     assert len(lines) > 1, "a library for matrices that starts no threads shows nothing"
     assert len(set(lines)) == 1
