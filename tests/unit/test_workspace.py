@@ -186,7 +186,7 @@ def test_a_forked_child_that_closes_its_copy_leaves_the_lock_with_the_parent(tmp
     code = """
 import os, sys
 from pathlib import Path
-from engine.errors import IntegrityError, StorageError, WorkspaceInUse
+from engine.errors import WorkspaceInUse
 from storage.workspace import Workspace
 folder = Path(sys.argv[1])
 space = Workspace.open(folder)
