@@ -107,7 +107,15 @@ def between_dates(table: View, times: list[str]) -> dict[str, str]:
     if not events:
         return {}
     _, value, event = max(events, key=lambda found: found[0])
+    if _lacking_without_event(event, exit_):
+        return {}  # a date of death alone does not say how long the living were watched
     return {"entry": entry.name, "exit": exit_.name, "event": event.name, "event_value": value}
+
+
+def _lacking_without_event(event: Col, end: Col) -> bool:
+    """Say whether a date is there in nearly all rows of one state of the event, and lacks in most of another."""
+    missing = [float((end.codes[event.codes == code] < 0).mean()) for code in set(event.codes[event.codes >= 0])]
+    return min(missing) <= RARE and max(missing) > 1 / 2
 
 
 RARE = 0.1

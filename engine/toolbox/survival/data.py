@@ -104,6 +104,36 @@ def survival_event_level(labels, event_value, column):
     return chosen, warnings
 
 
+def lost_without_event(missing, labels, chosen, time):
+    """Return warnings about times that lack mostly in rows without the event; where most of those lack it, refuse.
+
+    Args:
+        missing: per row, whether its time is missing.
+        labels: per row, the level of the event column.
+        chosen: the level that means that the event happened.
+        time: name of the time column.
+    """
+    happened = labels == chosen
+    spared = labels.notna() & ~happened
+    if not happened.any() or not spared.any():
+        return []
+    lost, also = float(missing[spared].mean()), float(missing[happened].mean())
+    said = (
+        f"{time!r} is missing in {int((missing & spared).sum())} of {int(spared.sum())} rows without the event and in "
+        f"{int((missing & happened).sum())} of {int(happened.sum())} with it"
+    )
+    if lost > 0.5 and also < 0.1:
+        message = (
+            f"{said}: left out, only those would remain to whom it happened, and everybody would seem to come to it. "
+            "Give the others the time until they were last seen (or until the study was closed); a date of death alone "
+            "says nothing of the living."
+        )
+        raise ValueError(message)
+    if lost > 0.1 and lost > 3 * also:
+        return [f"{said}: they are left out, and the event then looks more frequent than it is."]
+    return []
+
+
 def survival_data(table, time, event, event_value, others):
     """Return (rows with `time`, `event` as 0 or 1 and the other columns complete, the event's level, warnings)."""
     import pandas as pd
@@ -119,6 +149,7 @@ def survival_data(table, time, event, event_value, others):
             raise ValueError(message)
     chosen, warnings = survival_event_level(level_labels(table[event]), event_value, event)
     warnings += row_warnings(table, time, [event, *others])
+    warnings += lost_without_event(level_labels(table[time]).isna(), level_labels(table[event]), chosen, time)
     kept, notes = complete_rows(table[list(dict.fromkeys([time, event, *others]))], [time, event, *others])
     times = numeric_values(kept, time)
     if (times < 0).any():
@@ -197,6 +228,6 @@ def time_at_half(times, values):
 
 SURVIVAL_HELPERS = (
     plain_table, require_columns, numeric_values, level_labels, order_levels, complete_rows, survival_event_level,
-    row_warnings, survival_data, survival_groups, survival_curve, time_at_half, table_row,
+    row_warnings, lost_without_event, survival_data, survival_groups, survival_curve, time_at_half, table_row,
 )  # fmt: skip
 """What every survival tool ships with."""

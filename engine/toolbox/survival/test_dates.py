@@ -11,6 +11,7 @@ from lifelines import KaplanMeierFitter
 from plan_questions import profile_files, the_planner
 from table_steps import run_step
 
+from engine.planning.refusals import NotUnderstood
 from engine.toolbox.survival.curves import kaplan_meier
 from engine.toolbox.tables.handling import derive_column
 
@@ -112,3 +113,37 @@ def test_a_table_that_counts_days_itself_keeps_its_own_clock(tmp_path):
     table.to_csv(tmp_path / "registry.csv", index=False)
     plan = the_planner().plan("Kaplan-Meier by arm", profile_files([tmp_path / "registry.csv"])).plan
     assert [node.params.get("time") for node in plan.nodes] == ["survival_days"] * len(plan.nodes)
+
+
+def only_the_dead():
+    """Return the registry with a date for those who died and none for the living."""
+    table = registry().rename(columns={"last_seen": "deceased_on"})
+    return table.assign(deceased_on=table["deceased_on"].where(table["vital_status"] == "dead"))
+
+
+@pytest.mark.parametrize(
+    "question", ["do the arms differ in survival", "Kaplan-Meier from diagnosed to deceased_on by arm"]
+)
+def test_a_date_of_death_alone_is_no_end_of_watching(question, tmp_path):
+    only_the_dead().to_csv(tmp_path / "registry.csv", index=False)
+    data = profile_files([tmp_path / "registry.csv"])
+    assert data[0].structure.dated == {}
+    with pytest.raises(NotUnderstood, match="time"):
+        the_planner().plan(question, data)
+
+
+def test_times_that_lack_in_the_living_are_refused_for_their_bias():
+    # lifelines on the full registry: half have died after the median below; of the dead alone, half long before.
+    full, table = registry(), only_the_dead()
+    days = (pd.to_datetime(full["last_seen"]) - pd.to_datetime(full["diagnosed"])).dt.days
+    dead = full["vital_status"] == "dead"
+    medians = [KaplanMeierFitter().fit(days[kept], dead[kept]).median_survival_time_ for kept in (dead | True, dead)]
+    assert medians[1] < 0.75 * medians[0]
+    with pytest.raises(ValueError, match=f"missing in {(~dead).sum()} of {(~dead).sum()} rows without the event"):
+        kaplan_meier(table.assign(days=days.where(dead)), time="days", event="vital_status", event_value="dead")
+    few = days.where(dead | (np.arange(len(days)) % 3 > 0))
+    warnings = kaplan_meier(table.assign(days=few), time="days", event="vital_status", event_value="dead")["warnings"]
+    assert any("looks more frequent than it is" in text for text in warnings)
+    alike = days.where(np.arange(len(days)) % 4 > 0)
+    warnings = kaplan_meier(table.assign(days=alike), time="days", event="vital_status", event_value="dead")["warnings"]
+    assert not any("more frequent" in text for text in warnings)
