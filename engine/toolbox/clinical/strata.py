@@ -53,7 +53,8 @@ def common_measure_amid_strata(step: StepOutputs) -> Iterator[Issue]:
         if bounded and not row["lower_95"] - slack <= row["adjusted"] <= row["upper_95"] + slack:
             message = f"The adjusted {row['measure']} ({row['adjusted']}) lies outside its interval."
             yield Issue(code="interval_without_estimate", severity="error", message=message, where="common")
-        own = strata.loc[strata["used"] == 1, row["measure"].replace(" ", "_")].dropna()
+        rows = strata["in_odds" if row["measure"] == "odds ratio" else "used"] == 1
+        own = strata.loc[rows, row["measure"].replace(" ", "_")].dropna()
         if len(own) and not own.min() - slack <= row["adjusted"] <= own.max() + slack:
             message = f"The adjusted {row['measure']} ({row['adjusted']}) lies beyond that of every stratum."
             yield Issue(code="common_beyond_strata", severity="error", message=message, where="common")
@@ -101,7 +102,8 @@ def mantel_haenszel(cells):
     """Return the common measures of 2x2 tables and the tests over them.
 
     Args:
-        cells: array of strata x 4: events and total of the exposed, events and total of the unexposed.
+        cells: array of strata x 4: events and total of the exposed, events and total of the unexposed. Strata with
+            events only or none weigh in the risk measures; they say nothing of odds, and homogeneity leaves them out.
 
     Returns:
         measure -> (estimate, lower and upper 95 % limit), NaN where it is not defined, and the tests
@@ -146,7 +148,9 @@ def mantel_haenszel(cells):
     low, high = np.maximum(0, m1 - n0), np.minimum(m1, n1)
     smallest = float(min((expected - low).sum(), (high - expected).sum()))
     homogeneity = None
-    if len(a) > 1 and up > 0 and down > 0:
+    both = (m1 > 0) & (m1 < n)
+    if both.sum() > 1 and up > 0 and down > 0:
+        a, n1, n0, m1, expected = (part[both] for part in (a, n1, n0, m1, expected))
         middle = n0 - m1 + ratio * (n1 + m1)
         root = np.sqrt(np.maximum(0, middle**2 - 4 * (ratio - 1) * ratio * n1 * m1))
         fitted = expected if abs(ratio - 1) < 1e-9 else (middle - root) / (2 * (ratio - 1))
@@ -181,7 +185,8 @@ def strata_figure(rows, crude, common, measure, title):
     key = measure.replace(" ", "_")
     lines = [(f"{row['stratum'][:30]}\n{row['exposed_events']}/{row['exposed_total']} vs "
               f"{row['unexposed_events']}/{row['unexposed_total']}", row[key], row[f"{key}_lower_95"],
-              row[f"{key}_upper_95"], 0) for row in rows if row["used"]]  # fmt: skip
+              row[f"{key}_upper_95"], 0) for row in rows
+             if row["in_odds" if measure == "odds ratio" else "used"]]  # fmt: skip
     lines += [("crude", *crude, 1), ("adjusted", *common, 2)]
     ratio = measure != "risk difference"
     figure, axis = new_axes(width=6.6, height=max(3.4, min(16, 0.48 * len(lines) + 1.4)))
@@ -337,31 +342,37 @@ def stratified_risks(
             warnings.append(f"{named[0]} holds cases and controls, so only the odds ratio is given; set design to "
                             "cohort if nobody was chosen by it.")  # fmt: skip
     first, second = pairs[0]
-    rows, cells, crude_cells, useless = [], [], [0, 0, 0, 0], []
+    rows, cells, crude_cells, lacking, one_sided = [], [], [0, 0, 0, 0], [], []
     for name in names:
         four = [int(sums["events" if i % 2 == 0 else "total"].get((name, first if i < 2 else second), 0))
                 for i in range(4)]  # fmt: skip
         a, n1, c, n0 = four
         crude_cells = [x + y for x, y in zip(crude_cells, four, strict=True)]
-        row = {"stratum": name, "exposed_events": a, "exposed_total": n1, "unexposed_events": c,
-               "unexposed_total": n0, "used": int(min(n1, n0) > 0 and 0 < a + c < n1 + n0)}  # fmt: skip
         both = min(n1, n0) > 0
+        row = {"stratum": name, "exposed_events": a, "exposed_total": n1, "unexposed_events": c,
+               "unexposed_total": n0, "used": int(both), "in_odds": int(both and 0 < a + c < n1 + n0)}  # fmt: skip
         own = crude_measures(share_row(first, a, n1), share_row(second, c, n0)) if both else {}
         for key in ("odds ratio", "risk ratio", "risk difference"):
             parts = own.get(key, (math.nan,) * 3)
             row |= dict(zip([key.replace(" ", "_") + tail for tail in ("", "_lower_95", "_upper_95")], parts,
                             strict=True))  # fmt: skip
         rows.append(row)
-        if row["used"]:
+        if both:
             cells.append(four)
-        else:
-            useless.append(name if both else f"{name} (only {first if n1 else second})")
-    if not cells:
+            one_sided += [] if row["in_odds"] else [name]
+        elif max(n1, n0):
+            lacking.append(f"{name} (only {first if n1 else second})")
+    counting = sum(row["in_odds"] for row in rows)
+    if not counting:
         raise ValueError(f"No stratum of {stratum!r} has both groups and both outcomes: {exposure!r} cannot be "
                          f"compared within {stratum!r}. Choose another column of strata.")  # fmt: skip
-    if useless:
-        warnings.append(f"{len(useless)} of {len(names)} strata say nothing, for they lack a group or have only events "
-                        f"or none: {', '.join(useless[:8])}.")  # fmt: skip
+    if lacking:
+        warnings.append(f"{len(lacking)} of {len(names)} strata lack a group and are left out: "
+                        f"{', '.join(lacking[:8])}.")  # fmt: skip
+    if one_sided:
+        also = "" if design == "case_control" else "; the risk ratio and the risk difference take them in"
+        warnings.append(f"{len(one_sided)} of {len(names)} strata say nothing of the odds ratio and of its tests, for "
+                        f"they have events only or none: {', '.join(one_sided[:8])}{also}.")  # fmt: skip
     shares = share_row(first, *crude_cells[:2]), share_row(second, *crude_cells[2:])
     crude = crude_measures(*shares)
     fitted = mantel_haenszel(cells)
@@ -381,7 +392,8 @@ def stratified_risks(
         change = 100 * (before / estimate - 1) if key != "risk difference" and estimate > 0 else math.nan
         common.append({"measure": key, "adjusted": estimate, "lower_95": low, "upper_95": high, "crude": before,
                        "crude_lower_95": crude[key][1], "crude_upper_95": crude[key][2], "crude_off_percent": change,
-                       "strata": len(cells), "p_value": p_value, "method": methods[key]})  # fmt: skip
+                       "strata": counting if key == "odds ratio" else len(cells), "p_value": p_value,
+                       "method": methods[key]})  # fmt: skip
     tests = [{"test": "Cochran-Mantel-Haenszel", "asks": "is there any association within strata",
               "chi_squared": chi, "df": 1, "p_value": p_value}]  # fmt: skip
     if fitted["homogeneity"]:
@@ -403,7 +415,7 @@ def stratified_risks(
     where = f"Within strata of {stratum}, the {quantity} of {what} {verb}"
     start = (f"{where} {side} in {first} than in {second}" if clear
              else f"{where} not shown to differ between {first} and {second}")  # fmt: skip
-    text = (f"{start}: common {lead} {told(estimate, low, high)}, Mantel-Haenszel over {len(cells)} strata; "
+    text = (f"{start}: common {lead} {told(estimate, low, high)}, Mantel-Haenszel over {common[0]['strata']} strata; "
             f"{format_p(p_value)}, Cochran-Mantel-Haenszel test.")  # fmt: skip
     if not clear and low == low:
         text += (f" Values of the {lead} below {format_number(scale * low)} or above {format_number(scale * high)}"
@@ -415,13 +427,24 @@ def stratified_risks(
     findings = [finding(text, "common", {"measure": lead}, adjusted=(estimate, low, high), p_value=p_value)]
     before, change = crude[lead], common[0]["crude_off_percent"]
     turned = (before[0] - none) * (estimate - none) < 0 and math.isfinite(before[0])
-    moved = (
-        abs(estimate - before[0]) > 0.02
-        if lead == "risk difference"
-        else abs(math.log(max(before[0], 1e-9) / max(estimate, 1e-9))) > math.log(1.1)
-    )
+
+    def has_moved(key):
+        one, other = crude[key][0], fitted["measures"][key][0]
+        if key == "risk difference":
+            return abs(one - other) > 0.02
+        return abs(math.log(max(one, 1e-9) / max(other, 1e-9))) > math.log(1.1)
+
+    moved = has_moved(lead)
     size = "" if change != change else f", {abs(change):.0f} % {'too high' if change > 0 else 'too low'}"
-    if turned and moved:
+    # The odds ratio of a whole is no average of those of its parts: it differs from them where nothing confounds, too.
+    if lead == "odds ratio" and moved and not turned and design == "case_control":
+        verdict = (f"differs{size}: {stratum} may confound it, but odds ratios differ from those within strata even "
+                   "without confounding; the adjusted one holds within strata")  # fmt: skip
+    elif lead == "odds ratio" and moved and not (has_moved("risk ratio") or has_moved("risk difference")):
+        verdict = (f"differs{size}, though the risk ratio and the risk difference hardly do: odds ratios are no "
+                   f"averages of their strata and differ even without confounding, so {stratum} is not shown to "
+                   "confound")  # fmt: skip
+    elif turned and moved:
         verdict = (f"points the other way{size}: {stratum} confounds the comparison (Simpson's paradox), and only the "
                    "adjusted one may be read")  # fmt: skip
     elif moved:
@@ -432,7 +455,7 @@ def stratified_risks(
                             crude=before))  # fmt: skip
     if fitted["homogeneity"]:
         differ, p_alike = fitted["homogeneity"][2] < alpha, fitted["homogeneity"][2]
-        extremes = sorted((row for row in rows if row["used"]), key=lambda row: row["odds_ratio"])
+        extremes = sorted((row for row in rows if row["in_odds"]), key=lambda row: row["odds_ratio"])
         ends = (f"from {format_number(extremes[0]['odds_ratio'])} in {extremes[0]['stratum']} to "
                 f"{format_number(extremes[-1]['odds_ratio'])} in {extremes[-1]['stratum']}")  # fmt: skip
         says = (f"The odds ratios differ between the strata ({ends}): the common one is an average of unlike effects; "
@@ -451,7 +474,10 @@ def stratified_risks(
     if fitted["smallest"] < 5:
         warnings.append(f"The strata are sparse (Mantel and Fleiss's number is {fitted['smallest']:.1f}, below 5): the "
                         "p-value of the Cochran-Mantel-Haenszel test is approximate.")  # fmt: skip
-    if fitted["homogeneity"] and min(row["exposed_total"] + row["unexposed_total"] for row in rows if row["used"]) < 10:
+    if (
+        fitted["homogeneity"]
+        and min(row["exposed_total"] + row["unexposed_total"] for row in rows if row["in_odds"]) < 10
+    ):
         warnings.append("Some strata have fewer than ten subjects: the Breslow-Day test has little to go by.")
     return {
         "common": pd.DataFrame(common),

@@ -93,6 +93,56 @@ def test_rabbits_match_r_though_strata_are_sparse():
     assert any("sparse" in text for text in result["warnings"])
 
 
+ONE_SIDED = {  # group totals as (events, none) each; the last stratum has no event, or nothing else
+    "no events": {"a": (18, 22, 9, 31), "b": (25, 30, 21, 39), "c": (0, 80, 0, 80)},
+    "events only": {"a": (18, 22, 9, 31), "b": (25, 30, 21, 39), "c": (35, 0, 45, 0)},
+}
+
+
+@pytest.mark.parametrize("name", ONE_SIDED)
+def test_strata_of_one_outcome_weigh_in_the_risks_but_not_in_the_odds(name, tmp_path):
+    # Risk ratio and odds ratio by statsmodels over all three strata; the risk difference is the mean of the strata's
+    # own with weights n1 n0 / n (Greenland and Robins 1985), by hand.
+    cells = ONE_SIDED[name]
+    rows, tests, result = common(cells)
+    other = StratifiedTable([np.array(four).reshape(2, 2) for four in cells.values()])
+    assert rows.loc["risk ratio", "adjusted"] == pytest.approx(other.riskratio_pooled)
+    assert rows.loc["odds ratio", "adjusted"] == pytest.approx(other.oddsratio_pooled)
+    four = np.array(list(cells.values()), dtype=float)
+    n1, n0 = four[:, 0] + four[:, 1], four[:, 2] + four[:, 3]
+    gap = np.average(four[:, 0] / n1 - four[:, 2] / n0, weights=n1 * n0 / (n1 + n0))
+    assert rows.loc["risk difference", "adjusted"] == pytest.approx(gap)
+    assert rows["strata"].to_dict() == {"risk ratio": 3, "risk difference": 3, "odds ratio": 2}
+    useful = StratifiedTable([np.array(cells[key]).reshape(2, 2) for key in "ab"]).test_equal_odds(adjust=True)
+    alike = tests.loc["Breslow-Day with Tarone's correction"]
+    assert (alike["chi_squared"], alike["df"]) == (pytest.approx(useful.statistic), 1)
+    assert any("1 of 3 strata say nothing of the odds ratio" in text for text in result["warnings"])
+    for measure in ("auto", "odds ratio", "risk difference"):
+        params = COLUMNS | {"measure": measure}
+        (folder := tmp_path / measure).mkdir()
+        assert run_step(stratified_risks, {"table": counted(cells)}, params, folder)[2] == []
+
+
+# 85 and 45 of 100, 55 and 15 of 100: groups of one size in both strata, so nothing can confound, yet the crude odds
+# ratio is 7/3 : 3/7 = 5.44 against odds ratios of 6.93 within strata.
+BALANCED = {"mild": (85, 15, 45, 55), "grave": (55, 45, 15, 85)}
+
+
+def test_odds_ratios_that_differ_without_confounding_are_not_called_confounded():
+    rows, _, result = common(BALANCED, measure="odds ratio")
+    assert rows.loc["odds ratio", "crude"] == pytest.approx(140 * 140 / (60 * 60))
+    assert rows.loc["odds ratio", "adjusted"] == pytest.approx(85 * 55 / (15 * 45))
+    assert rows.loc["risk difference", ["crude", "adjusted"]].tolist() == pytest.approx([0.4, 0.4])
+    verdict = result["findings"][1]["text"]
+    assert "no averages of their strata" in verdict
+    assert "is confounded" not in verdict
+    assert "is confounded by stratum" in common({"mild": (8, 32, 10, 90), "grave": (60, 40, 16, 24)},
+                                                measure="odds ratio")[2]["findings"][1]["text"]  # fmt: skip
+    chosen = stratified_risks(counted(BALANCED, states=("case", "control")), **(COLUMNS | {"event_value": "case"}))
+    assert "The crude odds ratio" in chosen["findings"][1]["text"]
+    assert "differs, 21 % too low: stratum may confound it" in chosen["findings"][1]["text"]
+
+
 def test_subjects_heads_and_totals_give_the_same():
     table = counted(DIABETES)
     subjects = table.loc[table.index.repeat(table["heads"])].drop(columns="heads").sample(frac=1, random_state=3)
