@@ -42,6 +42,81 @@ def double_differences_consistent(step: StepOutputs) -> Iterator[Issue]:
             yield Issue(code="interval_against_p", severity="error", message=message, where="effect")
 
 
+def period_key(text):
+    """Return what kind of period a label names and what it is ordered by, or None for words without an order.
+
+    Read are numbers, ISO dates, quarters and months of years, months, and one word with a number (week 5). Keys of one
+    kind are compared; that of a year alone comes before all in it.
+    """
+    import math
+    import re
+
+    plain = str(text).strip().casefold()
+    months = "january february march april may june july august september october november december".split()
+    if plain in ("pre", "before", "baseline", "pretest", "pre-test", "prior", "no", "false"):
+        return "side", (-math.inf,)
+    if plain in ("post", "after", "endline", "posttest", "post-test", "yes", "true"):
+        return "side", (math.inf,)
+    if re.fullmatch(r"[-+]?\d+(?:[.,]\d+)?", plain):
+        return "number", (float(plain.replace(",", ".")),)
+    date = re.fullmatch(r"(\d{4})-(\d\d)(?:-(\d\d)(?:[t ](\d\d):(\d\d)(?::(\d\d))?(?:\.0+)?)?)?", plain)
+    if date and 1 <= int(date[2]) <= 12:
+        return "date", tuple(int(part) for part in date.groups() if part)
+    quarter = re.fullmatch(r"(\d{4})[\s/-]*q([1-4])|q([1-4])[\s/,-]*(\d{4})", plain)
+    if quarter:
+        return "quarter", (int(quarter[1] or quarter[4]), int(quarter[2] or quarter[3]))
+    month = re.fullmatch(r"(?:(\d{4})[\s/-]*)?([a-z]{3,9})\.?(?:[\s/,-]*(\d{4}))?", plain)
+    at = next((i for i, name in enumerate(months) if month and name.startswith(month[2].replace("sept", "sep"))), None)
+    if month and at is not None and not (month[1] and month[3]):
+        year = month[1] or month[3]
+        return ("month of a year", (int(year), at)) if year else ("month", (at,))
+    counted = re.fullmatch(r"([^\d-]*?)[\s_.-]*(\d+(?:\.\d+)?)\s*([^\d-]*)", plain)
+    return (f"{counted[1]}#{counted[3]}", (float(counted[2]),)) if counted else None
+
+
+def ordered_periods(labels):
+    """Return the distinct labels from first to last, and their kind; it is "" where they are words without an order."""
+    import itertools
+    import math
+
+    levels = order_levels(labels)
+    keys = {level: period_key(level) for level in levels}
+    sides = [level for level in levels if keys[level] and keys[level][0] == "side"]
+    others = [level for level in levels if level not in sides]
+    kinds = {keys[level][0] if keys[level] else "" for level in others}
+    if len(levels) == 2 and len(sides) == 1 and kinds == {""}:  # baseline and harvest
+        first = keys[sides[0]][1][0] < 0
+        return (sides + others if first else others + sides), "side"
+    if len(kinds) > 1 or "" in kinds or len({keys[level][1] for level in sides}) < len(sides):
+        return levels, ""
+    kind = kinds.pop() if kinds else "side"
+    ordered = sorted(levels, key=lambda level: keys[level][1])
+    places = (
+        [int(keys[level][1][0]) for level in ordered if math.isfinite(keys[level][1][0])] if kind == "month" else []
+    )
+    gaps = [after - before > 1 for before, after in itertools.pairwise(places)]
+    if places and sum(gaps) == 1 and places[0] == 0 and places[-1] == 11:
+        return levels, ""  # November to February: which year a month is of is not said
+    return ordered, kind
+
+
+def periods_from(start, periods, kind, time):
+    """Return the periods from a start on, or raise ValueError where that cannot be said."""
+    same = [period for period in periods if period.casefold() == start.casefold()]
+    if same and len(periods) == 2 and not kind:
+        return set(same)
+    if not kind:
+        raise ValueError(f"The periods of {time!r} ({', '.join(periods[:8])}) are words without an order of their own, "
+                         f"so none is known to follow {start!r}. Name the one before and the one after.")  # fmt: skip
+    if same:
+        return set(periods[periods.index(same[0]) :])
+    found = period_key(start)
+    of_year = found and found[0] == "number" and kind in ("date", "quarter", "month of a year")
+    if not found or not (found[0] == kind or of_year or (found[0] == "number" and "#" in kind)):
+        raise ValueError(f"The start {start!r} is no period of {time!r}; its periods are {', '.join(periods[:12])}.")
+    return {period for period in periods if period_key(period)[1] >= found[1]}
+
+
 def within_units(values, codes):
     """Return columns of numbers minus the mean of their unit: a model of these has an effect for every unit."""
     import numpy as np
@@ -185,7 +260,8 @@ def double_difference_figure(means, arms, periods, effect, y, time, cut):
         NextStep(text="Everything rests on both groups moving alike without the treatment: look at the periods before, "
                       "and at what else changed at the same time."),
     ),
-    helpers=(*GROUP_HELPERS, within_units, clustered_fit, coefficient_row, trend_before, double_difference_figure),
+    helpers=(*GROUP_HELPERS, period_key, ordered_periods, periods_from, within_units, clustered_fit, coefficient_row,
+             trend_before, double_difference_figure),
 )  # fmt: skip
 def difference_in_differences(
     table,
@@ -224,7 +300,7 @@ def difference_in_differences(
         treated = next(x for x in arms if x != control)
         warnings.append(f"Treated was taken to be {group} = {treated}; set treated and control for the other way.")
     labels = level_labels(table[time])
-    periods = order_levels(labels)
+    periods, kind = ordered_periods(labels)
     if after or before:
         if not (after and before) and len(periods) == 2:
             after = after or next(x for x in periods if x != pick_level(before, periods, time))
@@ -232,27 +308,29 @@ def difference_in_differences(
         if not (after and before):
             raise ValueError(f"Column {time!r} has {len(periods)} periods; name the one before and the one after.")
         periods = [pick_level(before, periods, time), pick_level(after, periods, time)]
+        keys = [period_key(period) for period in periods]
+        if kind and all(keys) and keys[0][1] > keys[1][1]:
+            raise ValueError(f"{periods[0]!r} is named as the period before and {periods[1]!r} as the one after, but "
+                             "it comes later. Exchange them.")  # fmt: skip
         if periods[0] == periods[1]:
             raise ValueError(f"Before and after are both {periods[0]!r}; expected two different periods of {time!r}.")
         later = {periods[1]}
     elif str(start).strip():
         start = str(start).strip()
-        if start in periods:
-            later = set(periods[periods.index(start) :])
-        else:
-            try:
-                later = {period for period in periods if float(period) >= float(start.replace(",", "."))}
-            except ValueError:
-                raise ValueError(f"The start {start!r} is no period of {time!r}; its periods are "
-                                 f"{', '.join(periods[:12])}.") from None  # fmt: skip
+        later = periods_from(start, periods, kind, time)
+        periods.sort(key=lambda period: period in later)
     elif len(periods) == 2:
-        first = likely_control(periods) or periods[0]
-        periods = [first, next(x for x in periods if x != first)]
+        import re
+
+        if not kind or (set(periods) <= {"0", "1", "no", "yes", "false", "true"} and re.match("(?i)pre|before", time)):
+            raise ValueError(f"Which of the two periods of {time!r} came first, {periods[0]!r} or {periods[1]!r}, "
+                             "cannot be told from them; name the one before and the one after.")  # fmt: skip
         later = {periods[1]}
-        warnings.append(f"Before was taken to be {time} = {first}, after {time} = {periods[1]}.")
+        warnings.append(f"Before was taken to be {time} = {periods[0]}, after {time} = {periods[1]}.")
     else:
-        raise ValueError(f"Column {time!r} has {len(periods)} periods ({', '.join(periods[:8])}); say from which "
-                         "on the treated were treated (start), or name the one before and the one after.")  # fmt: skip
+        which = "say from which on the treated were treated (start), or name" if kind else "name"
+        raise ValueError(f"Column {time!r} has {len(periods)} periods ({', '.join(periods[:8])}); {which} the one "
+                         "before and the one after.")  # fmt: skip
     if not later or later >= set(periods):
         raise ValueError(f"All periods of {time!r} lie {'after' if later else 'before'} the start {start}; expected "
                          "some on both sides.")  # fmt: skip
@@ -319,7 +397,14 @@ def difference_in_differences(
     how = f"errors clustered by {len(names)} {unit}" if unit else "rows taken as independent"
     text = (f"{y} changed by {format_number(abs(row['estimate']))} {more} in {treated} than in {control}" if clear
             else f"The change of {y} is not shown to differ between {treated} and {control}")  # fmt: skip
-    text += (f": it {moved[treated]} in {treated} and {moved[control]} in {control}, difference in differences "
+    raw = change[treated] - change[control]
+    same = abs(raw - row["estimate"]) <= 1e-6 * max(abs(raw), abs(row["estimate"]), float(np.ptp(values)))
+    if not same:
+        warnings.append(f"Not every {unit or 'group'} has its rows in every period, so the means before and after are "
+                        f"of different ones: how much further they moved in {treated} ({format_number(raw)}) is no "
+                        "difference in differences, which rests on changes within.")  # fmt: skip
+    told = f"it {moved[treated]} in {treated} and {moved[control]} in {control}, " if same else ""
+    text += (f": {told}difference in differences "
              f"{format_number(row['estimate'])} ({limits}; {how}), {format_p(row['p_value'])}.")  # fmt: skip
     if not clear:
         text += (
@@ -334,8 +419,8 @@ def difference_in_differences(
         findings.append({
             "text": f"Before, {treated} and {control} "
                     f"{'moved apart' if apart else 'are not shown to have moved apart'}: the trend of "
-                    f"{treated} was {format_number(abs(trend['estimate']))} per unit of {time} "
-                    f"{'above' if trend['estimate'] > 0 else 'below'} that of {control} (95 % CI "
+                    f"{treated} was {format_number(abs(trend['estimate']))} per "
+                    f"{'unit' if kind == 'number' else 'period'} of {time} {'above' if trend['estimate'] > 0 else 'below'} that of {control} (95 % CI "
                     f"{format_number(trend['lower_95'])} to {format_number(trend['upper_95'])}), "
                     f"{format_p(trend['p_value'])}"
                     f"{': the effect is in doubt, because the groups did not run parallel.' if apart else '.'}",

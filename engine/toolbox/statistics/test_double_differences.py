@@ -102,7 +102,78 @@ def test_nothing_found_says_what_is_ruled_out():
     assert "would be at odds with these data" in text
 
 
+CALENDARS = {
+    "quarters": (["Q3 2019", "Q4 2019", "Q1 2020", "Q2 2020", "Q3 2020", "Q1 2021"], ("Q2 2020", "2020-Q2", "2020q2")),
+    "months": (["Jan", "Feb", "Mar", "Apr", "May", "Jun"], ("Apr", "april")),
+    "months of years": (["Nov 2019", "Dec 2019", "Jan 2020", "Feb 2020", "Mar 2020", "Apr 2020"], ("Feb 2020",)),
+    "days": ([f"2021-0{m}-01" for m in range(4, 10)], ("2021-07-01", "2021-07")),
+    "weeks": ([f"week {n}" for n in (2, 4, 9, 10, 11, 12)], ("week 10", "10")),
+    "baseline": (["baseline", *(f"T{n}" for n in (1, 2, 10, 11, 12))], ("T10",)),
+}
+
+
+@pytest.mark.parametrize("name", CALENDARS)
+def test_periods_follow_the_calendar_not_the_alphabet(name):
+    labels, starts = CALENDARS[name]
+    table = panel(years=tuple(range(6)), since=3, drift=0.3).sample(frac=1, random_state=2)
+    d = ((table["side"] == "law") & (table["year"] >= 3)).astype(float)
+    true = smf.ols("pay ~ C(shop) + C(year) + d", table.assign(d=d)).fit().params["d"]
+    named = table.assign(year=[labels[year] for year in table["year"]])
+    for start in starts:
+        result = difference_in_differences(named, **COLUMNS, start=start)
+        assert result["effect"]["estimate"].iloc[0] == pytest.approx(true)
+        assert result["means"].query("group == 'law'")["period"].tolist() == labels
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [("pre", "harvest"), ("sowing", "post"), ("Q4 2019", "Q1 2020"), ("no", "yes")]
+)
+def test_two_periods_are_put_in_order_where_they_have_one(first, second):
+    table = panel(years=(0, 1), since=1)
+    forth = difference_in_differences(table, **COLUMNS)["effect"]["estimate"].iloc[0]
+    named = table.assign(year=table["year"].map({0: first, 1: second}))
+    assert difference_in_differences(named, **COLUMNS)["effect"]["estimate"].iloc[0] == pytest.approx(forth)
+    swapped = (
+        named.rename(columns={"year": "pre_law"}) if first == "no" else named.replace({"year": {second: "spring"}})
+    )
+    words = "pre_law" if first == "no" else "year"
+    if first != "pre":  # baseline tells the order whatever the other is called
+        with pytest.raises(ValueError, match="name the one before and the one after"):
+            difference_in_differences(swapped, **(COLUMNS | {"time": words}))
+
+
+def test_changes_that_contradict_the_estimate_are_left_out():
+    table = panel(seed=4)
+    keep = ~((table["shop"].isin(["s0", "s2", "s4"])) & (table["year"] > 2002))
+    holed = table.assign(pay=table["pay"] + 25.0 * table["shop"].isin(["s0", "s2", "s4"]))[keep]
+    d = ((holed["side"] == "law") & (holed["year"] >= 2003)).astype(float)
+    true = smf.ols("pay ~ C(shop) + C(year) + d", holed.assign(d=d)).fit().params["d"]
+    result = difference_in_differences(holed, **COLUMNS, start="2003")
+    text = result["findings"][0]["text"]
+    assert f"difference in differences {true:.3g}"[:-1] in text
+    assert "rose" not in text
+    assert "fell" not in text
+    assert any("means before and after are of different ones" in warning for warning in result["warnings"])
+    assert "it rose by" in difference_in_differences(table, **COLUMNS, start="2003")["findings"][0]["text"]
+
+
 BAD = {
+    "words": (
+        panel().assign(
+            year=lambda t: t["year"].map(
+                dict(zip(range(2001, 2005), ["sowing", "rain", "drought", "harvest"], strict=True))
+            )
+        ),
+        {"start": "drought"},
+        "words without an order",
+    ),
+    "two words": (panel(years=(1, 2)).assign(year=lambda t: t["year"].map({1: "wet", 2: "dry"})), {}, "came first"),
+    "over new year": (
+        panel().assign(year=lambda t: t["year"].map({2001: "Nov", 2002: "Dec", 2003: "Jan", 2004: "Feb"})),
+        {"start": "Jan"},
+        "without an order",
+    ),
+    "exchanged": (panel(), {"before": "2004", "after": "2002"}, "comes later"),
     "eight periods": (panel(), {}, "has 4 periods"),
     "start beyond": (panel(), {"start": "2010"}, "lie before the start"),
     "no period": (panel(), {"start": "spring"}, "'spring' is no period of 'year'"),
