@@ -58,7 +58,8 @@ class ParamSpec(Value):
     choices: list[str] = []
     unit: str = ""
     of: str = ""
-    """For `column` and `columns`: the input whose columns these are. For `level`: the column parameter."""
+    """For `column` and `columns`: the input whose columns these are. For `level`: the column parameter.
+    For a `text` with `words`: the column parameter that a formula must run along to be taken from the question."""
     role: str = ""
     """For `column` and `columns`: the part such a column plays (see `SLOTS` in `engine.planning.slots`)."""
     needed: bool = False

@@ -35,7 +35,7 @@ def settings_said(spec: ToolSpec, reading: Reading, bound: dict[str, Any]) -> di
         if param.name in bound or param.kind in ("column", "columns", "level"):
             continue
         if param.kind == "text":
-            if (said := written(param, reading.question)) and not param_problem(param, said["value"]):
+            if said := written(param, reading.question, str(bound.get(param.of) or "")):
                 found[param.name] = said["value"].strip()
                 if said.end() > said.start():  # a pattern may only look at the question
                     reading.mark_text(*said.span("value"), "method", f"{param.name} = {found[param.name]}")
@@ -49,10 +49,31 @@ def settings_said(spec: ToolSpec, reading: Reading, bound: dict[str, Any]) -> di
     return found
 
 
-def written(param: ParamSpec, question: str) -> re.Match[str] | None:
-    """Return where a question writes out a text, the longest place; None where no pattern of the parameter finds one."""
+def written(param: ParamSpec, question: str, column: str = "") -> re.Match[str] | None:
+    """Return where a question writes out a text, the longest place that can be it; None where there is none.
+
+    Args:
+        param: the parameter.
+        question: the whole question.
+        column: the column that a formula runs along, where the parameter is `of` one.
+    """
     found = [said for pattern in param.words for said in _text_pattern(pattern).finditer(question)]
+    found = [said for said in found if not param_problem(param, said["value"])]
+    found = [said for said in found if not param.of or _runs_along(said["value"], column)]
     return max(found, key=lambda said: len(said["value"]), default=None)
+
+
+def _runs_along(text: str, column: str) -> bool:
+    """Say whether a text is a formula of a column (called so, x or t) with a name left to fit: not R^2, nor obs - fit."""
+    body = re.split(r"[=~]", text, maxsplit=1)[-1]
+    own = [name for name in (column, "_".join(re.findall(r"\w+", column))) if name]
+    across = next((name for name in own if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", body, re.IGNORECASE)), "")
+    rest = re.sub(rf"(?<!\w){re.escape(across)}(?!\w)", " ", body, flags=re.IGNORECASE) if across else body
+    names = [name for name in re.findall(r"(?<![\w.])\d*([A-Za-z_]\w*)(?!\w*\s*\(\s*[-+]?\w)", rest) if name != "e"]
+    names += re.findall(r"(?<!\w)([A-Za-z]\d?)\(", rest)  # a(1 - b)
+    glued = [name for name in names if re.fullmatch("[a-z][xt]", name)]
+    free = [name for name in names if name not in ("x", "X", "t", "T", "pi")]
+    return bool(across or glued or len(free) < len([n for n in names if n != "pi"])) and bool(free)
 
 
 def _without_names(reading: Reading) -> str:

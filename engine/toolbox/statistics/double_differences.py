@@ -420,7 +420,8 @@ def difference_in_differences(
             "text": f"Before, {treated} and {control} "
                     f"{'moved apart' if apart else 'are not shown to have moved apart'}: the trend of "
                     f"{treated} was {format_number(abs(trend['estimate']))} per "
-                    f"{'unit' if kind == 'number' else 'period'} of {time} {'above' if trend['estimate'] > 0 else 'below'} that of {control} (95 % CI "
+                    f"{'unit' if kind == 'number' else 'period'} of {time} "
+                    f"{'above' if trend['estimate'] > 0 else 'below'} that of {control} (95 % CI "
                     f"{format_number(trend['lower_95'])} to {format_number(trend['upper_95'])}), "
                     f"{format_p(trend['p_value'])}"
                     f"{': the effect is in doubt, because the groups did not run parallel.' if apart else '.'}",

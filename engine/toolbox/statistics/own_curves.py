@@ -13,12 +13,15 @@ _SIGN = r"(?:[-+]\s*)?"
 _SIDE_BY_SIDE = rf"\s*(?={_FUNCTIONS}\s*\()|\s+(?=[A-Za-z]\b(?!['’]|\s*[=<>]))"
 """A product without a sign, which only a formula after an equals sign or in parentheses can have: `a exp(-b x)`."""
 
+_NAMED = r"\s+(?=[A-Za-z]\w*\s*[-+*/^)])"
+"""Inside parentheses the second of such a product may be a name: `(1 + b hours)`."""
+
 
 def _term(depth):
     """Return the pattern of one term of a formula, parentheses nested up to `depth` deep."""
     term = _ATOM
     for _ in range(depth):
-        inner = rf"{_SIGN}{term}(?:(?:{_OPERATOR}|{_SIDE_BY_SIDE}|\s*(?=\()){_SIGN}{term})*"
+        inner = rf"{_SIGN}{term}(?:(?:{_OPERATOR}|{_SIDE_BY_SIDE}|{_NAMED}|\s*(?=\()){_SIGN}{term})*"
         term = rf"(?>(?:[A-Za-z_]\w*\s*)?\(\s*{inner}(?:\s*,\s*{inner})?\s*\)|{_ATOM})"
     return term
 
@@ -61,10 +64,24 @@ def read_formula(text, x, columns):
     names = {re.sub(r"\W+", "_", str(name)): str(name) for name in columns}
     if x in plain and re.search(r"\W", x):
         plain = plain.replace(x, re.sub(r"\W+", "_", x))
+    alone = "".join(sorted(set(re.findall(r"\b[xt]\b", plain)))) or "xt"
+
+    def together(found):
+        if found["pair"] in names:
+            return found[0]  # the column dt is no product
+        first, second = re.fullmatch(r"(\d+(?:\.\d+)?|[a-z])(\w+)", found["pair"]).groups()
+        second = re.sub(rf"^([a-z])([{alone}])$", r"\1*\2", second)  # 2kt
+        return f"{found['sign']}({first}*{second}{found['power']})"
+
+    pair = rf"(?P<pair>\d+(?:\.\d+)?[A-DF-Za-df-z_]\w*|[a-z][{alone}])\b(?!\s*\()(?P<power>(?:\*\*\w+(?:\.\d+)?)?)"
+    plain = re.sub(rf"(?:(?<=/)|(?<=\*\*))(?P<sign>\s*[-+]?\s*){pair}", together, plain)  # /2s^2, e^-kt
+    below = re.search(r"/\s*(\w+(?:\.\d+)?|\([^()]*\))(?:\*\*\w+)?(?:\s+(?=[\w(])|(?=\())", plain)
+    if below and below[1].lower() not in functions:
+        raise ValueError(f"The formula {text!r} leaves open what / divides by: only {below[1]}, or the whole product "
+                         "after it. Write / (a * b), or * where the product ends.")  # fmt: skip
     plain = re.sub(r"(?<![\w.])(\d+(?:\.\d+)?)\s*(?=[A-DF-Za-df-z_(])", r"\1*", plain)  # 2x, 3(a + b)
     plain = re.sub(r"\b([A-Za-z]\d?)\(", r"\1*(", plain)  # a(1 - b)
-    alone = "".join(sorted(set(re.findall(r"\b[xt]\b", plain)))) or "xt"
-    plain = re.sub(rf"\b([a-z])([{alone}])\b", r"\1*\2", plain)  # exp(-bx)
+    plain = re.sub(rf"\b(?P<pair>[a-z][{alone}])\b(?P<power>)(?P<sign>)", together, plain)  # exp(-bx)
     plain = re.sub(r"(?<=[\w)])\s+(?=[\w(])|(?<=\))(?=[\w(])", "*", plain)  # a exp(-b x)
     for name in functions:
         plain = re.sub(rf"\b{name}\*\(", f"{name}(", plain, flags=re.IGNORECASE)

@@ -8,9 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from plan_questions import profile_files, the_planner
+from scipy.stats import norm
 from table_steps import check_issues, run_step
 
 from engine.toolbox.statistics.curves import curve_meanings, curve_value, nonlinear_fit
+from engine.toolbox.statistics.own_curves import formula_value, read_formula
 
 # Treloar (1974), as in R's Puromycin, treated cells.
 PUROMYCIN = pd.DataFrame({"conc": np.repeat([0.02, 0.06, 0.11, 0.22, 0.56, 1.10], 2),
@@ -224,7 +226,37 @@ def test_a_straight_formula_agrees_with_least_squares():
     assert result["parameters"]["estimate"].tolist() == pytest.approx(expected.tolist(), rel=1e-6)
 
 
+def read(formula, column, **values):
+    tree, across, letters = read_formula(formula, column, [column, "signal"])
+    assert set(letters) | {across} == set(values)
+    return float(formula_value(tree, values))
+
+
+def test_products_without_a_sign_below_a_line_and_in_an_exponent_belong_together():
+    # The values are those of the formulas as a textbook prints them, by math.exp.
+    bell = read("h*exp(-(x-c)^2/2w^2)", "x", h=3, c=1, w=2.0, x=2.5)
+    assert bell == pytest.approx(3 * math.exp(-(1.5**2) / (2 * 2.0**2)))
+    for formula in ("n0*e^-rt", "n0 e^(-rt)", "n0/e^rt"):
+        assert read(formula, "t", n0=5, r=0.3, t=4) == pytest.approx(5 * math.exp(-1.2))
+    assert read("a*exp(-x/2u)", "x", a=1, u=3.0, x=4) == pytest.approx(math.exp(-4 / 6))
+    assert read("g*x^-2b", "x", g=7, b=0.5, x=4) == pytest.approx(7 / 4)
+
+
+def test_a_column_is_not_cut_into_a_product():
+    assert read("c + a*exp(-dt/tau)", "dt", c=1, a=2, dt=3, tau=4) == pytest.approx(1 + 2 * math.exp(-3 / 4))
+
+
+def test_a_named_parameter_set_runs_by_the_bell_curve_of_scipy():
+    x = np.linspace(-6, 9, 40)
+    table = pd.DataFrame({"x": x, "y": 4 * norm.pdf(x, 1.5, 2.2)})
+    parameters = nonlinear_fit(table, x="x", y="y", formula="h*exp(-(x-c)^2/2w^2)")["parameters"]
+    found = parameters.set_index("parameter")["estimate"].abs()
+    assert found[["h", "c", "w"]].tolist() == pytest.approx([4 * norm.pdf(0, 0, 2.2), 1.5, 2.2], rel=1e-6)
+
+
 UNREADABLE = {
+    "below the line": ("a*x/b x", "leaves open what / divides by: only b"),
+    "half of what": ("1/2(a + b*x)", "only 2, or the whole product"),
     "cut off": ("a*(1 - exp(-b*x)", "cannot be read"),
     "a call": ("__import__('os').system('id')*x", "no function|nothing that can be fitted"),
     "an attribute": ("a.real*x", "'a.real'"),
@@ -252,6 +284,9 @@ def test_a_formula_that_cannot_be_fitted_is_refused_by_name(case):
     [
         ("fit yield = A*(1 - exp(-r*hours)) and tell me A and r", "A*(1 - exp(-r*hours))"),
         ("least squares of yield on hours with the formula p*hours^q + s please", "p*hours^q + s"),
+        ("fit yield = s / (1 + r hours) by least squares", "s / (1 + r hours)"),
+        ("exponential decay of yield (10^6 cells/mL) over hours, with R^2", None),
+        ("exponential decay of yield over hours; difference = seen - fitted", None),
         ("my own equation for yield over hours is Ymax*hours/(h + hours)", "Ymax*hours/(h + hours)"),
     ],
 )
@@ -261,4 +296,4 @@ def test_a_formula_in_a_question_goes_to_the_fit_as_it_is_written(question, form
     frame.to_csv(tmp_path / "reactor.csv", index=False)
     (step,) = the_planner().plan(question, profile_files([tmp_path / "reactor.csv"])).plan.nodes
     assert step.tool == "nonlinear_fit"
-    assert (step.params["x"], step.params["y"], step.params["formula"]) == ("hours", "yield", formula)
+    assert (step.params["x"], step.params["y"], step.params.get("formula") or None) == ("hours", "yield", formula)
