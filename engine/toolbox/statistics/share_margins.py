@@ -26,14 +26,29 @@ from engine.toolbox.tables.columns import (
 
 
 def unwanted_event(what):
-    """Say whether an event is one that nobody wants, by its name: death, infection, relapse."""
+    """Say whether an event is one that nobody wants, by its name: death, infection, relapse; None where that is open.
+
+    Getting rid of something bad is good (infection cleared). A name that speaks of neither says nothing, nor does one
+    that speaks of both: weight lost may be what was hoped for, or what was feared.
+
+    Args:
+        what: the event in words, `infection = yes`, where a level that speaks for itself goes first.
+    """
     import re
 
+    rid = r"clear|reliev|relief|resol[uv]|eradicat|\bcure|prevent|avoid|recover"
+    good = rf"{rid}|\bheal(?!th)|surviv|success|respon[ds]|remission|germinat|hatch|improv|protect|alive|achiev"
     bad = (r"dea(?:d|th)|die[sd]?\b|mortal|fail|infect|relaps|recur|complic|advers|bleed|haemorr|hemorr|stroke|infarct|"
-           r"readmi|revis|\bill\b|sick|disease|pneumon|reject|fractur|fall|loss|lost|miscarr|abort|leak|sepsis|dehisc|"
-           r"pain|nausea|vomit|thromb|embol|toxic|reaction|\bevent")  # fmt: skip
-    denied = re.search(r"\b(?:no|not|non|without|free)\b|free\b|= (?:no|0|false|none|alive)\b", what, re.IGNORECASE)
-    return bool(re.search(bad, what, re.IGNORECASE)) and not denied
+           r"readmi|revis|\bill\b|sick|disease|pneumon|reject|fractur|\bfalls?\b|graft loss|miscarr|abort|leak|sepsis|"
+           r"dehisc|pain|nausea|vomit|thromb|embol|toxic|\breaction")  # fmt: skip
+    what = what.replace("_", " ").casefold()
+    for part in (what.rpartition("= ")[2], what):
+        denied = re.search(r"\b(?:no|not|non|without|never|free)\b|free\b|= (?:n|0|false|none)$", part)
+        hopes = re.search(good, part) is not None
+        harms = re.search(bad, part) is not None and not re.search(rid, part)
+        if hopes != harms and not re.search(r"\bun(?:heal|cure|resol|cl)", what):
+            return harms != (denied is not None)
+    return None
 
 
 def score_of_difference(first, second, gap):
@@ -169,7 +184,7 @@ def share_equivalence(
 
     if kind not in ("equivalence", "not_lower", "not_higher", "not_worse"):
         raise ValueError(f"There is no kind {kind!r}; expected equivalence, not_lower, not_higher or not_worse.")
-    margin = margin / 100 if margin > 1 else margin
+    margin = margin / 100 if margin >= 1 else margin
     if not 0 < margin < 1:
         raise ValueError(f"The margin is {margin:g}; expected a share between 0 and 1, such as 0.1 for 10 points.")
     sums, what, warnings = tally_shares(table, outcome, event_value, events, total, group)
@@ -186,7 +201,12 @@ def share_equivalence(
     if min(first["total"], second["total"]) < 5:
         raise ValueError(f"Only {min(first['total'], second['total'])} subjects in a group; expected at least 5.")
     if kind == "not_worse":
-        kind = "not_higher" if unwanted_event(what) else "not_lower"
+        unwanted = unwanted_event(what)
+        if unwanted is None:
+            raise ValueError(f"Whether the event ({what}) is good or bad cannot be told from its name, nor so which side "
+                             "is worse. Set kind to not_lower if it is good, or to not_higher if it is bad (in a "
+                             "question: not lower by more than the margin, or not higher).")  # fmt: skip
+        kind = "not_higher" if unwanted else "not_lower"
         good = "bad" if kind == "not_higher" else "good"
         warnings.append(f"The event ({what}) was taken to be {good}; choose the kind "
                         f"{'not_lower' if good == 'bad' else 'not_higher'} if it is not.")  # fmt: skip

@@ -64,7 +64,11 @@ def test_shown_and_not_shown_are_said_in_points():
 @pytest.mark.parametrize(
     ("what", "bad"),
     [("status = dead", True), ("infected = yes", True), ("cured = yes", False), ("infected = no", False),
-     ("relapse free = yes", False), ("germinated = 1", False)],
+     ("relapse free = yes", False), ("germinated = 1", False), ("virus_eradicated = yes", False),
+     ("pain_relieved = 1", False), ("falls_prevented = yes", False), ("oedema_resolved = no", True),
+     ("infection_cleared = yes", False), ("death = alive", False), ("outcome = no relapse", False),
+     ("infection = cleared", False), ("state = alive", False), ("healed = no", True), ("relapse = 1", True),
+     ("weight_loss = yes", None), ("colour = red", None), ("uncured = yes", None)],
 )  # fmt: skip
 def test_a_bad_event_is_known_by_its_name(what, bad):
     assert unwanted_event(what) is bad
@@ -78,6 +82,21 @@ def test_not_worse_looks_at_the_side_that_is_bad():
     assert result["equivalence"].iloc[0]["kind"] == "not higher"
     assert not result["equivalence"].iloc[0]["shown"]
     assert any("taken to be bad" in text for text in result["warnings"])
+
+
+def test_an_event_of_which_nobody_knows_whether_it_is_good_is_asked():
+    rows = [(arm, state) for arm, e in (("new", 30), ("old", 12)) for state in ["yes"] * e + ["no"] * (100 - e)]
+    table = pd.DataFrame(rows, columns=["arm", "weight_loss"])
+    params = {"group": "arm", "outcome": "weight_loss", "event_value": "yes", "treated": "new", "control": "old"}
+    with pytest.raises(ValueError, match="not_lower if it is good, or to not_higher if it is bad"):
+        share_equivalence(table, **params, margin=0.1, kind="not_worse")
+    assert share_equivalence(table, **params, margin=0.1, kind="not_lower")["equivalence"].iloc[0]["shown"]
+
+
+def test_one_point_is_a_hundredth():
+    table = counted((450, 500), (452, 500))
+    one, other = (share_equivalence(table, **COUNTS, margin=m)["equivalence"].iloc[0] for m in (1, 0.01))
+    assert (one["margin_high"], one["p_value"]) == (0.01, other["p_value"])
 
 
 BAD = {
