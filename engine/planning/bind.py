@@ -23,7 +23,7 @@ from engine.planning.fills import fill
 from engine.planning.mentions import Mention
 from engine.planning.reading import Reading, Restriction
 from engine.planning.samples import sample_sheet
-from engine.planning.settings import settings_said
+from engine.planning.settings import settings_said, written
 from engine.planning.sheets import Data, numbers_things
 from engine.planning.slots import slot_of
 
@@ -52,6 +52,7 @@ def bind(
                 if port.type in TABULAR
                 else able[0]
             )
+    reading = _from_then_on(bound, reading)
     _columns(bound, reading, given or {}, needs)
     if any(p.role in ("rows", "formula") for p in spec.params):  # what is named goes into its condition or formula
         apart = {c.column for c in reading.contrasts if c.explicit}  # set against each other, not kept
@@ -317,6 +318,23 @@ def _of_method(bound: Bound, reading: Reading, mention: Mention) -> bool:
     names = [name.lower() for name in (bound.spec.title, *bound.spec.keywords) if " " in name]
     places = [(m.start(), m.end()) for name in names for m in re.finditer(re.escape(name), said)]
     return mention.width == 1 and any(start <= word.start and word.end <= end for start, end in places)
+
+
+def _from_then_on(bound: Bound, reading: Reading) -> Reading:
+    """Take `since 2015` and `began in week 5` as the start that a step has a parameter for; return the question without.
+
+    Such a step compares before with after: rows of one moment, or of all from one on, are none to keep.
+    """
+    param, sheet = next((p for p in bound.spec.params if p.role == "onset"), None), bound.sheet
+    if param is None or sheet is None:
+        return reading
+    fits = slot_of("period").fits
+    able = {c.name for c in sheet.columns if fits(c, sheet) >= 1}
+    said = [r for r in reading.restrictions
+            if r.column in able and (r.op == ">=" or (r.op == "in" and len(r.values) == 1))]  # fmt: skip
+    if said and written(param, reading.question) is None:
+        bound.params[param.name] = said[-1].values[0]
+    return replace(reading, restrictions=[r for r in reading.restrictions if r not in said]) if said else reading
 
 
 def _cut(spec: ToolSpec) -> ParamSpec | None:

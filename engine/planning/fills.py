@@ -11,7 +11,7 @@ from engine.domain.profile import ColumnProfile
 from engine.planning.bound import Bound
 from engine.planning.mentions import LIKELY
 from engine.planning.reading import Reading
-from engine.planning.slots import FEW_LEVELS
+from engine.planning.slots import FEW_LEVELS, panel_units
 from engine.planning.text import name_parts, time_unit
 
 
@@ -24,6 +24,16 @@ def fill(bound: Bound, reading: Reading) -> None:
     _per(bound, reading)
     _references(bound, reading)
     _random_slope(bound, reading)
+    _panel(bound)
+
+
+def _panel(bound: Bound) -> None:
+    """Name the units that come again in every period, where the words name none and only one column can be they."""
+    param, sheet = next((p for p in bound.spec.params if p.role == "panel_unit"), None), bound.sheet
+    able = [name for name in panel_units(sheet) if name not in bound.columns()] if sheet else []
+    if param is not None and not bound.params.get(param.name) and len(able) == 1:
+        bound.params[param.name] = able[0]
+        bound.reasons.append(f"Rows of one {able[0]!r} belong together, so the errors are clustered by it.")
 
 
 def _spans(bound: Bound) -> None:

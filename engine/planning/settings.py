@@ -55,11 +55,11 @@ def written(param: ParamSpec, question: str, column: str = "") -> re.Match[str] 
     Args:
         param: the parameter.
         question: the whole question.
-        column: the column that a formula runs along, where the parameter is `of` one.
+        column: the column that a formula runs along, where its part is a `curve`.
     """
     found = [said for pattern in param.words for said in _text_pattern(pattern).finditer(question)]
     found = [said for said in found if not param_problem(param, said["value"])]
-    found = [said for said in found if not param.of or _runs_along(said["value"], column)]
+    found = [said for said in found if param.role != "curve" or _runs_along(said["value"], column)]
     return max(found, key=lambda said: len(said["value"]), default=None)
 
 

@@ -149,6 +149,36 @@ def _within(column: ColumnProfile, sheet: Sheet) -> float:
     return (1.0 if column.name in varies else 0.25) if is_group(column) or column.name in sheet.structure.times else 0.0
 
 
+def panel_units(sheet: Sheet) -> list[str]:
+    """Return the columns whose values come again in every period: subjects, and what lies in a group and crosses others."""
+    crossed = {name for pair in sheet.structure.crossed for name in pair}
+    return list(dict.fromkeys([*_subjects(sheet), *(i for i, _ in sheet.structure.nested if i in crossed)]))
+
+
+def _panel_unit(column: ColumnProfile, sheet: Sheet) -> float:
+    inner = any(column.name == name for name, _ in sheet.structure.nested)
+    return 1.0 if column.name in panel_units(sheet) else 0.6 if inner else 0.0
+
+
+def _period(column: ColumnProfile, sheet: Sheet) -> float:
+    """Return how well a column tells periods: units come again in it; it is neither they nor the group they lie in."""
+    units = panel_units(sheet)
+    outer = {name for inner, name in sheet.structure.nested if inner in units}
+    if is_id(column) or column.name in {*units, *outer, *(n for r in sheet.structure.repeated for n in r.between)}:
+        return 0.0
+    runs = {*_withins(sheet), *(n for pair in sheet.structure.crossed if set(pair) & set(units) for n in pair)}
+    if column.name in runs and (is_group(column) or column.name in sheet.structure.times):
+        return 1.0
+    return 0.3 if is_group(column) or column.name in sheet.structure.times else 0.0
+
+
+def _periods(sheet: Sheet) -> list[str]:
+    """Return the columns of periods, those first that are known to be times or have an order."""
+    able = [c for c in sheet.columns if _period(c, sheet) >= 1]
+    able.sort(key=lambda c: (c.name not in sheet.structure.times, c.scale != "ordered"))
+    return [c.name for c in able]
+
+
 def _key(column: ColumnProfile, sheet: Sheet) -> float:
     return max(column.role("id"), {"identifier": 0.9, "code": 0.7}.get(column.scale, 0.2))
 
@@ -214,6 +244,8 @@ SLOTS: dict[str, Slot] = {
     "category": Slot(_group, _OUTCOME | _CAUSE, _HELD | _SUBJECT),
     "split": Slot(_group, _CAUSE, _OUTCOME | _SUBJECT),
     "condition": Slot(_within, _CAUSE, _OUTCOME | _SUBJECT, natural=_withins),
+    "period": Slot(_period, _parts("over", "by"), _OUTCOME | _SUBJECT, natural=_periods),
+    "panel_unit": Slot(_panel_unit, _parts("subject", "by"), _OUTCOME, natural=panel_units),
     "ordered": Slot(_ordered, _CAUSE, _OUTCOME, natural=lambda s: s.structure.doses),
     "factors": Slot(_group, _CAUSE, _OUTCOME | _SUBJECT),
     "predictors": Slot(_predictor, _CAUSE | _HELD, _OUTCOME | _parts("subject", "exposure")),

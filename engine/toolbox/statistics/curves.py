@@ -258,7 +258,7 @@ def curve_figure(data, fits, x, y, title):
                    "exponential: exp(?:onential\\w*)?\\b|decays?|half.?(?:life|time)|doubl\\w*"],
         ),
         "formula": param("A formula of x to fit in place of a named curve, all other names its parameters, such as "
-                         "a*(1 - exp(-b*x)); ^ is a power", of="x", words=FORMULA_SAID),
+                         "a*(1 - exp(-b*x)); ^ is a power", role="curve", of="x", words=FORMULA_SAID),
     },
     checks=("tables_not_empty", "findings_match_tables", "curve_parameters_in_intervals"),
     keywords=("nonlinear regression", "nls", "curve fitting", "exponential decay", "exponential growth", "half-life",

@@ -204,6 +204,15 @@ def double_difference_figure(means, arms, periods, effect, y, time, cut):
     return figure
 
 
+_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+PERIOD = (
+    rf"(?:(?<!\w)(?:\d{{4}}-\d\d(?:-\d\d)?|\d{{4}}\s?-?Q[1-4]|Q[1-4][\s-]?\d{{4}}|{_MONTH}(?:\s+\d{{4}})?(?!\w)|"
+    r"\d+(?:[.,]\d+)?)(?![\w%])(?!\s*(?:%|(?:more|less|fewer|kg|mg|g|ml|per|percent|points?|times|"
+    r"(?:hour|day|week|month|quarter|year|lesson)s)\b)))"
+)
+"""How the first period of a treatment is written in a question: not `2 more`, nor `5 kg`."""
+
+
 @tool(
     name="difference_in_differences",
     title="Difference in differences",
@@ -225,19 +234,24 @@ def double_difference_figure(means, arms, periods, effect, y, time, cut):
     params={
         "y": param("The measurement", kind="column", of="table", role="measure"),
         "group": param("Column that tells the treated from the others", kind="column", of="table", role="group"),
-        "time": param("Column of the periods", kind="column", of="table", role="condition"),
+        "time": param("Column of the periods", kind="column", of="table", role="period"),
         "unit": param("Column of the units with several rows, by which errors are clustered", kind="column",
-                      of="table", role="cluster"),
+                      of="table", role="panel_unit"),
         "treated": param("The group that was treated", kind="level", of="group", role="interest"),
         "control": param("The group that was not", kind="level", of="group", role="reference"),
         "after": param("The period after, where there are two", kind="level", of="time", role="interest"),
         "before": param("The period before", kind="level", of="time", role="reference"),
         "start": param(
             "The first period in which the treated were treated, where there are several",
-            words=["\\b(?:start(?:s|ed|ing)?|beg[aiu]n\\w*|introduced|came|launched|enacted|passed|law|policy|reform|"
-                   "program(?:me)?|since|treated|rolled out|onset|effective|changed|in force|ban)"
-                   "(?:\\s+(?:in|on|at|from|since|with|was|the|year|week|month|day|quarter|wave))*\\s+"
-                   "(?P<value>\\d+(?:[.,]\\d+)?)\\b"],
+            role="onset",
+            of="time",
+            words=[
+                rf"\b(?:start(?:s|ed|ing)?|beg[aiu]n\w*|introduced|came|launched|enacted|passed|since|as of|rolled out|"
+                rf"onset|effective|in force|(?:law|policy|reform|program(?:me)?|ban)\s+(?:in|of|since|from)|"
+                rf"(?:law|policy|reform|program(?:me)?|ban)(?=\s+\d{{4}}\b))"
+                rf"(?:\s*[:=]|\s+(?:in|on|at|from|since|was|the|year|week|month|day|quarter|wave))*\s*(?P<value>{PERIOD})",
+                rf"\bfrom\s+(?:(?:the|year|week|month|day|quarter|wave)\s+)*(?P<value>{PERIOD})\s+on(?:wards?)?\b",
+            ],
         ),
         "alpha": param("P-value below which an effect is reported", minimum=1e-10, maximum=0.5),
     },

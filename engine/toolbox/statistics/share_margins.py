@@ -203,8 +203,8 @@ def share_equivalence(
     if kind == "not_worse":
         unwanted = unwanted_event(what)
         if unwanted is None:
-            raise ValueError(f"Whether the event ({what}) is good or bad cannot be told from its name, nor so which side "
-                             "is worse. Set kind to not_lower if it is good, or to not_higher if it is bad (in a "
+            raise ValueError(f"Whether the event ({what}) is good or bad cannot be told from its name. "
+                             "Set kind to not_lower if it is good, or to not_higher if it is bad (in a "
                              "question: not lower by more than the margin, or not higher).")  # fmt: skip
         kind = "not_higher" if unwanted else "not_lower"
         good = "bad" if kind == "not_higher" else "good"

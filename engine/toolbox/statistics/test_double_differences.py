@@ -225,6 +225,10 @@ def test_an_interval_that_contradicts_its_p_value_is_caught(tmp_path):
         ("difference in differences of pay between the sides, 2002 to 2003, standard errors clustered by shop", {}),
         ("effect of the law on pay by diff-in-diff, shops as clusters, side and year; the law started in 2003",
          {"start": "2003"}),
+        ("diff-in-diff of pay, law against none, from 2003 on, shops as clusters", {"start": "2003"}),
+        ("diff-in-diff of pay by side; the shops under the law were treated with 7 posters since 2002", {"start": "2002"}),
+        ("diff-in-diff of pay by side, the law 3 more than elsewhere, in force since year 2004", {"start": "2004"}),
+        ("difference in differences of pay by side, law passed 2002, shop clustered", {"start": "2002"}),
         ("diff-in-diff of pay, law against none, which came in 2003, by year, shops as clusters", {"start": "2003"}),
     ],
 )  # fmt: skip
@@ -234,3 +238,28 @@ def test_a_question_plans_it_with_unit_and_time(question, params, tmp_path):
     step = next(node for node in plan.nodes if node.tool == "difference_in_differences")
     expected = {"y": "pay", "group": "side", "time": "year", "unit": "shop"} | params
     assert {key: step.params.get(key) for key in expected} == expected
+
+
+@pytest.mark.parametrize(
+    ("question", "start"),
+    [
+        ("diff-in-diff of pay by side, shops as clusters, the law began in month Mar", "Mar"),
+        ("diff-in-diff of pay by side over the months, from March on, shops as clusters", "March"),
+        ("difference in differences of pay by side; shops were treated with 9 kg of leaflets", None),
+    ],
+)
+def test_a_start_may_be_a_month_and_never_cuts_the_rows(question, start, tmp_path):
+    table = panel(years=(0, 1, 2, 3), since=2)
+    months = ["Jan", "Feb", "Mar", "Apr"]
+    table.assign(year=[months[year] for year in table["year"]]).rename(columns={"year": "month"}).to_csv(
+        tmp_path / "shops.csv", index=False
+    )
+    (step,) = the_planner().plan(question, profile_files([tmp_path / "shops.csv"])).plan.nodes
+    assert step.tool == "difference_in_differences"
+    assert (step.params["time"], step.params["unit"], step.params.get("start") or None) == ("month", "shop", start)
+    if start:  # the same model with the months counted from 0
+        params = {key: value for key, value in step.params.items() if key != "alpha"}
+        named = table.assign(month=[months[year] for year in table["year"]])
+        d = ((table["side"] == "law") & (table["year"] >= 2)).astype(float)
+        true = smf.ols("pay ~ C(shop) + C(year) + d", table.assign(d=d)).fit().params["d"]
+        assert difference_in_differences(named, **params)["effect"]["estimate"].iloc[0] == pytest.approx(true)
