@@ -161,11 +161,13 @@ def crosstab_figure(counts, levels, first, second):
     return figure
 
 
-def refuse_two_units(ratings):
-    """Raise where the ratio of two methods falls into two kinds far apart: 1.05 in most rows and 18 in the others.
+def two_units(ratings):
+    """Return warnings where the ratio of two methods falls into two kinds far apart; raise where these are two units.
 
-    The kinds are at least fourfold apart, and the ratios within each differ by less than half of that on the log scale;
-    each has three rows and a twentieth of all. A method that is off does so by degrees; two units do not.
+    Of two kinds (1.05 in most rows and 18 in the others) the ratios within each differ by less than half of what lies
+    between them on the log scale. They are two units if they lie apart by a power of ten or a factor between common
+    units, with five rows and a tenth of all in each; else a method may fail in some rows. Whole numbers of few values
+    are scores, whose ratios mean nothing.
 
     Raises:
         ValueError: with the rows of each kind and the factor between them.
@@ -175,23 +177,52 @@ def refuse_two_units(ratings):
 
     import numpy as np
 
+    # lb in kg, ng/ml in nmol/l of vitamin D, inches in cm, feet in m, kcal in kJ, psi in kPa, kPa in mmHg, months,
+    # mmol/l of glucose, hours, ounces in g, mmol/l of cholesterol, umol/l of urate, minutes, umol/l of creatinine,
+    # pounds in g
+    factors = (
+        2.2046,
+        2.496,
+        2.54,
+        3.2808,
+        4.184,
+        6.8948,
+        7.5006,
+        12,
+        18.016,
+        24,
+        28.35,
+        38.67,
+        59.48,
+        60,
+        88.42,
+        453.59,
+    )
+    found = []
     for one, other in itertools.combinations(ratings.columns, 2):
         pair = ratings[[one, other]].astype(float)
-        if (pair <= 0).any(axis=None):
+        scores = (pair % 1 == 0).all(axis=None) and len(np.unique(pair)) <= 20
+        if (pair <= 0).any(axis=None) or scores:
             continue
         ratio = np.sort(np.log(pair[one] / pair[other]).to_numpy())
         cut = int(np.argmax(np.diff(ratio))) + 1
         low, high = ratio[:cut], ratio[cut:]
-        gap = high[0] - low[-1]
-        if (
-            gap > math.log(4)
-            and min(len(low), len(high)) >= max(3, len(ratio) / 20)
-            and max(np.ptp(low), np.ptp(high)) < gap / 2
-        ):
-            raise ValueError(
-                f"{one} divided by {other} is near {math.exp(np.median(low)):.3g} in {len(low)} rows and near "
-                f"{math.exp(np.median(high)):.3g} in {len(high)}: two units in one column? Convert them first."
-            )
+        gap, few = high[0] - low[-1], min(len(low), len(high))
+        spread = max(np.ptp(low), np.ptp(high))
+        if few < max(3, len(ratio) / 20) or spread >= gap / 2:
+            continue
+        apart = float(np.median(high) - np.median(low))
+        tens = round(apart / math.log(10))
+        ten = tens >= 1 and spread < math.log(2) and abs(apart - tens * math.log(10)) < math.log(1.1)
+        known = any(abs(apart - math.log(factor)) < math.log(1.05) for factor in factors)
+        said = (f"{one} divided by {other} is near {math.exp(np.median(low)):.3g} in {len(low)} rows and near "
+                f"{math.exp(np.median(high)):.3g} in {len(high)}: two units in one column")  # fmt: skip
+        if (ten or known) and few >= max(5, len(ratio) / 10):
+            raise ValueError(f"{said}? Convert them first.")
+        if gap > math.log(4):
+            found.append(f"{said}, or a method that fails in some rows? Look at these rows: one bias and one pair of "
+                         "limits do not describe both.")  # fmt: skip
+    return found
 
 
 def agreement_finding(row, text):
@@ -447,7 +478,7 @@ def rated_agreement(ratings, levels, ordered):
     ),
     helpers=(*GROUP_HELPERS, roman_value, numbered_key, roman_key, ladder_key, natural_order, ratings_table,
              unnamed_subjects, kind_of_ratings, *LIMIT_HELPERS, *RELIABILITY_HELPERS, crosstab_figure,
-             agreement_finding, rater_mean, measured_agreement, rated_agreement, refuse_two_units),
+             agreement_finding, rater_mean, measured_agreement, rated_agreement, two_units),
 )  # fmt: skip
 def agreement(
     table,
@@ -494,7 +525,7 @@ def agreement(
                         "subject, name it (subject): taken as independent they make intervals too narrow.")  # fmt: skip
     counts = None
     if chosen == "measurements":
-        refuse_two_units(ratings)
+        warnings += two_units(ratings)
         rows, findings, notes, figure = measured_agreement(ratings, subjects if several else None, unit, icc)
     else:
         rows, findings, notes, counts, figure = rated_agreement(ratings, levels, chosen == "ordered")

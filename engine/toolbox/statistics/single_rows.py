@@ -19,7 +19,8 @@ def row_names(table, taken):
         named = pd.api.types.is_integer_dtype(values) or not pd.api.types.is_numeric_dtype(values)
         if column not in taken and named and values.notna().all() and values.astype(str).is_unique and len(table) > 1:
             return [f"{column} {value}" for value in values]
-    return [f"row {number + 1}" for number in table.index]
+    # A step before may have left out rows, so the number is not that in the file.
+    return [f"row {number + 1} of the table that is compared" for number in table.index]
 
 
 def sample_names(table, value, group, samples):

@@ -388,6 +388,34 @@ def test_two_units_in_one_column_are_refused_with_the_factor_between_them():
     agreement(table.assign(meter=meter), first="lab mmol/l", second="meter")
 
 
+@pytest.mark.parametrize("factor", [2.2046, 2.54, 88.42, 1000, 1 / 18.016])  # NIST SP 811; molar masses of IUPAC
+def test_each_common_factor_between_units_is_refused(factor):
+    generator = np.random.default_rng(11)
+    truth = generator.lognormal(3, 0.6, 40)
+    other = truth * generator.normal(1, 0.03, 40) * np.where(np.arange(40) % 4 == 0, factor, 1)
+    with pytest.raises(ValueError, match="two units in one column"):
+        agreement(pd.DataFrame({"a": truth, "b": other}), first="a", second="b")
+
+
+@pytest.mark.parametrize(("factor", "rows"), [(0.1, 3), (5.3, 12), (15, 9)])
+def test_a_method_that_fails_in_some_rows_is_compared_and_said_to(factor, rows):
+    generator = np.random.default_rng(12)
+    truth = generator.lognormal(3, 0.6, 36)
+    other = truth * generator.normal(1, 0.03, 36) * np.where(np.arange(36) < rows, factor, 1)
+    result = agreement(pd.DataFrame({"a": truth, "b": other}), first="a", second="b")
+    bias = result["agreement"].query("measure == 'bias'")["estimate"].iloc[0]
+    assert bias == pytest.approx((truth - other).mean())
+    assert any(f"in {rows}" in text and "fails in some rows" in text for text in result["warnings"])
+
+
+def test_scores_of_few_values_have_no_units():
+    table = pd.DataFrame(
+        {"ann": [1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 1, 1], "bo": [1, 1, 10, 10, 10, 10, 2, 2, 2, 2, 10, 10]}
+    )
+    result = agreement(table, first="ann", second="bo", kind="measurements")
+    assert not any("two units" in text for text in result["warnings"])
+
+
 def test_a_method_that_is_far_off_in_some_rows_is_not_taken_for_another_unit():
     generator = np.random.default_rng(5)
     truth = generator.lognormal(3, 1, 80)

@@ -9,6 +9,7 @@ from scipy import stats
 from table_steps import run_step
 
 from engine.toolbox.statistics.groups import compare_groups
+from engine.toolbox.tables.handling import filter_rows
 
 LOW = [4.1, 4.6, 5.0, 5.2, 5.9, 6.1, 4.8, 5.5]
 HIGH = [5.9, 6.2, 6.6, 7.1, 6.0, 6.9, 7.3, 6.4]
@@ -72,7 +73,14 @@ def test_pairs_are_named_by_their_subject():
 def test_rows_without_a_name_are_counted_as_in_the_table():
     table = frame([*LOW, 14.0], HIGH).drop(columns="calf")
     table.loc[0, "gain"] = None
-    assert "without row 9 (hay" in said(table, test="welch_t")[0]
+    assert "without row 9 of the table that is compared (hay" in said(table, test="welch_t")[0]
+
+
+def test_after_a_filter_the_number_is_of_the_rows_left_and_says_so():
+    table = pd.concat([frame(HIGH, []).assign(feed="grass"), frame([*LOW, 14.0], HIGH)]).drop(columns="calf")
+    kept = filter_rows(table.reset_index(drop=True), condition="feed != 'grass'")["filtered"]
+    assert kept["gain"].tolist().index(14.0) == 8
+    assert "without row 9 of the table that is compared (hay, gain 14.0)" in said(kept, test="welch_t")[0]
 
 
 @pytest.mark.parametrize("groups", [2, 3])
