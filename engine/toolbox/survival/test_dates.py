@@ -11,7 +11,7 @@ from lifelines import KaplanMeierFitter
 from plan_questions import profile_files, the_planner
 from table_steps import run_step
 
-from engine.planning.refusals import NotUnderstood
+from engine.errors import PlanError
 from engine.toolbox.survival.curves import kaplan_meier
 from engine.toolbox.tables.handling import derive_column
 
@@ -128,7 +128,7 @@ def test_a_date_of_death_alone_is_no_end_of_watching(question, tmp_path):
     only_the_dead().to_csv(tmp_path / "registry.csv", index=False)
     data = profile_files([tmp_path / "registry.csv"])
     assert data[0].structure.dated == {}
-    with pytest.raises(NotUnderstood, match="time"):
+    with pytest.raises(PlanError, match="time"):
         the_planner().plan(question, data)
 
 
