@@ -57,10 +57,15 @@ def written(param: ParamSpec, question: str, column: str = "") -> re.Match[str] 
         question: the whole question.
         column: the column that a formula runs along, where its part is a `curve`.
     """
+    if param.role == "curve" and not _ARITHMETIC.search(question):
+        return None  # no sign of arithmetic: the patterns of formulas need not even be compiled
     found = [said for pattern in param.words for said in _text_pattern(pattern).finditer(question)]
     found = [said for said in found if not param_problem(param, said["value"])]
     found = [said for said in found if param.role != "curve" or _runs_along(said["value"], column)]
     return max(found, key=lambda said: len(said["value"]), default=None)
+
+
+_ARITHMETIC = re.compile(r"[*^/·×~=]|\w\(")
 
 
 def _runs_along(text: str, column: str) -> bool:

@@ -44,14 +44,27 @@ def test_a_refusal_is_all_that_is_said(command: list[str], plants: Path, tmp_pat
         assert len(said.splitlines()) == 1, said
 
 
-@pytest.mark.parametrize("seconds", [0.5, 1.0, 1.5, 2.5, 3.5])
-def test_an_interruption_is_all_that_is_said(seconds: float, plants: Path, tmp_path: Path) -> None:
-    process = start(tmp_path, "ask", "Does height differ by light?", "--data", str(plants), "--yes", "--quiet")
-    time.sleep(seconds)
-    process.send_signal(signal.SIGINT)
-    said = process.communicate(timeout=120)[1]
-    assert process.returncode in (0, REFUSED, INTERRUPTED, -signal.SIGINT), said
-    assert not any(word in said for word in ("terminate", "nanobind", "Traceback", "Exception", "defect", "busy")), said
+def test_an_interruption_is_all_that_is_said(plants: Path, tmp_path: Path) -> None:
+    """Where a moment finds the command differs by machine, so moments follow until one was in the midst of it.
+
+    A later moment finds the run done (0), an earlier one Python not begun (the signal's own code).
+    """
+    ends: list[int] = []
+    for number, seconds in enumerate([0.5, 1.0, 1.5, 2.5, 3.5, 0.2, 5.0]):
+        process = start(
+            tmp_path / str(number), "ask", "Does height differ by light?", "--data", str(plants), "--yes", "--quiet"
+        )
+        time.sleep(seconds)
+        process.send_signal(signal.SIGINT)
+        said = process.communicate(timeout=120)[1]
+        ends.append(process.returncode)
+        assert process.returncode in (0, INTERRUPTED, -signal.SIGINT), said
+        assert not any(
+            word in said for word in ("terminate", "nanobind", "Traceback", "Exception", "defect", "busy")
+        ), said
+        if number >= 4 and INTERRUPTED in ends:
+            return
+    pytest.fail(f"No moment was in the midst of the command: {ends}")
 
 
 INTERRUPTED_BY_ITSELF = "import signal\nsignal.raise_signal(signal.SIGINT)\nWHOLE = True\n"
