@@ -35,6 +35,7 @@ from engine.domain.events import (
 from engine.domain.findings import Finding
 from engine.domain.plan import DATA_PREFIX, TaskDag, TaskNode
 from engine.domain.results import Artifact, ExecResult, NodeResult
+from engine.domain.sealing import alterations
 from engine.domain.toolspec import Repair, ToolSpec
 from engine.errors import DataError, IntegrityError, SandboxUnavailable, StorageError
 from engine.ports import ArtifactStore, CancelToken, Clock, Job, Limits, RunStore, Sandbox
@@ -162,6 +163,8 @@ class Executor:
         if hit is None or not all(self.artifacts.verify(item.sha256) == item.sha256 for item in hit[1].artifacts):
             return None  # what was stored is gone or was changed: the step runs again
         origin, old = hit
+        if alterations(self.store.stored(origin)):
+            return None  # a new seal must not be put on a record whose own is broken
         artifacts = [a.model_copy(update={"name": _artifact_name(node.id, a), "node": node.id}) for a in old.artifacts]
         names = {a.name: b.name for a, b in zip(old.artifacts, artifacts, strict=True)}
         findings = [

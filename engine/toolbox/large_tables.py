@@ -31,6 +31,8 @@ _MISSING = (
 """What pandas takes for a missing value (`na_values` of `read_csv`): steps write and read tables with it."""
 _NEAR = 1e-9
 """Share of itself by which a number may differ and be the same."""
+_NOTHING = 1e-12
+"""What may stand for zero."""
 
 
 @dataclass(slots=True)
@@ -104,9 +106,12 @@ def same_value(text: str, value: Scalar) -> bool:
 
 
 def close_enough(text: str, value: float, share: float = 1e-6) -> bool:
-    """Say whether a CSV cell holds this number, to a share of it: a finding's own check demands six digits."""
+    """Say whether a CSV cell holds this number to a share of it, however small it is: a p-value has six digits too.
+
+    Beside a zero stands what rounding leaves of one (`_NOTHING`).
+    """
     number = _number(text)
-    return number is not None and abs(number - value) <= share * max(1.0, abs(value))
+    return number is not None and abs(number - value) <= (share * abs(value) if number and value else _NOTHING)
 
 
 def columns_of(path: Path, names: Sequence[str]) -> Iterator[dict[str, Any]]:

@@ -348,3 +348,29 @@ def test_a_run_from_before_seals_says_so_and_is_covered_from_its_next_rest_on(de
     assert (after.differences, after.notes) == ([], [])
     desk.write("""UPDATE events SET payload = json_merge_patch(payload, '{"at": "2000"}') WHERE seq = 1""")
     assert any("vent 1" in text for text in desk.verify().differences)
+
+
+def test_an_altered_result_is_not_taken_over_into_another_run(finished, tmp_path):
+    from engine.api import open_engine
+
+    workspace, run_id, _ = finished
+    place = tmp_path / "ws"
+    shutil.copytree(workspace, place)
+
+    def asked_again() -> set[str]:
+        with open_engine(workspace=place, warm_workers=False, embedding_model="none") as engine:
+            record = engine.record(run_id)
+            again = engine.ask(record.question, [Path(path) for path in record.data], auto_approve=True)
+            assert engine.wait(again, PATIENCE).status == "succeeded"
+            results = engine.view(again).results.values()
+            assert not any("many, many" in finding.text for result in results for finding in result.findings)
+            assert engine.verify(again).ok
+            return {result.status for result in results}
+
+    assert asked_again() == {"cached"}
+    database = Database(place / "biodesk.duckdb")
+    with database.writing() as connection:
+        connection.execute("""UPDATE results SET payload = replace(payload, '"text":"', '"text":"many, many ')""")
+    database.close()
+    assert asked_again() == {"succeeded"}
+    assert asked_again() == {"cached"}
