@@ -19,6 +19,7 @@ from typing import Any
 
 from engine.agents.edits import set_params
 from engine.bootstrap import Parts, build, embedding_state, make_profiler, make_sandbox, try_workspace, workspace_holder
+from engine.domain.brief import GoalBrief
 from engine.domain.datatypes import accepts
 from engine.domain.events import EngineEvent
 from engine.domain.knowledge import EDGE_TYPES, EdgeType, Neighbourhood, NodeType
@@ -43,6 +44,7 @@ from engine.errors import (
 from engine.examples import Example, example_files, examples
 from engine.knowledge.service import KnowledgeBase
 from engine.memory.service import Memory
+from engine.planning.brief import briefs
 from engine.ports import CancelToken, Sandbox
 from engine.profiling.matching import cross_check
 from engine.provenance.verify import Verification, verify_path
@@ -338,10 +340,22 @@ class Engine:
             question, paths, changes, analysis=analysis, columns=columns, conversation=conversation
         )
 
-    def replan(self, run_id: str, *, analysis: str = "") -> TaskDag:
+    def replan(
+        self, run_id: str, *, analysis: str = "", chosen: Mapping[str, Mapping[str, Any]] | None = None
+    ) -> TaskDag:
         """Plan the question of a run that waits for approval again; see `Orchestrator.replan`."""
         _require_analysis(analysis)
-        return self._orchestrator.replan(run_id, analysis=analysis)
+        return self._orchestrator.replan(run_id, analysis=analysis, chosen=chosen)
+
+    def briefs(self, plan: TaskDag, profiles: Sequence[Profile] | None = None) -> list[GoalBrief]:
+        """Return in words what a plan answers, goal by goal, with what else each part could be.
+
+        Args:
+            plan: the plan as it stands.
+            profiles: those of its files; looked at anew when not given.
+        """
+        known = self.profile([dataset.path for dataset in plan.datasets]) if profiles is None else profiles
+        return briefs(plan, known, self._parts.registry, {analysis.id: analysis for analysis in self.analyses()})
 
     def check_plan(self, plan: TaskDag) -> list[Issue]:
         """Return what does not fit in a plan."""
@@ -638,10 +652,11 @@ def preview_graph_files(fmt: str, files: Sequence[Path], organism: str = "human"
     return read.preview(fmt, files, organism=organism)
 
 
-def plan_document(plan: TaskDag, profiles: Sequence[Profile] = ()) -> dict[str, Any]:
-    """Return a plan as the JSON document of `biodesk plan --json`, with the structure found in each of its files."""
+def plan_document(plan: TaskDag, profiles: Sequence[Profile] = (), goals: Sequence[GoalBrief] = ()) -> dict[str, Any]:
+    """Return a plan as the document of `biodesk plan --json`: with the structure of its files and goals in words."""
     structure = [{"file": p.name, **p.structure.model_dump(mode="json")} for p in profiles]
-    return {**plan.model_dump(mode="json", by_alias=True), "structure": structure}
+    told = [{"says": goal.sentence(), **goal.model_dump(mode="json")} for goal in goals]
+    return {**plan.model_dump(mode="json", by_alias=True), "structure": structure, "goals": told}
 
 
 def read_plan(path: Path | str) -> TaskDag:
@@ -655,7 +670,8 @@ def read_plan(path: Path | str) -> TaskDag:
     try:
         document = json.loads(Path(path).read_text(encoding="utf-8"))
         if isinstance(document, dict):
-            document.pop("structure", None)  # what was found in the files: told by a plan, no part of it
+            for told in ("structure", "goals"):  # what was found in the files and what it means: no part of the plan
+                document.pop(told, None)
         return TaskDag.model_validate(document)
     except OSError as err:
         raise PlanError(f"The plan {path} cannot be read: {err.strerror}.") from err

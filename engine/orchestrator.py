@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.agents.corrections import Corrections
-from engine.agents.edits import changes_between, settled_by_hand
+from engine.agents.edits import changes_between, chosen_now, kept_by_hand, settled_by_hand
 from engine.agents.executor import Executor
 from engine.agents.grounder import ground_claims, ground_findings
 from engine.agents.remember import Remembering
@@ -214,10 +214,14 @@ class Orchestrator:
         thought = self._think(question, profiles, chosen, changes or {}, analysis=analysis, previous=previous)
         return thought.plan, profiles
 
-    def replan(self, run_id: str, *, analysis: str = "") -> TaskDag:
+    def replan(
+        self, run_id: str, *, analysis: str = "", chosen: Mapping[str, Mapping[str, Any]] | None = None
+    ) -> TaskDag:
         """Plan the question of a run that waits for approval again and store the plan as its newest version.
 
-        It is planned as `analysis` when given, and always with what people said of its columns meanwhile.
+        It is planned as `analysis` when given, with the parameters in `chosen` (tool -> parameter -> value) and all
+        that were chosen before, and always with what people said of its columns meanwhile. Other settings that were
+        changed by hand stay where their step is still there.
 
         Raises:
             PlanError: when the run does not wait (any more), or the question cannot be planned so.
@@ -226,12 +230,17 @@ class Orchestrator:
             self._require_waiting(run_id)
             self._require_let_go(run_id)
             record, old = self._require_waiting(run_id)  # again: it may have been cancelled meanwhile
+            before = {} if analysis and analysis != record.analysis else record.chosen
+            picked = chosen_now(before, chosen or {}, self.registry)
             analysis = analysis or record.analysis
+            if picked and not analysis and len(old.analysis) == 1:
+                analysis = old.analysis[0].id  # another column is chosen for what was proposed, not something else
             profiles = self.corrections.profile([Path(path) for path in record.data])
-            chosen = route(record.question, profiles, forced="auto")
-            update = {"analysis": analysis, "route": chosen, "profiles_sha256": self._kept(profiles)}
+            way = route(record.question, profiles, forced="auto")
+            update = {"analysis": analysis, "chosen": picked, "route": way, "profiles_sha256": self._kept(profiles)}
             record = record.model_copy(update=update)
-            plan = self._thought_of(record, profiles, chosen).plan.model_copy(update={"version": old.version + 1})
+            plan = kept_by_hand(old, self._thought_of(record, profiles, way).plan, picked, self.registry)
+            plan = plan.model_copy(update={"version": old.version + 1})
             keep_inputs(plan, self.artifacts)
             changes = ["The question was planned again.", *changes_between(old, plan)]
             self.log.with_plan(run_id, plan, PlanEdited(run_id=run_id, plan=plan, changes=changes))
@@ -259,6 +268,7 @@ class Orchestrator:
         *,
         analysis: str,
         previous: TaskDag | None,
+        picked: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> Thought:
         return think(
             question,
@@ -271,6 +281,7 @@ class Orchestrator:
             registry=self.registry,
             analysis=analysis,
             previous=previous,
+            picked=picked,
         )
 
     def edit_plan(self, run_id: str, plan: TaskDag, *, user: str) -> tuple[str, list[Issue]]:
@@ -366,7 +377,13 @@ class Orchestrator:
     def _thought_of(self, record: RunRecord, profiles: list[Profile], chosen: Route) -> Thought:
         previous = self._last_plan(record.conversation, before=record.created_at)
         return self._think(
-            record.question, profiles, chosen, record.changes, analysis=record.analysis, previous=previous
+            record.question,
+            profiles,
+            chosen,
+            record.changes,
+            analysis=record.analysis,
+            previous=previous,
+            picked=record.chosen,
         )
 
     # ==== from plan to report ====

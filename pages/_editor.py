@@ -100,6 +100,8 @@ def _run(engine: Engine, run_id: str, draft: Draft) -> None:
 
 def _open_questions(plan: TaskDag) -> None:
     for question in to_answer(plan):
+        if plan.answers(question):
+            continue
         node = plan.node(question.node)
         value = node.params.get(question.param, question.proposed) if node else question.proposed
         place = f" In step {node.name}, {question.param.replace('_', ' ')} = {setting(value)}." if node else ""

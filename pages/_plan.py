@@ -15,13 +15,20 @@ if TYPE_CHECKING:
     from engine.api import Engine, TaskDag
 
 
-def draw_brief(engine: Engine, plan: TaskDag, *, key: str) -> None:
-    """Draw the steps as a table, then what speaks against the data or design."""
+def draw_warnings(plan: TaskDag) -> None:
+    """Draw what speaks against the data or design."""
+    for warning in plan.warnings:
+        st.markdown(f":orange[:material/warning:] {plain(warning)}")
+
+
+def draw_steps(plan: TaskDag, *, key: str) -> None:
+    """Draw the steps, a line each, and their settings to unfold."""
     import pandas as pd
 
-    rows = []
+    rows, lines = [], []
     for number, node in enumerate(ordered(plan), start=1):
         decided = {name: value for name, value in node.params.items() if value not in (None, "", [])}
+        lines.append(f"{number}. {plain(node.name)}" + (f": {plain(' '.join(node.reasons))}" if node.reasons else ""))
         rows.append(
             {
                 "#": number,
@@ -29,23 +36,18 @@ def draw_brief(engine: Engine, plan: TaskDag, *, key: str) -> None:
                 "Tool": node.tool,
                 "Reads": ", ".join(read_from(plan, ref) for ref in node.inputs.values()),
                 "Settings": "; ".join(f"{name} = {setting(value)}" for name, value in decided.items()),
-                "Why": " ".join(node.reasons),
             }
         )
-    st.dataframe(
-        pd.DataFrame(rows),
-        hide_index=True,
-        height="content" if len(rows) <= 9 else 340,
-        row_height=35,
-        column_config={
-            "#": st.column_config.NumberColumn(width=40),
-            "Step": st.column_config.TextColumn(width="medium"),
-        },
-        key=f"brief_{key}",
-        alt="Steps of the plan",
-    )
-    for warning in plan.warnings:
-        st.markdown(f":orange[:material/warning:] {plain(warning)}")
+    st.markdown("\n".join(lines))
+    with st.expander("Settings of the steps", icon=":material/tune:", type="compact", key=f"settings_{key}"):
+        st.dataframe(
+            pd.DataFrame(rows),
+            hide_index=True,
+            height="content" if len(rows) <= 9 else 340,
+            column_config={"#": st.column_config.NumberColumn(width=40)},
+            key=f"brief_{key}",
+            alt="Steps of the plan with their settings",
+        )
     for note in plan.notes:
         st.caption(plain(note))
 

@@ -9,7 +9,7 @@ import streamlit as st
 
 from pages._engine import attempt
 from pages._escape import plain
-from pages._words import MARKS, TAKEN, shortened, sure
+from pages._words import MARKS, TAKEN, shortened
 
 if TYPE_CHECKING:
     from engine.api import Engine, TaskDag
@@ -61,7 +61,7 @@ def _on(color: str, words: str) -> str:
 
 
 def draw_understood(engine: Engine, plan: TaskDag, *, key: str, question: bool = True) -> None:
-    """Draw how the question was read, as text and as a table, and what the plan leaves out.
+    """Draw how the question was read, as text and as a table.
 
     Args:
         engine: knows what the analyses are called.
@@ -71,47 +71,27 @@ def draw_understood(engine: Engine, plan: TaskDag, *, key: str, question: bool =
     """
     if question and plan.understood:
         st.markdown(with_legend(plan))
-    titles = titles_of(engine)
-    named = [f"**{plain(titles.get(c.id, c.id))}** ({sure(c.probability)})" for c in plan.analysis]
     if plan.understood or plan.analysis:
-        label = f"Understood as {' and '.join(named)}" if named else "Word by word"
-        with st.expander(label, icon=":material/table:", type="compact", key=f"understood_{key}"):
-            _table(plan, titles, key)
-    if plan.not_answered:
-        left = [plain(text) for text in plan.not_answered]
-        listed = f" {left[0]}" if len(left) == 1 else "".join(f"\n- {text}" for text in left)
-        st.markdown(f":orange[:material/warning:] **Not answered by this plan:**{listed}")
+        with st.expander("Word by word", icon=":material/table:", type="compact", key=f"understood_{key}"):
+            _table(plan, titles_of(engine), key)
 
 
 def _table(plan: TaskDag, titles: dict[str, str], key: str) -> None:
     import pandas as pd
 
     rows = [
-        {
-            "Words": "the question",
-            "Taken for": "an analysis",
-            "Which": titles.get(c.id, c.id),
-            _SURE: f"{c.probability:.2f}",
-        }
-        for c in plan.analysis
+        {"Words": "the question", "Taken for": "an analysis", "Which": titles.get(c.id, c.id)} for c in plan.analysis
     ]
     for span in plan.understood:
         if span.taken_as in TAKEN:
-            strength = "" if span.taken_as == "unused" else f"{span.strength:.2f}"
-            rows.append(
-                {"Words": span.text, "Taken for": TAKEN[span.taken_as][0], "Which": span.value, _SURE: strength}
-            )
+            rows.append({"Words": span.text, "Taken for": TAKEN[span.taken_as][0], "Which": span.value})
     st.dataframe(
         pd.DataFrame(rows),
         hide_index=True,
         height="content" if len(rows) <= 12 else 440,
-        column_config={_SURE: st.column_config.TextColumn(alignment="right")},
         key=f"understood_rows_{key}",
         alt="Words of the question and what each was taken for",
     )
-
-
-_SURE = "How sure (0-1)"
 
 
 def draw_alternatives(engine: Engine, run_id: str, plan: TaskDag, *, unsaved: bool = False) -> bool:

@@ -185,11 +185,6 @@ IS = {
 """What a column can be: scales and roles, in words. `id` is the same to a person as `identifier`."""
 
 
-def sure(probability: float) -> str:
-    """Return how sure a probability is, in words."""
-    return "sure" if probability >= 0.85 else "fairly sure" if probability >= 0.6 else "unsure"
-
-
 def said_as(text: str) -> str:
     """Return what a person said of a column (`batch, unit:mg`) in words."""
     parts = [part.strip() for part in text.split(",") if part.strip()]

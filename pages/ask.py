@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from pages._answer import draw_answer
+from pages._approval import draw_goals
 from pages._downloads import draw_downloads
 from pages._engine import attempt, run_page, show_message
 from pages._escape import plain
 from pages._frame import inside_frame
 from pages._live import activity_of, follow, is_working
-from pages._plan import draw_brief, draw_problems, draw_questions, run_it
+from pages._plan import draw_problems, draw_questions, draw_steps, draw_warnings, run_it
 from pages._profile_card import draw_card, profile_of
 from pages._runs import draw_state
 from pages._session import focus, run_in_focus, unfocus
@@ -283,11 +284,10 @@ def _proposal(engine: Engine, view: RunView) -> None:
     stored, run_id = view.plan, view.record.run_id
     st.markdown(f"This is the plan, {counted(len(stored.nodes), 'step')}. Nothing has been computed yet.")
     key = f"{run_id}_{stored.version}"  # a plan that was made again asks its own questions
-    draw_understood(engine, stored, key=key)
-    if draw_alternatives(engine, run_id, stored):
+    if draw_goals(engine, run_id, stored, view.profiles, key=key) | draw_alternatives(engine, run_id, stored):
         st.rerun()
     plan = draw_questions(engine, stored, key=key)
-    draw_brief(engine, plan, key=key)
+    draw_warnings(plan)
     runnable = draw_problems(engine, plan)
     with st.container(horizontal=True, key="proposal_buttons"):
         if st.button(
@@ -298,6 +298,8 @@ def _proposal(engine: Engine, view: RunView) -> None:
             if plan != stored:
                 attempt(lambda: engine.edit_plan(run_id, plan))
             st.switch_page("pages/plan_run.py", query_params={"run": run_id})
+    draw_steps(plan, key=key)
+    draw_understood(engine, stored, key=key)
 
 
 if inside_frame():

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pages._activity import headline
+from pages._approval import draw_goals
 from pages._downloads import draw_download_menu
 from pages._editor import chosen_step, draft_of, draw_editor, draw_versions, step_choice
 from pages._engine import attempt, run_page, show_message
@@ -77,9 +78,11 @@ def _one(engine: Engine, run_id: str) -> None:
 def _edit(engine: Engine, view: RunView) -> None:
     draft = draft_of(view)
     run_id = view.record.run_id
-    draw_understood(engine, draft.start, key=run_id, question=False)
-    if draw_alternatives(engine, run_id, draft.start, unsaved=draft.unsaved):
+    key = f"{run_id}_{draft.start.version}"
+    again = draw_goals(engine, run_id, draft.start, view.profiles, key=key, unsaved=draft.unsaved)
+    if again | draw_alternatives(engine, run_id, draft.start, unsaved=draft.unsaved):
         st.rerun()
+    draw_understood(engine, draft.start, key=run_id, question=False)
     key = f"step_{view.record.run_id}"
     chosen = chosen_step(draft.plan, key=key)
     clicked = task_graph(draft.plan, {}, key=f"graph_{view.record.run_id}", selected=chosen)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,6 +22,13 @@ settings.register_profile(
 settings.load_profile("judging" if os.environ.get("CI") else "searching")
 
 _LOCAL = ("127.", "::1", "localhost", "0.0.0.0")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _hang_ups_are_heard() -> None:
+    """Let the programs that tests start hear SIGHUP, also where the tests were started with `nohup`."""
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture(autouse=True, scope="session")

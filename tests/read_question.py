@@ -40,8 +40,9 @@ class KnownPlanner:
     def __init__(self) -> None:
         self.calls: list[dict[str, Any]] = []
 
-    def plan(self, question: str, profiles: Any, found: Any = None, *, analysis: str = "", previous: Any = None) -> Any:
-        self.calls.append({"question": question, "profiles": profiles, "analysis": analysis, "previous": previous})
+    def plan(self, question: str, profiles: Any, found: Any = None, **more: Any) -> Any:
+        analysis = more["analysis"]
+        self.calls.append({"question": question, "profiles": profiles, **more})
         (profile,) = profiles
         guess = profile.serves_as("table") or profile.best
         dataset = Dataset(

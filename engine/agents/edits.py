@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -65,8 +66,62 @@ def settled_by_hand(old: TaskDag, new: TaskDag) -> TaskDag:
     for node in new.nodes:
         before = old.node(node.id)
         names = different_params(before, node) if before and before.tool == node.tool else []
-        nodes.append(_decided(node, names, "edit"))
+        decided = _decided(node, names, "edit")
+        nodes.append(_without_past(before, decided, names) if before and names else decided)
     return new.model_copy(update={"nodes": nodes})
+
+
+def _without_past(old: TaskNode, new: TaskNode, names: Sequence[str]) -> TaskNode:
+    """Return a changed step without the reasons that speak of what was changed away: a covariate, a group, a level."""
+    now = {text for value in new.params.values() for text in _texts(value)}
+    gone = {text for name in names for text in _texts(old.params.get(name))} - now
+    speaks = [re.compile(rf"(?<!\w){re.escape(text)}(?!\w)") for text in gone]
+    reasons = [reason for reason in new.reasons if not any(pattern.search(reason) for pattern in speaks)]
+    return new.model_copy(update={"reasons": reasons})
+
+
+def _texts(value: Any) -> list[str]:
+    return [str(item) for item in (value if isinstance(value, list) else [value]) if item not in (None, "")]
+
+
+def chosen_now(
+    before: Mapping[str, Mapping[str, Any]], new: Mapping[str, Mapping[str, Any]], registry: ToolRegistry
+) -> dict[str, dict[str, Any]]:
+    """Return what people chose, tool -> parameter -> value; levels of a column that is chosen anew are forgotten."""
+    picked: dict[str, dict[str, Any]] = {}
+    for tool in sorted({*before, *new}):
+        fresh, spec = new.get(tool, {}), registry.get(tool)
+        old = {n: v for n, v in before.get(tool, {}).items() if (param := spec.param(n)) and param.of not in fresh}
+        picked[tool] = {**old, **fresh}
+    return picked
+
+
+def kept_by_hand(
+    old: TaskDag, new: TaskDag, chosen: Mapping[str, Mapping[str, Any]], registry: ToolRegistry
+) -> TaskDag:
+    """Return a plan that was made again, with what people had settled in the version before.
+
+    Args:
+        old: the version before.
+        new: the plan, made with `chosen`.
+        chosen: tool -> parameter -> value that a person chose; marked as such.
+        registry: knows the kinds of parameters: columns and levels of before may not be those of now.
+    """
+    nodes = []
+    for node in new.nodes:
+        before = old.node(node.id)
+        params, settled = dict(node.params), dict(node.settled)
+        if before is not None and before.tool == node.tool:
+            for name in (name for name, who in before.settled.items() if who in ("edit", "set")):
+                param = registry.get(node.tool).param(name)
+                if param is not None and param.kind not in ("column", "columns", "level") and name in before.params:
+                    params[name], settled[name] = before.params[name], before.settled[name]
+        settled |= {name: "edit" for name, value in chosen.get(node.tool, {}).items() if params.get(name) == value}
+        nodes.append(node.model_copy(update={"params": params, "settled": settled}))
+    left = [
+        q for q in new.open_questions if not any(n.id == q.node and n.settled.get(q.param) == "edit" for n in nodes)
+    ]
+    return new.model_copy(update={"nodes": nodes, "open_questions": left})
 
 
 def different_params(old: TaskNode, new: TaskNode) -> list[str]:

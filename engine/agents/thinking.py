@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from engine.agents.edits import set_params
 from engine.agents.recall import apply_recall
@@ -75,6 +75,7 @@ def think(
     registry: ToolRegistry,
     analysis: str = "",
     previous: TaskDag | None = None,
+    picked: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Thought:
     """Recall what fits the question, find tools for it and make a plan that says what it took from memory.
 
@@ -92,6 +93,7 @@ def think(
         registry: the tools that can run.
         analysis: the id of the analysis to plan as; "" to let the planner choose.
         previous: the conversation's last plan, which a follow-up may refer to.
+        picked: tool -> parameter -> value that a person chose in place of what was proposed.
 
     Raises:
         PlanError: when the question cannot be planned, or a change does not fit.
@@ -107,7 +109,7 @@ def think(
         "The catalogues could not be searched",
         faults,
     )
-    made = planner.plan(question, profiles, found=found, analysis=analysis, previous=previous)
+    made = planner.plan(question, profiles, found=found, analysis=analysis, previous=previous, chosen=picked)
     asked = set_params(made.plan, changes, registry)
     plan = _unless_it_fails(
         lambda: apply_recall(asked, told.recall, registry, profiles) if told else None,

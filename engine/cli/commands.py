@@ -59,7 +59,7 @@ def ask(options: argparse.Namespace) -> int:
         if record.status == "awaiting_approval":
             view = engine.view(run_id)
             if not options.quiet:
-                say(plan_text(view.plan), to=sys.stderr)
+                say(plan_text(view.plan, engine.briefs(view.plan, view.profiles)), to=sys.stderr)
             if not options.yes and not options.json and sys.stdin.isatty() and not _confirmed():
                 engine.cancel(run_id)
                 say(f"Not run. `biodesk show {run_id}` shows the plan.", to=sys.stderr)

@@ -70,11 +70,12 @@ def plan(options: argparse.Namespace) -> int:
             analysis=options.analysis,
             columns=columns_of(options),
         )
-    document = plan_document(made, profiles)
+        goals = engine.briefs(made, profiles)
+    document = plan_document(made, profiles, goals)
     if options.out:
         write(Path(options.out), json.dumps(document, indent=2, ensure_ascii=False) + "\n")
         say(f"Plan written to {options.out}; `biodesk run {options.out}` runs it.", to=sys.stderr)
-    say(json.dumps(document, ensure_ascii=False, default=str) if options.json else show_plan.plan_text(made))
+    say(json.dumps(document, ensure_ascii=False, default=str) if options.json else show_plan.plan_text(made, goals))
     return 0
 
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 from typing import Any
 
 _WIDTH = 100
 
 
-def plan_text(plan: Any) -> str:
-    """Return a plan as numbered steps with what was understood, reasons, warnings and open questions."""
-    lines = [f"Plan {plan.version} for: {plan.question}", "", *_understood(plan)]
+def plan_text(plan: Any, goals: Sequence[Any] = ()) -> str:
+    """Return a plan: its goals in words, what was understood, steps with reasons, warnings and open questions."""
+    lines = [f"Plan {plan.version} for: {plan.question}", ""]
+    for goal in goals:
+        lines += textwrap.wrap(goal.sentence(), _WIDTH, initial_indent="  ", subsequent_indent="    ")
+    lines += ["", *_understood(plan)] if goals else _understood(plan)
     for dataset in plan.datasets:
         lines.append(f"  data {dataset.name}: {dataset.summary or dataset.type.value}")
     for node in plan.nodes:

@@ -154,6 +154,8 @@ class RunRecord(Value):
     """`NODE.PARAM` -> value as text: parameters set together with the question."""
     analysis: str = ""
     """The analysis that the question is to be planned as; empty to let the planner choose."""
+    chosen: dict[str, dict[str, Any]] = {}
+    """Tool -> parameter -> value that a person chose for it before the plan ran; what is planned again keeps it."""
     error: str = ""
     error_code: str = ""
     advice: str = ""

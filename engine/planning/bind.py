@@ -40,6 +40,7 @@ def bind(
         given: parameters that are settled already.
         needs: roles that must be bound here though the tool can do without.
     """
+    given = {**(given or {}), **reading.chosen.get(spec.name, {})}
     bound = Bound(spec)
     for port in spec.inputs:
         able = data.serving(port.type)
@@ -53,20 +54,20 @@ def bind(
                 else able[0]
             )
     reading = _from_then_on(bound, reading)
-    _columns(bound, reading, given or {}, needs)
+    _columns(bound, reading, given, needs)
     if any(p.role in ("rows", "formula") for p in spec.params):  # what is named goes into its condition or formula
         apart = {c.column for c in reading.contrasts if c.explicit}  # set against each other, not kept
         kept = {r.column for r in reading.restrictions} | set(reading.columns()) & set(reading.levels_named())
         bound.score = 0.8 * len(kept - apart)
         bound.score += 0.4 * len(set(reading.named()) - {r.column for r in reading.restrictions})
         bound.unused.clear()
-    _levels(bound, reading, given or {})
+    _levels(bound, reading, given)
     _rows(bound, reading)
     _all_meant(bound)
     _cut_said(bound, reading)
     fill(bound, reading)
     bound.params |= settings_said(spec, reading, bound.params)
-    bound.params |= {key: value for key, value in (given or {}).items() if spec.param(key)}
+    bound.params |= {key: value for key, value in given.items() if spec.param(key)}
     return bound
 
 

@@ -12,6 +12,7 @@ import re
 from engine.domain.plan import OpenQuestion
 from engine.planning.bound import Bound
 from engine.planning.choose import model
+from engine.planning.hints import WHOM
 from engine.planning.reading import Reading
 from engine.planning.text import name_parts, stem, tokens
 
@@ -69,6 +70,7 @@ def unexplained(reading: Reading, analyses: list[str], bounds: list[Bound], file
             continue
         if (
             token.text in _SMALL
+            or token.text in WHOM
             or len(token.text) < 3
             or token.stem in general
             or token.stem in asked

@@ -14,14 +14,18 @@ from engine.planning.sheets import Sheet, is_group
 from engine.planning.text import Token, as_number, name_parts, name_pieces, stem, time_unit, timed
 from engine.profiling.scales import hint
 
+WHOM = frozenset(
+    "patients patient subjects subject animals animal persons person people individuals individual participants volunteers "
+    "volunteer".split()
+)
+"""Words of general language for those whom the rows are about; where no column names them, they say nothing more."""
 _MEANT: tuple[tuple[frozenset[str], Callable[[Sheet], list[str]]], ...] = (
     (frozenset({"dose", "doses", "dosage", "concentration", "concentrations"}), lambda s: s.structure.doses),
     (frozenset({"time", "times", "timepoint", "timepoints", "visits", "occasions", "longitudinal"}), lambda s: s.structure.times),
     (frozenset({"days", "daily", "day"}), lambda s: _with(s.structure.times, "day")),
     (frozenset({"weeks", "weekly", "week"}), lambda s: _with(s.structure.times, "week")),
     (frozenset({"months", "monthly", "month"}), lambda s: _with(s.structure.times, "month")),
-    (frozenset({"patients", "patient", "subjects", "subject", "animals", "animal", "persons", "person", "people", "individuals",
-                "individual", "participants", "volunteers", "volunteer"}),
+    (WHOM,
      lambda s: [item.subject for item in s.structure.repeated[:1] if not hint(item.subject, "cluster", "batch")]),
     (frozenset({"groups", "treatments", "arms", "drugs", "conditions"}),
      lambda s: [c.name for c in s.columns if is_group(c) and c.scale in ("category", "binary", "code", "ordered")

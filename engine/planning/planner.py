@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from engine.domain.datatypes import DataType
 from engine.domain.plan import Alternative, Chosen, TaskDag
@@ -126,7 +126,7 @@ class Planner:
 
     def plan(
         self, question: str, profiles: list[Profile], found: ToolSearch | None = None, *, analysis: str = "",
-        previous: TaskDag | None = None,
+        previous: TaskDag | None = None, chosen: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> Proposal:  # fmt: skip
         """Return a plan that type-checks.
 
@@ -136,6 +136,7 @@ class Planner:
             found: what the search over all catalogues found; where nothing answers the question, the error names the nearest.
             analysis: the analysis to plan, where a person has chosen one.
             previous: the last plan of the conversation, for questions that go on from it.
+            chosen: tool -> parameter -> value that a person chose for it.
 
         Raises:
             PlanError: when the question cannot be planned on these data; the message says what is missing.
@@ -153,6 +154,7 @@ class Planner:
             data, profiles = told, [told.again(profile) for profile in profiles]
             reading = read(question, data, self._terms)
             mark_told(reading)
+        reading.chosen = chosen or {}
         every = self._candidates(reading, data)
         listed, lost = list[Candidate](), list[str]()
         if not profiles:
@@ -342,7 +344,8 @@ class Planner:
             )
         able = [tool for tool in self._registry if analysis in tool.answers]
         bounds = sorted(
-            (bind(tool, reading, data, needs=self._analyses[analysis].needs) for tool in able), key=lambda b: -b.score
+            (bind(tool, reading, data, needs=self._analyses[analysis].needs) for tool in able),
+            key=lambda b: (b.spec.name not in reading.chosen, -b.score),
         )
         share = next((c.wording for c in every if c.analysis.id == analysis), 0.0)
         return Candidate(self._analyses[analysis], share, 1.0, bounds[0] if bounds else None)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from engine.domain.plan import Span, Taken
 from engine.planning.coding import Coding
@@ -89,6 +89,8 @@ class Reading:
     """Levels named where rows are said to be left out or counted: their rows alone are never meant."""
     explained: set[int] = field(default_factory=set)
     """The tokens that say so: they ask for nothing."""
+    chosen: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Tool -> parameter -> the column, level or value that a person chose for it; goes before all words."""
     used: dict[int, tuple[Taken, str, float]] = field(default_factory=dict)
     """Token -> what it was taken for, so far."""
 

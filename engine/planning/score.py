@@ -278,7 +278,8 @@ def _candidate(
         unmet = tuple(name for name in (*analysis.when, *tool.when) if not holds(name, bound, reading))
         named = sum(word.lower() in reading.question.lower() for word in (tool.title, *tool.keywords))
         fed = all(port.optional or port.type in within for port in tool.inputs)
-        options.append((not fed, len(unmet), -bound.score - 0.3 * min(3, named), bound, unmet))
-    best = min(options, key=lambda option: option[:3])
-    item.bound, item.unmet = best[3], best[4]
+        other = tool.name not in reading.chosen  # a person who chose a column for a step wants that step
+        options.append((other, not fed, len(unmet), -bound.score - 0.3 * min(3, named), bound, unmet))
+    best = min(options, key=lambda option: option[:4])
+    item.bound, item.unmet = best[4], best[5]
     return item

@@ -100,7 +100,7 @@ def with_measure(reading: Reading, data: Data) -> tuple[Reading, Data] | None:
     mention = Mention(name, "", min(trial.used), max(trial.used), 1.0, sheet.name)
     rest = [m for m in reading.mentions if (m.last < mention.first or m.first > mention.last) and m.column not in used]
     seen = interpret(reading.question, reading.words, sorted([*rest, mention], key=lambda m: m.first), data)
-    return replace(seen, coding=reading.coding, explained=reading.explained), data
+    return replace(seen, coding=reading.coding, explained=reading.explained, chosen=reading.chosen), data
 
 
 _CHANGED = re.compile(

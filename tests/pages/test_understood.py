@@ -18,7 +18,7 @@ from engine.toolbox.analyses import load_analyses
 from pages._escape import plain
 from pages._structure import sentences
 from pages._understood import legend, marked
-from pages._words import IS, TAKEN, said_as, sure
+from pages._words import IS, TAKEN, said_as
 
 ROOT = Path(__file__).resolve().parents[2]
 TITLES = {analysis.id: analysis.name for analysis in load_analyses().values()}
@@ -63,12 +63,6 @@ def test_marking_never_loses_or_doubles_a_word(question, places):
     text = marked(question, spans).replace(":small[]", "")
     bare = re.sub(r"(?<!\\):[a-z]+-background\[:[a-z]+\[((?:\\.|[^\]\\])*)\]\]", r"\1", text, flags=re.DOTALL)
     assert as_seen(re.sub(r"(?<!\\)~~", "", bare)) == as_seen(plain(question).replace(":small[]", ""))
-
-
-def test_words_for_how_sure():
-    assert [sure(p) for p in (1.0, 0.85, 0.84, 0.6, 0.59, 0.0)] == [
-        "sure", "sure", "fairly sure", "fairly sure", "unsure", "unsure",
-    ]  # fmt: skip
 
 
 # ==== what was found in a file, in sentences ====
@@ -163,18 +157,17 @@ def test_before_approval_the_page_says_how_the_question_was_read(waiting, page):
     at = opened(waiting[1], page)
     text = shown(at)
     assert text.count(marked(QUESTION, SPANS)) == 1
-    (reading,) = [box.label for box in at.expander if "Understood" in box.label]
-    assert reading == f"Understood as **{TITLES['compare_groups']}** (fairly sure)"
-    assert "0.72" not in text + reading
+    assert f"**{TITLES['compare_groups'].capitalize()}**" in text
+    assert "0.72" not in text  # how likely the chooser took it is no probability of being right
+    assert "Adjusted for: **nothing**" in text
     assert "Why it is higher\\: the data hold no cause." in text
     assert "Is that meant?" not in text  # the buttons ask it
     assert "It decides the test." in text
     (table,) = [frame.value for frame in at.dataframe if "Taken for" in frame.value]
-    assert table.iloc[0].tolist() == ["the question", "an analysis", TITLES["compare_groups"], "0.72"]
+    assert table.iloc[0].tolist() == ["the question", "an analysis", TITLES["compare_groups"]]
     assert table["Words"].tolist()[1:] == [span.text for span in SPANS]
     unused = table[table["Taken for"] == "not used"].iloc[0]
     assert unused["Words"] == "at dawn"
-    assert unused["How sure (0-1)"] == ""
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -187,7 +180,18 @@ def test_an_alternative_is_one_click_away(waiting, page):
     assert not at.exception
     plan = engine.view(run_id).plan
     assert (plan.version, plan.analysis[0].id) == (2, ALTERNATIVES[1].id)
-    assert f"Understood as **{TITLES['compare_paired']}** (fairly sure)" in [box.label for box in at.expander]
+    assert f"**{TITLES['compare_paired'].capitalize()}**" in shown(at)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_another_column_is_chosen_in_the_sentence_itself(waiting, page):
+    engine, run_id = waiting
+    at = opened(run_id, page)
+    at.selectbox(key=f"pick_{run_id}_1_0_value").set_value("height").run()
+    assert not at.exception
+    assert engine.record(run_id).chosen == {"compare_groups": {"value": "height"}}
+    assert engine.record(run_id).analysis == "compare_groups"  # another column, not another analysis
+    assert engine.view(run_id).plan.version == 2
 
 
 def test_changes_that_are_not_kept_are_not_lost_to_an_alternative(waiting):
