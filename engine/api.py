@@ -337,7 +337,7 @@ class Engine:
         _require_analysis(analysis)
         paths = [Path(path) for path in data]
         return self._orchestrator.draft(
-            question, paths, changes, analysis=analysis, columns=columns, conversation=conversation
+            question, paths, changes, analysis=analysis, columns=columns, conversation=conversation, user=self.user
         )
 
     def replan(

@@ -206,12 +206,15 @@ class Orchestrator:
         analysis: str = "",
         columns: Mapping[str, str] | None = None,
         conversation: str = "",
+        user: str = "",
     ) -> tuple[TaskDag, list[Profile]]:
         """Return the plan for a question, and the profiles it was made from, without making a run."""
         profiles = self.corrections.profile(data, columns)
         chosen = route(question, profiles, forced="auto")
         previous = self._last_plan(conversation)
-        thought = self._think(question, profiles, chosen, changes or {}, analysis=analysis, previous=previous)
+        thought = self._think(
+            question, profiles, chosen, changes or {}, analysis=analysis, previous=previous, user=user
+        )
         return thought.plan, profiles
 
     def replan(
@@ -269,6 +272,7 @@ class Orchestrator:
         analysis: str,
         previous: TaskDag | None,
         picked: Mapping[str, Mapping[str, Any]] | None = None,
+        user: str,
     ) -> Thought:
         return think(
             question,
@@ -282,6 +286,7 @@ class Orchestrator:
             analysis=analysis,
             previous=previous,
             picked=picked,
+            user=user,
         )
 
     def edit_plan(self, run_id: str, plan: TaskDag, *, user: str) -> tuple[str, list[Issue]]:
@@ -384,6 +389,7 @@ class Orchestrator:
             analysis=record.analysis,
             previous=previous,
             picked=record.chosen,
+            user=record.user,
         )
 
     # ==== from plan to report ====

@@ -77,6 +77,8 @@ def _card(engine: Engine, episode: Any, item: Any = None) -> None:
             st.markdown(f"**{plain(shortened(episode.task, 130))}**", width="stretch")
             if item is not None:
                 st.badge(f"Relevance {item.score:.2f}", icon=":material/target:", color="blue")
+            if episode.doubted:
+                st.badge("Marked as wrong", icon=":material/block:", color="red")
             if episode.pinned:
                 st.badge("Pinned", icon=":material/keep:", color="orange")
             st.badge("Done" if episode.success else "Failed", color="green" if episode.success else "red")
@@ -121,6 +123,14 @@ def _actions(engine: Engine, episode: Any) -> None:
             change = memory.episodic.unpin if episode.pinned else memory.episodic.pin
             if attempt(lambda: change(episode.id)):
                 st.rerun()
+        if st.button(
+            "It was right" if episode.doubted else "Mark as wrong",
+            key=f"{'trust' if episode.doubted else 'doubt'}_{episode.id}",
+            type="tertiary",
+            icon=":material/block:",
+            help="An analysis marked as wrong is kept and never recalled.",
+        ) and attempt(lambda: memory.doubt(episode.id, wrong=not episode.doubted)):
+            st.rerun()
         with st.popover("Correct", icon=":material/edit:", type="tertiary", key=f"edit_{episode.id}"):
             lessons = st.text_area("Lessons", episode.lessons, key=f"lessons_{episode.id}")
             result = st.text_area("Result", episode.result_summary, key=f"result_{episode.id}")

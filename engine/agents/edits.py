@@ -131,7 +131,7 @@ def different_params(old: TaskNode, new: TaskNode) -> list[str]:
 
 def memory_reason(name: str, value: Any) -> str:
     """Return how the reason begins for a value that was taken from memory."""
-    return f"{name} = {value!r} from memory: "
+    return f"{name} = {value} from memory: "
 
 
 def _decided(node: TaskNode, names: Sequence[str], who: Settler) -> TaskNode:

@@ -1,10 +1,10 @@
-"""What a plan takes from past analyses, each thing with its reason in the plan.
+"""What a plan takes from past analyses of the same user, each thing with its reason in the plan.
 
-Three things can be taken. A pipeline: when an analysis of the same data ran through the same steps, those steps say so.
+Three things can be taken. A pipeline: when an analysis of the same data ran through the same steps, a note says so.
 A parameter: one that a user changed in a similar plan that then succeeded is proposed again. An avoided failure: a
 parameter that a repair had to change is set from the start, and what failed on the same data without a repair is a
 warning. What the question, the data or the user settled (`TaskNode.settled`), and what the planner asks, is never
-touched. Each reason names the run it comes from and whose it was.
+touched. Each reason names the run it comes from; what came out of it is never told.
 
 The same data are the same file (by hash) or a file of the same columns. Of other data, only an analysis that changed a
 parameter here is mentioned: what is merely alike says nothing of this one.
@@ -28,7 +28,9 @@ _PIPELINE = 0.6
 """Share of a plan's tools that an episode must have used for its pipeline to count as the same."""
 
 
-def apply_recall(plan: TaskDag, recall: Recall, registry: ToolRegistry, profiles: Sequence[Profile] = ()) -> TaskDag:
+def apply_recall(
+    plan: TaskDag, recall: Recall, registry: ToolRegistry, profiles: Sequence[Profile] = (), *, user: str = ""
+) -> TaskDag:
     """Return the plan with what it takes from past analyses, and the reasons.
 
     Args:
@@ -36,6 +38,7 @@ def apply_recall(plan: TaskDag, recall: Recall, registry: ToolRegistry, profiles
         recall: the episodes that fit, most relevant first.
         registry: says what values a parameter can have.
         profiles: of the plan's files, which say what columns they have.
+        user: whose analyses count; those of others settle nothing here. Empty for everybody's.
     """
     data = {dataset.sha256 for dataset in plan.datasets}
     forms = {profile.columns_sha256 for profile in profiles} - {""}
@@ -44,7 +47,7 @@ def apply_recall(plan: TaskDag, recall: Recall, registry: ToolRegistry, profiles
         # The same question asked five times teaches once, and once more for each thing that was changed.
         changed = (f"{step.tool}.{name}" for step in item.episode.steps for name in sorted(step.changed))
         content = (*_same(item.episode), str(item.episode.success), *changed)
-        if content not in told:
+        if content not in told and (not user or item.episode.user == user):
             told.add(content)
             episode = item.episode
             known = bool(data & set(episode.data_sha256) or forms & set(episode.data_columns))
@@ -80,18 +83,10 @@ def _apply(plan: TaskDag, item: RecalledEpisode, registry: ToolRegistry, *, same
     changes = {node.id: _changed(node, item, plan, registry) for node in plan.nodes}
     if not same and not any(changes.values()):
         return plan
-    changing = any(
-        value != node.params.get(name) for node in plan.nodes for name, (value, _) in changes[node.id].items()
-    )
-    nodes = [_with(node, changes[node.id], item, same=same) for node in plan.nodes]
-    if not same and not changing:
-        return plan.model_copy(update={"nodes": nodes})
-    note = (
-        f"A similar analysis is remembered ({_named(episode)}): {_cut(episode.result_summary or episode.plan_summary)}"
-    )
-    if episode.lessons:
-        note += f" Lesson: {_cut(episode.lessons)}"
-    return plan.model_copy(update={"nodes": nodes, "notes": [*plan.notes, note]})
+    nodes = [_with(node, changes[node.id], item) for node in plan.nodes]
+    # What came out is not told: numbers of another day beside this question would be taken for its answer.
+    notes = [f"You ran these steps on these data on {_named(episode)}."] if same else []
+    return plan.model_copy(update={"nodes": nodes, "notes": [*plan.notes, *notes]})
 
 
 def _same_kind(plan: TaskDag, episode: Episode) -> bool:
@@ -122,16 +117,14 @@ def _changed(
     return taken
 
 
-def _with(node: TaskNode, changes: dict[str, tuple[Any, str]], item: RecalledEpisode, *, same: bool) -> TaskNode:
+def _with(node: TaskNode, changes: dict[str, tuple[Any, str]], item: RecalledEpisode) -> TaskNode:
     episode = item.episode
     reasons = []
     for name, (value, who) in changes.items():
         if value == node.params.get(name):
             continue  # it stands so already, and stays so whatever less relevant episodes say
-        how = f"{_whose(episode)} set it" if who == "edit" else "a repair had to set it after a failure"
-        reasons.append(f"{memory_reason(name, value)}{how} in {_named(episode)}.")
-    if same and node.tool in episode.tools and not any("Served before" in reason for reason in node.reasons):
-        reasons.append(f"Served before: {_named(episode)} used this step (quality {episode.quality:.2f}).")
+        how = "you set it" if who == "edit" else "a repair had to set it after a failure"
+        reasons.append(f"{memory_reason(name, value)}{how} on {_named(episode)}.")
     update = {
         "params": {**node.params, **{name: value for name, (value, _) in changes.items()}},
         "settled": {**node.settled, **dict.fromkeys(changes, "memory")},
@@ -147,9 +140,10 @@ def _warned(plan: TaskDag, episode: Episode) -> TaskDag:
     if not failed:
         return plan
     step: EpisodeStep = failed[0]
-    warning = f"In {_named(episode)} the step {here[step.tool].name} failed: {_cut(step.error or episode.lessons)}"
+    failure = _cut(step.error or episode.lessons)
+    warning = f"The step {here[step.tool].name} failed on {_named(episode)}: {failure}"
     nodes = [
-        node.model_copy(update={"reasons": [*node.reasons, f"Watch this step: it failed in {_named(episode)}."]})
+        node.model_copy(update={"reasons": [*node.reasons, f"Watch this step: it failed on {_named(episode)}."]})
         if node.tool == step.tool
         else node
         for node in plan.nodes
@@ -158,12 +152,7 @@ def _warned(plan: TaskDag, episode: Episode) -> TaskDag:
 
 
 def _named(episode: Episode) -> str:
-    of = ", ".join(text for text in (episode.run_id or episode.id, episode.user and f"by {episode.user}") if text)
-    return f'"{_cut(episode.task, 60)}" of {episode.at[:10]} ({of})'
-
-
-def _whose(episode: Episode) -> str:
-    return episode.user or "its user"
+    return f'{episode.at[:10]} in "{_cut(episode.task, 60)}" ({episode.run_id or episode.id})'
 
 
 def _cut(text: str, length: int = 160) -> str:

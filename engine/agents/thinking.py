@@ -76,6 +76,7 @@ def think(
     analysis: str = "",
     previous: TaskDag | None = None,
     picked: Mapping[str, Mapping[str, Any]] | None = None,
+    user: str = "",
 ) -> Thought:
     """Recall what fits the question, find tools for it and make a plan that says what it took from memory.
 
@@ -94,6 +95,7 @@ def think(
         analysis: the id of the analysis to plan as; "" to let the planner choose.
         previous: the conversation's last plan, which a follow-up may refer to.
         picked: tool -> parameter -> value that a person chose in place of what was proposed.
+        user: who asks; only what the same user settled is taken from memory.
 
     Raises:
         PlanError: when the question cannot be planned, or a change does not fit.
@@ -112,7 +114,7 @@ def think(
     made = planner.plan(question, profiles, found=found, analysis=analysis, previous=previous, chosen=picked)
     asked = set_params(made.plan, changes, registry)
     plan = _unless_it_fails(
-        lambda: apply_recall(asked, told.recall, registry, profiles) if told else None,
+        lambda: apply_recall(asked, told.recall, registry, profiles, user=user) if told else None,
         "What past analyses teach could not be used",
         faults,
     )

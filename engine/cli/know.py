@@ -161,6 +161,13 @@ def _pin(memory: Any, options: argparse.Namespace) -> int:
     return emit(options, changed.model_dump(mode="json"), f"{options.id} was {options.action}ned.")
 
 
+def _doubt(memory: Any, options: argparse.Namespace) -> int:
+    wrong = options.action == "doubt"
+    changed = memory.doubt(options.id, wrong=wrong)
+    said = "is marked as wrong and will not be recalled" if wrong else "may be recalled again"
+    return emit(options, changed.model_dump(mode="json"), f"{changed.id} {said}.")
+
+
 def _edit(memory: Any, options: argparse.Namespace) -> int:
     if options.lessons is None and options.result is None:
         raise UserError("Nothing to change was given.", advice="Give --lessons TEXT or --result TEXT.")
@@ -225,6 +232,8 @@ _MEMORY: dict[str, Callable[[Any, argparse.Namespace], int]] = {
     "restore": _restore,
     "pin": _pin,
     "unpin": _pin,
+    "doubt": _doubt,
+    "trust": _doubt,
     "edit": _edit,
     "forget": _forget,
     "contradictions": _contradictions,

@@ -68,6 +68,8 @@ def add_memory(add: Callable[[str, str], Parser], common: Parser, parser_class: 
         ("restore", "Hold a retracted fact again."),
         ("pin", "Keep an episode or a fact in front: an episode is favoured when it is relevant."),
         ("unpin", "Undo pin."),
+        ("doubt", "Mark a past analysis, by its id or its run's, as wrong: it is never recalled."),
+        ("trust", "Undo doubt."),
         ("forget", "Remove an episode, fact or conversation for good."),
     ):
         sub(name, text).add_argument("id", metavar="ID")

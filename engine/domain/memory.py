@@ -51,6 +51,8 @@ class Episode(Value):
     edits: list[str] = []
     """What the user changed in the plan before it ran."""
     pinned: bool = False
+    doubted: bool = False
+    """True when a person marked the analysis as wrong: it is kept and never recalled."""
     source: str = ""
     """`run`, or the file it was imported from."""
     updated: str = ""

@@ -119,6 +119,14 @@ class EpisodicMemory:
         """Take the pin off."""
         return self._change(episode_id, pinned=False)
 
+    def doubt(self, episode_id: str) -> Episode:
+        """Mark an analysis as wrong: it is kept, shown and never recalled."""
+        return self._change(episode_id, doubted=True)
+
+    def trust(self, episode_id: str) -> Episode:
+        """Take that mark back."""
+        return self._change(episode_id, doubted=False)
+
     def edit(self, episode_id: str, lessons: str | None = None, result_summary: str | None = None) -> Episode:
         """Correct what an episode says it taught or found; earlier states stay in the record."""
         given = {"lessons": lessons, "result_summary": result_summary}
@@ -354,8 +362,9 @@ class EpisodicMemory:
 
         if not len(ranked.rows):
             return [], []
-        opened = float(ranked.alone.max()) >= min_relevance
-        fits = (ranked.relevance >= min_relevance) if opened else np.zeros(len(ranked.rows), dtype=bool)
+        held = np.array([not index.at(row).doubted for row in ranked.rows.tolist()], dtype=bool)
+        opened = bool(held.any()) and float(ranked.alone[held].max()) >= min_relevance
+        fits = held & (ranked.relevance >= min_relevance) if opened else np.zeros(len(ranked.rows), dtype=bool)
         passed = np.flatnonzero(fits)
         now = day(at) if at else day(self._clock.now()) if self._clock else float("nan")
         order = ranked.relevance[passed] - WEIGHTS.age * age_share(now - index.days[ranked.rows[passed]])

@@ -120,6 +120,28 @@ class Memory:
         """Undo `pin`. Returns the episode or fact; raises NotFoundError when there is none of this id."""
         return self._pin(some_id, pinned=False)
 
+    def doubt(self, some_id: str, *, wrong: bool = True) -> Episode:
+        """Mark a past analysis as wrong, so that it is never recalled, or take the mark back. Returns its episode.
+
+        Args:
+            some_id: of the episode, or of the run it tells of.
+            wrong: False to take the mark back.
+
+        Raises:
+            NotFoundError: when no analysis of this id is remembered.
+        """
+        found = self.episode_store.episode(some_id) or self.episode_of(some_id)
+        if found is None:
+            raise NotFoundError(
+                f"No analysis {quoted(some_id)} is remembered.",
+                advice="`biodesk memory episodes` lists those that are.",
+            )
+        return self.episodic.doubt(found.id) if wrong else self.episodic.trust(found.id)
+
+    def episode_of(self, run_id: str) -> Episode | None:
+        """Return what is remembered of a run, or None."""
+        return next((e for e in self.episode_store.episodes() if e.run_id == run_id), None)
+
     def forget(self, some_id: str) -> str:
         """Remove an episode, a fact or a conversation for good and return which it was; see `remove`."""
         return self.remove(some_id).kind

@@ -8,6 +8,7 @@ asks whether that was meant.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from engine.domain.plan import OpenQuestion
 from engine.planning.bound import Bound
@@ -75,12 +76,22 @@ def unexplained(reading: Reading, analyses: list[str], bounds: list[Bound], file
             or token.stem in general
             or token.stem in asked
             or token.stem in known
+            or _slip_of(token.stem, general)
         ):
             if token.stem in asked and token.stem not in _SMALL:
                 reading.mark(at, at, "asked")
             continue
         left.append(at)
     return left
+
+
+def _slip_of(word: str, general: Iterable[str]) -> bool:
+    """Say whether a word is one slip of the pen away from one that people ask questions with: `betwen`."""
+    from rapidfuzz.distance import DamerauLevenshtein
+
+    return len(word) >= 6 and any(
+        len(other) >= 6 and DamerauLevenshtein.distance(word, other, score_cutoff=1) <= 1 for other in general
+    )
 
 
 def _loose(reading: Reading, at: int) -> bool:

@@ -61,7 +61,11 @@ def test_a_finished_run_is_remembered_learned_from_and_used_by_the_next_plan(ope
     assert "compare_groups" in episode.tools
     assert any(source.id == run_id for source in engine.knowledge.stats().sources)
     plan = engine.plan("is the growth different between treated and controls", [growth_csv])
-    assert any("Served before" in reason and run_id in reason for node in plan.nodes for reason in node.reasons)
+    assert any(note.startswith("You ran these steps on these data") and run_id in note for note in plan.notes)
+    engine.memory.doubt(run_id)
+    doubted = engine.plan("is the growth different between treated and controls", [growth_csv])
+    assert not any(run_id in note for note in doubted.notes)
+    engine.memory.doubt(run_id, wrong=False)
     messages = engine.memory.conversation_store.messages(engine.record(run_id).conversation)
     assert [message.role for message in messages] == ["user", "assistant"]
     assert not [e.message for e in engine.events(run_id) if e.kind == "warning" and "could not be" in e.message]
