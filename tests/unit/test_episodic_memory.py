@@ -214,6 +214,19 @@ def test_a_pin_prefers_but_never_makes_relevant() -> None:
     assert ids(remembered, "lupus pbmc doublets")[:2] == ["one", "two"]
 
 
+def test_what_was_marked_as_wrong_is_kept_and_not_recalled() -> None:
+    twins = [episode(name, "lupus pbmc doublets in the clinic", domains=["immunology"]) for name in ("one", "two")]
+    remembered = memory(episodes=[*twins, *EPISODES[3:]])
+    remembered.doubt("one")
+    assert "one" not in ids(remembered, "lupus pbmc doublets")
+    assert "two" in ids(remembered, "lupus pbmc doublets")
+    remembered.doubt("two")
+    assert {"one", "two"}.isdisjoint(ids(remembered, "lupus pbmc doublets"))
+    assert {"one", "two"} <= {found.id for found in remembered.episodes()}
+    remembered.trust("one")
+    assert "one" in ids(remembered, "lupus pbmc doublets")
+
+
 def test_age_breaks_ties_and_never_closes_the_gate() -> None:
     old = episode("old", "lupus pbmc doublets", at="1990-01-01T00:00:00Z")
     new = episode("new", "lupus pbmc doublets", at="2026-06-01T00:00:00Z")
