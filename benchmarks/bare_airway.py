@@ -80,7 +80,7 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     table.to_csv(folder / "de_table.csv")
     named = table.dropna(subset=["symbol", "pvalue"])
-    background = table["symbol"].dropna()
+    background = table.dropna(subset=["padj"])["symbol"].dropna()
     significant = table[table["padj"] < ALPHA]
     for direction, sign in (("up", 1), ("down", -1)):
         chosen = significant.loc[significant["log2FoldChange"] * sign > 0, "symbol"].dropna()

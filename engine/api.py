@@ -451,9 +451,9 @@ class Engine:
         """Go on with a run that was interrupted, cancelled or failed."""
         self._orchestrator.resume(run_id, user=self.user)
 
-    def rerun(self, run_id: str, *, from_node: str = "") -> str:
-        """Run the same plan again as a new run and return its id."""
-        return self._orchestrator.rerun(run_id, user=self.user, from_node=from_node)
+    def rerun(self, run_id: str, *, from_node: str = "", fresh: bool = False) -> str:
+        """Run the same plan again as a new run and return its id; `fresh` takes no step's result from the store."""
+        return self._orchestrator.rerun(run_id, user=self.user, from_node=from_node, fresh=fresh)
 
     def wait(self, run_id: str, timeout: float | None = None) -> RunRecord:
         """Wait until a run is no longer worked on (done or awaiting approval) and return its record."""

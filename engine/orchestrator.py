@@ -440,17 +440,17 @@ class Orchestrator:
             raise PlanError(f"Run {run_id} succeeded; there is nothing to resume.")
         return record
 
-    def rerun(self, run_id: str, *, user: str, from_node: str = "") -> str:
-        """Run a plan again as a new run; from a step on nothing is reused, before it everything that can be."""
+    def rerun(self, run_id: str, *, user: str, from_node: str = "", fresh: bool = False) -> str:
+        """Run a plan again as a new run; from a step on, or `fresh`, nothing is reused, before it all that can be."""
         plan = self.store.plan(run_id)
         if plan is None:
             raise NotFoundError(f"Run {run_id} has no plan to run again.")
-        fresh: list[str] = []
+        computed = sorted(node.id for node in plan.nodes) if fresh else []
         if from_node:
             if plan.node(from_node) is None:
                 raise NotFoundError(f"Run {run_id} has no step {from_node!r}.")
-            fresh = sorted({from_node, *plan.descendants(from_node)})
-        return self.start_plan(plan, user=user, parent=run_id, fresh_nodes=fresh)
+            computed = sorted({*computed, from_node, *plan.descendants(from_node)})
+        return self.start_plan(plan, user=user, parent=run_id, fresh_nodes=computed)
 
     def mark_interrupted(self) -> list[str]:
         """Mark the runs a killed process left unfinished; called once, when the workspace is opened."""

@@ -141,8 +141,12 @@ def _actions(engine: Engine, view: RunView) -> None:
     assert view.plan is not None
     plan, run = view.plan, view.record.run_id
     with st.container(horizontal=True, key="run_actions"):
-        if st.button("Rerun", key="rerun", icon=":material/replay:", help="The same plan as a new run."):
+        reused = "The same plan as a new run. Results of the same code, data and settings are reused."
+        if st.button("Rerun", key="rerun", icon=":material/replay:", help=reused):
             _start(lambda: engine.rerun(run))
+        anew = "The same plan as a new run in which every step runs again: nothing is taken from earlier results."
+        if st.button("Compute anew", key="rerun_fresh", icon=":material/restart_alt:", help=anew):
+            _start(lambda: engine.rerun(run, fresh=True))
         with st.popover("Rerun from a step", icon=":material/start:", key="rerun_from"):
             ids = [node.id for node in ordered(plan)]
             node_id = st.selectbox("First step to run again", ids, format_func=step_name(plan), key="rerun_node")

@@ -357,6 +357,7 @@ class Executor:
             update={
                 "status": "succeeded" if verdict.passed else "failed",
                 "error": "" if verdict.passed else f"The result did not pass its checks: {verdict.retry_guidance}",
+                "computed_on": written.computed_on,
                 "artifacts": artifacts,
                 "findings": findings if verdict.passed else [],
                 "warnings": warnings,

@@ -43,6 +43,7 @@ class Written(BaseModel):
         output: str = ""
         row: dict[str, str | int | float | bool | None] = {}
 
+    computed_on: str = Field(default="", max_length=300)
     outputs: dict[str, Output] = {}
     findings: list[Found] = Field(default=[], max_length=MOST_FINDINGS)
     warnings: list[str] = Field(default=[], max_length=MOST_FINDINGS)

@@ -98,6 +98,13 @@ def resume(options: argparse.Namespace) -> int:
         return _follow(engine, options.run_id, options)
 
 
+def rerun(options: argparse.Namespace) -> int:
+    """Run a plan again as a new run."""
+    _check_out(options.out)
+    with opened(options) as engine:
+        return _follow(engine, engine.rerun(options.run_id, fresh=options.fresh), options)
+
+
 def _follow(engine: Any, run_id: str, options: argparse.Namespace) -> int:
     """Show progress until the run is over, write its folder and print the result."""
     after = 0
@@ -327,6 +334,7 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "analyses": plans.analyses,
     "run": run,
     "resume": resume,
+    "rerun": rerun,
     "cancel": cancel,
     "runs": runs,
     "show": show_run,

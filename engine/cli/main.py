@@ -102,6 +102,10 @@ def build_parser() -> argparse.ArgumentParser:
     resume = add("resume", "Go on with an interrupted, cancelled or failed run.")
     resume.add_argument("run_id", metavar="RUN_ID")
     resume.add_argument("--out", metavar="DIR")
+    rerun = add("rerun", "Run a run's plan again, as a new run.")
+    rerun.add_argument("run_id", metavar="RUN_ID")
+    rerun.add_argument("--fresh", action="store_true", help="compute every step, take nothing from earlier runs")
+    rerun.add_argument("--out", metavar="DIR")
     for name, text in (("cancel", "Stop a run."), ("show", "Show a run.")):
         add(name, text).add_argument("run_id", metavar="RUN_ID")
     runs = add("runs", "List runs, newest first.")
@@ -215,7 +219,7 @@ _NOTHING = "Interrupted. Nothing of the file was stored."
 _RUN = ("Interrupted. Steps that finished are kept.", "`biodesk resume RUN_ID` goes on; `biodesk runs` lists the runs.")
 _AFTER: dict[str, tuple[str, str]] = {
     "": ("Interrupted. What was stored before is as it was.", "Give the command again."),
-    **dict.fromkeys(("ask", "run", "resume", "demo"), _RUN),
+    **dict.fromkeys(("ask", "run", "resume", "rerun", "demo"), _RUN),
     "kg import": (_NOTHING, "Import it again."),
     "tools import": (_NOTHING, "Import it again; descriptions that were embedded already are not embedded twice."),
     "memory import": (

@@ -108,6 +108,8 @@ class NodeResult(Value):
     stdout_sha256: str = ""
     stderr_sha256: str = ""
     versions: dict[str, str] = {}
+    computed_on: str = ""
+    """The linear algebra library, its kernel and threads in the process that ran the step."""
     peak_memory_mb: float | None = None
 
 

@@ -108,7 +108,10 @@ NEAR = 12
 
 
 def _as_groups(bound: Bound, reading: Reading) -> None:
-    """Take numbers that only count as groups: codes, and those of which the question sets several apart (`95, 96 and 97`)."""
+    """Take numbers that only count as groups: codes, and those of which the question sets several apart (`95, 96 and 97`).
+
+    A code is taken so however many levels it has: a tool may refuse that many, but a slope over codes means nothing.
+    """
     param, sheet = next((p for p in bound.spec.params if p.role == "as_groups"), None), bound.sheet
     if param is None or sheet is None:
         return
@@ -123,8 +126,11 @@ def _as_groups(bound: Bound, reading: Reading) -> None:
         c.name
         for c in able
         if c.name in taken
-        and 2 < c.distinct <= FEW_LEVELS
-        and (c.scale in ("category", "code") or c.name in told or len(reading.levels(c.name)) > 1)
+        and c.distinct > 2
+        and (
+            c.scale in ("category", "code")
+            or (c.distinct <= FEW_LEVELS and (c.name in told or len(reading.levels(c.name)) > 1))
+        )
     ]
     if chosen:
         bound.params[param.name] = chosen

@@ -21,7 +21,7 @@ FORMAT = "biodesk-provenance"
 
 def safe_name(name: str) -> str:
     """Return a file name that stays in its folder on every platform."""
-    base = re.split(r"[\\/]", name)[-1]
+    base = file_name(name)
     return re.sub(r"[^\w.+ ()-]", "_", base).strip(" .") or "file"
 
 
@@ -55,6 +55,11 @@ def data_files(plan: TaskDag | None) -> dict[str, str]:
             owner[name.lower()] = dataset.sha256
         names[dataset.name] = name
     return names
+
+
+def file_name(path: str) -> str:
+    """Return the last part of a path of any system: what a report says of where data lay."""
+    return re.split(r"[\\/]", path)[-1]
 
 
 def shown_path(path: str) -> str:

@@ -1,37 +1,44 @@
 """The analysis as a notebook that runs top to bottom where there is no Biodesk.
 
-It holds the very functions that ran and public packages in the versions that ran, finds the data by content,
-and ends by comparing what it computed with what was recorded.
+It imports the very functions that ran, once, and public packages in the versions that ran, finds the data by content,
+shows what the run gave and ends by comparing what it computed with what was recorded.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import importlib.metadata
 import json
 import re
 import sys
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from engine.domain.escaping import in_markdown as _e
 from engine.domain.plan import DATA_PREFIX, TaskNode
-from engine.domain.results import NodeResult
+from engine.domain.results import Artifact, NodeResult
 from engine.domain.run_view import RunView
 from engine.errors import EngineError
 from engine.ports import ArtifactStore
 from engine.provenance import notebook_cells
-from engine.provenance.files import artifact_files, data_files, shown_path
+from engine.provenance.files import artifact_files, data_files, file_name
 from engine.provenance.recorder import maker
-from engine.provenance.scripts import StepCode, redirect, step_code
+from engine.provenance.scripts import StepCode, redirect, split_script, step_code
 from engine.toolbox.registry import ToolRegistry
 from engine.toolbox.script import io_source
 
 ALWAYS = ("matplotlib", "pandas", "ipykernel")
 """What the notebook's own cells need."""
 
+MOST_FIGURE = 4 * 2**20
+"""Bytes of a figure that is stored in the notebook."""
 _DONE = frozenset({"succeeded", "cached"})
 _Step = tuple[TaskNode, NodeResult, StepCode]
 
@@ -43,18 +50,20 @@ def notebook(view: RunView, registry: ToolRegistry, artifacts: ArtifactStore | N
         artifacts: when given, the code shown is the recorded one; else it is rebuilt from the catalogue.
     """
     steps, left_out = _steps(view, registry, artifacts)
+    modules, imported = _modules(steps)
     cells = [
         _markdown("about", _about(view, steps)),
-        _code("data", _data_source(view, steps) + "\n\n" + notebook_cells.LOCATE),
-        _markdown("reading", "## How data are read and written\n\nThe same functions served every step."),
-        _code("functions", f"from __future__ import annotations\n\n\n{io_source()}\n\n{notebook_cells.SHOW}"),
+        _code("functions", _packed_source(modules, imported), folded=True),
+        _code("data", _data_source(view, steps)),
     ]
     for node in view.plan.order() if view.plan else []:
         step = next((item for item in steps if item[0].id == node.id), None)
-        cells += _step_cells(view, *step, registry) if step else [_left_out(node, left_out.get(node.id, ""))]
+        cells += _step_cells(view, *step, registry, imported, artifacts) if step else [
+            _left_out(node, left_out.get(node.id, ""))
+        ]  # fmt: skip
     cells += [
         _markdown("compare-note", "## Comparison with the recorded results"),
-        _code("compare", _recorded_source(view, steps) + "\n\n" + notebook_cells.COMPARE),
+        _code("compare", _recorded_source(view, steps)),
     ]
     metadata = {
         "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -63,6 +72,12 @@ def notebook(view: RunView, registry: ToolRegistry, artifacts: ArtifactStore | N
     made = new_notebook(cells=cells, metadata=metadata)
     nbformat.validate(made)
     return made
+
+
+def modules_of(view: RunView, registry: ToolRegistry, artifacts: ArtifactStore | None = None) -> dict[str, str]:
+    """Return file name -> text of the modules that a run's notebook imports; it writes them where they are missing."""
+    modules, _ = _modules(_steps(view, registry, artifacts)[0])
+    return {f"{name}.py": text for name, text in modules.items()}
 
 
 def to_json(made: NotebookNode) -> str:
@@ -94,6 +109,48 @@ def _steps(
     return steps, left_out
 
 
+def _modules(steps: list[_Step]) -> tuple[dict[str, str], dict[str, str]]:
+    """Return module name -> text, and node id -> the module its functions are in; the first is everybody's.
+
+    A step whose functions are others under the same names (its result is from before a change) has its own module.
+    """
+    shared = dict(split_script(io_source()).functions)
+    groups: dict[str, dict[str, str]] = {"": shared}
+    place: dict[str, str] = {}
+    for node, _, code in steps:
+        clash = any(shared.get(name, text) != text for name, text in code.functions.items())
+        place[node.id] = node.id if clash else ""
+        groups.setdefault(place[node.id], {}).update(code.functions)
+    texts = {
+        key: "\n\n\n".join([_HEAD + (notebook_cells.MODULE.rstrip() if not key else ""), *functions.values()]) + "\n"
+        for key, functions in groups.items()
+    }
+    names = {key: f"steps_{hashlib.sha256(text.encode()).hexdigest()[:8]}" for key, text in texts.items()}
+    return {names[key]: text for key, text in texts.items()}, {node: names[key] for node, key in place.items()}
+
+
+_HEAD = """\"\"\"The functions of an analysis as they ran, for the notebook beside this file.\"\"\"
+
+from __future__ import annotations
+
+"""
+
+
+def _packed_source(modules: dict[str, str], imported: dict[str, str]) -> str:
+    main = next(iter(modules))
+    lines = "".join(
+        f"    {name!r}: ({hashlib.sha256(text.encode()).hexdigest()!r},\n"
+        f"        {base64.b85encode(zlib.compress(text.encode(), 9)).decode()!r}),\n"
+        for name, text in modules.items()
+    )
+    others = "".join(f"import {name}\n" for name in modules if name != main)
+    return (
+        f"# The functions of all steps, as they ran, are in {', '.join(f'{name}.py' for name in modules)}: beside this "
+        "notebook, or\n# unpacked from here. Read them there.\n"
+        f"PACKED = {{\n{lines}}}\n\n{notebook_cells.UNPACK}\nfrom {main} import *\n{others}"
+    )
+
+
 def _sources(node: TaskNode) -> list[str]:
     return [ref.partition(".")[0] for ref in node.inputs.values() if not ref.startswith(DATA_PREFIX)]
 
@@ -118,8 +175,8 @@ def _about(view: RunView, steps: list[_Step]) -> str:
                       "the run did not record them."]  # fmt: skip
     lines += [
         "",
-        "Each step below says what it did and why, gives its code, runs it into `results/` and shows what came out. "
-        "The last cell says which results are the same as those recorded.",
+        "Each step below says what it did and why, runs it into `results/` and shows what came out. What is shown now is "
+        "what the run recorded; running a cell puts its own output there. The last cell compares the two.",
     ]
     if view.plan and view.plan.warnings:
         lines += [
@@ -171,13 +228,16 @@ def _data_source(view: RunView, steps: list[_Step]) -> str:
         if ref.startswith(DATA_PREFIX)
     }
     files = data_files(view.plan)
-    facts: dict[str, tuple[list[str], str, str]] = {}
+    facts: dict[str, tuple[list[str], str]] = {}
     for dataset in view.plan.datasets if view.plan else []:
         if dataset.name in used:
-            names = list(dict.fromkeys([files[dataset.name], re.split(r"[\\/]", dataset.path)[-1]]))
-            facts[dataset.name] = (names, shown_path(dataset.path), dataset.sha256)
+            names = list(dict.fromkeys([files[dataset.name], file_name(dataset.path)]))
+            facts[dataset.name] = (names, dataset.sha256)
     rows = "".join(f"    {name!r}: {value!r},\n" for name, value in facts.items())
-    return f"# Name in the plan: (file names, where it lay, SHA-256 of its content)\nDATA_FILES = {{\n{rows}}}"
+    return (
+        f"# Name in the plan: (file names, SHA-256 of its content)\nDATA_FILES = {{\n{rows}}}\n"
+        "DATA = {name: locate(name, *facts) for name, facts in DATA_FILES.items()}"
+    )
 
 
 def _recorded_source(view: RunView, steps: list[_Step]) -> str:
@@ -191,7 +251,8 @@ def _recorded_source(view: RunView, steps: list[_Step]) -> str:
                 "rows": artifact.rows,
             }
             rows.append(f"    {_result_path(node.id, artifact.output, artifact.name)!r}: {json_literal(facts)},\n")
-    return f"RECORDED = {{\n{''.join(rows)}}}"
+    computed_on = sorted({result.computed_on for _, result, _ in steps} - {""})
+    return f"RECORDED = {{\n{''.join(rows)}}}\ncompare_all(RECORDED, {computed_on!r})"
 
 
 def json_literal(facts: dict[str, Any]) -> str:
@@ -205,16 +266,57 @@ def _result_path(node_id: str, output: str, artifact_name: str) -> str:
 
 
 def _step_cells(
-    view: RunView, node: TaskNode, result: NodeResult, code: StepCode, registry: ToolRegistry
+    view: RunView,
+    node: TaskNode,
+    result: NodeResult,
+    code: StepCode,
+    registry: ToolRegistry,
+    imported: dict[str, str],
+    artifacts: ArtifactStore | None,
 ) -> list[NotebookNode]:
     paths = {name: _input_expression(view, ref) for name, ref in node.inputs.items()}
     folder = f"results/{node.id}"
     lines = redirect(code.lines, paths, folder)
+    if len(set(imported.values())) > 1:  # the same names stand for several functions: each step takes its own
+        lines = f"from {imported[node.id]} import *\n\n{lines}"
+    outputs = list(_outputs(result, folder, artifacts)) if artifacts is not None else []
     return [
         _markdown(f"{node.id}-about", _step_text(node, result, registry)),
-        _code(f"{node.id}-tool", f"from __future__ import annotations\n\n\n{code.tool_functions()}"),
-        _code(f"{node.id}-run", f"{lines}show({folder!r})\n"),
+        _code(f"{node.id}-run", f"{lines}show({folder!r})\n", outputs=outputs),
     ]
+
+
+def _outputs(result: NodeResult, folder: str, artifacts: ArtifactStore) -> Iterator[NotebookNode]:
+    """Give what `show` shows of a step, from what is recorded, so that the notebook can be read without running it."""
+    lines = [f"- {finding.text}" for finding in result.findings] + [f"!  {warning}" for warning in result.warnings]
+    for artifact in result.artifacts:
+        suffix = Path(artifact.name).suffix
+        if suffix not in (".png", ".csv") or not artifacts.has(artifact.sha256):
+            lines += [f"{folder}/{artifact.output}{suffix}"] if suffix != ".png" else []
+            continue
+        lines += [f"{folder}/{artifact.output}.csv ({artifact.rows} rows)"] if suffix == ".csv" else []
+        if lines:
+            yield new_output("stream", name="stdout", text="\n".join(lines) + "\n")
+        lines = []
+        shown = _shown(artifact, artifacts.path(artifact.sha256))
+        if shown:
+            yield new_output("display_data", data=shown)
+    if lines:
+        yield new_output("stream", name="stdout", text="\n".join(lines) + "\n")
+
+
+def _shown(artifact: Artifact, path: Path) -> dict[str, str]:
+    """Return a figure, or the head of a table, as Jupyter stores it."""
+    if Path(artifact.name).suffix == ".png":
+        small = artifact.bytes <= MOST_FIGURE
+        return {"image/png": base64.b64encode(path.read_bytes()).decode()} if small else {}
+    import pandas as pd
+
+    try:
+        head = pd.read_csv(path, nrows=10)
+    except ValueError:  # pandas cannot read it: the notebook will say so itself
+        return {}
+    return {"text/plain": repr(head), "text/html": head._repr_html_()}
 
 
 def _input_expression(view: RunView, ref: str) -> str:
@@ -257,5 +359,6 @@ def _markdown(name: str, text: str) -> NotebookNode:
     return new_markdown_cell(text.strip() + "\n", id=_cell_id(name))
 
 
-def _code(name: str, text: str) -> NotebookNode:
-    return new_code_cell(text.rstrip() + "\n", id=_cell_id(name))
+def _code(name: str, text: str, *, outputs: Sequence[NotebookNode] = (), folded: bool = False) -> NotebookNode:
+    metadata = {"jupyter": {"source_hidden": True}} if folded else {}
+    return new_code_cell(text.rstrip() + "\n", id=_cell_id(name), outputs=list(outputs), metadata=metadata)

@@ -158,6 +158,7 @@ def _step(view: RunView, node: TaskNode, result: NodeResult | None, registry: To
         "stdout_sha256": result.stdout_sha256,
         "stderr_sha256": result.stderr_sha256,
         "versions": result.versions,
+        "computed_on": result.computed_on,
         "started_at": result.started_at,
         "finished_at": result.finished_at,
         "seconds": result.seconds,

@@ -238,7 +238,7 @@ def _find_extra(folder: Path, listed: set[str], tally: _Tally) -> None:
         if name.split("/", 1)[0] in (ARTIFACTS, DATA):
             tally.extra += 1
             tally.differences.append(f"{name} is not in the record: it was added later.")
-        elif name.split("/", 1)[0] not in ("results", ".ipynb_checkpoints"):
+        elif name.split("/", 1)[0] not in ("results", ".ipynb_checkpoints", "__pycache__"):
             tally.extra += 1
             tally.notes.append(f"{name} is not part of the export.")
 

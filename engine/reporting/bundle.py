@@ -19,7 +19,7 @@ from engine.domain.run_view import RunView
 from engine.errors import EngineError, StorageError, UserError
 from engine.ports import ArtifactStore
 from engine.provenance.files import DATA, FORMAT, PROVENANCE, artifact_files, code_file, data_files
-from engine.provenance.notebook import notebook, to_json
+from engine.provenance.notebook import modules_of, notebook, to_json
 from engine.provenance.recorder import plain, provenance, written
 from engine.provenance.verify import hash_file
 from engine.reporting import html, markdown, pdf, run_json
@@ -138,6 +138,7 @@ def _fill(view: RunView, artifacts: ArtifactStore, registry: ToolRegistry, folde
         "notebook.ipynb": to_json(notebook(view, registry, artifacts)),
         "run.json": written(run_json.render(view, registry)),
         "README.md": _readme(view, data_note, missing),
+        **modules_of(view, registry, artifacts),
     }
     if view.plan is not None:
         texts["plan.json"] = written(plain(view.plan))
@@ -198,6 +199,7 @@ def _readme(view: RunView, data_note: str, missing: list[str]) -> str:
         "",
         "- `report.html`, `report.pdf`, `report.md`: the report",
         "- `notebook.ipynb`: the analysis as code; run it in this folder, its first cell lists the packages it needs",
+        "- `steps_*.py`: the functions of the steps, which the notebook imports",
         "- `artifacts/`: tables and figures; `code/`: the exact code of each step",
         "- `run.json`, `plan.json`: the run and its plan for programs",
         f"- `{PROVENANCE}`: what ran on what, with SHA-256 of every file here; `biodesk verify` checks it",

@@ -15,7 +15,7 @@ from engine.domain.results import Artifact
 from engine.domain.run_view import RunView
 from engine.domain.toolspec import Citation
 from engine.ports import ArtifactStore
-from engine.provenance.files import shown_path
+from engine.provenance.files import file_name
 from engine.provenance.recorder import maker
 from engine.reporting.checked import TAGS, checked_lines
 from engine.reporting.contents import Contents, anchor, gather, image_bytes, row_anchor
@@ -201,7 +201,7 @@ def _references(citations: list[Citation]) -> str:
 def _record(contents: Contents) -> str:
     view = contents.view
     items = [
-        f'{_e(d.name)}: {_e(shown_path(d.path))} <span class="hash">SHA-256 {d.sha256}</span>'
+        f'{_e(d.name)}: {_e(file_name(d.path))} <span class="hash">SHA-256 {d.sha256}</span>'
         for d in (view.plan.datasets if view.plan else [])
     ]
     others = [

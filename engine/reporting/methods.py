@@ -69,12 +69,11 @@ def _tool_step(
     view: RunView, node: TaskNode, result: NodeResult, registry: ToolRegistry, bibliography: Bibliography
 ) -> MethodStep:
     spec = spec_of(registry, node.tool)
-    parts = [shorten(_unquoted(spec))] if spec else [f"Tool {node.tool} (not in this installation's catalogue)."]
-    if node.inputs:
-        parts.append(f"Input: {'; '.join(_input_text(view, *item) for item in node.inputs.items())}.")
-    settings = settings_text(spec, node, result)
-    if settings:
-        parts.append(f"Settings: {settings}.")
+    parts = [_task(spec)] if spec else [f"The tool {node.tool} is not in this installation's catalogue."]
+    read = [_input_text(view, *item) for item in node.inputs.items()]
+    if read:
+        parts.append(f"It read {_listed(read)}.")
+    parts += settings_sentences(spec, node, result)
     if result.status == "cached" and result.from_run:
         parts.append(f"The result was reused from run {result.from_run}: same code, data, settings and versions.")
     numbers = [bibliography.number(citation) for citation in (spec.citations if spec else [])]
@@ -89,7 +88,20 @@ def _input_text(view: RunView, name: str, ref: str) -> str:
         return f"{label} from {ref.removeprefix(DATA_PREFIX)}"
     upstream, _, output = ref.partition(".")
     node = view.plan.node(upstream) if view.plan else None
-    return f"{label} from {node.name if node else upstream!r} ({output.replace('_', ' ')})"
+    return f"{label} from the step {node.name if node else upstream!r} ({output.replace('_', ' ')})"
+
+
+def _listed(texts: list[str]) -> str:
+    return " and ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)
+
+
+def _task(spec: ToolSpec) -> str:
+    """Return a tool's description as prose: `Find genes that differ.` becomes what the step was to do."""
+    text = shorten(_unquoted(spec))
+    first = text.split()[0]
+    lead = "This step" if re.fullmatch(r"[A-Z][a-z]+(?<!s)s", first) else "The task was to"
+    lead = "The question was" if first == "How" else lead
+    return f"{lead} {text[0].lower()}{text[1:]}" if re.fullmatch(r"[A-Z][a-z-]*", first) else text
 
 
 def effective_params(spec: ToolSpec | None, node: TaskNode, result: NodeResult | None) -> dict[str, Any]:
@@ -99,18 +111,18 @@ def effective_params(spec: ToolSpec | None, node: TaskNode, result: NodeResult |
     return {**given, **{name: value for name, value in defaults.items() if name not in given}}
 
 
-def settings_text(spec: ToolSpec | None, node: TaskNode, result: NodeResult | None) -> str:
-    """Return the parameters as `condition dex; alpha 0.05 (default)`, with units, empty ones left out."""
+def settings_sentences(spec: ToolSpec | None, node: TaskNode, result: NodeResult | None) -> list[str]:
+    """Return what was set and what kept its default, one sentence each, with units; empty values are left out."""
     given = set(result.params if result is not None and result.params else node.params)
-    texts = []
+    texts: dict[bool, list[str]] = {True: [], False: []}
     for name, value in effective_params(spec, node, result).items():
         if value is None or value == "" or value == []:
             continue
         param = spec.param(name) if spec else None
         unit = f" {param.unit}" if param and param.unit else ""
-        default = "" if name in given else " (default)"
-        texts.append(f"{name.replace('_', ' ')} {value_text(value, param)}{unit}{default}")
-    return "; ".join(texts)
+        texts[name in given].append(f"{name.replace('_', ' ')} ({value_text(value, param)}{unit})")
+    told = [f"Set for this analysis: {_listed(texts[True])}."] if texts[True] else []
+    return [*told, f"Kept at the default: {_listed(texts[False])}."] if texts[False] else told
 
 
 def value_text(value: Any, param: ParamSpec | None = None) -> str:

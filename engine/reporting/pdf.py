@@ -15,7 +15,7 @@ from engine.domain.findings import Finding
 from engine.domain.report import ReportFigure
 from engine.domain.run_view import RunView
 from engine.ports import ArtifactStore
-from engine.provenance.files import shown_path
+from engine.provenance.files import file_name
 from engine.provenance.recorder import maker
 from engine.reporting.checked import TAGS, checked_lines
 from engine.reporting.compose import TITLE_LENGTH
@@ -262,7 +262,7 @@ class _Page:
     def _data(self) -> list[Flowable]:
         plan = self.contents.view.plan
         return [
-            self._item(f"{_e(d.name)}: {_e(shown_path(d.path))}<br/>SHA-256 {d.sha256}")
+            self._item(f"{_e(d.name)}: {_e(file_name(d.path))}<br/>SHA-256 {d.sha256}")
             for d in (plan.datasets if plan else [])
         ]
 

@@ -230,6 +230,21 @@ def write_data(value, stem, kind):
     return name
 
 
+def linear_algebra():
+    """Return the linear algebra library with the kernel chosen for this processor: the last digits depend on it."""
+    try:
+        import threadpoolctl
+    except ImportError:
+        return ""
+    found = [info for info in threadpoolctl.threadpool_info() if info["user_api"] == "blas"]
+    names = [
+        " ".join(str(info.get(key) or "") for key in ("internal_api", "version", "architecture")).strip()
+        + f", threads: {info['num_threads']}"
+        for info in found
+    ]
+    return "; ".join(dict.fromkeys(names))
+
+
 def save_result(result, kinds, folder):
     """Write a step's outputs, and its findings and warnings to `result.json`; return what was written.
 
@@ -262,6 +277,7 @@ def save_result(result, kinds, folder):
         columns = [str(column) for column in list(getattr(value, "columns", []))[:200]]
         written[output] = {"file": name, "type": kind, "rows": rows, "columns": columns}
     record = {
+        "computed_on": linear_algebra(),
         "outputs": written,
         "findings": plain(result.get("findings", [])),
         "warnings": plain(result.get("warnings", [])),

@@ -6,6 +6,17 @@ tools that name it, so it imports what it needs inside and calls only helpers sh
 
 from __future__ import annotations
 
+from engine.toolbox.bulk_rna.fits import (
+    dispersion_loss,
+    fit_coefficients,
+    fit_dispersions,
+    fit_trend,
+    shrink_coefficients,
+    solve_together,
+    stirling_rest,
+    wald_of_coefficients,
+)
+
 
 def format_p(value):
     """Write a p-value the way a paper does."""
@@ -236,7 +247,7 @@ def find_genes(features, symbols, genes):
 
 
 def gene_inference(processes=0):
-    """Return PyDESeq2's own per-gene fitting, with the genes shared out over processes.
+    """Return PyDESeq2's per-gene fitting with fits that end at the optimum, the genes shared out over processes.
 
     PyDESeq2 starts fresh interpreters for this; forking is quicker, works where starting programs is forbidden and
     gives the same numbers, since the same functions see the same genes. Anything that hinders it falls back to one
@@ -256,6 +267,64 @@ def gene_inference(processes=0):
         given = os.environ.get("OMP_NUM_THREADS", "")
         processes = int(given) if given.isdigit() and int(given) else os.cpu_count() or 1
     inference = DefaultInference(n_cpus=1)
+
+    def lin_reg_mu(counts, size_factors, design_matrix, min_mu):
+        scale = size_factors[:, None]
+        fitted = scale * (design_matrix @ np.linalg.lstsq(design_matrix, counts / scale, rcond=None)[0])
+        return np.maximum(fitted, min_mu)
+
+    def alpha_mle(
+        counts, design_matrix, mu, alpha_hat, min_disp, max_disp,
+        prior_disp_var=None, cr_reg=True, prior_reg=False, optimizer="",
+    ):  # fmt: skip
+        variance = prior_disp_var if prior_reg else None
+        bounds = (min_disp, max_disp)
+        found = [
+            fit_dispersions(counts[:, part], design_matrix, mu[:, part], *bounds, alpha_hat[part], variance, cr_reg)
+            for part in blocks(counts, design_matrix)
+        ]
+        return np.concatenate(found), np.ones(counts.shape[1], dtype=bool)
+
+    def irls(
+        counts, size_factors, design_matrix, disp, min_mu, beta_tol,
+        min_beta=-30, max_beta=30, optimizer="", maxiter=250,
+    ):  # fmt: skip
+        fits = [
+            fit_coefficients(counts[:, part], size_factors, design_matrix, disp[part], min_mu)
+            for part in blocks(counts, design_matrix)
+        ]
+        beta, mu, leverage, settled = (np.concatenate(each, axis=-1) for each in zip(*fits, strict=True))
+        return beta.T, mu, leverage, settled
+
+    def dispersion_trend_gamma_glm(covariates, targets):
+        found = fit_trend(covariates.to_numpy(), targets.to_numpy(), (1.0, 1.0))
+        return found, found[0] + found[1] * covariates.to_numpy(), bool((found > 1e-10).all())
+
+    def wald_test(design_matrix, disp, lfc, mu, ridge_factor, contrast, lfc_null, alt_hypothesis=None):
+        if alt_hypothesis not in (None, "greaterAbs") or (alt_hypothesis is None and lfc_null):
+            raise NotImplementedError(alt_hypothesis)
+        return wald_of_coefficients(design_matrix, disp, lfc, mu, ridge_factor, np.asarray(contrast, float), lfc_null)
+
+    near_top = inference.lfc_shrink_nbinom_glm
+
+    def lfc_shrink_nbinom_glm(
+        design_matrix, counts, size, offset, prior_no_shrink_scale, prior_scale, optimizer, shrink_index
+    ):
+        scales = prior_no_shrink_scale, prior_scale
+        start, _, settled = near_top(design_matrix, counts, size, offset, *scales, optimizer, shrink_index)
+        beta, inverse = shrink_coefficients(
+            start, counts, design_matrix, size, np.asarray(offset), *scales, shrink_index
+        )
+        return beta, inverse, settled
+
+    def blocks(counts, design_matrix):
+        """Return slices of the genes, so that what is held at once stays small and in the cache."""
+        most = max(1, 500_000 // (len(counts) + design_matrix.shape[1] ** 2))
+        return [slice(first, first + most) for first in range(0, counts.shape[1], most)]
+
+    inference.lin_reg_mu, inference.alpha_mle, inference.irls = lin_reg_mu, alpha_mle, irls
+    inference.dispersion_trend_gamma_glm, inference.wald_test = dispersion_trend_gamma_glm, wald_test
+    inference.lfc_shrink_nbinom_glm = lfc_shrink_nbinom_glm
     if processes < 2 or sys.platform != "linux":
         return inference
     context = multiprocessing.get_context("fork")
@@ -309,9 +378,21 @@ def gene_inference(processes=0):
 
         return run
 
-    inference.lin_reg_mu = shared_out(inference.lin_reg_mu, {"counts": 1}, (1,))
     inference.irls = shared_out(inference.irls, {"counts": 1, "disp": 0}, (0, 1, 1, 0))
     inference.alpha_mle = shared_out(inference.alpha_mle, {"counts": 1, "mu": 1, "alpha_hat": 0}, (0, 0))
-    inference.wald_test = shared_out(inference.wald_test, {"disp": 0, "lfc": 0, "mu": 1}, (0, 0, 0))
     inference.lfc_shrink_nbinom_glm = shared_out(inference.lfc_shrink_nbinom_glm, {"counts": 1, "size": 0}, (0, 0, 0))
     return inference
+
+
+FITTING = (
+    solve_together,
+    stirling_rest,
+    dispersion_loss,
+    fit_dispersions,
+    fit_coefficients,
+    fit_trend,
+    shrink_coefficients,
+    wald_of_coefficients,
+    gene_inference,
+)
+"""The helpers of a tool that fits DESeq2's model."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.domain.toolspec import Citation, Repair
-from engine.toolbox.bulk_rna.common import check_counts, gene_inference, match_samples, name_some
+from engine.toolbox.bulk_rna.common import FITTING, check_counts, gene_inference, match_samples, name_some
 from engine.toolbox.registry import param, tool
 
 DESEQ2 = Citation(
@@ -210,7 +210,7 @@ def count_qc(counts, samples, *, outlier_mads: float = 3.0):
     packages=("pydeseq2", "numpy", "pandas"),
     seconds=15,
     example="Normalise the counts so that I can compare and plot samples.",
-    helpers=(name_some, check_counts, match_samples, gene_inference),
+    helpers=(name_some, check_counts, match_samples, *FITTING),
     answers=["normalize_counts"],
 )
 def normalize_counts(counts, samples, *, method: str = "vst", min_count: int = 10):

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from engine.domain.results import Issue
 from engine.domain.toolspec import NextStep
 from engine.toolbox.bulk_rna.common import (
+    FITTING,
     check_counts,
     find_genes,
     format_p,
@@ -113,10 +114,11 @@ def choose_samples(sheet, condition, treated, control, covariates):
     return used, notes
 
 
-def build_factors(used, condition, treated, control, covariates):
+def build_factors(used, condition, treated, control, covariates, categorical):
     """Return the factors under plain names, the design formula, and how each covariate was coded.
 
-    Whole numbers with repeats (donor 1, 2, 3...) are labels; other numbers are centred, scaled and kept numeric.
+    Numbers among `categorical` and whole numbers with repeats (donor 1, 2, 3...) are labels; other numbers are
+    centred, scaled and kept numeric.
     """
     import re
 
@@ -126,9 +128,9 @@ def build_factors(used, condition, treated, control, covariates):
     for position, column in enumerate(covariates):
         text = level_text(used[column])
         numbers = pd.to_numeric(used[column], errors="coerce")
-        is_number = bool(numbers.notna().all()) and used[column].dtype.kind != "b"
+        is_number = bool(numbers.notna().all()) and used[column].dtype.kind != "b" and column not in categorical
         label_like = re.search(
-            r"donor|patient|subject|batch|(^|[^a-z])(pair|plate|litter|animal|mouse|replicate|run|lane|block|id)([^a-z]|$)",
+            r"donor|patient|subject|batch|institut|hospital|clinic|cent(re|er)|(^|[^a-z])(pair|plate|site|litter|animal|mouse|replicate|run|lane|block|id)([^a-z]|$)",
             str(column).lower(),
         )
         n_levels = text.nunique()
@@ -147,8 +149,8 @@ def build_factors(used, condition, treated, control, covariates):
             notes.append(f"{column} enters as a number (centred and scaled).")
         else:
             factors[name] = pd.Categorical(text, categories=sorted(set(text)))
-            if is_number:
-                notes.append(f"{column} holds {n_levels} different whole numbers, taken as labels, not as a quantity.")
+            if bool(numbers.notna().all()) and used[column].dtype.kind != "b":
+                notes.append(f"{column} holds {n_levels} different numbers, taken as labels, not as a quantity.")
         terms.append((name, column))
     # Alphabetical levels: which one is the reference moves the last digits of the fit, so swapping treated and control
     # then turns signs and nothing else.
@@ -222,6 +224,12 @@ def check_design(factors, terms, condition):
         "treated": param("Level whose effect is asked for (numerator)", kind="level", of="condition", role="interest"),
         "control": param("Level it is compared with (denominator)", kind="level", of="condition", role="reference"),
         "covariates": param("Columns to adjust for: donor, pair, batch", kind="columns", of="samples", role="held"),
+        "categorical": param(
+            "Covariates written as numbers that are labels (site, operator)",
+            kind="columns",
+            of="samples",
+            role="as_groups",
+        ),
         "alpha": param("False discovery rate at which a gene counts as different", minimum=1e-10, maximum=0.5),
         "min_total_count": param("Reads over all samples a gene needs to be tested", unit="reads", minimum=0),
         "lfc_threshold": param("Absolute log2 fold change to exceed under test", unit="log2", minimum=0, maximum=10),
@@ -305,7 +313,7 @@ def check_design(factors, terms, condition):
         gene_symbols,
         gene_label,
         find_genes,
-        gene_inference,
+        *FITTING,
         level_text,
         choose_samples,
         build_factors,
@@ -321,6 +329,7 @@ def differential_expression(
     treated: str,
     control: str,
     covariates: list[str] = [],  # noqa: B006 - never changed; the default is shown to users
+    categorical: list[str] = [],  # noqa: B006
     alpha: float = 0.05,
     min_total_count: int = 1,
     lfc_threshold: float = 0.0,
@@ -346,7 +355,7 @@ def differential_expression(
         treated, control = (x if x in levels else x.removesuffix(".0") for x in (treated, control))
     used, notes = choose_samples(sheet, condition, treated, control, covariates)
     warnings += notes
-    factors, terms, notes = build_factors(used, condition, treated, control, covariates)
+    factors, terms, notes = build_factors(used, condition, treated, control, covariates, categorical)
     warnings += notes
     if shrink:
         # Shrinkage acts on one coefficient, which must be treated against control.

@@ -131,8 +131,10 @@ def gene_keys(genes, library, what):
     description=(
         "Test which gene sets (pathways, GO terms, hallmarks) hold more genes of a list than chance gives: one-sided "
         "hypergeometric test (Fisher's exact), Benjamini-Hochberg over the sets tested. The background is the genes "
-        "that were tested (p-value present) in the differential expression table, or a list of all genes that could "
-        "have been found; without either it is all genes of the library, which is less exact. Set sizes are counted "
+        "that could have been found: those with an adjusted p-value in the differential expression table (independent "
+        "filtering gives none to genes read too rarely), or a list of them; without either it is all genes of the "
+        "library, which is less exact. With `background_genes` tested it is all genes with a p-value, found or not: a "
+        "wider background makes every set look more enriched. Set sizes are counted "
         "after intersecting with the background; sets outside "
         "`min_size` to `max_size` are not tested. Ensembl ids are translated to symbols when the sets hold symbols."
     ),
@@ -141,7 +143,7 @@ def gene_keys(genes, library, what):
     inputs={
         "genes": "gene_list: the genes of interest, e.g. the significant ones",
         "gene_sets": "gene_set_library: named sets (GMT)",
-        "background": "de_table: all genes tested, the background",
+        "background": "de_table: all genes tested; those with an adjusted p-value are the background",
         "background_list": "gene_list: all genes that could have been found, the background",
     },
     optional_inputs=("background", "background_list"),
@@ -164,6 +166,12 @@ def gene_keys(genes, library, what):
         "min_size": param("Smallest set tested, within the background", unit="genes", minimum=1),
         "max_size": param("Largest set tested, within the background", unit="genes", minimum=1),
         "alpha": param("False discovery rate at which a set counts as enriched", minimum=0, maximum=1),
+        "background_genes": param(
+            "Genes of the table that are the background: those that could be found (with an adjusted p-value), or all "
+            "that were tested",
+            choices=("findable", "tested"),
+            words=["tested: (?:all|every)\\W+(?:the\\W+)?tested\\b"],
+        ),
         "label": param(
             "What the genes of the list have in common, for the report, e.g. higher in treated", role="told"
         ),
@@ -216,7 +224,7 @@ def gene_keys(genes, library, what):
 )
 def over_representation(
     genes, gene_sets, background=None, background_list=None, *, min_size: int = 10, max_size: int = 500,
-    alpha: float = 0.05, label: str = "",
+    alpha: float = 0.05, background_genes: str = "findable", label: str = "",
 ):  # fmt: skip
     """Test which gene sets hold more genes of a list than chance gives."""
     import numpy as np
@@ -231,6 +239,7 @@ def over_representation(
     warnings += notes
     what = f"genes {label}" if label else "genes"
     query = dict.fromkeys(gene for gene in query if gene)
+    kind = ""
     if background_list is not None:
         names, notes = gene_keys(background_list, gene_sets, "genes of the background")
         warnings += notes
@@ -243,11 +252,18 @@ def over_representation(
         )
     else:
         table = de_columns(background, ("feature",))
-        if "p_value" in table:
-            untested = int(table["p_value"].isna().sum())
-            table = table[table["p_value"].notna()]
-            if untested:
-                warnings.append(f"{untested:,} genes without a p-value were not tested and are not in the background.")
+        adjusted = background_genes == "findable" and "p_adj" in table and table["p_adj"].notna().any()
+        column, kind = ("p_adj", "adjusted p-value") if adjusted else ("p_value", "p-value")
+        if column in table:
+            without = int(table[column].isna().sum())
+            table = table[table[column].notna()]
+            if without:
+                warnings.append(
+                    f"{without:,} genes without {'an adjusted' if adjusted else 'a'} p-value could not have been found "
+                    "and are not in the background."
+                )
+        else:
+            kind = ""
         members = {gene for term in gene_sets.values() for gene in term}
         if "symbol" in table and table["symbol"].isin(members).any():
             names = list(table["symbol"])
@@ -319,6 +335,7 @@ def over_representation(
         {
             "text": f"{significant:,} of {len(result):,} gene sets tested are over-represented at a false "
             f"discovery rate of {100 * alpha:g} % among {n_query:,} {what}, against a background of {n_all:,} genes"
+            + (f" with {'an' if kind[0] == 'a' else 'a'} {kind}" if kind else "")
             + ("." if n_query else ": no gene was selected, so no set can be."),
             "values": [
                 {"name": "n_significant", "value": significant, "unit": "sets"},

@@ -7,6 +7,7 @@ summed per sample and cell type and those sums are tested, as bulk samples would
 from __future__ import annotations
 
 from engine.domain.toolspec import Citation, NextStep
+from engine.toolbox.bulk_rna.common import FITTING, gene_inference
 from engine.toolbox.registry import param, tool
 from engine.toolbox.single_cell.values import (
     SINGLE_CELL_CHECKS,
@@ -99,14 +100,11 @@ def fit_pseudobulk(counts, factors, formula, alpha):
     import warnings as python_warnings
 
     from pydeseq2.dds import DeseqDataSet
-    from pydeseq2.default_inference import DefaultInference
     from pydeseq2.ds import DeseqStats
-    from threadpoolctl import threadpool_limits
 
-    inference = DefaultInference(n_cpus=1)
-    # Thousands of tiny optimisations: threads of the linear algebra library would only wait for each other.
+    inference = gene_inference(1)
     quiet = contextlib.redirect_stdout(io.StringIO())
-    with python_warnings.catch_warnings(), quiet, threadpool_limits(limits=1):
+    with python_warnings.catch_warnings(), quiet:
         python_warnings.simplefilter("ignore")
         data = DeseqDataSet(counts=counts, metadata=factors, design=formula, inference=inference, quiet=True)
         data.deseq2()
@@ -218,6 +216,7 @@ def fit_pseudobulk(counts, factors, formula, alpha):
         table_row,
         pseudobulk_units,
         pseudobulk_design,
+        *FITTING,
         fit_pseudobulk,
     ),
     answers=["sc_pseudobulk"],

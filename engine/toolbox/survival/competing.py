@@ -138,11 +138,11 @@ def gray_test(data, labels, groups, cause):
             "p_value": float(chi2.sf(statistic, free))}  # fmt: skip
 
 
-def hazards_of_causes(data, causes, covariates):
+def hazards_of_causes(data, causes, covariates, categorical):
     """Return (cause-specific hazard ratios, one row a cause and term, warnings)."""
     import pandas as pd
 
-    design, _, warnings = code_covariates(data, covariates, [])
+    design, _, warnings = code_covariates(data, covariates, categorical)
     terms = {f"term{number}": term for number, term in enumerate(design.columns)}
     rows = []
     for cause in causes:
@@ -268,6 +268,8 @@ def draw_incidences(curves, causes, groups, group, unit, moment):
         "censored": param("The level that means no event so far; empty to recognise it"),
         "covariates": param("Columns whose hazard ratios are estimated together with the group's",
                             kind="columns", of="survival", role="held"),
+        "categorical": param("Covariates written as numbers that are categories (stage, centre)", kind="columns",
+                             of="survival", role="as_groups"),
         "at": param(
             "Moment at which incidences are compared; empty for the last one that all groups reach", minimum=0,
             words=["at", "by", "after", "within(?: the)?(?: first)?", "up to", "until", "first",
@@ -319,6 +321,7 @@ def competing_risks(
     cause_value: str = "",
     censored: str = "",
     covariates: list[str] = [],  # noqa: B006 - a plain default, never changed
+    categorical: list[str] = [],  # noqa: B006
     at: float | None = None,
     at_unit: str = "",
     time_unit: str = "",
@@ -369,8 +372,8 @@ def competing_risks(
         tests = pd.DataFrame(holm_adjust([gray_test(data, labels, groups, cause) for cause in causes]))
         tests["p_adj"] = tests.pop("p_adj")
     terms = list(dict.fromkeys([*([group] if len(groups) > 1 else []), *covariates]))
-    hazards, notes = hazards_of_causes(data, causes, terms) if terms else (None, [])
-    subdistribution, more = subdistribution_of_causes(data, causes, terms) if terms else (None, [])
+    hazards, notes = hazards_of_causes(data, causes, terms, categorical) if terms else (None, [])
+    subdistribution, more = subdistribution_of_causes(data, causes, terms, categorical) if terms else (None, [])
     warnings += notes + more
     when = f"{moment:g} {unit}".strip() if unit else f"time {moment:g}"
     findings = []

@@ -120,13 +120,13 @@ def fine_gray_scores(z, hazard, times, states, cause, moments, counts, first, me
     return eta + psi
 
 
-def subdistribution_of_causes(data, causes, covariates):
+def subdistribution_of_causes(data, causes, covariates, categorical):
     """Return (subdistribution hazard ratios, one row a cause and term, or None, warnings)."""
     import numpy as np
     import pandas as pd
     from scipy.stats import norm
 
-    design, _, _ = code_covariates(data, covariates, [])
+    design, _, _ = code_covariates(data, covariates, categorical)
     rows, warnings = [], []
     for cause in causes:
         events = int((data["state"] == cause).sum())
