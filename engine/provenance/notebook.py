@@ -175,7 +175,7 @@ def _about(view: RunView, steps: list[_Step]) -> str:
                       "the run did not record them."]  # fmt: skip
     lines += [
         "",
-        "Each step below says what it did and why, runs it into `results/` and shows what came out. What is shown now is "
+        "Each step below says what it did and why, runs it into `results/` and shows what came out. Shown now is "
         "what the run recorded; running a cell puts its own output there. The last cell compares the two.",
     ]
     if view.plan and view.plan.warnings:

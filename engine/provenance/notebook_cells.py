@@ -6,7 +6,7 @@ holds the module packed, so that it is enough by itself, and imports it once.
 
 from __future__ import annotations
 
-UNPACK = '''\
+UNPACK = """\
 import base64
 import hashlib
 import importlib
@@ -20,7 +20,7 @@ for module, (sha256, packed) in PACKED.items():
     if hashlib.sha256(place.read_bytes()).hexdigest() != sha256:
         print(f"WARNING: {place} is not the code that ran: it was changed. Delete it to have the original back.")
 importlib.invalidate_caches()
-'''
+"""
 
 MODULE = '''\
 import hashlib

@@ -6,6 +6,10 @@ Airway (Himes et al. 2014, GEO GSE52778) is real data kept beside the repository
 from __future__ import annotations
 
 import json
+import os
+import platform
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 
@@ -14,11 +18,12 @@ import pandas as pd
 import pytest
 
 from engine.domain.datatypes import DataType
+from engine.toolbox.bulk_rna import common, gene_lists
 from engine.toolbox.bulk_rna import counts as bulk_rna
 from engine.toolbox.bulk_rna import differential as bulk_rna_de
-from engine.toolbox.bulk_rna import gene_lists
 from engine.toolbox.bulk_rna import plots as bulk_rna_plots
 from engine.toolbox.bulk_rna.common import find_genes, format_p, gene_inference, gene_symbols
+from engine.toolbox.bulk_rna.fits import fit_coefficients, fit_dispersions, fit_trend, shrink_coefficients
 from engine.toolbox.checks import CHECKS, StepOutputs
 from engine.toolbox.io import read_matrix, read_table, write_data
 from engine.toolbox.script import STORED_READ, StepInput, step_script
@@ -115,7 +120,7 @@ def test_swapping_the_levels_only_turns_the_signs(experiment, compared):
     np.testing.assert_allclose(turned["stat"], -table["stat"], rtol=1e-12)
 
 
-def test_numbers_are_those_of_a_bare_pydeseq2_script(experiment, compared):
+def test_numbers_are_those_of_a_bare_pydeseq2_script_as_far_as_its_optimisers_go(experiment, compared):
     from pydeseq2.dds import DeseqDataSet
     from pydeseq2.default_inference import DefaultInference
     from pydeseq2.ds import DeseqStats
@@ -131,15 +136,13 @@ def test_numbers_are_those_of_a_bare_pydeseq2_script(experiment, compared):
         stats = DeseqStats(data, contrast=["treatment", "drug", "control"], inference=inference, quiet=True)
         stats.summary()
     mine = compared["de_table"].set_index("feature").loc[stats.results_df.index]
-    for theirs, ours in (
-        ("baseMean", "base_mean"),
-        ("log2FoldChange", "log2_fold_change"),
-        ("lfcSE", "lfc_se"),
-        ("stat", "stat"),
-        ("pvalue", "p_value"),
-        ("padj", "p_adj"),
-    ):
-        np.testing.assert_allclose(mine[ours], stats.results_df[theirs], rtol=1e-8, atol=1e-12)
+    theirs = stats.results_df
+    np.testing.assert_allclose(mine["base_mean"], theirs["baseMean"], rtol=1e-12)
+    # PyDESeq2 stops where the loss changes by less than 2e-9 of itself: about 1e-3 in a dispersion.
+    for column, ours in (("log2FoldChange", "log2_fold_change"), ("lfcSE", "lfc_se"), ("stat", "stat")):
+        np.testing.assert_allclose(mine[ours], theirs[column], rtol=3e-3, atol=3e-4)
+    for column, ours in (("pvalue", "p_value"), ("padj", "p_adj")):
+        np.testing.assert_allclose(np.log(mine[ours]), np.log(theirs[column]), rtol=6e-3, atol=1e-3)
     factors = compared["design_table"].set_index("sample")["size_factor"]
     np.testing.assert_allclose(factors[counts.columns], data.obs["size_factors"], rtol=1e-10)
 
@@ -162,27 +165,128 @@ def test_sharing_genes_over_processes_changes_no_number():
 
 
 def test_a_process_that_dies_is_replaced_by_the_parent(monkeypatch):
-    import os
+    parent, original = os.getpid(), common.fit_coefficients
 
-    from pydeseq2 import utils
-
-    parent, original = os.getpid(), utils.fit_lin_mu
-
-    def dies_elsewhere(**arguments):
+    def dies_elsewhere(*arguments):
         if os.getpid() != parent:
             os._exit(9)
-        return original(**arguments)
+        return original(*arguments)
 
-    monkeypatch.setattr(utils, "fit_lin_mu", dies_elsewhere)
+    monkeypatch.setattr(common, "fit_coefficients", dies_elsewhere)
     counts, _, _ = simulate(n_genes=501, changed=20)
     arguments = {
         "counts": counts.to_numpy().T,
         "size_factors": np.ones(8),
         "design_matrix": np.ones((8, 1)),
+        "disp": np.full(501, 0.05),
         "min_mu": 0.5,
+        "beta_tol": 1e-8,
     }
-    shared = gene_inference(2).lin_reg_mu(**arguments)
-    np.testing.assert_allclose(shared, np.tile(counts.to_numpy().mean(axis=1), (8, 1)))
+    means = gene_inference(2).irls(**arguments)[1]
+    np.testing.assert_allclose(means, np.tile(counts.to_numpy().mean(axis=1), (8, 1)), rtol=1e-5)
+
+
+def test_dispersions_are_where_the_likelihood_is_highest():
+    # Independent: SciPy's negative binomial and determinant, its bounded search started in every part of the range.
+    from scipy.optimize import minimize_scalar
+    from scipy.stats import nbinom
+
+    counts, sheet, _ = simulate(n_genes=60, changed=6)
+    seen = counts.to_numpy().T.astype(float)
+    design = np.column_stack([np.ones(8), (sheet["treatment"] == "drug").astype(float)])
+    _, mu, _, settled = fit_coefficients(seen, np.ones(8), design, np.full(60, 0.05), 0.5)
+    assert settled.all()
+    centre = np.full(60, 0.03)
+    for variance in (None, 0.4):
+        found = fit_dispersions(seen, design, mu, 1e-8, 10.0, centre, variance)
+        for gene in range(60):
+
+            def loss(log_alpha, gene=gene, variance=variance):
+                alpha, mean = np.exp(log_alpha), mu[:, gene]
+                weight = mean / (1 + alpha * mean)
+                prior = (log_alpha - np.log(0.03)) ** 2 / (2 * variance) if variance else 0.0
+                likelihood = nbinom.logpmf(seen[:, gene], 1 / alpha, 1 / (1 + alpha * mean)).sum()
+                return prior - likelihood + 0.5 * np.linalg.slogdet((design.T * weight) @ design)[1]
+
+            parts = np.linspace(np.log(1e-6), np.log(10), 12)
+            tries = [minimize_scalar(loss, bounds=pair, method="bounded", options={"xatol": 1e-9})
+                     for pair in zip(parts[:-2], parts[2:], strict=True)]  # fmt: skip
+            best = min(tries, key=lambda tried: tried.fun)
+            assert loss(np.log(max(found[gene], 1e-6))) <= best.fun + 1e-9
+            if best.x > parts[1]:
+                assert np.log(found[gene]) == pytest.approx(best.x, abs=1e-4)
+
+
+def test_the_dispersion_trend_is_that_of_a_gamma_regression():
+    import statsmodels.api as sm
+
+    rng = np.random.default_rng(4)
+    inverse_means = 1 / np.exp(rng.normal(5, 2, 900))
+    dispersions = (0.02 + 3 * inverse_means) * rng.gamma(2, 0.5, 900)
+    family = sm.families.Gamma(sm.families.links.Identity())
+    start = (0.1, 1.0)
+    fitted = sm.GLM(dispersions, sm.add_constant(inverse_means), family=family).fit(start_params=start, tol=1e-14)
+    np.testing.assert_allclose(fit_trend(inverse_means, dispersions, (1.0, 1.0)), fitted.params, rtol=1e-8)
+
+
+def test_shrunken_coefficients_are_at_the_top_of_the_posterior():
+    from scipy.optimize import minimize
+    from scipy.stats import cauchy, nbinom, norm
+
+    counts, sheet, _ = simulate(n_genes=20, changed=5)
+    seen = counts.to_numpy().T.astype(float)
+    design = np.column_stack([np.ones(8), (sheet["treatment"] == "drug").astype(float)])
+    found, inverse = shrink_coefficients(
+        np.column_stack([np.log(seen.mean(axis=0)), np.full(20, 0.1)]),
+        seen, design, np.full(20, 20.0), np.zeros(8), 15.0, 0.5, 1,
+    )  # fmt: skip
+    for gene in range(20):
+
+        def loss(beta, gene=gene):
+            mean = np.exp(design @ beta)
+            data = nbinom.logpmf(seen[:, gene], 20.0, 20.0 / (20.0 + mean)).sum()
+            return -data - norm.logpdf(beta[0], scale=15.0) - cauchy.logpdf(beta[1], scale=0.5)
+
+        best = minimize(loss, found[gene], method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-13})
+        np.testing.assert_allclose(found[gene], best.x, atol=1e-6)
+        step = 1e-4 * np.eye(2)
+        hessian = [[(loss(best.x + a + b) - loss(best.x + a - b) - loss(best.x - a + b) + loss(best.x - a - b)) / 4e-8
+                    for b in step] for a in step]  # fmt: skip
+        np.testing.assert_allclose(inverse[gene], np.linalg.inv(hessian), rtol=1e-3)
+
+
+KERNELS = """
+import sys
+import numpy as np, pandas as pd
+from engine.toolbox.bulk_rna.differential import differential_expression
+rng = np.random.default_rng(8)
+donors = np.arange(8) // 2
+mean = np.exp(rng.normal(5, 2, 700))[:, None] * np.exp(rng.normal(0, 0.3, (700, 4)))[:, donors]
+mean[:60, 1::2] *= 3
+few = rng.poisson(mean)  # no more spread than Poisson: the likelihood is flat where the search begins
+many = rng.negative_binomial(20, 20 / (20 + mean))
+names = [f"s{k}" for k in range(8)]
+counts = pd.DataFrame(np.where(np.arange(700)[:, None] % 2, few, many), [f"g{k}" for k in range(700)], names)
+counts.index.name = "feature"
+sheet = pd.DataFrame({"arm": ["c", "t"] * 4, "donor": [f"d{k}" for k in donors]}, index=names)
+made = differential_expression(counts, sheet, condition="arm", treated="t", control="c", covariates=["donor"])
+made["de_table"].to_csv(sys.argv[1], index=False)
+"""
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="the kernels are those of x86-64")
+def test_numbers_are_the_same_under_two_kernels_and_numbers_of_threads(tmp_path):
+    tables = []
+    for kernel, threads in (("Haswell", "1"), ("Prescott", "2")):
+        place = tmp_path / f"{kernel}.csv"
+        chosen = {"OPENBLAS_CORETYPE": kernel, "OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads}
+        env = os.environ | chosen | {"PYTHONPATH": str(Path(__file__).parents[2])}
+        subprocess.run([sys.executable, "-c", KERNELS, str(place)], env=env, check=True, capture_output=True)
+        tables.append(pd.read_csv(place).set_index("feature").sort_index())
+    one, other = tables
+    assert (one["p_adj"] < 0.05).sum() == (other["p_adj"] < 0.05).sum() > 50
+    for column in ("base_mean", "log2_fold_change", "lfc_se", "stat", "p_value", "p_adj"):
+        np.testing.assert_allclose(one[column], other[column], rtol=1e-7, err_msg=column)
 
 
 def test_numbered_donors_are_labels_and_ages_are_numbers(experiment, compared):
@@ -394,7 +498,7 @@ def test_vst_is_the_blind_one_of_pydeseq2(experiment):
             counts=counts.T, metadata=sheet, design="~treatment", inference=DefaultInference(n_cpus=1), quiet=True
         )
         data.vst(use_design=False)
-    np.testing.assert_allclose(values, data.layers["vst_counts"].T, rtol=1e-10)
+    np.testing.assert_allclose(values, data.layers["vst_counts"].T, rtol=1e-5)  # as far as its trend converged
 
 
 def test_pca_agrees_with_scikit_learn(experiment, expression):
@@ -615,14 +719,17 @@ def test_airway_genes_respond_to_dexamethasone_in_the_known_direction(airway):
 
 @needs_airway
 @pytest.mark.slow
-def test_airway_gives_3896_genes_at_five_percent(airway):
+def test_airway_gives_3859_genes_at_five_percent_on_every_processor(airway):
+    # DESeq2 itself gives 4,028 (vignettes of the Bioconductor packages ideal and BioCor: 2,211 up, 1,817 down): with 3
+    # residual degrees of freedom it estimates the prior of the dispersions by simulation, PyDESeq2 holds it at 0.25,
+    # which finds fewer. PyDESeq2 0.5.4 as it is gives 3,896, 3,897 or 3,907, by the processor: some 100 well-measured
+    # genes leave a dispersion of 1e-8 by the rounding of log gamma. Without these it is 3,859.
     result = bulk_rna_de.differential_expression(
         *airway, condition="dex", treated="treated", control="control", covariates=["celltype"]
     )
     table = result["de_table"]
-    # Genes this near to the threshold fall on either side of it, by the rounding of other processors.
-    near = int((table["p_adj"] - 0.05).abs().lt(1e-4).sum())
-    assert abs((table["p_adj"] < 0.05).sum() - 3896) <= min(near, 2)
+    assert (table["p_adj"] < 0.05).sum() == 3859
+    assert (table["p_adj"] - 0.05).abs().min() > 1e-7  # none so near to the threshold that rounding could move it
     np.testing.assert_allclose(result["design_table"]["size_factor"], SIZE_FACTORS, atol=6e-4)
     by_symbol = table.dropna(subset=["symbol"]).drop_duplicates("symbol").set_index("symbol")
     for symbol, lfc in KNOWN.items():

@@ -114,15 +114,29 @@ def test_over_representation_gives_the_p_values_of_gseapy(planted):
     np.testing.assert_allclose(mine.loc[shared, "p_value"], theirs.loc[shared, "P-value"].astype(float), rtol=1e-9)
 
 
-def test_genes_without_a_p_value_are_not_background(planted):
+def test_the_background_is_the_genes_that_could_have_been_found(planted):
+    # A set of 40 of the 1,700 genes that were not filtered, 59 listed, 39 hits: the tail of the hypergeometric.
     table, sets = planted
     table = table.copy()
-    table.loc[[0, 1999], "p_value"] = np.nan
-    result = over_representation(GENES[:60], sets, table)
-    row = result["enrichment"].set_index("term_id").loc["UP"]
-    assert (row["background_size"], row["query_size"], row["term_size"]) == (1998, 59, 39)
-    assert any("2 genes without a p-value" in warning for warning in result["warnings"])
-    assert any("G0000" in warning and "left out" in warning for warning in result["warnings"])
+    table.loc[[0, 1999], ["p_value", "p_adj"]] = np.nan
+    table.loc[1700:1998, "p_adj"] = np.nan
+    for choice, size, words in (
+        ("findable", 1699, "1,699 genes with an adjusted p-value"),
+        ("tested", 1998, "1,998 genes with a p-value"),
+    ):
+        result = over_representation(GENES[:60], sets, table, background_genes=choice)
+        row = result["enrichment"].set_index("term_id").loc["UP"]
+        assert (row["background_size"], row["query_size"], row["term_size"], row["overlap"]) == (size, 59, 39, 39)
+        assert row["p_value"] == pytest.approx(hypergeom.sf(38, size, 39, 59), rel=1e-9)
+        assert f"against a background of {words}" in result["findings"][0]["text"]
+        assert any(f"{2000 - size:,} genes without" in warning for warning in result["warnings"])
+        assert any("G0000" in warning and "left out" in warning for warning in result["warnings"])
+
+
+def test_a_table_without_adjusted_p_values_gives_the_tested_genes_as_background(planted):
+    table, sets = planted
+    result = over_representation(GENES[:60], sets, table.drop(columns="p_adj"))
+    assert "2,000 genes with a p-value" in result["findings"][0]["text"]
 
 
 def test_a_missing_background_is_said(planted):

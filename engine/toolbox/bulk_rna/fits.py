@@ -144,7 +144,7 @@ def fit_dispersions(counts, design, mu, lowest, highest, centre, variance=None, 
     return result
 
 
-def fit_coefficients(counts, size_factors, design, dispersions, least_mean, tolerance=1e-10, rounds=250):
+def fit_coefficients(counts, size_factors, design, dispersions, least_mean, tolerance=1e-10, rounds=1000):
     """Return the coefficients (natural log) of each gene's model, its means, leverages and whether it settled.
 
     Iteratively reweighted least squares as in DESeq2, all genes at once, until no coefficient moves by `tolerance`.
@@ -168,7 +168,7 @@ def fit_coefficients(counts, size_factors, design, dispersions, least_mean, tole
         new = solve_together(normal, (design.T @ (weight * working))[:, None])[0][:, 0]
         moved = np.abs(new - beta[:, left]).max(axis=0)
         # Between means held at the least and free ones the steps of a few genes go to and fro: half steps settle them.
-        beta[:, left] = new if turn < rounds / 5 else (new + beta[:, left]) / 2
+        beta[:, left] = new if turn < rounds / 2 else (new + beta[:, left]) / 2
         left = left[(moved > tolerance) & (np.abs(new) <= 30).all(axis=0)]
     settled = (np.abs(beta) <= 30).all(axis=0)
     settled[left] = False
@@ -182,7 +182,7 @@ def fit_coefficients(counts, size_factors, design, dispersions, least_mean, tole
 
 
 def shrink_coefficients(beta, counts, design, size, offset, wide, narrow, shrunk):
-    """Return the coefficients at the top of apeGLM's posterior, and the inverse Hessian of each gene, from a start near.
+    """Return the coefficients at the top of apeGLM's posterior, and the inverse Hessian of each gene, begun near it.
 
     Args:
         beta: genes x coefficients, where an optimiser stopped; taken on by Newton's method.
