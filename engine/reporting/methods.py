@@ -85,10 +85,12 @@ def _tool_step(
 def _input_text(view: RunView, name: str, ref: str) -> str:
     label = name.replace("_", " ")
     if ref.startswith(DATA_PREFIX):
-        return f"{label} from {ref.removeprefix(DATA_PREFIX)}"
+        return f"the {label} from {ref.removeprefix(DATA_PREFIX)}"
     upstream, _, output = ref.partition(".")
     node = view.plan.node(upstream) if view.plan else None
-    return f"{label} from the step {node.name if node else upstream!r} ({output.replace('_', ' ')})"
+    which = output.replace("_", " ")
+    given = "" if which == label else f" ({which})"
+    return f"the {label} from the step {node.name if node else upstream!r}{given}"
 
 
 def _listed(texts: list[str]) -> str:
@@ -98,10 +100,17 @@ def _listed(texts: list[str]) -> str:
 def _task(spec: ToolSpec) -> str:
     """Return a tool's description as prose: `Find genes that differ.` becomes what the step was to do."""
     text = shorten(_unquoted(spec))
-    first = text.split()[0]
-    lead = "This step" if re.fullmatch(r"[A-Z][a-z]+(?<!s)s", first) else "The task was to"
-    lead = "The question was" if first == "How" else lead
-    return f"{lead} {text[0].lower()}{text[1:]}" if re.fullmatch(r"[A-Z][a-z-]*", first) else text
+    first = (text.split() or [""])[0]
+    lead = "The question was" if first == "How" else "The task was to" if first.lower() in _TOLD else ""
+    lead = "This step" if first.removesuffix("s").lower() in _TOLD and first.endswith("s") else lead
+    return f"{lead} {text[0].lower()}{text[1:]}" if lead else text
+
+
+_TOLD = frozenset(
+    "add check combine compare compute correlate count cross-tabulate describe do draw estimate find fit give group keep "
+    "list look mark model name order plot put rank reduce say scale show spread take test translate write".split()
+)
+"""The words with which descriptions of tools begin, that say what to do."""
 
 
 def effective_params(spec: ToolSpec | None, node: TaskNode, result: NodeResult | None) -> dict[str, Any]:
@@ -157,7 +166,9 @@ def _software_step(view: RunView, bibliography: Bibliography) -> MethodStep | No
     system = view.record.environment.get("platform", "")
     base = f"Python {python}" if python else "Python"
     where = f" on {system}" if system else ""
-    text = f"Computed with {base}{where} and {', '.join(texts)}."
+    text = f"Computed with {base}{where} and {_listed(texts)}."
+    kernels = sorted({r.computed_on for _, r in planned(view) if r is not None and r.status in DONE} - {""})
+    text += f" Linear algebra: {'; '.join(kernels)}." if kernels else ""
     return MethodStep(node="", name="Software", tool="", text=text, citations=sorted(set(numbers)))
 
 

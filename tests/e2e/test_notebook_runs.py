@@ -55,7 +55,7 @@ def test_notebook_gives_the_recorded_tables_again(tmp_path):
         path.unlink()  # the notebook must find the copies in data/
     printed = run_notebook(out)
     assert "growth.csv: data/growth.csv (same content as in the analysis)" in printed["data"]
-    assert "4 of 4 outputs are the same as recorded." in printed["compare"]
+    assert "4 of 4 outputs are the same as recorded (" in printed["compare"]
     assert "NOT the same" not in printed["compare"]
     for node, output in (("n1", "means"), ("n2", "expression"), ("n3", "top")):
         ours = (out / "results" / node / f"{output}.csv").read_bytes()
@@ -116,7 +116,7 @@ def test_differential_expression_is_reproduced_by_its_notebook(tmp_path):
     write_bundle(view, store, registry, tmp_path / "out")
     printed = run_notebook(tmp_path / "out")
     outputs = sum(len(result.artifacts) for result in view.results.values())
-    assert f"{outputs} of {outputs} outputs are the same as recorded." in printed["compare"]
+    assert f"{outputs} of {outputs} outputs are the same as recorded (" in printed["compare"]
     ours = pd.read_csv(tmp_path / "out" / "results" / "de" / "de_table.csv").set_index("feature")
     found = set(ours.index[ours["p_adj"] < 0.05])
     assert len(found & {f"G{i}" for i in range(20)}) >= 18  # the genes simulated to change six-fold

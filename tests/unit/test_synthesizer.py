@@ -45,7 +45,9 @@ def test_findings_keep_the_tools_words_in_plan_order(run):
 def test_methods_name_parameters_defaults_units_and_references(run):
     report = synthesize(run, small_registry())
     text = next(step for step in report.methods if step.node == "n1")
-    assert "value growth; group 'dose group'; level 0.95 of 1 (default)" in text.text
+    assert "It read the table from growth.csv." in text.text
+    assert "Set for this analysis: value (growth) and group ('dose group')." in text.text
+    assert "Kept at the default: level (0.95 of 1)." in text.text
     assert report.citations[text.citations[0] - 1].doi == "10.1093/biomet/6.1.1"
     software = report.methods[-1]
     assert f"scipy {run.results['n1'].versions['scipy']}" in software.text
