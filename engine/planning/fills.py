@@ -11,6 +11,7 @@ from engine.domain.profile import ColumnProfile
 from engine.planning.bound import Bound
 from engine.planning.mentions import LIKELY
 from engine.planning.reading import Reading
+from engine.planning.sheets import is_id
 from engine.planning.slots import FEW_LEVELS, panel_units
 from engine.planning.text import name_parts, time_unit
 
@@ -117,6 +118,9 @@ def _as_groups(bound: Bound, reading: Reading) -> None:
         return
     able = [c for name in bound.columns() if (c := sheet.column(name)) and c.kind in ("integer", "number")]
     taken = set(bound.of_role("predictors", "covariates", "factors", "held"))
+    if not taken:  # a tool that takes all columns which nothing else takes
+        able = [c for c in sheet.columns if c.kind in ("integer", "number") and c.name not in bound.columns()]
+        taken = {c.name for c in able if c.scale in ("category", "code") and not is_id(c)}
     told = {
         c.name
         for c in able
@@ -132,6 +136,16 @@ def _as_groups(bound: Bound, reading: Reading) -> None:
             or (c.distinct <= FEW_LEVELS and (c.name in told or len(reading.levels(c.name)) > 1))
         )
     ]
+    many = [name for name in chosen if (c := sheet.column(name)) and c.distinct > FEW_LEVELS]
+    strata = next((p for p in bound.spec.params if p.role == "strata"), None)
+    covariates = next((p for p in bound.spec.params if p.role == "covariates"), None)
+    if strata and covariates and many and set(bound.of_role("covariates")) - set(many):
+        bound.params[strata.name] = list(dict.fromkeys([*(bound.params.get(strata.name) or []), *many]))
+        bound.params[covariates.name] = [name for name in bound.of_role("covariates") if name not in many]
+        chosen = [name for name in chosen if name not in many]
+        for name in many:
+            levels = sheet.column(name).distinct  # type: ignore[union-attr] - it was found above
+            bound.reasons.append(f"Each of the {levels} codes of {name!r} gets a baseline of its own, and no effect.")
     if chosen:
         bound.params[param.name] = chosen
 

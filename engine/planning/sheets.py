@@ -43,11 +43,17 @@ def is_group(column: ColumnProfile) -> bool:
     return column.scale in ("code", *NUMBERS) and bool(column.levels) and 2 <= column.distinct <= FEW
 
 
+MANY = 30
+"""A model takes codes with more levels than this for nothing but names."""
+
+
 def is_id(column: ColumnProfile) -> bool:
     """Say whether a column only names rows or subjects: never an outcome, never a predictor."""
     if column.scale in ("number", "count", "ordered") and column.kind == "integer":
         noun = [part for part in name_parts(column.name) if part not in _NUMBERED]
         return (column.minimum or 0) >= 1 and len(noun) == 1 and noun[0] in _THINGS  # `piglet` 1 to 17 in every litter
+    if column.scale == "code" and column.role("batch") >= 0.5 and column.distinct <= MANY:
+        return False  # centres and plates are adjusted for, as groups
     return column.scale in ("identifier", "code") and (column.scale == "identifier" or column.distinct > FEW)
 
 

@@ -236,13 +236,12 @@ def linear_algebra():
         import threadpoolctl
     except ImportError:
         return ""
-    found = [info for info in threadpoolctl.threadpool_info() if info["user_api"] == "blas"]
-    names = [
-        " ".join(str(info.get(key) or "") for key in ("internal_api", "version", "architecture")).strip()
-        + f", threads: {info['num_threads']}"
-        for info in found
-    ]
-    return "; ".join(dict.fromkeys(names))
+    threads = {}
+    for info in threadpoolctl.threadpool_info():
+        if info["user_api"] == "blas":
+            name = f"{info['internal_api']} {info.get('architecture') or ''}".strip()
+            threads[name] = max(threads.get(name, 0), info["num_threads"])
+    return "; ".join(f"{name}, {count} thread{'s' if count > 1 else ''}" for name, count in threads.items())
 
 
 def save_result(result, kinds, folder):

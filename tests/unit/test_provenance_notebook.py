@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import ast
+from pathlib import Path
 
 import nbformat
 import pytest
 from reporting_run import FolderStore, execute, small_plan, small_registry, with_failure
 
-from engine.provenance.notebook import modules_of, notebook, to_json
+from engine.provenance.notebook import _modules, modules_of, notebook, to_json
 from engine.provenance.notebook_cells import MODULE
 from engine.provenance.scripts import redirect, split_script
 from engine.toolbox.registry import ToolRegistry
@@ -62,6 +63,40 @@ def test_notebook_pins_the_versions_that_ran_and_needs_no_biodesk(made):
                 modules.add(node.module.split(".")[0])
     assert not modules & {"engine", "storage", "biodesk"}
     assert "scipy" in modules
+
+
+def test_the_notebook_can_be_read_without_running_it_and_holds_no_code_twice(made):
+    view, store = made
+    book = notebook(view, small_registry(), store)
+    cells = {cell.id: cell for cell in book.cells}
+    for node, result in view.results.items():
+        said = "".join(o.get("text", "") for o in cells[f"{node}-run"].outputs)
+        assert all(finding.text in said for finding in result.findings)
+        figures = [o for o in cells[f"{node}-run"].outputs if "image/png" in o.get("data", {})]
+        assert len(figures) == sum(a.name.endswith(".png") for a in result.artifacts)
+        tables = [o.data["text/html"] for o in cells[f"{node}-run"].outputs if "text/html" in o.get("data", {})]
+        assert len(tables) == sum(a.name.endswith(".csv") for a in result.artifacts)
+    sources = "\n".join(cell.source for cell in book.cells if cell.cell_type == "code")
+    (text,) = modules_of(view, small_registry(), store).values()
+    defined = [node.name for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)]
+    assert "def " not in sources
+    assert len(defined) == len(set(defined))
+    assert str(Path.home()) not in to_json(book) + text
+    assert all(str(Path(dataset.path).parent) not in to_json(book) for dataset in view.plan.datasets)
+
+
+def test_a_step_whose_functions_are_older_has_a_module_of_its_own(made):
+    view, store = made
+    shared = "def helper(x):\n    return {}\n\n\ndef {}(table):\n    return helper(table)\n\n\n"
+    steps = [
+        (view.plan.node(node), view.results[node], split_script(shared.format(value, tool)))
+        for node, value, tool in (("n1", 1, "first"), ("n2", 2, "second"), ("n3", 1, "third"))
+    ]
+    texts, place = _modules(steps)
+    assert place["n1"] == place["n3"] != place["n2"]
+    assert "return 1" in texts[place["n1"]]
+    assert "return 2" in texts[place["n2"]]
+    assert "def second" not in texts[place["n1"]]
 
 
 def test_steps_that_failed_are_left_out_with_a_note(made):

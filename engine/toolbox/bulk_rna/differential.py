@@ -437,7 +437,9 @@ def differential_expression(
     if organism and not note:
         table.insert(1, "symbol", symbols)
     warnings += [note] if note else []
-    table = table.sort_values(["p_adj", "p_value", "feature"], kind="stable").reset_index(drop=True)
+    # Genes of the same counts have p-values that differ in the last digit only, by the processor: they go by name.
+    order = table[["p_adj", "p_value"]].map(lambda p: float(f"{p:.8e}")).assign(feature=table["feature"])
+    table = table.loc[order.sort_values(["p_adj", "p_value", "feature"]).index].reset_index(drop=True)
 
     significant = table["p_adj"] < alpha
     up = int((significant & (table["log2_fold_change"] > 0)).sum())

@@ -31,15 +31,18 @@ from engine.toolbox.tables.columns import (
 from engine.toolbox.tables.rows import table_row
 
 
-def prepared_rows(table, outcome, predictors, subject, numeric_outcome):
+def prepared_rows(table, outcome, predictors, subject, numeric_outcome, categorical=()):
     """Return (predictors, outcome as labels or numbers, units as codes or None, warnings).
 
     Rows without an outcome or subject are left out and said; gaps in predictors stay, for each fold to fill. A unit is
     what stays whole when rows are split: a subject, or a row with its copies. The index is the place in the table.
+    Numbers among `categorical` name something and are taken as text.
     """
     import pandas as pd
 
     table = plain_table(table)
+    names = {name: table[name] for name in categorical if name in table}
+    table = table.assign(**{name: level_labels(column) for name, column in names.items()})
     needed = [outcome, *([subject] if subject else [])]
     require_columns(table, needed)
     places = complete_rows(table[needed].assign(**{" place": range(len(table))}), needed)[0][" place"]

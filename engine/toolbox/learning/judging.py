@@ -126,6 +126,8 @@ def unseen_quality(fitted, new, truth, number):
                          needed=True),
         "predictors": param("Columns that are ranked; empty for all others", kind="columns", of="table",
                             role="predictors"),
+        "categorical": param("Numbers among them that are names (centre, plate)", kind="columns", of="table",
+                             role="as_groups"),
         "subject": param("Column of subjects with several rows; all rows of one stay in the same fold", kind="column",
                          of="table", role="cluster"),
         "model": param("How it is predicted", choices=["forest", "linear", "lasso", "boosting"],
@@ -159,6 +161,7 @@ def feature_importance(
     *,
     outcome: str = "",
     predictors: list[str] = [],  # noqa: B006 - a plain default, never changed
+    categorical: list[str] = [],  # noqa: B006
     subject: str = "",
     model: str = "forest",
     folds: int = 5,
@@ -176,7 +179,7 @@ def feature_importance(
     column = table[outcome] if outcome in table else plain_table(table)[outcome]
     number = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column) and column.nunique() > 6
     predictors, subject, meant = meant_subject(plain_table(table), predictors, subject)
-    frame, target, groups, warnings = prepared_rows(table, outcome, predictors, subject, number)
+    frame, target, groups, warnings = prepared_rows(table, outcome, predictors, subject, number, categorical)
     warnings = meant + warnings
     if frame.shape[1] < 2:
         raise ValueError(f"Only {frame.columns[0]!r} is left as a predictor; a ranking needs at least two columns.")

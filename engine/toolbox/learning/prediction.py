@@ -69,6 +69,7 @@ _SUBJECT = param("Column of subjects with several rows; all rows of one stay in 
                  of="table", role="cluster")  # fmt: skip
 _PREDICTORS = param("Columns to predict from; empty for all others that may be used", kind="columns", of="table",
                     role="predictors")  # fmt: skip
+_CATEGORICAL = param("Numbers among them that are names (centre, plate)", kind="columns", of="table", role="as_groups")
 _FOLDS = param("Parts the rows are split into; each is predicted from the others", minimum=2, maximum=20,
                words=["folds?", "fold cv"])  # fmt: skip
 _REPEATS = param("How often the split is made anew", minimum=1, maximum=50, words=["repeats?", "repetitions?"])
@@ -172,7 +173,7 @@ def told_values(row):
         "outcome": param("The label to predict", kind="column", of="table", role="category"),
         "event_value": param("Of two labels the one whose probability is judged; empty to recognise it", kind="level",
                              of="outcome", role="event_if_binary"),
-        "predictors": _PREDICTORS, "subject": _SUBJECT,
+        "predictors": _PREDICTORS, "categorical": _CATEGORICAL, "subject": _SUBJECT,
         "model": param("How it is predicted", choices=_MODELS, words=_MODEL_WORDS),
         "folds": _FOLDS, "repeats": _REPEATS, "leave_one_out": _LEAVE, "seed": _SEED,
     },
@@ -204,6 +205,7 @@ def classify(
     outcome: str,
     event_value: str = "",
     predictors: list[str] = [],  # noqa: B006 - a plain default, never changed
+    categorical: list[str] = [],  # noqa: B006
     subject: str = "",
     model: str = "linear",
     folds: int = 5,
@@ -217,7 +219,7 @@ def classify(
 
     table = plain_table(table)
     predictors, subject, meant = meant_subject(table, predictors, subject)
-    frame, target, groups, warnings = prepared_rows(table, outcome, predictors, subject, False)
+    frame, target, groups, warnings = prepared_rows(table, outcome, predictors, subject, False, categorical)
     warnings = meant + warnings
     classes = order_levels(target)
     if len(classes) > 12:
@@ -345,7 +347,7 @@ def classify(
     },
     params={
         "outcome": param("The number to predict", kind="column", of="table", role="measure"),
-        "predictors": _PREDICTORS, "subject": _SUBJECT,
+        "predictors": _PREDICTORS, "categorical": _CATEGORICAL, "subject": _SUBJECT,
         "model": param("How it is predicted", choices=[name for name in _MODELS if name != "lda"],
                        words=[line for line in _MODEL_WORDS if not line.startswith("lda")]),
         "folds": _FOLDS, "repeats": _REPEATS, "leave_one_out": _LEAVE, "seed": _SEED,
@@ -370,6 +372,7 @@ def predict_value(
     *,
     outcome: str,
     predictors: list[str] = [],  # noqa: B006 - a plain default, never changed
+    categorical: list[str] = [],  # noqa: B006
     subject: str = "",
     model: str = "linear",
     folds: int = 5,
@@ -383,7 +386,7 @@ def predict_value(
 
     table = plain_table(table)
     predictors, subject, meant = meant_subject(table, predictors, subject)
-    frame, target, groups, warnings = prepared_rows(table, outcome, predictors, subject, True)
+    frame, target, groups, warnings = prepared_rows(table, outcome, predictors, subject, True, categorical)
     warnings = meant + warnings
     small = too_small(target, groups, True)
     folds, repeats, units, notes = rounds(target, groups, folds, repeats, leave_one_out, True)
