@@ -107,8 +107,8 @@ def _task(spec: ToolSpec) -> str:
 
 
 _TOLD = frozenset(
-    "add check combine compare compute correlate count cross-tabulate describe do draw estimate find fit give group keep "
-    "list look mark model name order plot put rank reduce say scale show spread take test translate write".split()
+    "add check combine compare compute correlate count cross-tabulate describe do draw estimate find fit give group "
+    "keep list look mark model name order plot put rank reduce say scale show spread take test translate write".split()
 )
 """The words with which descriptions of tools begin, that say what to do."""
 

@@ -296,6 +296,23 @@ def test_finished_run_can_be_rerun_and_compared(workspace, tmp_path):
     assert "Every number of the findings is the same" in shown(at)
 
 
+def test_a_run_can_be_computed_anew(workspace, tmp_path):
+    run_id = asked(workspace, tmp_path)
+    engine = opened(workspace)
+    at = app()
+    at.query_params["run"] = run_id
+    at.run()
+    at.switch_page("pages/plan_run.py").run()
+    at.button(key="rerun_fresh").click().run()
+    assert not at.exception
+    again = engine.runs()[0].run_id
+    engine.wait(again, timeout=60)
+    assert {result.status for result in engine.view(again).results.values()} == {"succeeded"}
+    reused = engine.rerun(run_id)
+    engine.wait(reused, timeout=60)
+    assert {result.status for result in engine.view(reused).results.values()} == {"cached"}
+
+
 def test_runs_are_listed_and_searched(workspace, tmp_path):
     asked(workspace, tmp_path, auto_approve=False)
     at = app().run().switch_page("pages/plan_run.py").run()

@@ -86,7 +86,7 @@ def test_the_notebook_can_be_read_without_running_it_and_holds_no_code_twice(mad
 
 
 def test_a_step_whose_functions_are_older_has_a_module_of_its_own(made):
-    view, store = made
+    view, _ = made
     shared = "def helper(x):\n    return {}\n\n\ndef {}(table):\n    return helper(table)\n\n\n"
     steps = [
         (view.plan.node(node), view.results[node], split_script(shared.format(value, tool)))
