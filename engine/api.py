@@ -51,6 +51,7 @@ from engine.provenance.verify import Verification, verify_path
 from engine.reporting import bundle, html, markdown, verified
 from engine.reporting import run_json as run_json_module
 from engine.reporting.contents import image_bytes
+from engine.reporting.numbers import shown_cells
 from engine.retrieval.service import ToolFinder
 from engine.routing.router import route
 from engine.runtime.imports import ImportRunner, ImportState, Tell
@@ -103,6 +104,7 @@ __all__ = [
     "request_cancel",
     "sandbox_self_test",
     "set_params",
+    "shown_cells",
     "term_types",
     "try_workspace",
     "verify_path",

@@ -515,7 +515,7 @@ class Orchestrator:
         record = record.model_copy(update={"status": status, "finished_at": self.clock.now(), "usage": usage})
         if report and self.store.plan(run_id) is not None:
             view = self._gathered(record)
-            made = self._checked(view, synthesize(view, self.registry))
+            made = self._checked(view, synthesize(view, self.registry, self.artifacts))
             sha256 = self.artifacts.put_bytes(made.model_dump_json().encode())
             record = record.model_copy(update={"report_sha256": sha256})
             self.log.emit(ReportReady(run_id=run_id, sha256=sha256, title=made.title))

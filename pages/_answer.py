@@ -13,47 +13,106 @@ from pages._text_check import draw_check
 from pages._words import duration, number, size
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from engine.api import Engine, RunView
 
-FINDINGS_SHOWN, FIGURES_SHOWN = 12, 4
+FINDINGS_SHOWN = 12
 
 
 def draw_answer(engine: Engine, view: RunView) -> None:
-    """Draw a finished run's report."""
+    """Draw a finished run's report: the answer and what limits it, and all else folded."""
     report, run_id = view.report, view.record.run_id
     if report is None:
         return
-    st.markdown("\n".join(f"- {plain(sentence)}" for sentence in report.summary))
-    seconds = view.record.usage.seconds
-    if seconds:
-        st.caption(f"{duration(seconds)} of computing, no model used")
-    _figures(engine, view, report, run_id)
-    _findings(engine, report, run_id)
-    if report.checked or report.claims is not None:
-        with st.expander("What was checked", icon=":material/fact_check:", key=f"claims_{run_id}"):
-            st.markdown("\n".join(f"- {plain(text)}" for text in report.checked))
-            if report.claims is not None:
-                st.markdown("**The summary's statements against the knowledge graph**")
-                # A mean over statements says nothing of the analysis, so only the labels are shown here.
-                draw_check(report.claims, key=run_id, score=False)
-    if report.limitations:
+    told = {answer.text for answer in report.answers}
+    for sentence in report.summary:
+        if sentence not in told:
+            st.markdown(plain(sentence))
+    figures = {figure.artifact.name: figure for figure in report.figures}
+    for place, answer in enumerate(report.answers):
+        _one(engine, report, answer, figures.pop(answer.figure, None), f"{run_id}_{place}")
+    if report.caveats:
         with st.container(border=True, key=f"limits_{run_id}"):
-            st.markdown(":orange[:material/warning:] **What limits this result**")
-            st.markdown("\n".join(f"- {plain(text)}" for text in report.limitations))
-    _tables(engine, report, run_id)
-    _methods(report, run_id)
+            st.markdown(":orange[:material/warning:] **What limits this answer**")
+            st.markdown("\n".join(f"- {plain(text)}" for text in report.caveats))
+    _details(engine, view, list(figures.values()))
 
 
-def _figures(engine: Engine, view: RunView, report: Any, run_id: str) -> None:
+def _one(engine: Engine, report: Any, answer: Any, figure: Any, key: str) -> None:
+    """Draw the sentence that answers, the rows that show it and its figure."""
+    finding = next((f for f in report.findings if f.id == answer.finding), None)
+    artifacts = {artifact.name: artifact for artifact in report.tables}
+    with st.container(key=f"answer_{key}"):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.markdown(f"**{plain(answer.text)}**", width="stretch")
+            if finding is not None:
+                _check_button(engine, finding, artifacts.get(finding.artifact), f"answer_{key}")
+        if answer.table is not None:
+            _rows_of(answer.table, f"answer_table_{key}")
+        if figure is not None:
+            show_figure(engine, figure.artifact, caption=figure.caption)
+
+
+def _rows_of(table: Any, key: str) -> None:
+    import pandas as pd
+
+    from engine.api import shown_cells
+
+    numeric, _ = shown_cells(table.columns, list(table.rows.values()))
+    frame = pd.DataFrame(list(table.rows.values()), columns=table.columns, index=pd.Index(table.rows))
+    for name, as_number in zip(table.columns, numeric, strict=True):
+        if as_number:
+            frame[name] = pd.to_numeric(frame[name], errors="coerce")
+    show_frame(frame, key=key, alt=f"Rows of {table.name} that show this answer", marked=table.marked)
+    shown = f"{len(table.rows):,} of {table.total:,} rows" if len(table.rows) < table.total else "All rows"
+    st.caption(plain(f"{shown} of {table.name}" + ("; the marked row is the one told of" if table.marked else "")))
+
+
+def _details(engine: Engine, view: RunView, figures: list[Any]) -> None:
+    """Draw everything else, folded: a tab for each kind that there is."""
+    report, run_id = view.report, view.record.run_id
+    assert report is not None
+    parts: dict[str, Callable[[], None]] = {}
+    if report.findings:
+        parts[f"Findings ({len(report.findings)})"] = lambda: _findings(engine, report, run_id)
+    if figures:
+        parts[f"More figures ({len(figures)})"] = lambda: _figures(engine, view, figures, run_id)
+    if report.tables:
+        parts[f"Tables ({len(report.tables)})"] = lambda: _tables(engine, report, run_id)
+    if report.limitations:
+        parts[f"Limitations ({len(report.limitations)})"] = lambda: _listed(report.limitations)
+    if report.checked or report.claims is not None:
+        parts["What was checked"] = lambda: _checked(report, run_id)
+    parts["Methods"] = lambda: _methods(report)
+    if report.next_steps:
+        parts["What to do next"] = lambda: _listed(report.next_steps)
+    with st.expander("Details", icon=":material/unfold_more:", key=f"details_{run_id}"):
+        for tab, draw in zip(st.tabs(list(parts)), parts.values(), strict=True):
+            with tab:
+                draw()
+        seconds = view.record.usage.seconds
+        if seconds:
+            st.caption(f"{duration(seconds)} of computing, no model used")
+
+
+def _listed(sentences: list[str]) -> None:
+    st.markdown("\n".join(f"- {plain(text)}" for text in sentences))
+
+
+def _checked(report: Any, run_id: str) -> None:
+    _listed(report.checked)
+    if report.claims is not None:
+        st.markdown("**The answer's statements against the knowledge graph**")
+        # A mean over statements says nothing of the analysis, so only the labels are shown here.
+        draw_check(report.claims, key=run_id, score=False)
+
+
+def _figures(engine: Engine, view: RunView, figures: list[Any], run_id: str) -> None:
     # What stands deepest in the plan is nearest to the answer; the steps that prepare it come last.
     depth = levels_of(view.plan) if view.plan else {}
-    figures = sorted(report.figures, key=lambda figure: -depth.get(figure.artifact.node, 0))
-    tables = {artifact.name: artifact for artifact in report.tables}
-    _figure_rows(engine, figures[:FIGURES_SHOWN], tables, run_id)
-    if len(figures) > FIGURES_SHOWN:
-        rest = figures[FIGURES_SHOWN:]
-        with st.expander(f"More figures ({len(rest)})", icon=":material/image:", key=f"more_figures_{run_id}"):
-            _figure_rows(engine, rest, tables, run_id)
+    tables = {artifact.name: artifact for artifact in view.report.tables} if view.report else {}
+    _figure_rows(engine, sorted(figures, key=lambda f: -depth.get(f.artifact.node, 0)), tables, run_id)
 
 
 def _figure_rows(engine: Engine, figures: list[Any], tables: dict[str, Any], run_id: str) -> None:
@@ -70,9 +129,6 @@ def _figure_rows(engine: Engine, figures: list[Any], tables: dict[str, Any], run
 
 
 def _findings(engine: Engine, report: Any, run_id: str) -> None:
-    if not report.findings:
-        return
-    st.subheader("Findings")
     artifacts = {artifact.name: artifact for artifact in report.tables}
     for finding in report.findings[:FINDINGS_SHOWN]:
         _finding(engine, finding, artifacts, run_id)
@@ -86,9 +142,13 @@ def _findings(engine: Engine, report: Any, run_id: str) -> None:
 def _finding(engine: Engine, finding: Any, artifacts: dict[str, Any], run_id: str) -> None:
     with st.container(horizontal=True, wrap=False, vertical_alignment="center", gap="small"):
         st.markdown(plain(finding.text), width="stretch")
-        if finding.artifact or finding.values:
-            with st.popover("Check", icon=":material/table_rows:", key=f"check_{run_id}_{finding.id}", type="tertiary"):
-                draw_evidence(engine, finding, artifacts.get(finding.artifact), run_id)
+        _check_button(engine, finding, artifacts.get(finding.artifact), run_id)
+
+
+def _check_button(engine: Engine, finding: Any, artifact: Any, key: str) -> None:
+    if finding.artifact or finding.values:
+        with st.popover("Check", icon=":material/table_rows:", key=f"check_{key}_{finding.id}", type="tertiary"):
+            draw_evidence(engine, finding, artifact, key)
 
 
 def draw_evidence(engine: Engine, finding: Any, artifact: Any, run_id: str) -> None:
@@ -101,7 +161,10 @@ def draw_evidence(engine: Engine, finding: Any, artifact: Any, run_id: str) -> N
         return
     if finding.row:
         frame = rows_shown_by(table_of(str(engine.artifact(artifact.sha256)), rows=1_000_000), finding.row)
-        st.caption(plain(f"Its row in {artifact.name} (step {finding.node})"))
+        # The cells that the sentence speaks of come first: the header of the others is one scroll away.
+        told = [name for name in (*finding.row, *(v.name for v in finding.values)) if name in frame.columns]
+        frame = frame[list(dict.fromkeys([*told, *frame.columns]))]
+        st.caption(plain(f"Its row in {artifact.name} (step {finding.node}), the numbers of the sentence first"))
         show_frame(frame, key=f"row_{run_id}_{finding.id}", alt=f"Row of {artifact.name} behind this finding")
     else:
         st.caption(plain(f"Shown by {artifact.name} (step {finding.node}, {size(artifact.bytes)})"))
@@ -123,29 +186,22 @@ def _value_row(value: Any) -> dict[str, str]:
 
 
 def _tables(engine: Engine, report: Any, run_id: str) -> None:
-    if not report.tables:
-        return
-    with st.expander(f"Tables ({len(report.tables)})", icon=":material/table:", key=f"tables_{run_id}"):
-        names = [artifact.name for artifact in report.tables]
-        chosen = st.selectbox("Table", names, key=f"table_choice_{run_id}", label_visibility="collapsed")
-        artifact = next((a for a in report.tables if a.name == chosen), None)
-        if artifact is not None:
-            show_artifact(engine, artifact, key=f"answer_{run_id}_{artifact.name}")
+    names = [artifact.name for artifact in report.tables]
+    chosen = st.selectbox("Table", names, key=f"table_choice_{run_id}", label_visibility="collapsed")
+    artifact = next((a for a in report.tables if a.name == chosen), None)
+    if artifact is not None:
+        show_artifact(engine, artifact, key=f"answer_{run_id}_{artifact.name}")
 
 
-def _methods(report: Any, run_id: str) -> None:
-    with st.expander("Methods, assumptions and references", icon=":material/menu_book:", key=f"methods_{run_id}"):
-        for step in report.methods:
-            numbers = "".join(f" [{n}]" for n in step.citations)
-            st.markdown(f"**{plain(step.name)}** {plain(step.text)}{plain(numbers)}")
-        if report.assumptions:
-            st.markdown("**Assumed**")
-            st.markdown("\n".join(f"- {plain(text)}" for text in report.assumptions))
-        for position, work in enumerate(report.citations, start=1):
-            link = f"https://doi.org/{work.doi}" if work.doi else work.url
-            title = f"[{plain(work.title)}]({link})" if link else plain(work.title)
-            year = f" ({work.year})" if work.year else ""
-            st.caption(f"\\[{position}\\] {plain(work.authors)}{year}. {title}")
-    if report.next_steps:
-        with st.expander("What to do next", icon=":material/arrow_forward:", key=f"next_{run_id}"):
-            st.markdown("\n".join(f"- {plain(text)}" for text in report.next_steps))
+def _methods(report: Any) -> None:
+    for step in report.methods:
+        numbers = "".join(f" [{n}]" for n in step.citations)
+        st.markdown(f"**{plain(step.name)}** {plain(step.text)}{plain(numbers)}")
+    if report.assumptions:
+        st.markdown("**Assumed**")
+        _listed(report.assumptions)
+    for position, work in enumerate(report.citations, start=1):
+        link = f"https://doi.org/{work.doi}" if work.doi else work.url
+        title = f"[{plain(work.title)}]({link})" if link else plain(work.title)
+        year = f" ({work.year})" if work.year else ""
+        st.caption(f"\\[{position}\\] {plain(work.authors)}{year}. {title}")

@@ -11,6 +11,8 @@ from pages._escape import plain
 from pages._words import size
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pandas as pd
 
     from engine.api import Engine
@@ -20,6 +22,8 @@ PREVIEW_CELLS = 2_000_000
 TEXT_PREVIEW = 20_000
 MOST_SAVED = 512 << 20
 """Bytes of the largest file that is handed to the browser, which takes it from memory."""
+MARKED = "font-weight: bold; background-color: rgba(11, 110, 117, 0.16)"
+"""How the row that a sentence is about stands out, on light and dark ground."""
 P_VALUES = ("p_value", "p_adj", "pvalue", "padj", "p", "fdr", "q_value")
 
 
@@ -51,11 +55,16 @@ def number_columns(frame: pd.DataFrame) -> dict[str, Any]:
     return formats
 
 
-def show_frame(frame: pd.DataFrame, *, key: str, alt: str, height: int | None = None) -> None:
-    """Show a table read only; short ones whole, long ones in a box of fixed height."""
-    fitting = "content" if len(frame) <= 10 else 300
+def show_frame(
+    frame: pd.DataFrame, *, key: str, alt: str, height: int | None = None, marked: Sequence[int] = ()
+) -> None:
+    """Show a table read only; short ones whole, long ones in a box of fixed height. `marked` rows stand out."""
+    fitting = "content" if len(frame) <= 12 else 300
+    shown: Any = frame
+    if marked:
+        shown = frame.style.apply(lambda row: [MARKED if row.name in marked else ""] * len(row), axis=1)
     st.dataframe(
-        frame, hide_index=True, height=height or fitting, column_config=number_columns(frame), key=key, alt=alt
+        shown, hide_index=True, height=height or fitting, column_config=number_columns(frame), key=key, alt=alt
     )
 
 

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from engine.domain.report import Report
 from engine.domain.run_view import RunView
+from engine.ports import ArtifactStore
+from engine.reporting.answers import with_tables
 from engine.reporting.compose import compose
 from engine.toolbox.registry import ToolRegistry
 
 __all__ = ["synthesize"]
 
 
-def synthesize(view: RunView, registry: ToolRegistry) -> Report:
-    """Write the report of a run, finished or not, from its plan and results."""
-    return compose(view, registry)
+def synthesize(view: RunView, registry: ToolRegistry, artifacts: ArtifactStore | None = None) -> Report:
+    """Write the report of a run, finished or not, from its plan and results, with rows of the stored tables."""
+    report = compose(view, registry)
+    return report if artifacts is None else with_tables(report, view, registry, artifacts)

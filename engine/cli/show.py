@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from engine.cli.show_words import counted, short
 from engine.domain.events import EngineEvent
+
+_CELL = 32
 
 _LINES = {
     "run_started": lambda e: f"running {e.nodes} steps",
@@ -35,14 +38,48 @@ def outcome_text(view: Any, out: str | None) -> str:
     report = view.report
     lines = [f"{view.record.run_id}: {view.record.status}", ""]
     if report is not None:
-        lines += [*report.summary, ""]
-        if report.limitations:
-            lines += ["Limitations:"] + [f"  - {text}" for text in report.limitations] + [""]
+        told = {answer.text: answer for answer in report.answers}
+        for sentence in report.summary:
+            lines += [sentence, ""]
+            if sentence in told:
+                lines += [*_table_lines(told[sentence].table), *_figure_lines(told[sentence].figure)]
+        if report.caveats:
+            lines += ["What limits this answer:", *(f"  - {text}" for text in report.caveats), ""]
+        rest = len(report.findings) - len(told), len(report.limitations) - len(report.caveats)
+        if max(rest) > 0:
+            more = f"{counted(max(0, rest[0]), 'more finding')} and {counted(max(0, rest[1]), 'more limitation')}"
+            lines += [f"In the report, too: {more}.", ""]
     if out:
         lines.append(f"Report, notebook, tables and provenance are in {out}")
     else:
         lines.append(f"`biodesk export {view.record.run_id} --format html --out report.html` writes the report.")
     return "\n".join(lines)
+
+
+def _table_lines(table: Any) -> list[str]:
+    """Return the rows that show an answer, in columns; a star stands before those the sentence is about."""
+    if table is None:
+        return []
+    from engine.api import shown_cells
+
+    numeric, cells = shown_cells(table.columns, list(table.rows.values()))
+    rows = [[short(text, _CELL) for text in row] for row in (table.columns, *cells)]
+    widths = [max(len(row[at]) for row in rows) for at in range(len(table.columns))]
+    marks = [" ", *("*" if number in table.marked else " " for number in table.rows)]
+    lines = [
+        f"{mark} {'  '.join(_filled(*cell) for cell in zip(row, widths, numeric, strict=True))}".rstrip()
+        for mark, row in zip(marks, rows, strict=True)
+    ]
+    shown = f"{len(table.rows):,} of {table.total:,} rows" if len(table.rows) < table.total else "all rows"
+    return [*lines, f"  ({shown} of {table.name})", ""]
+
+
+def _filled(text: str, width: int, numeric: bool) -> str:  # noqa: FBT001 - one cell of a zip
+    return text.rjust(width) if numeric else text.ljust(width)
+
+
+def _figure_lines(figure: str) -> list[str]:
+    return [f"  Figure: {figure}", ""] if figure else []
 
 
 def runs_text(records: list[Any]) -> str:

@@ -27,12 +27,38 @@ class ReportFigure(Value):
     table: str = ""
 
 
+class ShownTable(Value):
+    """The few rows and columns of a stored table that show an answer, as its cells are written in the file."""
+
+    name: str
+    """Name of the artifact."""
+    columns: list[str]
+    rows: dict[int, list[str]]
+    """Number of the row in the file (from 1, the header not counted) -> its cells in these columns."""
+    marked: list[int] = []
+    """The rows that the sentence is about."""
+    total: int = 0
+
+
+class Answer(Value):
+    """What answers one request of the question: a finding as its step wrote it, and what shows it."""
+
+    text: str
+    node: str
+    finding: str
+    """Id of the finding."""
+    table: ShownTable | None = None
+    figure: str = ""
+    """Name of the artifact, one of the report's figures."""
+
+
 class Report(Value):
     """A report on one run."""
 
     title: str
     question: str
     summary: list[str]
+    """The sentences that answer the question, in the order of its requests; where not all was done, first how far."""
     findings: list[Finding]
     methods: list[MethodStep]
     figures: list[ReportFigure]
@@ -46,3 +72,8 @@ class Report(Value):
     claims: ClaimCheck | None = None
     """The summary's statements about entities, each labelled by what the knowledge graph says of it. Its `score` is not
     shown: what could not be looked up would count like what was."""
+    answers: list[Answer] = []
+    caveats: list[str] = []
+    """At most three of the limitations: what failed or is left out, then what matters for these answers."""
+    spoken: str = ""
+    """The answer to be said aloud, at most 60 words; empty in reports of earlier versions."""

@@ -147,6 +147,9 @@ class ToolSpec(Value):
     """A rough duration on ordinary data, for progress and time limits."""
     example: str = ""
     """A question this tool answers."""
+    shows: dict[str, list[str]] = {}
+    """Output -> the columns that decide, in order (empty for a figure): what shows this tool's answer. Without it the
+    table of the leading finding and the step's own figure do."""
     repairs: list[Repair] = []
     next_steps: list[NextStep] = []
     source: str

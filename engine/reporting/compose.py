@@ -6,26 +6,22 @@ speaks against a result (warnings, failed checks, missing steps) is carried over
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Iterator
 
-from engine.domain.findings import Finding
 from engine.domain.plan import DATA_PREFIX, OpenQuestion, TaskNode
-from engine.domain.report import Report, ReportFigure
+from engine.domain.report import Answer, Report, ReportFigure
 from engine.domain.results import Artifact, NodeResult
 from engine.domain.run_view import RunView
+from engine.reporting.answers import all_answered, answer_of, answering, caveats, is_table
 from engine.reporting.checked import of_steps
 from engine.reporting.methods import Bibliography, method_steps, spec_of, value_text
 from engine.reporting.next_steps import next_steps
+from engine.reporting.spoken import spoken
 from engine.reporting.status import done_nodes, is_complete, planned, status_lines, unfinished
 from engine.toolbox.registry import ToolRegistry
 
-SUMMARY_SENTENCES = 6
-OVERALL_SENTENCES = 4
-"""At most this many steps lead the summary; what remains is filled with details of the first of them."""
 TITLE_LENGTH = 120
-NOT_TABLES = frozenset({"figure", "anndata", "text", "model", "graph"})
 
 _WEIGHT = {
     "analysis": 0,
@@ -46,10 +42,11 @@ def compose(view: RunView, registry: ToolRegistry) -> Report:
     methods = method_steps(view, registry, bibliography)
     done = done_nodes(view)
     artifacts = [artifact for _, result in done for artifact in result.artifacts]
+    answers = _answers(view, registry)
     return Report(
         title=title_of(view.record.question),
         question=view.record.question,
-        summary=_summary(view, registry),
+        summary=_summary(view, answers, registry),
         findings=[finding for _, result in done for finding in result.findings],
         methods=methods,
         figures=[_figure(view, node, result, a, registry) for node, result in done for a in _figures(result)],
@@ -59,6 +56,9 @@ def compose(view: RunView, registry: ToolRegistry) -> Report:
         checked=of_steps(view),
         citations=bibliography.entries,
         assumptions=_assumptions(view),
+        answers=answers,
+        caveats=caveats(view, answers),
+        spoken=spoken([answer.text for answer in answers]),
     )
 
 
@@ -79,34 +79,22 @@ def title_of(question: str) -> str:
     return text[0].upper() + text[1:] if re.fullmatch(r"[a-z]+['’]?[a-z]*,?", first) else text
 
 
-def is_table(artifact: Artifact) -> bool:
-    """Say whether an artifact is a CSV table that can be shown row by row."""
-    return artifact.type not in NOT_TABLES and artifact.name.lower().endswith(".csv")
+def _answers(view: RunView, registry: ToolRegistry) -> list[Answer]:
+    """Return what answers the question; of a plan that names no analysis, the step that comes nearest to it."""
+    found = answering(view, registry)
+    if not found and not (view.plan and view.plan.analysis):
+        found = _ranked(view, registry)[:1]
+    return [answer_of(view, pair, registry) for pair in found]
 
 
-def _summary(view: RunView, registry: ToolRegistry) -> list[str]:
-    opening = [] if is_complete(view) else status_lines(view)[:3]
-    ranked = _ranked(view, registry)
-    overall = [finding.text for result in ranked if (finding := overall_finding(result))]
-    # The step that answers the question says its first detail at once: the effect asked about, the top gene.
-    leading = [f.text for result in ranked[:1] for f in result.findings if f.row][:1]
-    # A step that begins with one row has its answer there: a ratio says more than how many terms are significant.
-    at = 0 if leading and ranked[0].findings[0].row else 1
-    overall[at:at] = leading
-    sentences = list(dict.fromkeys([*opening, *overall[: OVERALL_SENTENCES + len(leading)]]))
-    # Then one detail of each step in turn, so that the first step does not fill the summary alone.
-    details = [[f.text for f in result.findings if f.row] for result in ranked]
-    for row in itertools.zip_longest(*details):
-        sentences += [text for text in row if text and text not in sentences]
-    return sentences[:SUMMARY_SENTENCES] or ["No step finished, so there is nothing to report."]
+def _summary(view: RunView, answers: list[Answer], registry: ToolRegistry) -> list[str]:
+    told = [answer.text for answer in answers]
+    done = is_complete(view) or (bool(told) and all_answered(view, registry))
+    sentences = list(dict.fromkeys([*([] if done else status_lines(view)[:3]), *told]))
+    return sentences or ["No step that answers the question has anything to report."]
 
 
-def overall_finding(result: NodeResult) -> Finding | None:
-    """Return the finding that sums a step up: the first that is not about a single row, else the first."""
-    return next((f for f in result.findings if not f.row), result.findings[0] if result.findings else None)
-
-
-def _ranked(view: RunView, registry: ToolRegistry) -> list[NodeResult]:
+def _ranked(view: RunView, registry: ToolRegistry) -> list[tuple[TaskNode, NodeResult]]:
     """Return results with findings, those that answer the question first.
 
     Steps that only prepare, check or draw are left out when any other has something to say.
@@ -121,7 +109,7 @@ def _ranked(view: RunView, registry: ToolRegistry) -> list[NodeResult]:
 
     found = sorted((pair for pair in done_nodes(view) if pair[1].findings), key=key)
     answers = [pair for pair in found if key(pair)[1] < _WEIGHT["validation"]]
-    return [result for _, result in answers or found]
+    return answers or found
 
 
 def _stems(text: str) -> set[str]:

@@ -52,6 +52,19 @@ class Contents:
             finding, Places(values=place, settings=method), table.cells(finding.id), self.settings.get(finding.node)
         )
 
+    def cell(self, finding: Finding, piece: Piece) -> str:
+        """Return the anchor of a number: of its cell where the table shows one, else of what shows it."""
+        table = self.excerpts.get(finding.artifact)
+        if table is None or piece.column not in table.columns or not table.located.get(finding.id):
+            return piece.target
+        return cell_anchor(piece.target, table.columns.index(piece.column))
+
+    @property
+    def cited(self) -> set[str]:
+        """The anchors of all cells that a number of a finding stands in."""
+        pieces = ((finding, piece) for finding in self.report.findings for piece in self.pieces(finding))
+        return {self.cell(finding, piece) for finding, piece in pieces if piece.column}
+
     def sections(self) -> list[tuple[str, str, list[Finding], list[Artifact]]]:
         """Return (node id, step name, findings, figures) for every step that has some, in plan order."""
         names = {node.id: node.name for node in (self.view.plan.nodes if self.view.plan else [])}
@@ -120,3 +133,8 @@ def anchor(kind: str, name: str) -> str:
 def row_anchor(table: str, row: int) -> str:
     """Return the anchor of a table's row (from 1)."""
     return f"{anchor('table', table)}-row-{row}"
+
+
+def cell_anchor(row: str, column: int) -> str:
+    """Return the anchor of a cell, given its row's and the position of its column (from 0)."""
+    return f"{row}-cell-{column + 1}"

@@ -10,7 +10,7 @@ import base64
 
 from engine.domain.escaping import in_html as _e
 from engine.domain.findings import Finding
-from engine.domain.report import MethodStep, ReportFigure
+from engine.domain.report import Answer, MethodStep, ReportFigure, ShownTable
 from engine.domain.results import Artifact
 from engine.domain.run_view import RunView
 from engine.domain.toolspec import Citation
@@ -18,9 +18,9 @@ from engine.ports import ArtifactStore
 from engine.provenance.files import file_name
 from engine.provenance.recorder import maker
 from engine.reporting.checked import TAGS, checked_lines
-from engine.reporting.contents import Contents, anchor, gather, image_bytes, row_anchor
+from engine.reporting.contents import Contents, anchor, cell_anchor, gather, image_bytes, row_anchor
 from engine.reporting.html_style import STYLE
-from engine.reporting.numbers import format_cell
+from engine.reporting.numbers import format_cell, shown_cells
 from engine.reporting.tables import Excerpt
 from engine.toolbox.figures import is_svg
 from engine.toolbox.registry import ToolRegistry
@@ -33,9 +33,7 @@ def render(view: RunView, artifacts: ArtifactStore, registry: ToolRegistry) -> s
     """Return the report of a run as one self-contained HTML file."""
     contents = gather(view, artifacts, registry)
     report = contents.report
-    body = [
-        _header(contents),
-        _section("Summary", _list(_summary(contents), "summary")),
+    details = [
         _section("Findings", "".join(_step_section(contents, *part, artifacts) for part in contents.sections())),
         _section("What was checked", _list([_e(line) for line in checked_lines(report)])),
         _section("Limitations", _list([_e(text) for text in report.limitations])),
@@ -45,6 +43,14 @@ def render(view: RunView, artifacts: ArtifactStore, registry: ToolRegistry) -> s
         _section("Tables", "".join(_table(contents, table) for table in contents.excerpts.values())),
         _section("References", _references(report.citations)),
         _section("Data and record", _record(contents)),
+    ]
+    folded = "\n".join(part for part in details if part)
+    body = [
+        _header(contents),
+        _section("Answer", _answers(contents, artifacts)),
+        _section("What limits this answer", _list([_e(text) for text in report.caveats])),
+        f'<details class="rest"><summary>Details: all findings, limitations, methods, tables and data</summary>{folded}'
+        "</details>",
     ]
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -83,19 +89,57 @@ def _header(contents: Contents) -> str:
     )
 
 
-def _summary(contents: Contents) -> list[str]:
-    items = []
-    for sentence in contents.summary():
-        finding = contents.finding_of(sentence)
-        items.append(_sentence(contents, finding) if finding else _e(sentence))
-    return items
+def _answers(contents: Contents, store: ArtifactStore) -> str:
+    told = {answer.text for answer in contents.report.answers}
+    parts = [f'<p class="answer">{_e(text)}</p>' for text in contents.summary() if text not in told]
+    drawn: set[str] = set()
+    for number, answer in enumerate(contents.report.answers, start=1):
+        key = f"answer-{number}"
+        finding = contents.finding_of(answer.text)
+        sentence = _sentence(contents, finding, answer, key) if finding else _e(answer.text)
+        parts.append(f'<p class="answer">{sentence}</p>')
+        if answer.table is not None:
+            parts.append(_answer_table(answer.table, key))
+        figure = next((f for f in contents.report.figures if f.artifact.name == answer.figure), None)
+        if figure is not None and answer.figure not in drawn:
+            drawn.add(answer.figure)
+            parts.append(_figure(figure, store))
+    return "".join(parts)
 
 
-def _sentence(contents: Contents, finding: Finding) -> str:
-    return "".join(
-        f'<a class="number" href="#{_e(piece.target)}">{_e(piece.text)}</a>' if piece.target else _e(piece.text)
-        for piece in contents.pieces(finding)
+def _answer_table(table: ShownTable, key: str) -> str:
+    """Draw the rows that show an answer; a cell's anchor is that of its row and column in the file."""
+    numeric, shown = shown_cells(table.columns, list(table.rows.values()))
+    css = [" class=n" if number else "" for number in numeric]
+    heads = "".join(f'<th scope="col"{c}>{_e(name)}</th>' for c, name in zip(css, table.columns, strict=True))
+    lines = []
+    for number, cells in zip(table.rows, shown, strict=True):
+        row = f"{key}-row-{number}"
+        marked = ' class="cited"' if number in table.marked else ""
+        texts = [
+            f'<td id="{cell_anchor(row, at)}"{c}>{_e(text)}</td>'
+            for at, (c, text) in enumerate(zip(css, cells, strict=True))
+        ]
+        lines.append(f'<tr id="{row}"{marked}>{"".join(texts)}</tr>')
+    extent = f"{len(table.rows):,} of {table.total:,} rows" if len(table.rows) < table.total else ""
+    whole = f'<a href="#{_e(anchor("table", table.name))}">{_e(table.name)}</a>'
+    return (
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{_e(table.name)}"><table><thead><tr>{heads}</tr>'
+        f'</thead><tbody>{"".join(lines)}</tbody></table></div><p class="soft">{extent and extent + " of "}{whole}</p>'
     )
+
+
+def _sentence(contents: Contents, finding: Finding, answer: Answer | None = None, key: str = "") -> str:
+    """Write a finding's sentence with its numbers as links: to the cells below an answer, else to the whole table."""
+    table = answer.table if answer else None
+    near = table.marked or (list(table.rows) if len(table.rows) == 1 else []) if table else []
+    parts = []
+    for piece in contents.pieces(finding):
+        target = contents.cell(finding, piece)
+        if table is not None and near and piece.column in table.columns and table.name == finding.artifact:
+            target = cell_anchor(f"{key}-row-{near[0]}", table.columns.index(piece.column))
+        parts.append(f'<a class="number" href="#{_e(target)}">{_e(piece.text)}</a>' if target else _e(piece.text))
+    return "".join(parts)
 
 
 def _step_section(
@@ -107,7 +151,8 @@ def _step_section(
         tag = f' <span class="tag">{_e(words)}</span>' if words else ""
         items.append(f'<span id="{_e(anchor("finding", finding.id))}">{_sentence(contents, finding)}</span>{tag}')
     by_name = {figure.artifact.name: figure for figure in contents.report.figures}
-    drawn = "".join(_figure(by_name[artifact.name], store) for artifact in figures)
+    above = {answer.figure for answer in contents.report.answers}
+    drawn = "".join(_figure(by_name[a.name], store) for a in figures if a.name not in above)
     method = f'<a href="#{_e(anchor("step", node))}">How it was done</a>'
     return f'<h3>{_e(name)}</h3>{_list(items)}{drawn}<p class="soft">{method}</p>'
 
@@ -150,7 +195,7 @@ def _table(contents: Contents, table: Excerpt) -> str:
     return (
         f'<div class="scroll" id="{key}" tabindex="0" role="region" aria-label="{_e(artifact.name)}"><table>'
         f'<caption>{label}</caption><thead><tr><th scope="col" class="n">row</th>{heads}</tr></thead>'
-        f"<tbody>{_rows(table)}</tbody></table></div>{foot}"
+        f"<tbody>{_rows(table, contents.cited)}</tbody></table></div>{foot}"
     )
 
 
@@ -160,7 +205,7 @@ def _extent(table: Excerpt) -> str:
     return rows + (f", {table.more_columns:,} more columns in the file" if table.more_columns else "")
 
 
-def _rows(table: Excerpt) -> str:
+def _rows(table: Excerpt, cited_cells: set[str]) -> str:
     lines: list[str] = []
     before = 0
     cited = set(table.located.values())
@@ -171,7 +216,11 @@ def _rows(table: Excerpt) -> str:
         css = ' class="cited"' if number in cited else ""
         key = _e(row_anchor(table.artifact.name, number))
         columns = zip(table.columns, table.numeric, cells, strict=False)
-        texts = "".join(_cell(text, column, numeric) for column, numeric, text in columns)
+        anchors = [cell_anchor(key, at) for at in range(len(cells))]
+        texts = "".join(
+            _cell(text, column, numeric, mark if mark in cited_cells else "")
+            for mark, (column, numeric, text) in zip(anchors, columns, strict=False)
+        )
         lines.append(f'<tr id="{key}"{css}><th scope="row" class="n">{number}</th>{texts}</tr>')
         before = number
     if before < table.total:
@@ -179,12 +228,13 @@ def _rows(table: Excerpt) -> str:
     return "".join(lines)
 
 
-def _cell(text: str, column: str, numeric: bool) -> str:  # noqa: FBT001 - one cell, three facts
+def _cell(text: str, column: str, numeric: bool, key: str) -> str:  # noqa: FBT001 - one cell, four facts
     shown = format_cell(text, column) if numeric else text
     if len(shown) > CELL_LENGTH:
         shown = shown[: CELL_LENGTH - 1] + "…"
     title = f' title="{_e(text[:1000])}"' if shown != text else ""
-    return f"<td{' class=n' if numeric else ''}{title}>{_e(shown)}</td>"
+    mark = f' id="{key}"' if key else ""
+    return f"<td{mark}{' class=n' if numeric else ''}{title}>{_e(shown)}</td>"
 
 
 def _references(citations: list[Citation]) -> str:

@@ -27,21 +27,26 @@ figure { margin: 1.25rem 0; }
 figure img { max-width: 100%; max-height: 36rem; height: auto; display: block; background: #fff; padding: .5rem;
   border: 1px solid var(--line); border-radius: 4px; }
 figcaption { color: var(--soft); font-size: .875rem; margin-top: .4rem; }
-.scroll { overflow-x: auto; border: 1px solid var(--line); border-radius: 4px; margin: .6rem 0 .3rem; }
+.answer { font-size: 1.2rem; line-height: 1.5; margin: .8rem 0; }
+.scroll { overflow: auto; max-height: 80vh; border: 1px solid var(--line); border-radius: 4px; margin: .6rem 0 .3rem; }
 table { border-collapse: collapse; font-size: .8125rem; width: 100%; font-variant-numeric: tabular-nums; }
 caption { text-align: left; padding: .5rem .6rem; font-weight: 600; font-size: .875rem; }
 th, td { padding: .28rem .6rem; text-align: left; white-space: nowrap; border-top: 1px solid var(--line); }
 th.n:first-child { width: 1%; }
-thead th { background: var(--panel); font-weight: 600; }
+thead th { background: var(--panel); font-weight: 600; position: sticky; top: 0; }
+/* A target stops below the header that stays, and not under it. */
+tbody tr, tbody td { scroll-margin: 5rem 12rem; }
 td.n, th.n { text-align: right; }
 td.gap { text-align: center; color: var(--soft); }
 tbody th { font-weight: 400; color: var(--soft); }
-tr:target > * , figure:target, .scroll:target { background: var(--target); }
+tr:target > *, tr:has(> td:target) > *, figure:target, .scroll:target { background: var(--target); }
+td:target { outline: 2px solid var(--accent); outline-offset: -2px; font-weight: 600; }
 tr.cited > th { color: var(--accent); font-weight: 600; }
 code, pre { font-family: ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace; font-size: .8125rem; }
 pre { background: var(--panel); border: 1px solid var(--line); border-radius: 4px; padding: .8rem; overflow-x: auto; }
 .hash { font-family: ui-monospace, Menlo, Consolas, monospace; font-size: .75rem; overflow-wrap: anywhere; }
 details { margin: .3rem 0 1.5rem; }
+details.rest > summary { font-size: 1.05rem; margin-top: 2rem; }
 summary { cursor: pointer; color: var(--accent); font-size: .875rem; }
 .refs li { overflow-wrap: anywhere; }
 .tag { font-size: .75rem; border: 1px solid var(--warn-line); border-radius: 3px; padding: 0 .3rem; }
@@ -49,12 +54,14 @@ summary { cursor: pointer; color: var(--accent); font-size: .875rem; }
   :root { color-scheme: light; --text: #000; --soft: #444; --line: #bbb; --back: #fff; --panel: #fff; --accent: #000;
     --warn-back: #fff; }
   body { max-width: none; padding: 0; font-size: 10pt; }
-  .scroll { overflow: visible; border: 0; }
+  .scroll { overflow: visible; max-height: none; border: 0; }
   th, td { white-space: normal; overflow-wrap: anywhere; padding: .15rem .3rem; font-size: 7.5pt; }
   thead { display: table-header-group; }
   tr, figure { break-inside: avoid; }
   h2, h3 { break-after: avoid; }
-  details:not([open]) { display: none; }
+  details:not([open], .rest) { display: none; }
+  details.rest::details-content { content-visibility: visible; }
+  details.rest > summary { list-style: none; }
   @page { margin: 18mm 15mm; }
 }
 """

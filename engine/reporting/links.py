@@ -25,6 +25,8 @@ class Piece(NamedTuple):
 
     text: str
     target: str = ""
+    column: str = ""
+    """The column of the row at `target` whose cell holds the number, where there is one."""
 
 
 class Places(NamedTuple):
@@ -41,22 +43,46 @@ def linked(
 ) -> list[Piece]:
     """Return the finding's sentence in pieces, its numbers with the anchors that show them."""
     shown = list(_numbers_of(finding))
-    in_row = [number for text in (cells or {}).values() if (number := parse_number(text)) is not None]
-    chosen = list(_plain_numbers(_flat((settings or {}).values())))
+    given = [value for value in _flat((settings or {}).values()) if value is not None]
     pieces: list[Piece] = []
     end = 0
     for match in _NUMBER.finditer(finding.text):
-        target = ""
-        if places.values and (_fits(match, shown) or _fits(match, in_row)):
-            target = places.values
-        elif places.settings and _fits(match, chosen, exact=True):
+        target, column = "", ""
+        if places.values and not _is_level(match, finding, given):
+            column = _column(match, finding, cells or {})
+            target = places.values if column or _fits(match, shown) else ""
+        if not target and places.settings and _fits(match, _plain_numbers(given), exact=True):
             target = places.settings
         if target:
             stop = match.end("body")
-            pieces += [Piece(finding.text[end : match.start()]), Piece(finding.text[match.start() : stop], target)]
+            number = Piece(finding.text[match.start() : stop], target, column)
+            pieces += [Piece(finding.text[end : match.start()]), number]
             end = stop
     pieces.append(Piece(finding.text[end:]))
     return [piece for piece in pieces if piece.text]
+
+
+def _is_level(match: re.Match[str], finding: Finding, given: Iterable[Any]) -> bool:
+    """Say whether a number is the name of a group or an event, as in `cens = 1` or `dose 2`, and so no result."""
+    before = re.search(r"([^\s(,;:=][^(,;:=]*?)\s*(==?)?\s*$", match.string[: match.start()])
+    if before is None:
+        return False
+    names = {name for name in (*given, *finding.row) if isinstance(name, str) and name}
+    if not any(re.search(rf"(?<!\w){re.escape(name)}$", before[1]) for name in names):
+        return False
+    levels = {str(value) for value in (*given, *finding.row.values())}
+    return before[2] is not None or match["sign"] + match["body"] in levels
+
+
+def _column(match: re.Match[str], finding: Finding, cells: Mapping[str, str]) -> str:
+    """Return the column whose cell holds the number: of the values the finding names, then any other, a key last."""
+    numbers = {name: number for name, text in cells.items() if (number := parse_number(text)) is not None}
+    named = [value.name for value in finding.values if value.name in numbers]
+    rest = [name for name in numbers if name not in named]
+    for name in (*named, *sorted(rest, key=lambda name: name in finding.row)):
+        if _fits(match, [numbers[name]]):
+            return name
+    return ""
 
 
 def _numbers_of(finding: Finding) -> Iterable[float]:

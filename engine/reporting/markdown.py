@@ -15,7 +15,7 @@ from engine.provenance.files import artifact_files
 from engine.provenance.recorder import maker
 from engine.reporting.checked import TAGS, checked_lines
 from engine.reporting.compose import TITLE_LENGTH, report_of, title_of
-from engine.reporting.numbers import format_number
+from engine.reporting.numbers import format_number, shown_cells
 from engine.reporting.status import status_lines
 from engine.toolbox.registry import ToolRegistry
 
@@ -33,7 +33,9 @@ def render(view: RunView, registry: ToolRegistry) -> str:
         else f"> {_e(record.question)}",
         "**Status.** " + "  \n".join(_e(line) for line in status),
         f"{maker()}, run `{record.run_id}`, {when} UTC.",
-        _section("Summary", _bullets([_e(s) for s in report.summary if s not in status])),
+        _section("Answer", _answers(view, report, status)),
+        _section("What limits this answer", _bullets([_e(text) for text in report.caveats])),
+        "---",
         _section("Findings", _findings(view, report)),
         _section("What was checked", _bullets([_e(line) for line in checked_lines(report)])),
         _section("Limitations", _bullets([_e(text) for text in report.limitations])),
@@ -52,6 +54,30 @@ def _section(title: str, content: str) -> str:
 
 def _bullets(items: list[str]) -> str:
     return "\n".join(f"- {item}" for item in items)
+
+
+def _answers(view: RunView, report: Report, status: list[str]) -> str:
+    paths = {artifact.name: path for path, artifact in artifact_files(view)}
+    figures = {figure.artifact.name: figure for figure in report.figures}
+    told = {answer.text for answer in report.answers}
+    parts = [_e(text) for text in report.summary if text not in told and text not in status]
+    for answer in report.answers:
+        parts.append(f"**{_e(answer.text)}**")
+        if answer.table is not None:
+            numeric, shown = shown_cells(answer.table.columns, list(answer.table.rows.values()))
+            lines = [answer.table.columns, ["---:" if number else "---" for number in numeric]]
+            lines += [
+                [f"**{_e(text)}**" if number in answer.table.marked and text else _e(text) for text in cells]
+                for number, cells in zip(answer.table.rows, shown, strict=True)
+            ]
+            lines[0] = [_e(name) for name in lines[0]]
+            parts.append("\n".join(f"| {' | '.join(cells)} |" for cells in lines))
+            where = f"[{_e(answer.table.name)}]({_link(paths.get(answer.table.name, answer.table.name))})"
+            parts.append(f"{len(answer.table.rows):,} of {answer.table.total:,} rows of {where}.")
+        if answer.figure in figures:
+            figure = figures.pop(answer.figure)
+            parts.append(f"![{_e(figure.caption)}]({_link(paths.get(answer.figure, answer.figure))})")
+    return "\n\n".join(parts)
 
 
 def _findings(view: RunView, report: Report) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable, Sequence
 
 _P_NAMES = re.compile(r"(^|_)(p|q|padj|pval|pvalue|p_?adj|p_?val(ue)?|q_?val(ue)?|fdr)(_|$)", re.IGNORECASE)
 _IDENTIFIER_NAMES = re.compile(r"(^|_)(id|ids|entrez|year|barcode|accession|row|zip|code)($|_)", re.IGNORECASE)
@@ -102,3 +103,25 @@ def format_cell(text: str, column: str) -> str:
     if is_p_column(column):
         return format_p(number)
     return format_number(number, padded=len(re.sub(r"\D|[eE].*|^0\.0*", "", stripped)) >= 4)
+
+
+_MISSING = frozenset({"", "NA", "NaN", "nan", "None", "inf", "-inf"})
+
+
+def holds_numbers(cells: Iterable[str]) -> bool:
+    """Say whether the cells of a column are numbers, some of which may be missing."""
+    filled = [text for text in cells if text.strip() not in _MISSING]
+    return bool(filled) and all(parse_number(text) is not None for text in filled)
+
+
+def shown_cells(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[list[bool], list[list[str]]]:
+    """Return which columns of a table hold numbers, and its rows as they are shown."""
+    numeric = [holds_numbers(cells[at] for cells in rows) for at in range(len(columns))]
+    shown = [
+        [
+            format_cell(text, name) if number else text
+            for name, number, text in zip(columns, numeric, cells, strict=True)
+        ]
+        for cells in rows
+    ]
+    return numeric, shown

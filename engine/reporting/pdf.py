@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from engine.domain.escaping import in_html as _e
 from engine.domain.escaping import visible
 from engine.domain.findings import Finding
-from engine.domain.report import ReportFigure
+from engine.domain.report import ReportFigure, ShownTable
 from engine.domain.run_view import RunView
 from engine.ports import ArtifactStore
 from engine.provenance.files import file_name
@@ -20,7 +20,7 @@ from engine.provenance.recorder import maker
 from engine.reporting.checked import TAGS, checked_lines
 from engine.reporting.compose import TITLE_LENGTH
 from engine.reporting.contents import Contents, anchor, gather, image_bytes, row_anchor
-from engine.reporting.numbers import format_cell
+from engine.reporting.numbers import format_cell, shown_cells
 from engine.reporting.tables import Excerpt
 from engine.toolbox.figures import is_svg
 from engine.toolbox.registry import ToolRegistry
@@ -112,13 +112,16 @@ class _Page:
             "soft": ParagraphStyle("soft", base, fontSize=7.5, leading=10.5, textColor=soft),
             "item": ParagraphStyle("item", base, leftIndent=11, bulletIndent=1, bulletFontName=SANS, spaceAfter=3),
             "status": ParagraphStyle("status", base, leftIndent=8, borderPadding=padding, backColor=panel),
+            "answer": ParagraphStyle("answer", base, fontSize=11.5, leading=16, spaceAfter=6),
             "cell": ParagraphStyle("cell", base, fontSize=6.5, leading=8.5, spaceAfter=0, splitLongWords=1),
             "number": ParagraphStyle("number", base, fontSize=6.5, leading=8.5, spaceAfter=0, alignment=2),
             "head": ParagraphStyle("head", base, fontName=BOLD, fontSize=6.5, leading=8.5, spaceAfter=0),
         }  # fmt: skip
 
     def story(self) -> list[Flowable]:
-        """Return the whole report."""
+        """Return the whole report: the answer on the first page, everything else from the second on."""
+        from reportlab.platypus import PageBreak
+
         report, view = self.contents.report, self.contents.view
         when = (view.record.finished_at or view.record.created_at)[:16].replace("T", " ")
         flow = [self._text(_e(report.title), "title")]
@@ -126,7 +129,9 @@ class _Page:
             flow.append(self._text(_e(view.record.question), "soft"))
         made = f"{maker()} · run {view.record.run_id} · {when} UTC"
         flow += [self._text(_e(made), "soft"), self._text("<br/>".join(_e(s) for s in self.contents.status), "status")]
-        flow += self._section("Summary", [self._item(self._summary(s)) for s in self.contents.summary()])
+        flow += self._section("Answer", self._answers())
+        flow += self._section("What limits this answer", [self._item(_e(text)) for text in report.caveats])
+        flow.append(PageBreak())
         flow += self._section("Findings", self._findings())
         for title, lines in (
             ("What was checked", checked_lines(report)),
@@ -156,9 +161,34 @@ class _Page:
     def _section(self, title: str, content: list[Flowable]) -> list[Flowable]:
         return [self._text(_e(title), "h2"), *content] if content else []
 
-    def _summary(self, sentence: str) -> str:
-        finding = self.contents.finding_of(sentence)
-        return self._sentence(finding) if finding else _e(sentence)
+    def _answers(self) -> list[Flowable]:
+        report = self.contents.report
+        told = {answer.text for answer in report.answers}
+        flow = [self._text(_e(text), "answer") for text in self.contents.summary() if text not in told]
+        figures = {figure.artifact.name: figure for figure in report.figures}
+        for answer in report.answers:
+            finding = self.contents.finding_of(answer.text)
+            flow.append(self._text(self._sentence(finding) if finding else _e(answer.text), "answer"))
+            if answer.table is not None:
+                flow += self._answer_table(answer.table)
+            if answer.figure in figures:
+                flow += self._figure(figures.pop(answer.figure))
+        return flow
+
+    def _answer_table(self, table: ShownTable) -> list[Flowable]:
+        from reportlab.lib.colors import HexColor
+        from reportlab.platypus import Spacer, Table
+
+        numeric, shown = shown_cells(table.columns, list(table.rows.values()))
+        body = [[self._text(_e(column), "head") for column in table.columns]]
+        body += [
+            [self._short(text, numeric=number) for number, text in zip(numeric, cells, strict=True)] for cells in shown
+        ]
+        marked = [at for at, number in enumerate(table.rows, start=1) if number in table.marked]
+        style = [*_TABLE_STYLE, *(("BACKGROUND", (0, at), (-1, at), HexColor(_PANEL)) for at in marked)]
+        drawn = Table(body, colWidths=[self.width / len(table.columns)] * len(table.columns), repeatRows=1, style=style)
+        extent = f"{len(table.rows):,} of {table.total:,} rows of {table.name}"
+        return [drawn, self._text(_e(extent), "soft"), Spacer(1, 6)]
 
     def _sentence(self, finding: Finding) -> str:
         targets = self._targets()
@@ -178,13 +208,14 @@ class _Page:
 
     def _findings(self) -> list[Flowable]:
         figures = {figure.artifact.name: figure for figure in self.contents.report.figures}
+        above = {answer.figure for answer in self.contents.report.answers}
         flow: list[Flowable] = []
         for _node, name, findings, drawn in self.contents.sections():
             flow.append(self._text(_e(name), "h3"))
             for finding in findings:
                 tag = f" ({_e(words)})" if (words := TAGS[finding.grounding]) else ""
                 flow.append(self._item(self._sentence(finding) + tag))
-            for artifact in drawn:
+            for artifact in (a for a in drawn if a.name not in above):
                 flow += self._figure(figures[artifact.name])
         return flow
 
@@ -245,7 +276,9 @@ class _Page:
         return [self._text(f"{mark}{_e(name)}: {extent}", "h3"), drawn, foot, Spacer(1, 6)]
 
     def _cell(self, column: str, text: str, numeric: bool) -> Flowable:  # noqa: FBT001
-        shown = format_cell(text, column) if numeric else text
+        return self._short(format_cell(text, column) if numeric else text, numeric=numeric)
+
+    def _short(self, shown: str, *, numeric: bool) -> Flowable:
         shown = shown if len(shown) <= CELL_LENGTH else shown[: CELL_LENGTH - 1] + "…"
         return self._text(_e(shown), "number" if numeric else "cell")
 

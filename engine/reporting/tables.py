@@ -13,7 +13,7 @@ from engine.domain.findings import Finding
 from engine.domain.results import Artifact
 from engine.errors import EngineError
 from engine.ports import ArtifactStore
-from engine.reporting.numbers import parse_number
+from engine.reporting.numbers import holds_numbers
 from engine.toolbox.large_tables import scan
 
 FIRST_ROWS = 20
@@ -79,8 +79,4 @@ def _narrow(table: Excerpt) -> None:
     table.columns = table.columns[:MOST_COLUMNS]
     table.rows = {number: cells[:MOST_COLUMNS] for number, cells in table.rows.items()}
     for position in range(len(table.columns)):
-        filled = [c[position] for c in table.rows.values() if position < len(c) and c[position].strip() not in _MISSING]
-        table.numeric.append(bool(filled) and all(parse_number(text) is not None for text in filled))
-
-
-_MISSING = {"", "NA", "NaN", "nan", "None", "inf", "-inf"}
+        table.numeric.append(holds_numbers(c[position] for c in table.rows.values() if position < len(c)))

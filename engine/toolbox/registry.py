@@ -109,6 +109,7 @@ def tool(
     seconds: float = 5.0,
     example: str = "",
     helpers: Sequence[Callable[..., Any]] = (),
+    shows: Mapping[str, Sequence[str]] | None = None,
     repairs: Sequence[Repair] = (),
     next_steps: Sequence[NextStep] = (),
 ) -> Callable[[Callable[..., dict[str, Any]]], Callable[..., dict[str, Any]]]:
@@ -122,6 +123,7 @@ def tool(
         holds: input -> the input whose values it contains.
         each_file: inputs of which several files make as many steps.
         helpers: functions this one calls; their source is shipped with it.
+        shows: output -> columns, in order, of the table (and, with no columns, the figure) that shows the answer.
 
     Raises:
         ValueError: when the description and the signature disagree.
@@ -162,6 +164,7 @@ def tool(
             source=function_source(function),
             helper_sources=[function_source(helper) for helper in helpers],
             function=function.__name__,
+            shows={output: list(columns) for output, columns in (shows or {}).items()},
             repairs=list(repairs),
             next_steps=list(next_steps),
         )

@@ -459,11 +459,21 @@ def differential_expression(
         )
     adjusted = f", adjusted for {name_some([column for _, column in terms])}" if terms else ""
     threshold = f" by more than {lfc_threshold:g} log2 units" if lfc_threshold > 0 else ""
+    # The clearest both ways: by p alone all of them may be on one side.
+    change, symbols = table["log2_fold_change"], table.get("symbol", table["feature"])
+    names = symbols.mask(symbols == "").fillna(table["feature"])
+    sides = {"higher": table.index[significant & (change > 0)], "lower": table.index[significant & (change < 0)]}
+    clearest = "".join(
+        f"; most clearly {word} {', '.join(names[at] for at in places[:3])}"
+        for word, places in sides.items()
+        if len(places)
+    )
     findings = [
         {
             "text": f"{up + down:,} of {len(table):,} tested genes differ between {treated} and {control}{threshold} "
             f"at a false discovery rate of {100 * alpha:g} %: {up:,} higher and {down:,} lower in {treated} than in "
-            f"{control} ({condition}: n = {sizes[treated]} {treated}, n = {sizes[control]} {control}{adjusted}).",
+            f"{control}{clearest} ({condition}: n = {sizes[treated]} {treated}, "
+            f"n = {sizes[control]} {control}{adjusted}).",
             "values": [
                 {"name": "n_significant", "value": up + down, "unit": "genes"},
                 {"name": "n_up", "value": up, "unit": "genes"},
@@ -479,8 +489,8 @@ def differential_expression(
     found, lost = find_genes(table["feature"], table.get("symbol", table["feature"]), genes_of_interest)
     if lost:
         warnings.append(f"Not among the tested genes: {name_some(lost, 10)}.")
-    top = [position for position in table.index[significant][:5] if position not in found]
-    for position in [*top, *list(found)[:4]]:
+    told = sorted(place for places in sides.values() for place in places[:5])
+    for position in [*(position for position in told if position not in found), *list(found)[:4]]:
         row = table.loc[position]
         lfc, se = float(row["log2_fold_change"]), float(row["lfc_se"])
         p_adj = float(row["p_adj"])

@@ -177,6 +177,44 @@ def describe_pair(row, value, group, several):
     return {"text": text, "values": values, "output": "comparison", "row": {"comparison": row["comparison"]}}
 
 
+def group_rows(samples):
+    """Return a row of numbers for each group, the highest mean first."""
+    import numpy as np
+
+    rows = [
+        {"group": level, "n": len(x), "mean": float(np.mean(x)), "sd": float(np.std(x, ddof=1)),
+         "median": float(np.median(x)), "min": float(np.min(x)), "max": float(np.max(x))}
+        for level, x in samples.items()
+    ]  # fmt: skip
+    return sorted(rows, key=lambda row: -row["mean"])
+
+
+def describe_groups(row, pair_rows, groups, value, group):
+    """Return the finding on all groups: whether they differ, which is highest and lowest, and how many pairs do."""
+    found = sum(r["p_adj"] < 0.05 for r in pair_rows)
+    clear = row["p_value"] < 0.05
+    kind = "mean" if "ANOVA" in row["test"] else "median"
+    order = sorted(groups, key=lambda r: -r[kind])
+    high, low = order[0], order[-1]
+    verdict = "differs between" if clear else "is not shown to differ between"
+    named = (
+        f"highest in {high['group']} ({kind} {format_number(high[kind])}), lowest in {low['group']} "
+        f"({kind} {format_number(low[kind])})" if clear
+        else f"their {kind}s lie between {format_number(low[kind])} ({low['group']}) and {format_number(high[kind])} "
+        f"({high['group']})"
+    )  # fmt: skip
+    return {
+        "text": f"{value} {verdict} the {len(groups)} groups of {group}: {named}; {row['test']}, "
+                f"{format_p(row['p_value'])}; {found} of {len(pair_rows)} pairs of groups differ at an adjusted p "
+                f"below 0.05 ({pair_rows[0]['test']}).",
+        "values": finding_values(
+            **{f"highest_{kind}": high[kind], f"lowest_{kind}": low[kind]}, statistic=row["statistic"],
+            p_value=row["p_value"], n=row["n"], effect_size=row["effect_size"], n_pairs=len(pair_rows),
+            n_pairs_different=found),
+        "output": "comparison", "row": {"comparison": "all groups"},
+    }  # fmt: skip
+
+
 def against_control(levels, group, treated, control):
     """Return the control of Dunnett's comparisons, and warnings; none that is named or recognised raises ValueError."""
     chosen = pick_level(control, levels, group) if control else likely_control(levels)
@@ -240,6 +278,7 @@ def compare_rows(samples, contrasts, family, test, method):
     task_type="analysis",
     inputs={"table": "table: one row a measurement, with a column of values and a column of groups"},
     outputs={
+        "groups": "table: n, mean, SD and median of every compared group, the highest mean first",
         "comparison": "table: overall test and every pair of groups: means, difference, interval, p-values, effect",
         "assumptions": "table: normality, equal spread and the same question by another test",
         "comparison_plot": "figure: every group's values and box",
@@ -412,6 +451,8 @@ def compare_rows(samples, contrasts, family, test, method):
         against_control,
         comparison_figure,
         describe_pair,
+        describe_groups,
+        group_rows,
         compare_rows,
         comparison_warnings,
         second_opinion,
@@ -420,6 +461,7 @@ def compare_rows(samples, contrasts, family, test, method):
         turning_rows,
     ),
     answers=["compare_groups", "compare_paired"],
+    shows={"groups": ["group", "n", "mean", "sd", "median", "min", "max"], "comparison_plot": []},
 )
 def compare_groups(
     table,
@@ -510,21 +552,10 @@ def compare_groups(
                "p_value", "p_adj", "effect_size", "effect_size_type"]  # fmt: skip
     findings = []
     if rows[0]["comparison"] == "all groups":
-        row = rows[0]
-        found = sum(r["p_adj"] < 0.05 for r in pair_rows)
-        verdict = "differs between" if row["p_value"] < 0.05 else "is not shown to differ between"
-        df = f"{row['df']:g}" + (f" and {row['df_2']:.4g}" if "df_2" in row else "")
-        findings.append(
-            {"text": f"{value} {verdict} the {len(samples)} groups of {group} ({row['n']} values): {row['test']}, "
-                     f"statistic {format_number(row['statistic'], 4)} on {df} degrees of freedom, "
-                     f"{format_p(row['p_value'])}; {found} of {len(pair_rows)} pairs of groups differ at an adjusted "
-                     f"p below 0.05 ({pair_rows[0]['test']}).",
-             "values": finding_values(statistic=row["statistic"], p_value=row["p_value"], n=row["n"],
-                                      effect_size=row["effect_size"], n_pairs_different=found),
-             "output": "comparison", "row": {"comparison": "all groups"}}
-        )  # fmt: skip
+        findings.append(describe_groups(rows[0], pair_rows, group_rows(samples), value, group))
     findings += [describe_pair(row, value, group, len(pair_rows) > 1) for row in pair_rows[:6]]
     return {
+        "groups": pd.DataFrame(group_rows(samples)),
         "comparison": pd.DataFrame(rows).reindex(columns=columns),
         "assumptions": pd.DataFrame(assumptions or [{"check": "too few values to check", "group": "all",
                                                      "n": sum(len(x) for x in samples.values())}]),

@@ -106,6 +106,27 @@ def unreadable_numbers(table, columns):
     return table, warnings
 
 
+def describe_levels(rows, group_by):
+    """Return the finding on one number in all groups, the highest mean first; none of several numbers."""
+    numbers = [row for row in rows if row["type"] == "number"]
+    if len({row["column"] for row in numbers}) != 1 or not 2 <= len(numbers) <= 8:
+        return []
+    order = sorted(numbers, key=lambda row: -row["mean"])
+    parts = [
+        f"{format_number(row['mean'], 4)} (SD {format_number(row['sd'])}, n = {row['n']}) in {group_by} {row[group_by]}"
+        for row in order
+    ]
+    values = [
+        value
+        for row in order
+        for value in finding_values(
+            **{f"mean {row[group_by]}": row["mean"], f"sd {row[group_by]}": row["sd"], f"n {row[group_by]}": row["n"]}
+        )
+    ]
+    text = f"Mean {order[0]['column']} is {', '.join(parts[:-1])} and {parts[-1]}."
+    return [{"text": text, "values": values, "output": "summary"}]
+
+
 @tool(
     name="summarize_table",
     title="Summarise the columns of a table",
@@ -156,6 +177,7 @@ def unreadable_numbers(table, columns):
         format_number,
         finding_values,
         describe_column,
+        describe_levels,
         unreadable_numbers,
         table_row,
     ),
@@ -202,11 +224,7 @@ def summarize_table(
     incomplete = sorted({row["column"] for row in rows if row["missing"]})
     if incomplete:
         warnings.append(f"Columns with missing values, left out of their statistics: {', '.join(incomplete[:12])}.")
-    findings = [
-        {"text": f"The table has {len(table)} rows and {table.shape[1]} columns; {len(incomplete)} of the "
-                 f"{len(chosen)} described columns have missing values.",
-         "values": finding_values(n_rows=len(table), n_columns=table.shape[1], n_incomplete=len(incomplete))}
-    ]  # fmt: skip
+    findings = describe_levels(rows, group_by) if group_by else []
     for row in [row for row in rows if row["type"] == "number"][:9]:
         where = {group_by: row[group_by], "column": row["column"]} if group_by else {"column": row["column"]}
         spread = f" (SD {format_number(row['sd'])})" if row["sd"] == row["sd"] else ""
@@ -219,6 +237,13 @@ def summarize_table(
                                       max=row["max"], n=row["n"], missing=row["missing"]),
              "output": "summary", "row": table_row(frame, **where)}
         )  # fmt: skip
+    shape = {
+        "text": f"The table has {len(table)} rows and {table.shape[1]} columns; {len(incomplete)} of the "
+                f"{len(chosen)} described columns have missing values.",
+        "values": finding_values(n_rows=len(table), n_columns=table.shape[1], n_incomplete=len(incomplete),
+                                 n_described=len(chosen)),
+    }  # fmt: skip
+    findings.insert(len(findings) if columns else 0, shape)  # of columns that were asked for their numbers come first
     return {"summary": frame, "findings": findings, "warnings": warnings}
 
 

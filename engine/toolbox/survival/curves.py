@@ -43,6 +43,31 @@ _ANDERSON = Citation(
 )
 
 
+def describe_medians(rows, group, unit, since):
+    """Return the finding on the medians of all groups, the longest first: of more than four the two at each end."""
+    known = sorted((row for row in rows if row["median"] == row["median"]), key=lambda row: -row["median"])
+    never = [row["group"] for row in rows if row["median"] != row["median"]]
+    if not known:
+        return []
+    shown = known if len(known) <= 4 else [known[0], known[1], known[-2], known[-1]]
+    parts = []
+    for row in shown:
+        low, high = (f"{row[key]:g}" if row[key] == row[key] else "not reached" for key in ("lower_95", "upper_95"))
+        parts.append(
+            f"{row['median']:g}{unit} with {group} = {row['group']} (95 % interval {low} to {high}, n = {row['n']})"
+        )
+    left = f"; not reached with {', '.join(never[:6])}" if never else ""
+    ends = f", of {len(known)} groups the longest two and the shortest two" if len(shown) < len(known) else ""
+    values = [
+        {"name": f"median {row['group']}", "value": row["median"], "low": row["lower_95"], "high": row["upper_95"],
+         "n": row["n"]}
+        for row in shown
+    ]  # fmt: skip
+    listed = f"{', '.join(parts[:-1])} and {parts[-1]}" if parts[:-1] else parts[0]
+    return [{"text": f"Median survival{since} was {listed}{left}"
+                     f"{ends}.", "values": values, "output": "km_table"}]  # fmt: skip
+
+
 @tool(
     name="kaplan_meier",
     title="Kaplan-Meier survival curves",
@@ -120,8 +145,21 @@ _ANDERSON = Citation(
     packages=_PACKAGES,
     seconds=3,
     example="What is the median survival of men and women?",
-    helpers=(*SURVIVAL_HELPERS, *LANDMARK_HELPERS, *MOMENT_HELPERS, finding_values, format_number, draw_survival),
+    helpers=(
+        *SURVIVAL_HELPERS,
+        *LANDMARK_HELPERS,
+        *MOMENT_HELPERS,
+        finding_values,
+        format_number,
+        draw_survival,
+        describe_medians,
+    ),
     answers=["kaplan_meier"],
+    shows={
+        "survival_at": [],
+        "km_table": ["group", "n", "events", "median", "lower_95", "upper_95", "median_follow_up"],
+        "km_plot": [],
+    },
 )
 def kaplan_meier(
     survival,
@@ -173,7 +211,8 @@ def kaplan_meier(
     unit = f" {time_unit}" if time_unit else ""
     where = f" by {group}" if group else ""
     since = f", of those still followed at {start:g}{unit}" if start is not None else ""
-    findings = [
+    findings = describe_medians(rows, group, unit, since) if group else []
+    findings += [
         {
             "text": (
                 f"{len(data)} subjects{where}: {int(data['event'].sum())} had the event ({event} = "
@@ -399,11 +438,19 @@ def log_rank(
     solid = counts[counts["observed"] >= 5] if (counts["observed"] >= 5).sum() >= 2 else counts
     worst = solid.sort_values("observed_over_expected", ascending=False)
     since = f"; of those still followed at {start:g} {unit}".rstrip() if start is not None else ""
-    verdict = "differs" if rows[0]["p_value"] < 0.05 else "does not differ significantly"
+    clear = rows[0]["p_value"] < 0.05
+    verdict = "differs" if clear else "is not shown to differ"
+    longest, shortest = worst["group"].iloc[-1], worst["group"].iloc[0]
+    order = (
+        f", longer with {longest} than with {shortest}"
+        if len(groups) == 2
+        else (f", longest with {longest} and shortest with {shortest} by events against expectation")
+    )
+    order = order if clear else ""
     findings = [
         {
             "text": (
-                f"Survival {verdict} between the {len(groups)} groups of {group}: log-rank chi-square "
+                f"Survival {verdict} between the {len(groups)} groups of {group}{order}: log-rank chi-square "
                 f"{rows[0]['statistic']:.2f} on {rows[0]['df']} df, {format_p(rows[0]['p_value'])} "
                 f"(n={len(data)}, {int(data['event'].sum())} events, {event} = {chosen}{since})."
             ),

@@ -67,9 +67,28 @@ def survival_points(curves, times, labels, moments, landmark, unit):
     return (pd.DataFrame(points) if points else None), warnings
 
 
+def points_finding(table, group, unit, since):
+    """Return the finding on all groups at one moment, the highest survival first; none of several moments."""
+    if table is None or table["time"].nunique() != 1 or not 2 <= len(table) <= 6:
+        return []
+    points = table.sort_values("survival", ascending=False, kind="stable").to_dict("records")
+    parts = [
+        f"{100 * point['survival']:.1f} % with {group} = {point['group']} (95 % interval "
+        f"{format_number(100 * point['lower_95'])} to {format_number(100 * point['upper_95'])} %)"
+        for point in points
+    ]
+    values = [
+        {"name": f"survival {point['group']}", "value": point["survival"], "low": point["lower_95"],
+         "high": point["upper_95"]}
+        for point in points
+    ]  # fmt: skip
+    return [{"text": f"Survival at {points[0]['time']:g}{unit}{since} was {', '.join(parts[:-1])} and {parts[-1]}.",
+             "values": values, "output": "survival_at"}]  # fmt: skip
+
+
 def point_findings(table, group, unit, since):
     """Return a finding for each of the first six points: the share that survives, its interval, who is at risk."""
-    findings = []
+    findings = points_finding(table, group, unit, since) if group else []
     for point in [] if table is None else table.head(6).to_dict("records"):
         low, high = (format_number(100 * point[key]) for key in ("lower_95", "upper_95"))
         sure = f"95 % interval {low} to {high} %; " if point["lower_95"] == point["lower_95"] else ""
@@ -84,5 +103,5 @@ def point_findings(table, group, unit, since):
     return findings
 
 
-MOMENT_HELPERS = (asked_moments, survival_points, point_findings)
+MOMENT_HELPERS = (asked_moments, survival_points, points_finding, point_findings)
 """What a tool ships with that reports survival at moments."""

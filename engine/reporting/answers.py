@@ -1,0 +1,223 @@
+"""What a reader came for: one sentence a request, the rows and the figure that show it, and what to mind about it.
+
+Nothing is computed or rephrased: a sentence is a finding as its step wrote it, and a table is rows of a stored one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from engine.domain.findings import Finding
+from engine.domain.plan import DATA_PREFIX, TaskNode
+from engine.domain.report import Answer, Report, ShownTable
+from engine.domain.results import Artifact, NodeResult
+from engine.domain.run_view import RunView
+from engine.domain.toolspec import ToolSpec
+from engine.errors import EngineError
+from engine.ports import ArtifactStore
+from engine.reporting.methods import spec_of
+from engine.reporting.status import done_nodes, planned, unfinished
+from engine.toolbox.large_tables import Scan, scan
+from engine.toolbox.registry import ToolRegistry
+
+MOST_ANSWERS = 4
+MOST_ROWS, MOST_COLUMNS, MOST_CAVEATS = 12, 8, 3
+NOT_TABLES = frozenset({"figure", "anndata", "text", "model", "graph"})
+Done = tuple[TaskNode, NodeResult]
+_NAMES = frozenset({"level", "gene"})
+"""What of a question names the row that is asked about; a column is named by most rows of a table."""
+
+
+def is_table(artifact: Artifact) -> bool:
+    """Say whether an artifact is a CSV table that can be shown row by row."""
+    return artifact.type not in NOT_TABLES and artifact.name.lower().endswith(".csv")
+
+
+def answering(view: RunView, registry: ToolRegistry) -> list[Done]:
+    """Return the steps that answer the question's requests and have a finding, in the order of the requests."""
+    if view.plan is None:
+        return []
+    top = max((node.priority for node in view.plan.nodes), default=0)
+    done = [pair for pair in done_nodes(view) if pair[1].findings and pair[0].priority == top]
+    found: list[Done] = []
+    for goal in view.plan.analysis:
+        found += [
+            pair
+            for pair in done
+            if pair not in found and (spec := spec_of(registry, pair[0].tool)) and goal.id in spec.answers
+        ]
+    return found[:MOST_ANSWERS]
+
+
+def all_answered(view: RunView, registry: ToolRegistry) -> bool:
+    """Say whether every step of the plan that answers a request has a result."""
+    top = max((node.priority for node in view.plan.nodes), default=0) if view.plan else 0
+    goals = {goal.id for goal in view.plan.analysis} if view.plan else set()
+    due = [
+        (node, result)
+        for node, result in planned(view)
+        if node.priority == top and (spec := spec_of(registry, node.tool)) and goals.intersection(spec.answers)
+    ]
+    return bool(due) and all(result is not None and result.findings for _, result in due)
+
+
+def answer_of(view: RunView, pair: Done, registry: ToolRegistry) -> Answer:
+    """Return what a step answers: the finding that says it, and the figure that shows it."""
+    node, result = pair
+    finding = _asked(view, result)
+    figure = _figure(view, pair, registry)
+    return Answer(text=finding.text, node=node.id, finding=finding.id, figure=figure.name if figure else "")
+
+
+def _asked(view: RunView, result: NodeResult) -> Finding:
+    """Return the finding on the levels and genes that the question names, else the first: steps answer first."""
+    names = {
+        span.value.rpartition(" = ")[2].strip().lower()
+        for span in (view.plan.understood if view.plan else [])
+        if span.taken_as in _NAMES
+    } - {""}
+
+    def said(finding: Finding) -> int:
+        text = finding.text.lower()
+        return sum(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None for name in names)
+
+    return max(result.findings, key=said)  # the first of several that say as much
+
+
+def _figure(view: RunView, pair: Done, registry: ToolRegistry) -> Artifact | None:
+    """Return the figure of the step, else of a step that draws what it made, else of one that draws the same file."""
+    node, result = pair
+    spec = spec_of(registry, node.tool)
+    own = {artifact.output: artifact for artifact in result.artifacts if artifact.type == "figure"}
+    chosen = next((own[name] for name in (spec.shows if spec else {}) if name in own), None)
+    if chosen is not None or own:
+        return chosen or next(iter(own.values()))
+    sources = {ref for ref in node.inputs.values() if ref.startswith(DATA_PREFIX)}
+    drawing = [
+        (node.id not in other.upstream(), artifact)
+        for other, made in done_nodes(view)
+        for artifact in made.artifacts
+        if artifact.type == "figure" and (node.id in other.upstream() or _drawn(other, sources, registry))
+    ]
+    return min(drawing, key=lambda item: item[0])[1] if drawing else None
+
+
+def _drawn(node: TaskNode, sources: set[str], registry: ToolRegistry) -> bool:
+    spec = spec_of(registry, node.tool)
+    return spec is not None and spec.task_type == "visualization" and bool(sources.intersection(node.inputs.values()))
+
+
+# ==== the table ====
+
+
+def with_tables(report: Report, view: RunView, registry: ToolRegistry, artifacts: ArtifactStore) -> Report:
+    """Return the report with the rows that show each answer; a table that cannot be read is left out."""
+    shown: list[Answer] = []
+    seen: set[str] = set()
+    for answer in report.answers:
+        result = view.results[answer.node]
+        spec = spec_of(registry, result.tool)
+        table = _table(answer, result, spec, artifacts)
+        again = table is not None and table.name in seen
+        seen |= {table.name} if table else set()
+        shown.append(answer if again else answer.model_copy(update={"table": table}))
+    return report.model_copy(update={"answers": shown})
+
+
+def _table(answer: Answer, result: NodeResult, spec: ToolSpec | None, artifacts: ArtifactStore) -> ShownTable | None:
+    finding = next(f for f in result.findings if f.id == answer.finding)
+    tables = [artifact for artifact in result.artifacts if is_table(artifact)]
+    declared = spec.shows if spec else {}
+    chosen = next((a for name in declared for a in tables if a.output == name), None)
+    chosen = chosen or next((a for a in tables if a.name == finding.artifact), None) or next(iter(tables), None)
+    if chosen is None:
+        return None
+    pointing = {f.id: f.row for f in result.findings if f.artifact == chosen.name and f.row}
+    try:
+        found = scan(artifacts.path(chosen.sha256), pointing, first=MOST_ROWS)
+    except (OSError, EngineError, ValueError):
+        return None
+    rows = _rows(found, [f.id for f in result.findings], finding.id)
+    if not rows:
+        return None
+    names = [v.name for v in finding.values] + list(finding.row)
+    columns = _columns(found.header, rows, declared.get(chosen.output, ()), names)
+    places = [found.header.index(name) for name in columns]
+    hit = found.hits.get(finding.id)
+    return ShownTable(
+        name=chosen.name,
+        columns=columns,
+        rows={n: [cells[at] if at < len(cells) else "" for at in places] for n, cells in rows.items()},
+        marked=[hit.number] if hit and hit.count == 1 and len(rows) > 1 else [],
+        total=found.total,
+    )
+
+
+def _rows(found: Scan, order: Sequence[str], leading: str) -> dict[int, list[str]]:
+    """Return the rows to show: all of a short table, else those that findings point to and the first ones."""
+    hits = [found.hits[name] for name in (leading, *order) if name in found.hits and found.hits[name].count]
+    rows = {hit.number: hit.cells for hit in hits[:MOST_ROWS]}
+    for number, cells in enumerate(found.first, start=1):
+        if len(rows) >= MOST_ROWS:
+            break
+        rows.setdefault(number, cells)
+    return dict(sorted(rows.items()))
+
+
+def _columns(
+    header: Sequence[str], rows: dict[int, list[str]], declared: Sequence[str], named: Sequence[str]
+) -> list[str]:
+    """Return the columns to show, in the table's order: what is declared, else what names a row and what decides."""
+    filled = [
+        name for at, name in enumerate(header) if any(at < len(cells) and cells[at].strip() for cells in rows.values())
+    ]
+    if declared:
+        return [name for name in declared if name in filled]
+    if len(filled) <= MOST_COLUMNS:
+        return filled
+    deciding = [*named, *(name for name in filled if name.endswith("_95"))]
+    first = list(dict.fromkeys([filled[0], *(name for name in deciding if name in filled), *filled]))[:MOST_COLUMNS]
+    return [name for name in filled if name in first]
+
+
+# ==== what to mind ====
+
+
+def caveats(view: RunView, answers: Sequence[Answer]) -> list[str]:
+    """Return at most three: all that failed or was left out first, then what speaks against these answers."""
+    missing = unfinished(view) + [f"Not answered: {text}" for text in (view.plan.not_answered if view.plan else [])]
+    if len(missing) > MOST_CAVEATS:
+        more = len(missing) - MOST_CAVEATS + 1
+        return [*missing[: MOST_CAVEATS - 1], f"{more} more things were not done or not answered; see the details."]
+    found = [*missing, *(view.plan.warnings if view.plan else []), *_of_steps(view, answers), *_of_data(view, answers)]
+    return [text for text in dict.fromkeys(" ".join(text.split()) for text in found) if text][:MOST_CAVEATS]
+
+
+def _of_steps(view: RunView, answers: Sequence[Answer]) -> Iterator[str]:
+    """Yield the warnings of the answering steps, then of the steps whose results they were given."""
+    waiting, seen = [answer.node for answer in answers], set()
+    while waiting:
+        id_ = waiting.pop(0)
+        node, result = view.plan.node(id_) if view.plan else None, view.results.get(id_)
+        if id_ in seen or node is None or result is None:
+            continue
+        seen.add(id_)
+        yield from result.warnings
+        yield from (i.message for i in (result.verdict.issues if result.verdict else []) if i.severity != "info")
+        waiting += node.upstream()
+
+
+def _of_data(view: RunView, answers: Sequence[Answer]) -> Iterator[str]:
+    """Yield the warnings on data that name a column which an answering step reads."""
+    columns = {
+        str(value)
+        for answer in answers
+        for given in view.results[answer.node].params.values()
+        for value in (given if isinstance(given, list) else [given])
+        if isinstance(value, str) and value
+    }
+    for profile in view.profiles:
+        for warning in profile.warnings:
+            if any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", warning) for name in columns):
+                yield warning if profile.name in warning else f"{profile.name}: {warning}"
