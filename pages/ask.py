@@ -259,8 +259,8 @@ def _reply(engine: Engine, view: RunView, *, working: bool) -> None:
     if record.error:
         show_message(record.error, activity_of(engine, record.run_id).advice)
     if view.report is not None:
-        draw_downloads(engine, record.run_id, ("html", "pdf", "notebook", "bundle"), key="ask")
         draw_answer(engine, view)
+        draw_downloads(engine, record.run_id, ("html", "pdf", "notebook", "bundle"), key="ask")
 
 
 def _route_chip(view: RunView) -> None:

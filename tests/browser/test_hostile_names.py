@@ -72,7 +72,8 @@ def test_ask(watched, hostile):
     page = watched(f"{address}/?run={run_id}", "Ask")
     for name in (NAMES["image"], NAMES["directive"], NAMES["formula"]):
         seen(page, name)
-    page.get_by_text("Methods, assumptions and references").click()
+    page.get_by_text("Details", exact=True).click()
+    page.get_by_role("tab", name="Methods").click()
     seen(page, f"Step {MARK}")
 
 

@@ -24,7 +24,7 @@ def survival_run(chromium, app_address):
     ask_example(page, "breast_cancer_survival")
     expect(page.get_by_text("Nothing has been computed yet")).to_be_visible()
     page.get_by_role("button", name="Run this plan").click()
-    expect(page.get_by_text("Findings", exact=True)).to_be_visible()
+    expect(page.get_by_text("Details", exact=True)).to_be_visible()
     if folder := os.environ.get("BIODESK_SCREENSHOTS"):
         whole(page.locator("[data-testid=stImage] img").first)
         time.sleep(1)
@@ -94,8 +94,8 @@ def test_empty_workspace_offers_examples_without_scrolling(open_page, tmp_path):
 def test_answer_shows_figures_findings_and_limits(open_page, survival_run):
     page = open_page(survival_run)
     ready(page, "Ask")
-    expect(page.get_by_text("Findings", exact=True)).to_be_visible()
-    expect(page.get_by_text("What limits this result")).to_be_visible()
+    expect(page.get_by_text("Details", exact=True)).to_be_visible()
+    expect(page.get_by_text("What limits this answer")).to_be_visible()
     figure = page.locator("[data-testid=stImage] img").first
     whole(figure)
     assert figure.evaluate("image => image.naturalWidth") > 300
@@ -117,10 +117,10 @@ def test_finding_opens_the_table_row_behind_it(open_page, survival_run):
 def test_refresh_finds_the_run_again(open_page, survival_run):
     page = open_page(survival_run)
     ready(page, "Ask")
-    expect(page.get_by_text("Findings", exact=True)).to_be_visible()
+    expect(page.get_by_text("Details", exact=True)).to_be_visible()
     page.reload()
     ready(page, "Ask")
-    expect(page.get_by_text("Findings", exact=True)).to_be_visible()
+    expect(page.get_by_text("Details", exact=True)).to_be_visible()
     assert run_of(page.url) == run_of(survival_run)
 
 

@@ -189,7 +189,7 @@ def test_question_is_planned_approved_and_answered(workspace, tmp_path):
         assert plain(finding.text) in text
     assert "Postconditions of the" in text
     assert "Score" not in text
-    assert "What limits this result" in text or not report.limitations
+    assert "What limits this answer" in text or not report.limitations
     downloads = {element.label for element in at.get("download_button")}
     assert {"Report (HTML)", "Report (PDF)", "Notebook", "Everything (ZIP)"} <= downloads
 
