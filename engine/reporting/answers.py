@@ -72,17 +72,19 @@ def answer_of(view: RunView, pair: Done, registry: ToolRegistry) -> Answer:
 
 def _asked(view: RunView, result: NodeResult) -> Finding:
     """Return the finding on the levels and genes that the question names, else the first: steps answer first."""
-    names = {
-        span.value.rpartition(" = ")[2].strip().lower()
-        for span in (view.plan.understood if view.plan else [])
-        if span.taken_as in _NAMES
-    } - {""}
+    spans = view.plan.understood if view.plan else []
+    names = {span.value.rpartition(" = ")[2].strip() for span in spans if span.taken_as in _NAMES} - {""}
+    columns = {span.value.strip() for span in spans if span.taken_as == "column"} - {""}
 
-    def said(finding: Finding) -> int:
-        text = finding.text.lower()
-        return sum(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None for name in names)
+    def said(finding: Finding) -> tuple[int, int]:
+        row = " ".join(value for value in finding.row.values() if isinstance(value, str))
+        return sum(_holds(finding.text, name) for name in names), sum(_holds(row, name) for name in columns)
 
     return max(result.findings, key=said)  # the first of several that say as much
+
+
+def _holds(text: str, name: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE) is not None
 
 
 def _figure(view: RunView, pair: Done, registry: ToolRegistry) -> Artifact | None:

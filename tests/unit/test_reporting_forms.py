@@ -86,6 +86,8 @@ def test_every_link_in_the_html_leads_somewhere(made):
 def test_numbers_of_a_finding_link_to_the_row_that_holds_them(made):
     text = html.render(*made, small_registry())
     target, shown = re.search(r'Mean growth in high is <a class="number" href="#([^"]+)">([^<]+)</a>', text).groups()
+    target, _, cell = target.partition("-cell-")
+    assert cell == "3"  # of the mean, not of the group
     assert "high" in _Page(text).rows[target]
     row = next(f for f in made[0].results["n1"].findings if f.row == {"group": "high"})
     assert float(shown) == pytest.approx(row.values[0].value, abs=0.005)
@@ -153,10 +155,10 @@ def test_partial_run_says_first_what_failed_in_every_form(made):
     broken = with_failure(view, registry)
     said = "Counts must not be negative, found -3."
     page, text = html.render(broken, store, registry), markdown.render(broken, registry)
-    assert page.index(said) < page.index(">Summary<")
-    assert text.index(said) < text.index("## Summary")
+    assert page.index(said) < page.index(">Answer<")
+    assert text.index(said) < text.index("## Answer")
     paper = _pdf_text(pdf.render(broken, store, registry))
-    assert paper.index(said) < paper.index("Summary")
+    assert paper.index(said) < paper.index("Answer")
     assert run_json.render(broken, registry)["status"] == "partial"
 
 

@@ -24,6 +24,7 @@ from engine.toolbox.statistics.proportions import (
 )
 from engine.toolbox.tables.columns import (
     GROUP_HELPERS,
+    called_level,
     finding_values,
     format_number,
     format_p,
@@ -210,11 +211,12 @@ def risk_figure(risks, measures, what, group):
     return figure
 
 
-def risk_findings(first, second, rows, what, alpha):
+def risk_findings(first, second, rows, what, alpha, group=""):
     """Return the findings of one comparison, the ratio first."""
     import math
 
     by = {row["measure"]: row for row in rows}
+    one, other = (called_level(row["group"], group) for row in (first, second))
     pair = f"{first['group']} vs {second['group']}"
 
     def interval(row, scale=1.0):
@@ -238,25 +240,25 @@ def risk_findings(first, second, rows, what, alpha):
     tail = f"{format_p(odds['p_value'])}, {odds['test']}"
     higher = "higher" if first["share"] > second["share"] else "lower"
     if "risk ratio" not in by:
-        start = (f"The odds of {what} are {higher} in {first['group']} than in {second['group']}" if clear
-                 else f"The odds of {what} are not shown to differ between {first['group']} and "
-                      f"{second['group']}")  # fmt: skip
+        start = (f"The odds of {what} are {higher} in {one} than in {other}" if clear
+                 else f"The odds of {what} are not shown to differ between {one} and {other}")  # fmt: skip
         return [finding(odds, f"{start}: odds ratio {format_number(odds['estimate'])} ({interval(odds)}); {tail}.")]
     ratio, gap, needed = by["risk ratio"], by["risk difference"], by["number needed"]
-    start = (f"The risk of {what} is {higher} in {first['group']} than in {second['group']}" if clear
-             else f"The risk of {what} is not shown to differ between {first['group']} and "
-                  f"{second['group']}")  # fmt: skip
+    start = (f"The risk of {what} is {higher} in {one} than in {other}" if clear
+             else f"The risk of {what} is not shown to differ between {one} and {other}")  # fmt: skip
+    more = "more" if gap["estimate"] > 0 else "fewer"
+    every = (f"; one event {more} for every {math.ceil(needed['estimate'] - 1e-9)} in {one}" if "lower_95" in needed
+             else "" if clear else "; ratios within that interval are not excluded")  # fmt: skip
     found = [
-        finding(ratio, f"{start}: {shares}, risk ratio {format_number(ratio['estimate'])} ({interval(ratio)}); "
-                       f"{tail}."),
+        finding(ratio, f"{start}: {shares}, risk ratio {format_number(ratio['estimate'])} ({interval(ratio)}), "
+                       f"{tail}{every}."),
         finding(gap, f"{pair}: risk difference {format_number(100 * gap['estimate'])} percentage points "
                      f"({interval(gap, 100)})."),
         finding(odds, f"{pair}: odds ratio {format_number(odds['estimate'])} ({interval(odds)})."),
     ]  # fmt: skip
-    more = "more" if gap["estimate"] > 0 else "fewer"
     if "lower_95" in needed:
-        found.insert(2, finding(needed, f"For every {math.ceil(needed['estimate'] - 1e-9)} in {first['group']} "
-                                        f"instead of {second['group']} there is one event {more} (number needed "
+        found.insert(2, finding(needed, f"For every {math.ceil(needed['estimate'] - 1e-9)} in {one} "
+                                        f"instead of {other} there is one event {more} (number needed "
                                         f"{format_number(needed['estimate'])}; {interval(needed)})."))  # fmt: skip
     elif needed["estimate"] < math.inf:
         found.insert(2, finding(needed, f"The number needed is {format_number(needed['estimate'])} for one event "
@@ -388,7 +390,7 @@ def risk_measures(
     measures = pd.DataFrame([row for part in found.values() for row in part]).reindex(columns=order)
     findings = []
     for (first, second), part in list(found.items())[:4]:
-        findings += risk_findings(rows[first], rows[second], part, what, alpha)
+        findings += risk_findings(rows[first], rows[second], part, what, alpha, exposure)
     zero = any(row["events"] in (0, row["total"]) for row in rows.values())
     if zero and not haldane:
         warnings.append("A count is 0, so a ratio is 0 or infinite: read the risk difference, or set haldane to add "

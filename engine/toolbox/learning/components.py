@@ -278,9 +278,8 @@ def principal_component_analysis(
             for i in range(min(2, len(names)))
         ]  # fmt: skip
         parts = ", ".join(f"{100 * part:.0f} % of {names[i]}" for i, part in enumerate(between))
-        findings.append({"text": f"Differences between the groups of {group} make up {parts}; the axes were found "
-                                 f"without "
-                                 "looking at the groups, and this is no test.",
+        findings.insert(0, {"text": f"Differences between the groups of {group} make up {parts}; the axes were found "
+                                    "without looking at the groups, and this is no test.",
                          "values": finding_values(n_groups=int(labels.nunique()))})  # fmt: skip
     if len(frame) < 5 * frame.shape[1]:
         warnings.append(

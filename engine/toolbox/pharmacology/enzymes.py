@@ -205,6 +205,22 @@ def constant_ratios(rows, fits):
     return out
 
 
+def curves_finding(rows, substrate_unit, rate_unit):
+    """Return the finding on Km and Vmax of all curves."""
+    parts, values = [], []
+    for row in rows:
+        told = [
+            f"{name} {format_number(row[key])}{' ' + unit if unit else ''} "
+            f"({said_range(row[f'{key}_lower_95'], row[f'{key}_upper_95'])})"
+            for name, key, unit in (("Km", "km", substrate_unit), ("Vmax", "vmax", rate_unit))
+        ]
+        parts.append(f"{row['curve']}: {' and '.join(told)}")
+        for key in ("km", "vmax"):
+            known = (row[key], row[f"{key}_lower_95"], row[f"{key}_upper_95"])
+            values += finding_values(**{f"{key} {row['curve']}": known})
+    return [{"text": "; ".join(parts) + ".", "values": values, "output": "constants"}]
+
+
 @tool(
     name="enzyme_kinetics",
     title="Michaelis-Menten kinetics",
@@ -273,6 +289,7 @@ def constant_ratios(rows, fits):
     example="What are Km and Vmax of the treated and the untreated enzyme?",
     helpers=(
         *CURVE_HELPERS,
+        curves_finding,
         fit_michaelis_menten,
         fit_substrate_inhibition,
         rate_of,
@@ -334,7 +351,7 @@ def enzyme_kinetics(
     if not group:
         warnings += hidden_groups(table, {substrate, rate}, residuals)
     constants = pd.DataFrame(rows)
-    findings = []
+    findings = curves_finding(rows, substrate_unit, rate_unit) if 2 <= len(rows) <= 6 else []
     for row in rows[:8]:
         who = "" if row["curve"] == "all" else f" of {row['curve']}"
         parts = [

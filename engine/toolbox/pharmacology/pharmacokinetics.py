@@ -144,6 +144,7 @@ def exposure_adds_up(step: StepOutputs) -> Iterator[Issue]:
     next_steps=(NextStep(text="Look at the terminal line of every subject before its half-life is believed."),),
     helpers=(*CURVE_HELPERS, *PROFILE_HELPERS),
     answers=["pharmacokinetics"],
+    shows={"summary": []},
 )
 def pharmacokinetics(
     table,
@@ -329,6 +330,15 @@ def pharmacokinetics(
                     "row": table_row(summary, group=name, parameter=key),
                 }
             )
+    groups = summary["group"].unique().tolist()
+    part = summary.set_index("parameter") if len(groups) == 1 else summary.iloc[:0]
+    listed = [key for key in titles if key in part.index and not (key == "auc_last" and "auc_inf" in part.index)]
+    if listed and part["n"].max() > 1:
+        centre = {key: part.loc[key, "median" if key == "tmax" else "geometric_mean"] for key in listed}
+        told = [f"{titles[key][0]} {format_number(centre[key])}{titles[key][1]}" for key in listed if key != "tmax"]
+        at = f"; median Tmax {format_number(centre['tmax'])}{titles['tmax'][1]}" if "tmax" in centre else ""
+        text = f"Geometric means over {int(part['n'].max())} profiles: {', '.join(told)}{at}."
+        findings.insert(0, {"text": text, "values": finding_values(**centre), "output": "summary"})
     if "clearance" not in profiles:
         warnings.append("No dose is given, so clearance and volume are not computed.")
     figure, axis = new_axes(width=6.6)

@@ -273,7 +273,14 @@ def measured_agreement(ratings, subjects, unit, icc=""):
         shown = [f"{format_number(row['estimate'])} (95 % CI {format_number(row['lower_95'])} to "
                  f"{format_number(row['upper_95'])})"
                  for row in (bias, low, high)]  # fmt: skip
-        findings.append(agreement_finding(bias, f"{a} {side} {b}: bias ({a} minus {b}) {shown[0]}{said}."))
+        findings.append(
+            agreement_finding(
+                bias,
+                f"{a} {side} {b}: bias ({a} minus {b}) {shown[0]}{said}; 95 % of single "
+                f"readings lie from {format_number(low['estimate'])} to "
+                f"{format_number(high['estimate'])} off (limits of agreement).",
+            )
+        )
         findings.append(agreement_finding(low, f"For a single reading {a} lies from {shown[1]} to {shown[2]}{said} off "
                                                f"{b} in about 95 % of cases (limits of agreement)."))  # fmt: skip
     rows += [rater_mean(name, x) for name, x in values.items()]

@@ -31,6 +31,7 @@ from engine.toolbox.statistics.post_hoc import adjust_rows, dunnett_rows, many_t
 from engine.toolbox.statistics.single_rows import row_names, sample_names, turning_rows
 from engine.toolbox.tables.columns import (
     GROUP_HELPERS,
+    called_level,
     complete_rows,
     finding_values,
     format_number,
@@ -148,10 +149,7 @@ def describe_pair(row, value, group, several):
     """Return the finding of one row of the comparison table, its direction in words."""
     p = row["p_adj"] if several else row["p_value"]
     level = "adjusted " if several else ""
-    first, second = (
-        f"{group} {level}" if level.replace(".", "", 1).lstrip("-").isdigit() else level
-        for level in (row["group_1"], row["group_2"])
-    )
+    first, second = (called_level(row[key], group) for key in ("group_1", "group_2"))
     on_means = row["estimate"].startswith("mean")
     kind, a, b = ("mean", row["mean_1"], row["mean_2"]) if on_means else ("median", row["median_1"], row["median_2"])
     clear = p < 0.05
@@ -160,6 +158,7 @@ def describe_pair(row, value, group, several):
         f" (95 % CI {format_number(row['lower_95'])} to {format_number(row['upper_95'])})"
         if row["lower_95"] == row["lower_95"] else ""
     )  # fmt: skip
+    open_ = not clear and bool(interval)
     start = (
         f"{value} {relation} in {first} than in {second}" if clear and row["difference"]
         else f"{value} differs between {first} and {second}" if clear
@@ -168,7 +167,7 @@ def describe_pair(row, value, group, several):
     text = (
         f"{start}: {kind} {format_number(a)} (n = {row['n_1']}) against {format_number(b)} (n = {row['n_2']}), "
         f"{row['estimate']} {first} minus {second} {format_number(row['difference'])}{interval}, "
-        f"{level}{format_p(p)} ({row['test']})."
+        f"{level}{format_p(p)} ({row['test']}){'; differences within that interval are not excluded' if open_ else ''}."
     )
     values = finding_values(
         difference=(row["difference"], row["lower_95"], row["upper_95"]), p_value=row["p_value"], p_adj=row["p_adj"],
@@ -197,20 +196,24 @@ def describe_groups(row, pair_rows, groups, value, group):
     order = sorted(groups, key=lambda r: -r[kind])
     high, low = order[0], order[-1]
     verdict = "differs between" if clear else "is not shown to differ between"
+    most, least = (called_level(r["group"], group) for r in (high, low))
     named = (
-        f"highest in {high['group']} ({kind} {format_number(high[kind])}), lowest in {low['group']} "
-        f"({kind} {format_number(low[kind])})" if clear
-        else f"their {kind}s lie between {format_number(low[kind])} ({low['group']}) and {format_number(high[kind])} "
-        f"({high['group']})"
+        f"highest in {most} ({kind} {format_number(high[kind])}), lowest in {least} ({kind} {format_number(low[kind])})"
+        if clear else f"their {kind}s lie between {format_number(low[kind])} ({least}) and {format_number(high[kind])} "
+        f"({most})"
     )  # fmt: skip
+    # Only intervals that hold for all pairs at once bound what any of them may be.
+    seen = not clear and any(name in pair_rows[0]["test"] for name in ("Tukey", "Games-Howell"))
+    reach = max(abs(r[key]) for r in pair_rows for key in ("lower_95", "upper_95")) if seen else None
+    excluded = f"; differences of up to {format_number(reach)} between two of them are not excluded" if seen else ""
     return {
-        "text": f"{value} {verdict} the {len(groups)} groups of {group}: {named}; {row['test']}, "
+        "text": f"{value} {verdict} the {len(groups)} groups of {group} ({row['n']} values): {named}; {row['test']}, "
                 f"{format_p(row['p_value'])}; {found} of {len(pair_rows)} pairs of groups differ at an adjusted p "
-                f"below 0.05 ({pair_rows[0]['test']}).",
+                f"below 0.05 ({pair_rows[0]['test']}){excluded}.",
         "values": finding_values(
             **{f"highest_{kind}": high[kind], f"lowest_{kind}": low[kind]}, statistic=row["statistic"],
             p_value=row["p_value"], n=row["n"], effect_size=row["effect_size"], n_pairs=len(pair_rows),
-            n_pairs_different=found),
+            n_pairs_different=found, largest_not_excluded=reach),
         "output": "comparison", "row": {"comparison": "all groups"},
     }  # fmt: skip
 

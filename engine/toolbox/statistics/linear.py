@@ -351,7 +351,7 @@ def linear_findings(fit, rows, outcome, predictors, marginal, joint):
         findings.append(
             {"text": f"{start}{others}: coefficient {format_number(row['estimate'])} (95 % CI "
                      f"{format_number(row['lower_95'])} to {format_number(row['upper_95'])}), "
-                     f"{format_p(row['p_value'])}.",
+                     f"{format_p(row['p_value'])}{'' if clear else '; effects within that interval are not excluded'}.",
              "values": finding_values(estimate=(row["estimate"], row["lower_95"], row["upper_95"]),
                                       p_value=row["p_value"]),
              "output": "coefficients", "row": {"term": row["term"]}}

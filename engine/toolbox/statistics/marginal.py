@@ -319,7 +319,8 @@ def describe_contrasts(rows, grid, what, most=3):
         findings.append(
             {"text": f"{subject} {verdict}{where}: {row['effect_type']} {format_number(row['effect'])} (95 % CI "
                      f"{format_number(row['lower_95'])} to {format_number(row['upper_95'])}), {corrected}"
-                     f"{format_p(row['p_adj'])}.",
+                     f"{format_p(row['p_adj'])}"
+                     f"{'' if row['p_adj'] < 0.05 else '; effects within that interval are not excluded'}.",
              "values": finding_values(effect=(row["effect"], row["lower_95"], row["upper_95"]), p_adj=row["p_adj"],
                                       mean_1=row["mean_1"], mean_2=row["mean_2"], n_1=row["n_1"], n_2=row["n_2"]),
              "output": "contrasts", "row": {"comparison": row["comparison"]}}

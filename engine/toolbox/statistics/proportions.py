@@ -17,6 +17,7 @@ from engine.toolbox.statistics.group_tests import holm_adjust
 from engine.toolbox.statistics.groups import group_contrasts
 from engine.toolbox.tables.columns import (
     GROUP_HELPERS,
+    called_level,
     complete_rows,
     finding_values,
     format_number,
@@ -250,26 +251,38 @@ def share_figure(rows, what, group, value=None, joined=False):
     return figure
 
 
-def share_test_finding(row, what, alpha):
-    """Return the finding of one row of the tests table."""
+def share_test_finding(row, what, alpha, shares, group):
+    """Return the finding of one row of the tests table; that on all groups names their shares, the highest first."""
     import math
 
     p = row.get("p_adj", row["p_value"])
     tail = f"{row['test']}, {format_p(row['p_value'])}" + (f", adjusted {format_p(p)}" if "p_adj" in row else "")
     if "difference" not in row:
         verdict = "differs between the groups" if p < alpha else "is not shown to differ between the groups"
-        return {"text": f"The share of {what} {verdict}: {tail} ({row['why']}).",
-                "values": finding_values(p_value=row["p_value"], statistic=row.get("statistic")),
+        order = sorted(shares, key=lambda item: -item["share"])
+        ends = order if len(order) <= 4 else [order[0], order[-1]]
+        known = [f"{100 * item['share']:.1f} % in {called_level(item['group'], group)}" for item in ends]
+        told = f"{', '.join(known[:-1])} and {known[-1]}" if len(order) <= 4 else f"from {known[0]} to {known[-1]}"
+        return {"text": f"The share of {what} {verdict}: {told}; {tail} ({row['why']}).",
+                "values": finding_values(**{f"share {item['group']}": item["share"] for item in ends},
+                                         p_value=row["p_value"], statistic=row.get("statistic")),
                 "output": "tests", "row": {"comparison": row["comparison"]}}  # fmt: skip
     verdict = ("higher" if row["difference"] > 0 else "lower") if p < alpha else "not shown to differ"
     ratio = ""
     if "rr_lower_95" in row:
         ratio = (f", risk ratio {format_number(row['risk_ratio'])} (95 % CI {format_number(row['rr_lower_95'])} to "
                  f"{format_number(row['rr_upper_95'])})")  # fmt: skip
+    one, _, other = row["comparison"].partition(" vs ")
+    start = f"{row['comparison']}: the share of {what} is {verdict}"
+    if {one, other} <= {str(item["group"]) for item in shares}:
+        joined = "between {} and {}" if verdict == "not shown to differ" else "in {} than in {}"
+        ends = joined.format(called_level(one, group), called_level(other, group))
+        start = f"The share of {what} is {verdict} {ends}"
     text = (
-        f"{row['comparison']}: the share of {what} is {verdict}, {100 * row['share_1']:.1f} % against "
-        f"{100 * row['share_2']:.1f} %: difference {100 * row['difference']:.1f} percentage points (95 % CI "
-        f"{100 * row['lower_95']:.1f} to {100 * row['upper_95']:.1f}){ratio}, {tail}."
+        f"{start}: {100 * row['share_1']:.1f} % against "
+        f"{100 * row['share_2']:.1f} %, difference {100 * row['difference']:.1f} percentage points (95 % CI "
+        f"{100 * row['lower_95']:.1f} to {100 * row['upper_95']:.1f}){ratio}, {tail}"
+        f"{'; differences within that interval are not excluded' if p >= alpha else ''}."
     )
     known = row["risk_ratio"] if math.isfinite(row["risk_ratio"]) else None
     return {"text": text, "output": "tests", "row": {"comparison": row["comparison"]},
@@ -473,6 +486,6 @@ def proportion_test(
         "shares": shares,
         "tests": pd.DataFrame(tests).reindex(columns=wanted) if tests else None,
         "share_plot": share_figure(list(rows.values()), what, group, value),
-        "findings": [share_test_finding(row, what, alpha) for row in shown] + findings,
+        "findings": [share_test_finding(row, what, alpha, list(rows.values()), group) for row in shown] + findings,
         "warnings": warnings,
     }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from engine.domain.toolspec import Citation
 from engine.toolbox.registry import param, tool
-from engine.toolbox.tables.columns import format_p, level_labels, likely_control, order_levels
+from engine.toolbox.tables.columns import called_level, format_p, level_labels, likely_control, order_levels
 
 
 def screened_columns(table, group, columns):
@@ -120,7 +120,7 @@ def screen_row(samples, names):
     packages=("scipy", "pandas", "numpy"),
     seconds=2.0,
     example="Which features distinguish malignant from benign tumours?",
-    helpers=(screened_columns, screen_row, format_p, level_labels, likely_control, order_levels),
+    helpers=(screened_columns, screen_row, format_p, level_labels, likely_control, called_level, order_levels),
     answers=["compare_groups"],
 )
 def compare_columns(
@@ -161,13 +161,14 @@ def compare_columns(
     if len(result) > 1:
         warnings.append("The columns were tested one by one: measurements that are correlated differ together.")
     significant = int((result["p_adj"] < alpha).sum())
-    what = (
-        f"between {levels[0]} and {levels[1]}" if len(levels) == 2 else f"between the {len(levels)} groups of {group}"
-    )
+    ends = [called_level(level, group) for level in levels]
+    what = f"between {ends[0]} and {ends[1]}" if len(levels) == 2 else f"between the {len(levels)} groups of {group}"
+    named = [str(name) for name in result.loc[result["p_adj"] < alpha, "column"]]
+    clearest = f", {'clearest ' if len(named) > 6 else ''}{', '.join(named[:6])}" if named else ""
     findings = [
         {
             "text": f"{significant} of {len(result)} measurements differ {what} at a false discovery rate of "
-            f"{100 * alpha:g} % ({int(result['n'].max())} rows).",
+            f"{100 * alpha:g} %{clearest} ({int(result['n'].max())} rows).",
             "values": [
                 {"name": "n_significant", "value": significant, "unit": "measurements"},
                 {"name": "n_tested", "value": len(result), "unit": "measurements"},
@@ -181,7 +182,7 @@ def compare_columns(
         if len(levels) == 2:
             side = "higher" if row.difference > 0 else "lower"
             text = (
-                f"{row.column} is {side} in {levels[0]} (mean {row.mean_1:.4g}, n = {row.n_1}) than in {levels[1]} "
+                f"{row.column} is {side} in {ends[0]} (mean {row.mean_1:.4g}, n = {row.n_1}) than in {ends[1]} "
                 f"(mean {row.mean_2:.4g}, n = {row.n_2}): difference {row.difference:.4g}, "
                 f"95 % CI {row.lower_95:.4g} to {row.upper_95:.4g}, {tail}."
             )

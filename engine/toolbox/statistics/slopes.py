@@ -92,12 +92,17 @@ def describe_slopes(compared, outcome, over, group):
     row = compared[0]
     if not row["group_1"]:
         verdict = "differ" if row["p_value"] < 0.05 else "are not shown to differ"
+        means = {r[f"group_{key}"]: r[f"mean_slope_{key}"] for r in compared[1:] for key in ("1", "2")}
+        order = sorted(means, key=lambda level: -means[level])
+        steep = [f"{group} {level} ({format_number(means[level])} a unit)" for level in (order[0], order[-1])]
         text = (
-            f"The subjects' own slopes of {outcome} over {over} {verdict} between the groups of {group} ({row['test']} "
+            f"The subjects' own slopes of {outcome} over {over} {verdict} between the groups of {group}: on average "
+            f"highest in {steep[0]}, lowest in {steep[1]} ({row['test']} "
             f"on one slope a subject: F({row['df']:g}, {format_number(row['df_2'])}) = "
             f"{format_number(row['statistic'], 4)}, {format_p(row['p_value'])})."
         )
-        values = finding_values(statistic=row["statistic"], p_value=row["p_value"])
+        values = finding_values(highest=means[order[0]], lowest=means[order[-1]], statistic=row["statistic"],
+                                p_value=row["p_value"])  # fmt: skip
     else:
         first, second = (f"{group} {row[key]}" for key in ("group_1", "group_2"))
         higher = "higher" if row["difference"] > 0 else "lower"

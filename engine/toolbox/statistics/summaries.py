@@ -499,8 +499,11 @@ def correlation(
     clear = sum(row["p_adj"] < 0.05 for row in rows)
     findings = []
     if several:
+        named = ", ".join(f"{row['x']} and {row['y']} ({row['r']:+.2f})" for row in rows[:3] if row["p_adj"] < 0.05)
+        told = f": {'' if clear <= 3 else 'most clearly '}{named}" if named else ""
         findings.append(
-            {"text": f"{clear} of {len(rows)} pairs of columns are correlated at an adjusted p below 0.05 ({used}).",
+            {"text": f"{clear} of {len(rows)} pairs of columns are correlated at an adjusted p below 0.05 ({used})"
+                     f"{told}.",
              "values": finding_values(n_significant=clear, n_pairs=len(rows))}
         )  # fmt: skip
     for row in rows[:7]:
@@ -508,12 +511,13 @@ def correlation(
         sign = "rises" if row["r"] > 0 else "falls"
         words = f"{row['y']} {sign} as {row['x']} rises" if p < 0.05 else (
             f"No correlation of {row['x']} and {row['y']} was shown")  # fmt: skip
+        unseen = "; coefficients within that interval are not excluded" if p >= 0.05 and row["n"] >= 5 else ""
         interval = (
             f" (95 % CI {row['lower_95']:.2f} to {row['upper_95']:.2f})" if row["n"] >= 5 and row["r"] ** 2 < 1 else ""
         )
         findings.append(
             {"text": f"{words}: {used} {symbol} = {row['r']:.3f}{interval}, n = {row['n']}, "
-                     f"{'adjusted ' if several else ''}{format_p(p)}.",
+                     f"{'adjusted ' if several else ''}{format_p(p)}{unseen}.",
              "values": finding_values(r=(row["r"], row["lower_95"], row["upper_95"]), p_value=row["p_value"],
                                       p_adj=row["p_adj"], n=row["n"]),
              "output": "correlations", "row": {"x": row["x"], "y": row["y"]}}

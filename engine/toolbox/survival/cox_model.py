@@ -241,7 +241,7 @@ def term_finding(table, row, covariates, n, what, per=1.0):
     return {
         "text": (
             f"{text}{held}: hazard ratio {ratio:.3g} (95 % interval {row['lower_95']:.3g} to {row['upper_95']:.3g}, "
-            f"{format_p(row['p_value'])})."
+            f"{format_p(row['p_value'])}){'' if row['p_value'] < 0.05 else '; ratios within it are not excluded'}."
         ),
         "values": [
             {

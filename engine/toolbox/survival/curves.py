@@ -212,7 +212,7 @@ def kaplan_meier(
     where = f" by {group}" if group else ""
     since = f", of those still followed at {start:g}{unit}" if start is not None else ""
     findings = describe_medians(rows, group, unit, since) if group else []
-    findings += [
+    overall = [
         {
             "text": (
                 f"{len(data)} subjects{where}: {int(data['event'].sum())} had the event ({event} = "
@@ -255,6 +255,7 @@ def kaplan_meier(
                 },
             )
         findings.append(finding)
+    findings.insert(1, overall[0])  # the first says the median, of all groups or of all subjects
     few = [f"{row['group']} ({row['events']})" for row in rows if row["events"] < 5]
     if few:
         warnings.append(f"Fewer than 5 events in: {', '.join(few)}; those curves are very unsure.")
@@ -447,10 +448,11 @@ def log_rank(
         else (f", longest with {longest} and shortest with {shortest} by events against expectation")
     )
     order = order if clear else ""
+    named = f" ({', '.join(map(str, groups))})" if len(groups) <= 6 and not clear else ""
     findings = [
         {
             "text": (
-                f"Survival {verdict} between the {len(groups)} groups of {group}{order}: log-rank chi-square "
+                f"Survival {verdict} between the {len(groups)} groups of {group}{named}{order}: log-rank chi-square "
                 f"{rows[0]['statistic']:.2f} on {rows[0]['df']} df, {format_p(rows[0]['p_value'])} "
                 f"(n={len(data)}, {int(data['event'].sum())} events, {event} = {chosen}{since})."
             ),

@@ -147,6 +147,15 @@ def likely_control(levels):
     return found[0] if len(found) == 1 else None
 
 
+def called_level(level, column):
+    """Return a level as a sentence names it: one that says nothing by itself (yes, 1) with its column."""
+    text = str(level)
+    if column and text.replace(".", "", 1).lstrip("-").isdigit():
+        return f"{column} {text}"
+    bare = column and text.casefold() in ("yes", "no", "y", "n", "true", "false", "none", "other")
+    return f"{column} = {text}" if bare else text
+
+
 def complete_rows(table, columns):
     """Return the rows in which every column has a value, and a warning that counts those left out."""
     import pandas as pd
@@ -251,6 +260,7 @@ GROUP_HELPERS = (
     order_levels,
     pick_level,
     likely_control,
+    called_level,
     complete_rows,
     format_p,
     format_number,

@@ -217,16 +217,13 @@ def histogram(table, *, column: str, group_by: str = "", bins: int = 30):
     skew = float(pd.Series(values).skew()) if len(values) > 2 else float("nan")
     shape = "about symmetric" if abs(skew) <= 0.5 else "skewed to high values" if skew > 0 else "skewed to low values"
     known = f", {shape} (skewness {skew:.2f})" if skew == skew else ""
+    zeros = int((values == 0).sum())
+    none = f"; {zeros} ({100 * zeros / len(values):.1f} %) are 0" if zeros > 0.02 * len(values) else ""
     findings = [
         {"text": f"{len(values)} values of {column}: median {format_number(np.median(values))}, range "
-                 f"{format_number(values.min())} to {format_number(values.max())}{known}.",
+                 f"{format_number(values.min())} to {format_number(values.max())}{known}{none}.",
          "values": finding_values(n_values=len(values), median=float(np.median(values)), minimum=float(values.min()),
-                                  maximum=float(values.max()), skewness=skew), "output": "histogram_table"}
+                                  maximum=float(values.max()), skewness=skew, n_zero=zeros,
+                                  share_zero=zeros / len(values)), "output": "histogram_table"}
     ]  # fmt: skip
-    zeros = int((values == 0).sum())
-    if zeros > 0.02 * len(values):
-        findings.append(
-            {"text": f"{zeros} of {len(values)} values of {column} ({100 * zeros / len(values):.1f} %) are 0.",
-             "values": finding_values(n_zero=zeros, share_zero=zeros / len(values))}
-        )  # fmt: skip
     return {"histogram": figure, "histogram_table": pd.DataFrame(rows), "findings": findings, "warnings": warnings}

@@ -129,7 +129,7 @@ def describe_order(table, total, sort_by, order, top_n):
     shown = (format_number(first, 6), format_number(last, 6)) if numeric else (str(first), str(last))
     names = next((name for name in table.columns if name != sort_by and not pd.api.types.is_float_dtype(table[name])
                   and table[name].notna().all() and table[name].is_unique), "")  # fmt: skip
-    head = ", ".join(str(value) for value in table[names].iloc[:5]) if names else ""
+    head = ", ".join(str(value) for value in table[names].iloc[: 10 if top_n else 5]) if names else ""
     what = f"The {len(table)} of {total} rows with the {end} {sort_by}" if top_n else f"{len(table)} rows by {sort_by}"
     text = f"{what}, in {order} order from {shown[0]} to {shown[1]}" + (f"; first by {names}: {head}." if head else ".")
     ends = {"first": float(first), "last": float(last)} if numeric else {}

@@ -123,7 +123,7 @@ def join_tables(left, right, *, left_on: str, right_on: str, how: str = "inner")
     for which, own, other in (("first", key_left, key_right), ("second", key_right, key_left)):
         rows = lonely_keys(own, other, shared)
         unmatched += [{"table": which} | row for row in rows]
-        shown = ", ".join(row["key"] for row in rows[:8]) + (f" and {len(rows) - 8} more" if len(rows) > 8 else "")
+        shown = ", ".join(row["key"] for row in rows[:20]) + (f" and {len(rows) - 20} more" if len(rows) > 20 else "")
         named += [f"in the {which} {shown}"] if rows else []
     if lonely_left or lonely_right:
         keys = f" (keys {'; '.join(named)})" if named else ""
@@ -141,7 +141,8 @@ def join_tables(left, right, *, left_on: str, right_on: str, how: str = "inner")
     findings = [
         {"text": f"The joined table has {len(joined)} rows and {joined.shape[1]} columns, from {len(left)} and "
                  f"{len(right)} rows: {len(shared)} keys occur in both tables, {lonely_left} of {len(left)} rows of "
-                 f"the first and {lonely_right} of {len(right)} of the second have no partner.",
+                 f"the first and {lonely_right} of {len(right)} of the second have no partner"
+                 f"{' (keys ' + '; '.join(named) + ')' if named else ''}.",
          "values": finding_values(n_rows=len(joined), n_shared_keys=len(shared), n_left_unmatched=lonely_left,
                                   n_right_unmatched=lonely_right), "output": "joined"}
     ]  # fmt: skip

@@ -266,6 +266,27 @@ def change_finding(row, names, shown_at, paired):
     return {"text": text, "values": values}
 
 
+def changes_finding(changes, names):
+    """Return the finding on all lines: how many rise or fall, and which most; none of a single one."""
+    value, x, group = names
+    known = [row for row in changes if row.get("change") is not None and row["change"] == row["change"]]
+    if not group or len(known) < 2:
+        return []
+    order = sorted(known, key=lambda row: row["change"])
+    up, down = sum(row["change"] > 0 for row in known), sum(row["change"] < 0 for row in known)
+    ways = [f"rises in {up}" if up else "", f"falls in {down}" if down else ""]
+    even = f"stays the same in {len(known) - up - down}" if up + down < len(known) else ""
+    told = " and ".join(way for way in (*ways, even) if way)
+    ends = [f"{row['change']:+.3g} in {group} {row['group']}" for row in (order[-1], order[0])]
+    return [{
+        "text": f"From its first to its last {x}, {value} {told} of {len(known)} lines: the change is largest with "
+                f"{ends[0]} and smallest with {ends[1]}.",
+        "values": finding_values(n_lines=len(known), n_rising=up, n_falling=down, largest=order[-1]["change"],
+                                 smallest=order[0]["change"]),
+        "output": "change_table",
+    }]  # fmt: skip
+
+
 @tool(
     name="line_plot",
     title="Line plot over time or dose",
@@ -340,7 +361,7 @@ def change_finding(row, names, shown_at, paired):
     ),
     helpers=(plain_table, require_columns, numeric_values, level_labels, order_levels, likely_control, complete_rows,
              format_number, finding_values, palette, new_axes, label_groups, calendar_order, line_places, long_points,
-             wide_points, shared_name, mean_row, change_row, line_figure, change_finding, table_row),
+             wide_points, shared_name, mean_row, change_row, line_figure, change_finding, changes_finding, table_row),
 )  # fmt: skip
 def line_plot(
     table,
@@ -445,6 +466,7 @@ def line_plot(
         | {"output": "change_table", "row": table_row(change_table, group=row["group"])}
         for row in changes
     ]  # fmt: skip
+    findings = changes_finding(changes, names) + findings
     for frame in (means, change_table):
         for column in [name for name in ("place", "first", "last") if name in frame]:
             frame[column] = [shown_at(at) if labels or dates else at for at in frame[column]]

@@ -497,6 +497,11 @@ def find_outliers(
         f"None of {len(table)} rows looks wrong{within}: no impossible value and none {by}"
         + (f", and no row stands apart over all {len(joint.columns)} columns together" if rows else "") + "."
     )  # fmt: skip
+    if sure:
+        cells = ", ".join(f"{row['column']} {row['text'] if row['kind'] == 'no number' else format(row['value'], 'g')} "
+                          f"({who[row['at']]})" for row in sure[:6])  # fmt: skip
+        more = f" and {len(sure) - 6} more" if len(sure) > 6 else ""
+        head = f"{'Values' if len(sure) > 1 else 'A value'} that cannot be: {cells}{more}. {head}"
     findings = [{"text": head, "values": finding_values(n_rows=len(table), n_impossible=len(sure), n_far_out=len(far),
                                                         n_rows_apart=len(apart))}]  # fmt: skip
     multi = {row["at"]: row for row in apart}

@@ -1,0 +1,161 @@
+"""The answer comes first: which sentence, which rows, which figure, which caveats, and how it is said aloud."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from reporting_run import FolderStore, execute, small_plan, small_registry, with_failure
+
+from engine.agents.synthesizer import synthesize
+from engine.cli.show import outcome_text
+from engine.domain.plan import Chosen, Span
+from engine.domain.report import Report
+from engine.reporting import html, markdown, run_json
+from engine.reporting.answers import caveats
+from engine.reporting.links import Places, linked
+from engine.reporting.spoken import MOST_WORDS, spoken
+from engine.toolbox.registry import ToolRegistry
+
+
+def registry(**facts):
+    """Return the small catalogue, its comparison declared as the answer of `compare`."""
+    specs = [spec.model_copy(update={"answers": ["compare"], **facts}) if spec.name == "group_means" else spec
+             for spec in small_registry()]  # fmt: skip
+    return ToolRegistry(specs)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("run")
+    store = FolderStore(folder / "store")
+    plan = small_plan(folder / "in")
+    nodes = [node.model_copy(update={"priority": 2 if node.id == "n1" else 0}) for node in plan.nodes]
+    plan = plan.model_copy(update={"nodes": nodes, "analysis": [Chosen(id="compare", probability=0.9)]})
+    return execute(plan, small_registry(), store, folder / "work"), store
+
+
+def asking(view, *spans):
+    plan = view.plan.model_copy(update={"understood": [
+        Span(text=value, start=0, end=1, taken_as=kind, value=value) for kind, value in spans]})  # fmt: skip
+    return view.model_copy(update={"plan": plan, "report": None})
+
+
+def test_only_the_step_that_answers_is_told_of(made):
+    view, store = made
+    report = synthesize(view, registry(), store)
+    assert report.summary == [view.results["n1"].findings[0].text]
+    assert [answer.node for answer in report.answers] == ["n1"]
+    assert report.answers[0].figure == "n1_means_plot.png"
+    assert {finding.node for finding in report.findings} == {"n1", "n2", "n3"}  # all else stays in the report
+
+
+def test_the_finding_on_the_level_that_is_asked_about_answers(made):
+    view, store = made
+    report = synthesize(asking(view, ("level", "dose group = low")), registry(), store)
+    assert report.summary[0].startswith("Mean growth in low")
+    table = report.answers[0].table
+    row = next(f for f in report.findings if f.text == report.summary[0]).row["group"]
+    assert [table.rows[number][0] for number in table.marked] == [row]
+    assert len(table.rows) == table.total == 2  # all groups, not only the one told of
+
+
+def test_declared_columns_are_shown_in_their_order(made):
+    view, store = made
+    report = synthesize(view, registry(shows={"means": ["mean", "group"]}), store)
+    assert report.answers[0].table.columns == ["mean", "group"]
+
+
+def test_a_failure_elsewhere_is_the_first_caveat_and_not_the_answer(made):
+    broken = with_failure(made[0], registry())
+    report = synthesize(broken, registry(), made[1])
+    assert report.summary[0] == broken.results["n1"].findings[0].text
+    assert "Logarithm" in report.caveats[0]
+    assert "failed" in report.caveats[0]
+
+
+def test_without_the_answering_step_nothing_else_is_passed_for_the_answer(made):
+    view, store = made
+    results = {key: result for key, result in view.results.items() if key != "n1"}
+    report = synthesize(view.model_copy(update={"results": results}), registry(), store)
+    assert report.answers == []
+    assert report.summary[0] == "Incomplete result: 2 of 3 steps finished."
+    assert not set(report.summary) & {finding.text for finding in report.findings}
+
+
+def test_at_most_three_caveats_and_none_is_dropped_in_silence(made):
+    view = made[0]
+    assert "The plate was not recorded." in caveats(view, synthesize(view, registry()).answers)
+    plan = view.plan.model_copy(update={"not_answered": [f"part {n}" for n in range(5)]})
+    told = caveats(view.model_copy(update={"plan": plan}), [])
+    assert len(told) == 3
+    assert "3 more things" in told[-1]
+    assert len(synthesize(view.model_copy(update={"plan": plan}), registry()).limitations) >= 5
+
+
+def test_every_form_begins_with_the_same_answer(made):
+    view, store = made
+    report = synthesize(view, registry(), store)
+    view = view.model_copy(update={"report": report})
+    page = re.sub(r"<[^>]+>", "", html.render(view, store, registry()).split("<main>")[1])
+    text, printed = markdown.render(view, registry()), outcome_text(view, None)
+    document = run_json.render(view, registry())
+    sentence = report.summary[0]
+    other = view.results["n3"].findings[0].text
+    assert document["summary"] == [sentence]
+    assert document["answers"][0]["table"]["name"] == "n1_means.csv"
+    assert 0 < len(document["summary_spoken"].split()) <= MOST_WORDS
+    assert page.index(sentence) < page.index("Details") < page.index(other)
+    assert text.index(sentence) < text.index("| group |") < text.index("## Findings") < text.index(markdown._e(other))
+    assert printed.index(sentence) < printed.index("n1_means_plot.png") < printed.index("What limits this answer")
+    assert other not in printed
+
+
+def test_numbers_of_the_answer_lead_to_its_cells(made):
+    view, store = made
+    view = asking(view, ("level", "dose group = low"))
+    view = view.model_copy(update={"report": synthesize(view, registry(), store)})
+    page = html.render(view, store, registry())
+    target, shown = re.search(r'Mean growth in low is <a class="number" href="#(answer-1-row-\d-cell-\d)">([^<]+)', page).groups()
+    cell = re.search(rf'<td id="{target}"[^>]*>([^<]+)<', page)[1]
+    assert float(cell) == pytest.approx(float(shown), abs=0.005)
+
+
+def test_reports_stored_before_answers_were_load():
+    old = {"title": "T", "question": "q", "summary": ["One."], "findings": [], "methods": [], "figures": [], "tables": [],
+           "limitations": [], "next_steps": [], "citations": []}  # fmt: skip
+    report = Report.model_validate(old)
+    assert (report.answers, report.caveats, report.spoken) == ([], [], "")
+
+
+def test_the_code_of_an_event_is_no_number_of_the_result(made):
+    finding = made[0].results["n1"].findings[1].model_copy(
+        update={"text": "The hazard of cens = 1 was 2.5 times as high, of 1 stratum.", "values": [], "row": {"term": "x"}}
+    )
+    cells = {"term": "x", "hazard_ratio": "2.5", "strata": "1"}
+    pieces = linked(finding, Places("row"), cells, {"event": "cens", "event_value": "1"})
+    assert [(piece.text, piece.column) for piece in pieces if piece.target] == [("2.5", "hazard_ratio"), ("1", "strata")]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("BMI_kg is higher in men than in women: mean 27.318 (n = 20) against 24.4 (n = 21), difference 2.94269 (95 % CI "
+         "-0.5 to 6.39), p = 1.2e-8.",
+         "BMI kg is higher in men than in women, mean 27.3 against 24.4, difference 2.94, with 95 percent confidence "
+         "between minus 0.5 and 6.39, p value below 0.001."),
+        ("The share is 31.27 % ± 2.0 at 5 mg/L.", "The share is 31.3 percent plus or minus 2 at 5 mg per L."),
+        ("p = 0.0496 here.", "p value 0.0496 here."),
+    ],
+)  # fmt: skip
+def test_an_answer_can_be_said_aloud(text, said):
+    assert spoken([text]) == said
+
+
+@given(st.lists(st.text(max_size=400), max_size=4))
+def test_what_is_spoken_is_short_and_without_signs(sentences):
+    said = spoken(sentences)
+    assert len(said.split()) <= MOST_WORDS
+    assert not re.search(r"[=<>%_±×²|*#/\\()\[\]{}~^&@]", said)
