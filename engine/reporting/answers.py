@@ -6,10 +6,11 @@ Nothing is computed or rephrased: a sentence is a finding as its step wrote it, 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from engine.domain.findings import Finding
-from engine.domain.plan import DATA_PREFIX, TaskNode
+from engine.domain.plan import TaskNode
 from engine.domain.report import Answer, Report, ShownTable
 from engine.domain.results import Artifact, NodeResult
 from engine.domain.run_view import RunView
@@ -17,6 +18,7 @@ from engine.domain.toolspec import ToolSpec
 from engine.errors import EngineError
 from engine.ports import ArtifactStore
 from engine.reporting.methods import spec_of
+from engine.reporting.numbers import holds_numbers
 from engine.reporting.status import done_nodes, planned, unfinished
 from engine.toolbox.large_tables import Scan, scan
 from engine.toolbox.registry import ToolRegistry
@@ -25,8 +27,6 @@ MOST_ANSWERS = 4
 MOST_ROWS, MOST_COLUMNS, MOST_CAVEATS = 12, 8, 3
 NOT_TABLES = frozenset({"figure", "anndata", "text", "model", "graph"})
 Done = tuple[TaskNode, NodeResult]
-_NAMES = frozenset({"level", "gene"})
-"""What of a question names the row that is asked about; a column is named by most rows of a table."""
 
 
 def is_table(artifact: Artifact) -> bool:
@@ -71,16 +71,34 @@ def answer_of(view: RunView, pair: Done, registry: ToolRegistry) -> Answer:
 
 
 def _asked(view: RunView, result: NodeResult) -> Finding:
-    """Return the finding on the levels and genes that the question names, else the first: steps answer first."""
-    spans = view.plan.understood if view.plan else []
-    names = {span.value.rpartition(" = ")[2].strip() for span in spans if span.taken_as in _NAMES} - {""}
-    columns = {span.value.strip() for span in spans if span.taken_as == "column"} - {""}
+    """Return the finding on all the levels, or most of the genes, that the question names, else the first.
 
-    def said(finding: Finding) -> tuple[int, int]:
+    Steps say the answer first; a finding on one level of several that are asked about is only a part of it.
+    """
+    spans = view.plan.understood if view.plan else []
+    levels = {span.value for span in spans if span.taken_as == "level"}
+    genes = {span.value for span in spans if span.taken_as == "gene"} - {""}
+    columns = _named_columns(view)
+
+    def said(finding: Finding) -> tuple[bool, int, int]:
         row = " ".join(value for value in finding.row.values() if isinstance(value, str))
-        return sum(_holds(finding.text, name) for name in names), sum(_holds(row, name) for name in columns)
+        told = bool(levels) and all(_names_level(finding.text, level) for level in levels)
+        return told, sum(_holds(finding.text, name) for name in genes), sum(_holds(row, name) for name in columns)
 
     return max(result.findings, key=said)  # the first of several that say as much
+
+
+def _named_columns(view: RunView) -> list[str]:
+    spans = view.plan.understood if view.plan else []
+    return list(dict.fromkeys(span.value.strip() for span in spans if span.taken_as == "column" and span.value.strip()))
+
+
+def _names_level(text: str, value: str) -> bool:
+    """Say whether a sentence names a level, given as `column = level`; a bare number may be any number."""
+    column, _, level = (part.strip() for part in value.rpartition(" = "))
+    if re.fullmatch(r"[-+\d.,]+", level):
+        return bool(column) and re.search(rf"{re.escape(column)}\W+{re.escape(level)}(?![\w.])", text) is not None
+    return bool(level) and _holds(text, level)
 
 
 def _holds(text: str, name: str) -> bool:
@@ -88,26 +106,27 @@ def _holds(text: str, name: str) -> bool:
 
 
 def _figure(view: RunView, pair: Done, registry: ToolRegistry) -> Artifact | None:
-    """Return the figure of the step, else of a step that draws what it made, else of one that draws the same file."""
+    """Return the figure of the step, else of one that draws what it made, else of one on the same columns."""
     node, result = pair
     spec = spec_of(registry, node.tool)
     own = {artifact.output: artifact for artifact in result.artifacts if artifact.type == "figure"}
-    chosen = next((own[name] for name in (spec.shows if spec else {}) if name in own), None)
-    if chosen is not None or own:
-        return chosen or next(iter(own.values()))
-    sources = {ref for ref in node.inputs.values() if ref.startswith(DATA_PREFIX)}
+    if own:
+        return next((own[name] for name in (spec.shows if spec else {}) if name in own), next(iter(own.values())))
+    columns = {param.name for param in spec.params if param.kind in ("column", "columns")} if spec else set()
+    needed = set(_texts(value for name, value in result.params.items() if name in columns))
     drawing = [
         (node.id not in other.upstream(), artifact)
         for other, made in done_nodes(view)
         for artifact in made.artifacts
-        if artifact.type == "figure" and (node.id in other.upstream() or _drawn(other, sources, registry))
+        if artifact.type == "figure"
+        and (node.id in other.upstream() or (needed and needed <= set(_texts(made.params.values()))))
     ]
     return min(drawing, key=lambda item: item[0])[1] if drawing else None
 
 
-def _drawn(node: TaskNode, sources: set[str], registry: ToolRegistry) -> bool:
-    spec = spec_of(registry, node.tool)
-    return spec is not None and spec.task_type == "visualization" and bool(sources.intersection(node.inputs.values()))
+def _texts(values: Iterable[Any]) -> Iterator[str]:
+    for value in values:
+        yield from (item for item in (value if isinstance(value, list) else [value]) if isinstance(item, str) and item)
 
 
 # ==== the table ====
@@ -120,19 +139,23 @@ def with_tables(report: Report, view: RunView, registry: ToolRegistry, artifacts
     for answer in report.answers:
         result = view.results[answer.node]
         spec = spec_of(registry, result.tool)
-        table = _table(answer, result, spec, artifacts)
+        table = _table(answer, result, spec, artifacts, _named_columns(view))
         again = table is not None and table.name in seen
         seen |= {table.name} if table else set()
         shown.append(answer if again else answer.model_copy(update={"table": table}))
     return report.model_copy(update={"answers": shown})
 
 
-def _table(answer: Answer, result: NodeResult, spec: ToolSpec | None, artifacts: ArtifactStore) -> ShownTable | None:
+def _table(
+    answer: Answer, result: NodeResult, spec: ToolSpec | None, artifacts: ArtifactStore, asked: Sequence[str]
+) -> ShownTable | None:
     finding = next(f for f in result.findings if f.id == answer.finding)
     tables = [artifact for artifact in result.artifacts if is_table(artifact)]
     declared = spec.shows if spec else {}
-    chosen = next((a for name in declared for a in tables if a.output == name), None)
-    chosen = chosen or next((a for a in tables if a.name == finding.artifact), None) or next(iter(tables), None)
+    own = next((a for a in tables if a.name == finding.artifact), None)
+    chosen = own if own and own.output in declared else None
+    chosen = chosen or next((a for name in declared for a in tables if a.output == name), None)
+    chosen = chosen or own or next(iter(tables), None)
     if chosen is None:
         return None
     pointing = {f.id: f.row for f in result.findings if f.artifact == chosen.name and f.row}
@@ -143,8 +166,7 @@ def _table(answer: Answer, result: NodeResult, spec: ToolSpec | None, artifacts:
     rows = _rows(found, [f.id for f in result.findings], finding.id)
     if not rows:
         return None
-    names = [v.name for v in finding.values] + list(finding.row)
-    columns = _columns(found.header, rows, declared.get(chosen.output, ()), names)
+    columns = _columns(found.header, rows, declared.get(chosen.output, ()), _deciding(finding, asked))
     places = [found.header.index(name) for name in columns]
     hit = found.hits.get(finding.id)
     return ShownTable(
@@ -167,20 +189,34 @@ def _rows(found: Scan, order: Sequence[str], leading: str) -> dict[int, list[str
     return dict(sorted(rows.items()))
 
 
+def _deciding(finding: Finding, asked: Sequence[str]) -> list[str]:
+    """Return names of columns, what decides first: what selects the row, what is asked about, numbers and intervals."""
+    names = [*finding.row, *asked]
+    for value in finding.values:
+        names.append(value.name)
+        if value.low is not None:
+            names += [f"{value.name}_lower_95", f"{value.name}_upper_95", "lower_95", "upper_95"]
+    return names
+
+
 def _columns(
-    header: Sequence[str], rows: dict[int, list[str]], declared: Sequence[str], named: Sequence[str]
+    header: Sequence[str], rows: dict[int, list[str]], declared: Sequence[str], deciding: Sequence[str]
 ) -> list[str]:
     """Return the columns to show, in the table's order: what is declared, else what names a row and what decides."""
-    filled = [
-        name for at, name in enumerate(header) if any(at < len(cells) and cells[at].strip() for cells in rows.values())
-    ]
+    columns = {name: [c[at] if at < len(c) else "" for c in rows.values()] for at, name in enumerate(header)}
+    filled = [name for name, cells in columns.items() if any(text.strip() for text in cells)]
     if declared:
         return [name for name in declared if name in filled]
-    if len(filled) <= MOST_COLUMNS:
-        return filled
-    deciding = [*named, *(name for name in filled if name.endswith("_95"))]
-    first = list(dict.fromkeys([filled[0], *(name for name in deciding if name in filled), *filled]))[:MOST_COLUMNS]
-    return [name for name in filled if name in first]
+    kept: list[str] = []
+    for name in dict.fromkeys([*filled[:1], *(name for name in deciding if name in filled), *filled]):
+        # An adjusted p-value of a single test says again what the one beside it says.
+        if len(kept) < MOST_COLUMNS and not (_is_number(columns[name]) and columns[name] in [columns[k] for k in kept]):
+            kept.append(name)
+    return [name for name in filled if name in kept]
+
+
+def _is_number(cells: Sequence[str]) -> bool:
+    return any("." in text for text in cells) and holds_numbers(cells)
 
 
 # ==== what to mind ====
@@ -192,8 +228,13 @@ def caveats(view: RunView, answers: Sequence[Answer]) -> list[str]:
     if len(missing) > MOST_CAVEATS:
         more = len(missing) - MOST_CAVEATS + 1
         return [*missing[: MOST_CAVEATS - 1], f"{more} more things were not done or not answered; see the details."]
-    found = [*missing, *(view.plan.warnings if view.plan else []), *_of_steps(view, answers), *_of_data(view, answers)]
+    general = [w for w in (view.plan.warnings if view.plan else []) if not _of_file(w, view)]
+    found = [*missing, *general, *_of_steps(view, answers), *_of_data(view, answers)]
     return [text for text in dict.fromkeys(" ".join(text.split()) for text in found) if text][:MOST_CAVEATS]
+
+
+def _of_file(warning: str, view: RunView) -> bool:
+    return any(warning.startswith(f"{profile.name}: ") for profile in view.profiles)
 
 
 def _of_steps(view: RunView, answers: Sequence[Answer]) -> Iterator[str]:
@@ -211,15 +252,8 @@ def _of_steps(view: RunView, answers: Sequence[Answer]) -> Iterator[str]:
 
 
 def _of_data(view: RunView, answers: Sequence[Answer]) -> Iterator[str]:
-    """Yield the warnings on data that name a column which an answering step reads."""
-    columns = {
-        str(value)
-        for answer in answers
-        for given in view.results[answer.node].params.values()
-        for value in (given if isinstance(given, list) else [given])
-        if isinstance(value, str) and value
-    }
-    for profile in view.profiles:
-        for warning in profile.warnings:
-            if any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", warning) for name in columns):
-                yield warning if profile.name in warning else f"{profile.name}: {warning}"
+    """Yield the warnings on files that name a column which an answering step reads."""
+    used = {text for answer in answers for text in _texts(view.results[answer.node].params.values())}
+    told = [warning for warning in (view.plan.warnings if view.plan else []) if _of_file(warning, view)]
+    told += [w if profile.name in w else f"{profile.name}: {w}" for profile in view.profiles for w in profile.warnings]
+    yield from (text for text in told if any(_holds(text.partition(": ")[2], name) for name in used))

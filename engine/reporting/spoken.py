@@ -10,9 +10,12 @@ import re
 from collections.abc import Sequence
 
 MOST_WORDS = 60
-_NUMBER = re.compile(r"(?<![\w.,])(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+−]?\d+)?(?![\w])")
+_NUMBER = re.compile(r"(?<![\w.,])[-−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+−]?\d+)?(?![\w])")
 _LIMIT = r"((?:[-−+]?[\d.,]+(?:[eE][-−]?\d+)?|not reached))"
-_INTERVAL = re.compile(rf"\(?\s*95 ?% (?:CI|confidence interval|interval)[:,]?\s*{_LIMIT} to {_LIMIT}[^()]*\)?")
+_INTERVAL = re.compile(
+    r"\((?:([^()]*?)[,;:]\s*)?95 ?% (?:CI|confidence interval|interval)[:,]?\s*"
+    rf"{_LIMIT} to {_LIMIT}[^()]*\)(?=([.,;:]?))"
+)
 _P = re.compile(r"\b((?:\w+-)?adjusted )?p( value)? ?(=|<|>) ?([\d.e−-]+\d)")
 _WORDS = tuple(
     (re.compile(sign), words)
@@ -57,7 +60,7 @@ def spoken(sentences: Sequence[str], most: int = MOST_WORDS) -> str:
 
 def _clauses(text: str) -> list[tuple[str, bool]]:
     """Return a sentence's clauses, each with whether a sentence ends there."""
-    text = _INTERVAL.sub(lambda m: f", with 95 percent confidence between {m[1]} and {m[2]}", text)
+    text = _INTERVAL.sub(_interval, text)
     text = _P.sub(_p_value, text)
     while (shorter := re.sub(r"\s*\([^()]*\)", "", text)) != text:
         text = shorter
@@ -66,6 +69,11 @@ def _clauses(text: str) -> list[tuple[str, bool]]:
         (_said(part), mark in ".!?" and mark != "") for part, mark in zip(parts[::2], [*parts[1::2], "."], strict=False)
     ]
     return [(clause, ends) for clause, ends in found if clause]
+
+
+def _interval(match: re.Match[str]) -> str:
+    before = f", {match[1]}" if match[1] else ""
+    return f"{before}, with 95 percent confidence between {match[2]} and {match[3]}{'' if match[4] else ','}"
 
 
 def _p_value(match: re.Match[str]) -> str:
@@ -84,11 +92,9 @@ def _said(text: str) -> str:
 
 def _rounded(match: re.Match[str]) -> str:
     text = match[0].replace(",", "").replace("−", "-")
-    if re.fullmatch(r"\d+", text):
+    if re.fullmatch(r"-?\d+", text):
         return text
     number = float(text)
-    if number >= 100:
+    if abs(number) >= 100:
         return f"{number:.0f}"
-    if number >= 0.001:
-        return f"{number:.3g}"
-    return "less than 0.001" if number else "0"
+    return f"{number:.3g}" if abs(number) >= 0.001 else "about 0" if number else "0"

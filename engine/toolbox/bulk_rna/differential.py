@@ -320,6 +320,7 @@ def check_design(factors, terms, condition):
         check_design,
     ),
     answers=["differential_expression"],
+    shows={"de_table": ["symbol", "feature", "base_mean", "log2_fold_change", "lfc_se", "p_value", "p_adj"]},
 )
 def differential_expression(
     counts,

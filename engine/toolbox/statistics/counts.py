@@ -338,6 +338,7 @@ def count_findings(rows, factors, chosen, name, what, told, asked):
     domain="statistics",
     task_type="analysis",
     answers=['count_regression'],
+    shows={"marginal_means": [], "coefficients": []},
     inputs={"table": "table: one row an observation with its count"},
     outputs={
         "coefficients": "table: a row a term: coefficient, rate ratio, interval, p-value",

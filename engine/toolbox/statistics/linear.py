@@ -307,16 +307,25 @@ def slopes_apart(design, y, effects, predictors):
             f"difference describes them. Set interaction with {factor} and {number} first."]  # fmt: skip
 
 
-def levels_findings(together, outcome, adjusted):
+def levels_findings(together, means, outcome, adjusted):
     """Return whether the outcome differs between the levels of each factor of more than two, all levels at once."""
-    held = ", others held equal" if adjusted else ""
-    return [
-        {"text": f"{outcome} {'differs' if row['p_value'] < 0.05 else 'is not shown to differ'} between the levels of "
-                 f"{name}{held}: F({row['note']}) = {format_number(row['value'], 4)}, {format_p(row['p_value'])}.",
-         "values": finding_values(value=row["value"], p_value=row["p_value"]), "output": "diagnostics",
-         "row": {"check": row["check"]}}
-        for name, row in together.items()
-    ]  # fmt: skip
+    held, kind = (", others held equal", "adjusted mean") if adjusted else ("", "mean")
+    findings = []
+    for name, row in together.items():
+        order = sorted((mean for mean in means if mean["factor"] == name), key=lambda mean: -mean["mean"])
+        ends = {"highest": order[0]["mean"], "lowest": order[-1]["mean"]} if order else {}
+        told = (
+            f"{kind} highest in {order[0]['level']} ({format_number(order[0]['mean'])}), lowest in "
+            f"{order[-1]['level']} ({format_number(order[-1]['mean'])}); " if order else ""
+        )  # fmt: skip
+        findings.append(
+            {"text": f"{outcome} {'differs' if row['p_value'] < 0.05 else 'is not shown to differ'} between the levels "
+                     f"of {name}{held}: {told}F({row['note']}) = {format_number(row['value'], 4)}, "
+                     f"{format_p(row['p_value'])}.",
+             "values": finding_values(**ends, value=row["value"], p_value=row["p_value"]), "output": "diagnostics",
+             "row": {"check": row["check"]}}
+        )  # fmt: skip
+    return findings
 
 
 def linear_findings(fit, rows, outcome, predictors, marginal, joint):
@@ -471,6 +480,7 @@ def linear_findings(fit, rows, outcome, predictors, marginal, joint):
         linear_findings,
     ),
     answers=["linear_regression"],
+    shows={"marginal_means": [], "coefficients": []},
 )
 def linear_regression(
     table,
@@ -531,7 +541,7 @@ def linear_regression(
                  "p_value": float(test.pvalue), "note": f"{test.df_num:g}, {test.df_denom:g}"}  # fmt: skip
         checks.append(joint)
     marginal = (grid, contrasts, effects, products)
-    findings = [*levels_findings(together, outcome, len(predictors) > 1),
+    findings = [*levels_findings(together, means, outcome, len(predictors) > 1),
                 *linear_findings(plain_fit, rows, outcome, predictors, marginal, joint)]  # fmt: skip
     return {
         "coefficients": pd.DataFrame(rows),

@@ -325,6 +325,7 @@ def numbered_anew(table, labels, fixed, subject):
                           of="table"),
     },
     answers=['mixed_model'],
+    shows={"marginal_means": [], "coefficients": []},
     checks=("tables_not_empty", "p_values_valid", "findings_match_tables", "mixed_coefficients_consistent",
             "variance_components_valid"),
     keywords=("mixed model", "mixed effects", "random effects", "random intercept", "random slope", "lmer", "glmer",

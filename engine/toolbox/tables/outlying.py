@@ -366,6 +366,7 @@ def odd_figure(frame, labels, odd, limits, names):
         "seed": param("Seed of the robust covariance", minimum=0),
     },
     answers=["outliers"],
+    shows={"odd_values": ["name", "row", "column", "value", "text", "why"], "odd_rows": [], "limits": []},
     checks=("tables_not_empty", "p_values_valid", "findings_match_tables", "odd_values_lie_outside"),
     keywords=("outlier", "outliers", "Mahalanobis distance", "robust z-score", "extreme values", "suspicious rows",
               "typing errors", "implausible values", "impossible values", "Grubbs test", "Tukey fences",
