@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from engine.api import Engine, RunView
 
 FINDINGS_SHOWN = 12
+FIGURE_WIDTH = 600
+"""Pixels: sentence, table and figure are seen without much scrolling."""
 
 
 def draw_answer(engine: Engine, view: RunView) -> None:
@@ -44,14 +46,14 @@ def _one(engine: Engine, report: Any, answer: Any, figure: Any, key: str) -> Non
     finding = next((f for f in report.findings if f.id == answer.finding), None)
     artifacts = {artifact.name: artifact for artifact in report.tables}
     with st.container(key=f"answer_{key}"):
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        with st.container(horizontal=True, wrap=False, vertical_alignment="center", gap="small"):
             st.markdown(f"**{plain(answer.text)}**", width="stretch")
             if finding is not None:
                 _check_button(engine, finding, artifacts.get(finding.artifact), f"answer_{key}")
         if answer.table is not None:
             _rows_of(answer.table, f"answer_table_{key}")
         if figure is not None:
-            show_figure(engine, figure.artifact, caption=figure.caption)
+            show_figure(engine, figure.artifact, caption=figure.caption, width=FIGURE_WIDTH)
 
 
 def _rows_of(table: Any, key: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import streamlit as st
 
@@ -88,13 +88,13 @@ def show_artifact(engine: Engine, artifact: Any, *, key: str) -> None:
     save_button(path, artifact.name, key=f"save_{key}", note=size(artifact.bytes))
 
 
-def show_figure(engine: Engine, artifact: Any, *, caption: str) -> None:
+def show_figure(engine: Engine, artifact: Any, *, caption: str, width: int | Literal["content"] = "content") -> None:
     """Show a figure, never wider than it was drawn."""
     data = engine.figure(artifact)
     if data is None:
         st.caption(f"{plain(artifact.name)} is no picture that can be shown.")
         return
-    st.image(data, caption=plain(caption), alt=caption, width="content")
+    st.image(data, caption=plain(caption), alt=caption, width=width)
 
 
 def save_button(path: Path, name: str, *, key: str, note: str = "") -> None:

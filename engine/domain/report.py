@@ -39,6 +39,14 @@ class ShownTable(Value):
     """The rows that the sentence is about."""
     total: int = 0
 
+    def place(self, value: str, part: str = "value") -> tuple[int, int] | None:
+        """Return row number and column of a value named `COLUMN LEVEL`, or of its `lower_95`, `upper_95` or `n`."""
+        column, _, level = value.partition(" ")
+        names = [column] if part == "value" else [f"{column}_{part}", part]
+        at = next((self.columns.index(name) for name in names if name in self.columns), None)
+        row = next((number for number, cells in self.rows.items() if level and level in cells), None)
+        return (row, at) if row is not None and at is not None else None
+
 
 class Answer(Value):
     """What answers one request of the question: a finding as its step wrote it, and what shows it."""

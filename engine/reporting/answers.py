@@ -71,19 +71,23 @@ def answer_of(view: RunView, pair: Done, registry: ToolRegistry) -> Answer:
 
 
 def _asked(view: RunView, result: NodeResult) -> Finding:
-    """Return the finding on all the levels, or most of the genes, that the question names, else the first.
+    """Return the finding on what the question names (all its levels, its genes, its columns), else the first.
 
-    Steps say the answer first; a finding on one level of several that are asked about is only a part of it.
+    Steps say the answer first; a finding on one level of several that are asked about is only a part of it. Columns
+    choose among findings of one kind only, or where the first tells of no row: most rows name some column.
     """
+    first = result.findings[0]
     spans = view.plan.understood if view.plan else []
     levels = {span.value for span in spans if span.taken_as == "level"}
     genes = {span.value for span in spans if span.taken_as == "gene"} - {""}
-    columns = _named_columns(view)
+    columns = [name for name in _named_columns(view) if name not in result.params.values()]
 
-    def said(finding: Finding) -> tuple[bool, int, int]:
-        row = " ".join(value for value in finding.row.values() if isinstance(value, str))
+    def said(finding: Finding) -> tuple[bool, int, bool]:
         told = bool(levels) and all(_names_level(finding.text, level) for level in levels)
-        return told, sum(_holds(finding.text, name) for name in genes), sum(_holds(row, name) for name in columns)
+        alike = not first.row or (finding.artifact, set(finding.row)) == (first.artifact, set(first.row))
+        row = " ".join(value for value in finding.row.values() if isinstance(value, str))
+        about = bool(columns) and alike and all(_holds(row, name) for name in columns)
+        return told, sum(_holds(finding.text, name) for name in genes), about
 
     return max(result.findings, key=said)  # the first of several that say as much
 

@@ -138,6 +138,8 @@ def _sentence(contents: Contents, finding: Finding, answer: Answer | None = None
         target = contents.cell(finding, piece)
         if table is not None and near and piece.column in table.columns and table.name == finding.artifact:
             target = cell_anchor(f"{key}-row-{near[0]}", table.columns.index(piece.column))
+        elif table is not None and (place := table.place(*piece.named)) is not None:
+            target = cell_anchor(f"{key}-row-{place[0]}", place[1])
         parts.append(f'<a class="number" href="#{_e(target)}">{_e(piece.text)}</a>' if target else _e(piece.text))
     return "".join(parts)
 

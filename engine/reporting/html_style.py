@@ -28,14 +28,14 @@ figure img { max-width: 100%; max-height: 36rem; height: auto; display: block; b
   border: 1px solid var(--line); border-radius: 4px; }
 figcaption { color: var(--soft); font-size: .875rem; margin-top: .4rem; }
 .answer { font-size: 1.2rem; line-height: 1.5; margin: .8rem 0; }
-.scroll { overflow: auto; max-height: 80vh; border: 1px solid var(--line); border-radius: 4px; margin: .6rem 0 .3rem; }
+.scroll { overflow: auto; max-height: 50vh; border: 1px solid var(--line); border-radius: 4px; margin: .6rem 0 .3rem; }
 table { border-collapse: collapse; font-size: .8125rem; width: 100%; font-variant-numeric: tabular-nums; }
 caption { text-align: left; padding: .5rem .6rem; font-weight: 600; font-size: .875rem; }
 th, td { padding: .28rem .6rem; text-align: left; white-space: nowrap; border-top: 1px solid var(--line); }
 th.n:first-child { width: 1%; }
 thead th { background: var(--panel); font-weight: 600; position: sticky; top: 0; }
-/* A target stops below the header that stays, and not under it. */
-tbody tr, tbody td { scroll-margin: 5rem 12rem; }
+/* A row that a link leads to stops so far down that the header of its table is above it, in the table and on the page. */
+tbody tr, tbody td { scroll-margin: 45vh 12rem 0; }
 td.n, th.n { text-align: right; }
 td.gap { text-align: center; color: var(--soft); }
 tbody th { font-weight: 400; color: var(--soft); }

@@ -27,6 +27,8 @@ class Piece(NamedTuple):
     target: str = ""
     column: str = ""
     """The column of the row at `target` whose cell holds the number, where there is one."""
+    named: tuple[str, str] = ("", "")
+    """Name of the finding's value that it is, and which of it: `value`, `lower_95`, `upper_95` or `n`."""
 
 
 class Places(NamedTuple):
@@ -55,7 +57,7 @@ def linked(
             target = places.settings
         if target:
             stop = match.end("body")
-            number = Piece(finding.text[match.start() : stop], target, column)
+            number = Piece(finding.text[match.start() : stop], target, column, _named(match, finding))
             pieces += [Piece(finding.text[end : match.start()]), number]
             end = stop
     pieces.append(Piece(finding.text[end:]))
@@ -72,6 +74,17 @@ def _is_level(match: re.Match[str], finding: Finding, given: Iterable[Any]) -> b
         return False
     levels = {str(value) for value in (*given, *finding.row.values())}
     return before[2] is not None or match["sign"] + match["body"] in levels
+
+
+def _named(match: re.Match[str], finding: Finding) -> tuple[str, str]:
+    """Return the value of the finding that a number is; two values that fit are told apart by no guess."""
+    parts = [
+        (value.name, part)
+        for value in finding.values
+        for part, number in (("value", value.value), ("lower_95", value.low), ("upper_95", value.high), ("n", value.n))
+        if _fits(match, _plain_numbers([number]))
+    ]
+    return parts[0] if len(parts) == 1 else ("", "")
 
 
 def _column(match: re.Match[str], finding: Finding, cells: Mapping[str, str]) -> str:

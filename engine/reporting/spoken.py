@@ -62,6 +62,7 @@ def _clauses(text: str) -> list[tuple[str, bool]]:
     """Return a sentence's clauses, each with whether a sentence ends there."""
     text = _INTERVAL.sub(_interval, text)
     text = _P.sub(_p_value, text)
+    text = re.sub(r" \((mean|median|adjusted mean) ([^()\s]+)\)", r" with \1 \2", text)
     while (shorter := re.sub(r"\s*\([^()]*\)", "", text)) != text:
         text = shorter
     parts = re.split(r"([;:,](?=\s)|[.!?](?=\s|$))", text)

@@ -118,7 +118,9 @@ def test_numbers_of_the_answer_lead_to_its_cells(made):
     view = asking(view, ("level", "dose group = low"))
     view = view.model_copy(update={"report": synthesize(view, registry(), store)})
     page = html.render(view, store, registry())
-    target, shown = re.search(r'Mean growth in low is <a class="number" href="#(answer-1-row-\d-cell-\d)">([^<]+)', page).groups()
+    target, shown = re.search(
+        r'Mean growth in low is <a class="number" href="#(answer-1-row-\d-cell-\d)">([^<]+)', page
+    ).groups()
     cell = re.search(rf'<td id="{target}"[^>]*>([^<]+)<', page)[1]
     assert float(cell) == pytest.approx(float(shown), abs=0.005)
 
@@ -131,12 +133,24 @@ def test_reports_stored_before_answers_were_load():
 
 
 def test_the_code_of_an_event_is_no_number_of_the_result(made):
-    finding = made[0].results["n1"].findings[1].model_copy(
-        update={"text": "The hazard of cens = 1 was 2.5 times as high, of 1 stratum.", "values": [], "row": {"term": "x"}}
+    finding = (
+        made[0]
+        .results["n1"]
+        .findings[1]
+        .model_copy(
+            update={
+                "text": "The hazard of cens = 1 was 2.5 times as high, of 1 stratum.",
+                "values": [],
+                "row": {"term": "x"},
+            }
+        )
     )
     cells = {"term": "x", "hazard_ratio": "2.5", "strata": "1"}
     pieces = linked(finding, Places("row"), cells, {"event": "cens", "event_value": "1"})
-    assert [(piece.text, piece.column) for piece in pieces if piece.target] == [("2.5", "hazard_ratio"), ("1", "strata")]
+    assert [(piece.text, piece.column) for piece in pieces if piece.target] == [
+        ("2.5", "hazard_ratio"),
+        ("1", "strata"),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -211,7 +211,7 @@ def describe_groups(row, pair_rows, groups, value, group):
                 f"{format_p(row['p_value'])}; {found} of {len(pair_rows)} pairs of groups differ at an adjusted p "
                 f"below 0.05 ({pair_rows[0]['test']}){excluded}.",
         "values": finding_values(
-            **{f"highest_{kind}": high[kind], f"lowest_{kind}": low[kind]}, statistic=row["statistic"],
+            **{f"{kind} {r['group']}": r[kind] for r in (high, low)}, statistic=row["statistic"],
             p_value=row["p_value"], n=row["n"], effect_size=row["effect_size"], n_pairs=len(pair_rows),
             n_pairs_different=found, largest_not_excluded=reach),
         "output": "comparison", "row": {"comparison": "all groups"},

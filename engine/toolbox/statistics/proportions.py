@@ -305,6 +305,7 @@ def share_test_finding(row, what, alpha, shares, group):
     domain="statistics",
     task_type="analysis",
     answers=["proportion_test"],
+    shows={"shares": [], "share_plot": []},
     inputs={"table": "table: one row a subject, or rows of events and totals"},
     outputs={
         "shares": "table: events, total, share and interval of every group",

@@ -277,10 +277,10 @@ def changes_finding(changes, names):
     ways = [f"rises in {up}" if up else "", f"falls in {down}" if down else ""]
     even = f"stays the same in {len(known) - up - down}" if up + down < len(known) else ""
     told = " and ".join(way for way in (*ways, even) if way)
-    ends = [f"{row['change']:+.3g} in {group} {row['group']}" for row in (order[-1], order[0])]
+    ends = [f"{format_number(row['change'])} ({group} {row['group']})" for row in (order[0], order[-1])]
     return [{
-        "text": f"From its first to its last {x}, {value} {told} of {len(known)} lines: the change is largest with "
-                f"{ends[0]} and smallest with {ends[1]}.",
+        "text": f"From its first to its last {x}, {value} {told} of {len(known)} lines, by between {ends[0]} and "
+                f"{ends[1]}.",
         "values": finding_values(n_lines=len(known), n_rising=up, n_falling=down, largest=order[-1]["change"],
                                  smallest=order[0]["change"]),
         "output": "change_table",
