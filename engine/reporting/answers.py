@@ -83,7 +83,7 @@ def _asked(view: RunView, result: NodeResult) -> Finding:
     columns = [name for name in _named_columns(view) if name not in result.params.values()]
 
     def said(finding: Finding) -> tuple[bool, int, bool]:
-        told = bool(levels) and all(_names_level(finding.text, level) for level in levels)
+        told = bool(levels) and all(_names_level(finding, level) for level in levels)
         alike = not first.row or (finding.artifact, set(finding.row)) == (first.artifact, set(first.row))
         row = " ".join(value for value in finding.row.values() if isinstance(value, str))
         about = bool(columns) and alike and all(_holds(row, name) for name in columns)
@@ -97,12 +97,13 @@ def _named_columns(view: RunView) -> list[str]:
     return list(dict.fromkeys(span.value.strip() for span in spans if span.taken_as == "column" and span.value.strip()))
 
 
-def _names_level(text: str, value: str) -> bool:
-    """Say whether a sentence names a level, given as `column = level`; a bare number may be any number."""
+def _names_level(finding: Finding, value: str) -> bool:
+    """Say whether a sentence names a level, given as `column = level`; a number only with its column, before numbers."""
     column, _, level = (part.strip() for part in value.rpartition(" = "))
-    if re.fullmatch(r"[-+\d.,]+", level):
-        return bool(column) and re.search(rf"{re.escape(column)}\W+{re.escape(level)}(?![\w.])", text) is not None
-    return bool(level) and _holds(text, level)
+    if not re.fullmatch(r"[-+\d.,]+", level):
+        return bool(level) and _holds(finding.text, level)
+    claim = finding.text.partition(": ")[0]
+    return bool(column) and _holds(claim, column) and _holds(claim, level)
 
 
 def _holds(text: str, name: str) -> bool:

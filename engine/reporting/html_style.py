@@ -34,7 +34,7 @@ caption { text-align: left; padding: .5rem .6rem; font-weight: 600; font-size: .
 th, td { padding: .28rem .6rem; text-align: left; white-space: nowrap; border-top: 1px solid var(--line); }
 th.n:first-child { width: 1%; }
 thead th { background: var(--panel); font-weight: 600; position: sticky; top: 0; }
-/* A row that a link leads to stops so far down that the header of its table is above it, in the table and on the page. */
+/* A row that a link leads to stops so far down that its header is seen above it, in the table and on the page. */
 tbody tr, tbody td { scroll-margin: 45vh 12rem 0; }
 td.n, th.n { text-align: right; }
 td.gap { text-align: center; color: var(--soft); }

@@ -125,7 +125,7 @@ def test_subjects_are_summarised_by_geometric_means():
     assert row["geometric_mean"] == pytest.approx(np.exp(logs.mean()), rel=1e-6)
     assert row["upper_95"] == pytest.approx(np.exp(logs.mean() + half), rel=1e-6)
     assert row["cv_percent"] == pytest.approx(100 * np.sqrt(np.expm1(logs.var(ddof=1))), rel=1e-6)
-    assert result["findings"][0]["text"].startswith(f"AUC to infinity: geometric mean {np.exp(logs.mean()):.0f}")
+    assert result["findings"][1]["text"].startswith(f"AUC to infinity: geometric mean {np.exp(logs.mean()):.0f}")
 
 
 def test_order_units_and_names_do_not_matter():
@@ -239,7 +239,7 @@ def test_a_bolus_begins_where_its_line_meets_time_0_whatever_stands_there(at_zer
                               route="iv_bolus", dose=1)  # fmt: skip
     assert result["subjects"]["auc_inf"].tolist() == pytest.approx([30, 30], rel=1e-6)  # 12 / 0.4
     assert any("extrapolated back" in text for text in result["warnings"])
-    assert result["findings"][0]["text"].startswith("AUC to infinity: geometric mean 30.0 ng/ml x h (95 % CI")
+    assert result["findings"][1]["text"].startswith("AUC to infinity: geometric mean 30.0 ng/ml x h (95 % CI")
 
 
 def test_profiles_that_fall_from_their_first_sample_raise_the_question_of_a_vein():

@@ -233,7 +233,7 @@ def term_finding(table, row, covariates, n, what, per=1.0):
     if row["p_value"] < 0.05:
         text = f"The hazard of {what} was {size} {where}"
     else:
-        against = f"{row['level']} and {row['reference']} of {row['covariate']}" if row["level"] else row["covariate"]
+        against = f"{row['covariate']} = {row['level']} and {row['reference']}" if row["level"] else row["covariate"]
         text = (f"The hazard of {what} was not shown to differ between {against}" if row["level"]
                 else f"The hazard of {what} was not shown to change for {many} more of {row['covariate']}")  # fmt: skip
     others = [name for name in covariates if name != row["covariate"]]
