@@ -98,7 +98,7 @@ def _named_columns(view: RunView) -> list[str]:
 
 
 def _names_level(finding: Finding, value: str) -> bool:
-    """Say whether a sentence names a level, given as `column = level`; a number only with its column, before numbers."""
+    """Say whether a sentence names a level, given as `column = level`; a number with its column, before the colon."""
     column, _, level = (part.strip() for part in value.rpartition(" = "))
     if not re.fullmatch(r"[-+\d.,]+", level):
         return bool(level) and _holds(finding.text, level)

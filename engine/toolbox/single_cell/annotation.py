@@ -12,6 +12,7 @@ from engine.toolbox.single_cell.values import (
     SINGLE_CELL_CHECKS,
     SINGLE_CELL_PACKAGES,
     cell_labels,
+    draw_cells,
     find_counts,
     gene_symbols_of,
     group_profiles,
@@ -149,9 +150,11 @@ def name_group(scores, on, broader, min_score, min_margin):
         "marker_sets": "gene_set_library: cell type -> marker genes, instead of the built-in ones",
     },
     optional_inputs=("marker_sets",),
+    optional_outputs=("types_plot",),
     outputs={
         "adata": "anndata: with obs['cell_type']",
         "annotation_table": "table: type, score and evidence per cluster",
+        "types_plot": "figure: the cells coloured by type",
         "annotation_plot": "figure: scores of the leading types",
     },
     params={
@@ -206,12 +209,14 @@ def name_group(scores, on, broader, min_score, min_margin):
         cell_labels,
         ordered_labels,
         group_profiles,
+        draw_cells,
         table_row,
         textbook_markers,
         score_types,
         name_group,
     ),
     answers=["sc_annotate"],
+    shows={"annotation_table": ["group", "n_cells", "cell_type", "score", "runner_up", "markers"], "types_plot": []},
 )
 def sc_annotate(
     adata,
@@ -294,7 +299,8 @@ def sc_annotate(
     result.obs["cell_type"] = pd.Categorical(assigned)
 
     unknown = table[table["cell_type"] == "unknown"]
-    kinds = sorted(set(table["cell_type"]) - {"unknown"})
+    sizes = assigned[assigned != "unknown"].value_counts()
+    kinds = [f"{name} ({number} cells)" for name, number in sizes.items()]
     findings = [
         {
             "text": (
@@ -310,6 +316,7 @@ def sc_annotate(
                     "unit": "cells",
                     "n": len(assigned),
                 },
+                *({"name": f"n_cells {name}", "value": int(number)} for name, number in sizes.items()),
             ],
             "output": "annotation_table",
         }
@@ -371,8 +378,16 @@ def sc_annotate(
     axes.set_yticks(range(len(groups)), [f"{row['group']}: {row['cell_type']}" for row in rows], fontsize=8)
     axes.set_ylabel(group_by)
     figure.colorbar(drawn, ax=axes, label="marker score (x: type named)")
+    basis = next((name for name in ("X_umap", "X_pca") if name in result.obsm), "")
+    placed = Figure(figsize=(6, 5), layout="constrained") if basis else None
+    if placed is not None:
+        axes = placed.subplots()
+        draw_cells(axes, np.asarray(result.obsm[basis])[:, :2], assigned.astype(str).to_numpy(), "cell types")
+        axes.set_xlabel(f"{'UMAP' if basis == 'X_umap' else 'PC'} 1 (no unit)")
+        axes.set_ylabel(f"{'UMAP' if basis == 'X_umap' else 'PC'} 2 (no unit)")
     return {
         "adata": result,
+        "types_plot": placed,
         "annotation_table": table,
         "annotation_plot": figure,
         "findings": findings,
