@@ -46,12 +46,14 @@ def _one(engine: Engine, report: Any, answer: Any, figure: Any, key: str) -> Non
     finding = next((f for f in report.findings if f.id == answer.finding), None)
     artifacts = {artifact.name: artifact for artifact in report.tables}
     with st.container(key=f"answer_{key}"):
-        with st.container(horizontal=True, wrap=False, vertical_alignment="center", gap="small"):
-            st.markdown(f"**{plain(answer.text)}**", width="stretch")
-            if finding is not None:
-                _check_button(engine, finding, artifacts.get(finding.artifact), f"answer_{key}")
+        st.markdown(f"**{plain(answer.text)}**")
         if answer.table is not None:
             _rows_of(answer.table, f"answer_table_{key}")
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            if answer.table is not None:
+                st.caption(plain(_extent(answer.table)), width="content")
+            if finding is not None:
+                _check_button(engine, finding, artifacts.get(finding.artifact), f"answer_{key}")
         if figure is not None:
             show_figure(engine, figure.artifact, caption=figure.caption, width=FIGURE_WIDTH)
 
@@ -67,8 +69,11 @@ def _rows_of(table: Any, key: str) -> None:
         if as_number:
             frame[name] = pd.to_numeric(frame[name], errors="coerce")
     show_frame(frame, key=key, alt=f"Rows of {table.name} that show this answer", marked=table.marked)
+
+
+def _extent(table: Any) -> str:
     shown = f"{len(table.rows):,} of {table.total:,} rows" if len(table.rows) < table.total else "All rows"
-    st.caption(plain(f"{shown} of {table.name}" + ("; the marked row is the one told of" if table.marked else "")))
+    return f"{shown} of {table.name}" + ("; the marked row is the one told of" if table.marked else "")
 
 
 def _details(engine: Engine, view: RunView, figures: list[Any]) -> None:
@@ -164,8 +169,15 @@ def draw_evidence(engine: Engine, finding: Any, artifact: Any, run_id: str) -> N
     if finding.row:
         frame = rows_shown_by(table_of(str(engine.artifact(artifact.sha256)), rows=1_000_000), finding.row)
         # The cells that the sentence speaks of come first: the header of the others is one scroll away.
-        told = [name for name in (*finding.row, *(v.name for v in finding.values)) if name in frame.columns]
-        frame = frame[list(dict.fromkeys([*told, *frame.columns]))]
+        limits = ("lower_95", "upper_95") if any(value.low is not None for value in finding.values) else ()
+        named = (
+            *finding.row,
+            *(value.name for value in finding.values[:1]),
+            *limits,
+            *(v.name for v in finding.values),
+        )
+        told = [name for name in named if name in frame.columns]
+        frame = frame.loc[:, list(dict.fromkeys([*told, *frame.columns]))]
         st.caption(plain(f"Its row in {artifact.name} (step {finding.node}), the numbers of the sentence first"))
         show_frame(frame, key=f"row_{run_id}_{finding.id}", alt=f"Row of {artifact.name} behind this finding")
     else:

@@ -90,7 +90,8 @@ def _answers(view: RunView, registry: ToolRegistry) -> list[Answer]:
 def _summary(view: RunView, answers: list[Answer], registry: ToolRegistry) -> list[str]:
     told = [answer.text for answer in answers]
     done = is_complete(view) or (bool(told) and all_answered(view, registry))
-    sentences = list(dict.fromkeys([*([] if done else status_lines(view)[:3]), *told]))
+    opening: list[str] = [] if done else status_lines(view)[:3]
+    sentences = list(dict.fromkeys([*opening, *told]))
     return sentences or ["No step that answers the question has anything to report."]
 
 
