@@ -8,9 +8,10 @@ object it was given would hide what is lost on the way to a disk.
 from __future__ import annotations
 
 import math
+import re
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -169,6 +170,23 @@ class MemoryRunStore:
         with self._open():
             return head_of(self._seals.get(run_id, []))
 
+    def hashes(self, run_ids: Collection[str]) -> tuple[set[str], set[str]]:
+        """Return the SHA-256 sums that what is stored of these runs names, and those that all other runs name."""
+        found: tuple[set[str], set[str]] = (set(), set())
+        with self._open():
+            for run_id in self._runs.keys() | self._plans.keys() | self._events.keys():
+                for row in (*self._rows(run_id), *self._events.get(run_id, [])):
+                    found[run_id not in run_ids].update(re.findall(r"[0-9a-f]{64}", row.payload))
+        return found
+
+    def delete_run(self, run_id: str) -> bool:
+        """Remove everything stored of a run for good, its seals too; False when there was nothing."""
+        with self._open():
+            for part in (self._plans, self._events, self._seals):
+                part.pop(run_id, None)
+            self._results = [row for row in self._results if row[0] != run_id]
+            return self._runs.pop(run_id, None) is not None
+
     def close(self) -> None:
         """Release the store; nothing may be called after it."""
         with self._lock:
@@ -256,6 +274,19 @@ class MemoryArtifacts:
     def has(self, sha256: str) -> bool:
         """Say whether the content is stored."""
         return sha256 in self._known and self._place(sha256).is_file()
+
+    def size(self, sha256: str) -> int:
+        """Return the bytes that the content takes, 0 when it is not stored."""
+        return self._place(sha256).stat().st_size if self.has(sha256) else 0
+
+    def remove(self, sha256: str) -> int:
+        """Remove the content for good and return the bytes that are free then, 0 when it was not there."""
+        with self._lock:
+            freed = self.size(sha256)
+            if self.has(sha256):
+                self._place(sha256).unlink()
+            self._known.discard(sha256)
+        return freed
 
     def verify(self, sha256: str) -> str:
         """Re-hash the stored file and return the hash found, or "" when the file is missing."""

@@ -8,7 +8,7 @@ Every change is one transaction, which also chains its events and, when the run 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -245,6 +245,30 @@ class DuckRunStore:
         """Return the newest seal of a run in short, or None while it has none."""
         with self._db.reading() as connection:
             return head_of(_seals(connection, run_id))
+
+    def hashes(self, run_ids: Collection[str]) -> tuple[set[str], set[str]]:
+        """Return the SHA-256 sums that what is stored of these runs names, and those that all other runs name."""
+        own: set[str] = set()
+        others: set[str] = set()
+        for table, _, _ in _TABLES.values():
+            rows = self._read(
+                f"SELECT DISTINCT run_id IN (SELECT unnest(?::VARCHAR[])), unnest(regexp_extract_all(payload::VARCHAR, "  # noqa: S608 - names of our own
+                f"'[0-9a-f]{{64}}')) FROM {table}",
+                [[*run_ids]],
+            )
+            for mine, sha256 in rows:
+                (own if mine else others).add(str(sha256))
+        return own, others
+
+    def delete_run(self, run_id: str) -> bool:
+        """Remove everything stored of a run for good, its seals too; False when there was nothing."""
+        with self._change_lock:
+            self._heads.pop(run_id, None)
+            with self._db.writing() as connection:
+                known = _run_known(connection, run_id)
+                for table in (*(name for name, _, _ in _TABLES.values()), "seals", "unsealed"):
+                    connection.execute(f"DELETE FROM {table} WHERE run_id = ?", [run_id])  # noqa: S608 - names of our own
+        return known
 
     def close(self) -> None:
         """Release the store; nothing may be called after it."""

@@ -13,7 +13,9 @@ error that says what is missing, never a neighbour's answer.
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import itertools
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -24,7 +26,7 @@ from engine.domain.plan import Alternative, Chosen, TaskDag
 from engine.domain.profile import Profile
 from engine.domain.retrieval import ToolSearch
 from engine.domain.toolspec import ToolSpec
-from engine.errors import PlanError
+from engine.errors import EngineError, PlanError
 from engine.planning.assemble import Assembler, Making
 from engine.planning.bind import bind
 from engine.planning.bound import Bound
@@ -33,6 +35,7 @@ from engine.planning.choose import Embed, Wording, probabilities
 from engine.planning.conditions import members
 from engine.planning.coverage import doubts, unexplained
 from engine.planning.declared import mark_told, with_missing
+from engine.planning.followups import follow_up, with_what_was_set
 from engine.planning.mentions import SURE as SURE_NAMED
 from engine.planning.names import STOP
 from engine.planning.near import near
@@ -51,6 +54,7 @@ from engine.planning.refusals import (
 from engine.planning.requests import cuts, items_alone
 from engine.planning.score import Candidate, candidates, stretch
 from engine.planning.sheets import Data, is_id
+from engine.planning.suggestions import first_ideas, next_ideas
 from engine.planning.text import tokens
 from engine.planning.views import data_made, with_joined, with_measure, with_spans, with_subjects
 from engine.profiling.matching import cross_check
@@ -80,6 +84,10 @@ SEVERAL = 0.55
 """How sure each of several requests must be to be planned for itself."""
 HALF, ALONE = 0.35, 0.8
 """How likely by its words the analysis of each half of a request must be for it to be taken for two: where words add a request, and where not."""
+
+
+TRIED = 12
+"""So many wordings are planned to find those that are offered."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,12 +150,80 @@ class Planner:
             DataError: when none of the files can be used.
         """
         question = " ".join(question.split())
+        if previous is not None and profiles:
+            made = self._going_on(question, profiles, found, analysis, previous)
+            if made is not None:
+                return made
+        return self._planned(question, profiles, found, analysis)
+
+    def suggest(self, profiles: list[Profile], previous: TaskDag | None = None, *, wanted: int = 3) -> list[str]:
+        """Return questions that these files (and the plan before) let plan as they stand: nothing is asked, nothing left out."""
+        data = Data.of(profiles)
+        if not data.sheets:
+            return []
+        ideas = (
+            first_ideas(data, self._analyses, self._registry)
+            if previous is None
+            else next_ideas(previous, data, self._analyses, self._registry)
+        )
+        found: dict[str, str] = {}
+        for idea in itertools.islice(ideas, TRIED):
+            key = idea.analysis if previous is None else idea.question
+            if key in found:
+                continue
+            with contextlib.suppress(EngineError):
+                plan = self.plan(idea.question, profiles, previous=previous).plan
+                fits = not idea.analysis or [c.id for c in plan.analysis] == [idea.analysis]
+                if fits and not _doubts(plan) and not any(q.blocking for q in plan.open_questions):
+                    found[key] = idea.question
+            if len(found) == wanted:
+                break
+        return list(found.values())
+
+    def _going_on(
+        self, question: str, profiles: list[Profile], found: ToolSearch | None, analysis: str, before: TaskDag
+    ) -> Proposal | None:
+        """Return the plan of a question that goes on from the one before, None when it stands by itself.
+
+        Raises:
+            PlanError: when it goes on, and neither with the question before nor by itself can be planned.
+        """
+        data = self._data(profiles)
+        own, base = read(question, data, self._terms), read(before.question, data, self._terms)
+        said = follow_up(question, own, base, self._candidates(own, data), before, data, self._registry)
+        if said is None:
+            return None
+        best: tuple[int, Proposal] | None = None
+        failed: PlanError | None = None
+        for one in said.tries:
+            try:
+                made = self._planned(one.question, profiles, found, analysis or one.analysis)
+            except PlanError as err:
+                failed = failed or err
+                continue
+            taken = f"Taken over: {one.kept}. New: {one.new}."
+            plan = with_what_was_set(made.plan, before, said).model_copy(update={"follows": taken})
+            made = replace(made, plan=plan)
+            doubts = _doubts(made.plan)
+            if best is None or doubts < best[0]:
+                best = (doubts, made)
+            if not doubts:
+                break
+        try:
+            alone = self._planned(question, profiles, found, "") if best is None else None
+        except PlanError:
+            alone = None
+        if best is None and alone is None and failed is not None:
+            raise failed
+        return best[1] if best is not None else alone
+
+    def _data(self, profiles: list[Profile]) -> Data:
         data = Data.of(profiles)
         require_data(profiles, data)
-        data = with_spans(with_subjects(data))
-        if previous is not None and not analysis and goes_on(question):
-            analysis = previous.analysis[0].id if len(previous.analysis) == 1 else ""
-            question = f"{previous.question.rstrip(' .?!')}; {question}"
+        return with_spans(with_subjects(data))
+
+    def _planned(self, question: str, profiles: list[Profile], found: ToolSearch | None, analysis: str) -> Proposal:
+        data = self._data(profiles)
         reading = read(question, data, self._terms)
         if (told := with_missing(reading, data)) is not data:
             data, profiles = told, [told.again(profile) for profile in profiles]
@@ -534,15 +610,9 @@ def _overruled(first: Candidate, every: list[Candidate]) -> bool:
     return alike and worded.wording > first.wording and worded.analysis.id != first.analysis.id
 
 
-_FOLLOWS = re.compile(
-    r"^\W*(?:and|but|now|also|then|what about|how about|same|instead|only|the same|without|excluding|just)\b|\binstead\W*$",
-    re.IGNORECASE,
-)
-
-
-def goes_on(question: str) -> bool:
-    """Say whether a question is a few words that go on from the one before: `and for the women only?`."""
-    return len(question.split()) <= 9 and _FOLLOWS.search(question) is not None
+def _doubts(plan: TaskDag) -> int:
+    """Return how much of a question a plan leaves open or out."""
+    return sum(2 if q.blocking else 1 for q in plan.open_questions if q.required) + 2 * len(plan.not_answered)
 
 
 def _retrieved(every: list[Candidate], found: ToolSearch | None) -> list[str]:

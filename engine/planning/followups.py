@@ -1,0 +1,350 @@
+"""What a question in a conversation takes over from the plan before it.
+
+A follow-up says little by itself: which rows (`and for the women only`), another setting (`use FDR 1 %`), what is held constant
+(`same but adjusted for age`), another measure (`the same for weight`), what comes next (`which pathways?`), a picture (`plot that by
+dose`). The question before is written anew with it, so that its plan is made, checked and explained like that of any other
+question. Where both say something of one thing, the follow-up holds. A question that says all it needs takes over nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from engine.domain.plan import TaskDag, TaskNode
+from engine.domain.toolspec import ToolSpec
+from engine.planning.names import STOP
+from engine.planning.reading import Reading, Restriction
+from engine.planning.score import Candidate
+from engine.planning.settings import settings_said
+from engine.planning.sheets import Data
+from engine.toolbox.registry import ToolRegistry
+
+_LEAD = r"^\W*(?:(?:ok(?:ay)?|thanks?(?: you)?|thx|great|nice|good|perfect|hmm|please|pls|can you|could you|kindly|and|but|so|now|then|also|well)\b\W*)*"
+_WEAK = re.compile(r"^\W*(?:and|but|also|now|then|so|ok(?:ay)?|thanks?|thx|please|pls|use|using|with|take|try|add|include|set|put|what if)\b", re.I)
+_STRONG = re.compile(
+    _LEAD + r"(?:what about|how about|(?:do |run |give |show )?(?:me )?(?:the )?same(?! (?:patient|subject|animal|donor|individual|person|sample)s?\b)|again|repeat|redo|rerun|only|just|"
+    r"without|excluding|exclude|except|omit|leave|drop|remove|instead|do (?:it|that|this)|for the|in the|among|limit|restrict|adjust\w*|correct\w*)\b|"
+    r"\binstead\b|\bas well\W*$|\btoo\W*$|\bagain\W*$",
+    re.I,
+)  # fmt: skip
+_POINTS = re.compile(r"\b(?:that|this|these|those|it|them|they)\b(?!\s+(?:is|was)?\s*(?:true|possible|that)\b)", re.I)
+_POINTED = re.compile(r"\b(?:that|this|it|them|these|those)\b(?!\s+[\w-]+s\b)", re.I)
+SHORT = 7
+"""So many words without a sign that they go on still do when they say too little by themselves."""
+LONG = 16
+"""More words are a question of its own."""
+NEXT = 0.2
+"""How likely by its words another analysis must be to come next."""
+_GOING = frozenset(
+    "ok okay thanks thank thx great nice good please pls now then also so but and repeat redo rerun same again instead rather without "
+    "except exclude excluding leave drop remove omit keep keeping limit restrict restricted only just alone use using try set take put "
+    "make run do test analysis analyse analyze model result results threshold cutoff cut level criterion value values everything all "
+    "samples rows data patients subjects ones group groups compare comparing comparison against versus vs change changed like before "
+    "outlier outliers wrong bad first second it that this adjusted adjusting adjust adjustment corrected correcting correction account "
+    "accounting consider considering include including add adding too well what about how if when is was be significant done".split()
+)
+"""Words that a follow-up changes something with: they ask for nothing by themselves."""
+
+
+class Try(NamedTuple):
+    """A way to understand a follow-up: the whole question it makes, and as what to plan it."""
+
+    question: str
+    analysis: str
+    kept: str
+    """What it takes over, in words."""
+    new: str
+    """What is new, in words."""
+
+
+class FollowUp(NamedTuple):
+    """A question that goes on from a plan."""
+
+    tries: list[Try]
+    """The likeliest first."""
+    settings: dict[tuple[str, str], Any]
+    """(Tool, parameter) -> the value that it says."""
+    named: frozenset[str]
+    """The columns it names."""
+
+
+def follow_up(
+    question: str, own: Reading, base: Reading, every: Sequence[Candidate], before: TaskDag, data: Data, registry: ToolRegistry
+) -> FollowUp | None:  # fmt: skip
+    """Return how a question goes on from the plan before it, or None when it stands by itself.
+
+    Args:
+        question: what is asked.
+        own: its reading.
+        base: the reading of the question before.
+        every: what the question may ask for by itself, likeliest first.
+        before: the plan before it.
+        data: the files.
+        registry: the tools.
+    """
+    if not before.nodes or stands_alone(question, own, every):
+        return None
+    specs = {node.tool: registry.get(node.tool) for node in before.nodes if node.tool in registry}
+    settings = _settings(specs.values(), own)
+    rows = list(own.restrictions)
+    last = before.analysis[0].id if len(before.analysis) == 1 else ""
+    text = _overridden(base, own)
+    said = re.sub(_LEAD, "", question, flags=re.I).strip() or question
+    quoted = _short(before.question)
+    new = _changes(own, rows, settings)
+    if rows and not any(row.sure for row in rows):
+        said = _only(own, rows)
+    merged = f"{text.rstrip(' .?!;,')}; {said}"
+    whole = f"the analysis of {quoted}"
+    tries: list[Try] = []
+    swapped = _swapped(own, base, before, specs, data)
+    if swapped is not None:
+        old, column, question_before = swapped
+        tries.append(Try(question_before, last, whole, f"{column} in place of {old}"))
+        tries.append(Try(question_before, "", whole, f"{column} in place of {old}"))
+    if _asks_more(own):
+        tries += _next(own, base, before, specs, every, merged, quoted)
+    if last or not tries:
+        tries.append(Try(merged, last, whole, new or repr(said)))
+    if last:
+        tries.append(Try(merged, "", whole, new or repr(said)))
+    return FollowUp(tries, settings, frozenset(own.columns()))
+
+
+def stands_alone(question: str, own: Reading, every: Sequence[Candidate]) -> bool:
+    """Say whether a question says all it needs: what is measured, and by what."""
+    words, strong, points = len(own.words), bool(_STRONG.search(question)), bool(_POINTS.search(question))
+    if words > LONG:
+        return True
+    if strong:
+        return False
+    top = every[0] if every else None
+    full = top is not None and top.bound is not None and not top.bound.missing and top.feasible and not top.unmet
+    if full and top is not None:
+        if not points and (len(own.named()) > 1 or (not top.bound.columns() and top.wording >= 0.5)):  # type: ignore[union-attr]
+            return True
+        if not points and not _WEAK.search(question) and own.named():
+            return True
+    return not points and not _WEAK.search(question) and words > SHORT
+
+
+def with_what_was_set(plan: TaskDag, before: TaskDag, said: FollowUp) -> TaskDag:
+    """Return the plan with what the follow-up says of settings, and what a person had set in the plan before."""
+    kept = _set_by_hand(before)
+    nodes = []
+    for node in plan.nodes:
+        params, settled, reasons = dict(node.params), dict(node.settled), list(node.reasons)
+        for (tool, name), value in said.settings.items():
+            if tool == node.tool and params.get(name) != value:
+                params[name], settled[name] = value, "plan"
+        for name, value in kept.get(node.tool, {}).items():
+            named = isinstance(value, str | list) and bool({*_flat(params.get(name))} & said.named)
+            if (node.tool, name) not in said.settings and params.get(name) != value and not named:
+                params[name], settled[name] = value, "set"
+                reasons.append(f"{name} = {value!r} as it was set in the plan before.")
+        nodes.append(node.model_copy(update={"params": params, "settled": settled, "reasons": reasons}))
+    return plan.model_copy(update={"nodes": nodes})
+
+
+def _set_by_hand(before: TaskDag) -> dict[str, dict[str, Any]]:
+    """Return tool -> what a person set in it, of tools that one step alone is of."""
+    count: dict[str, list[TaskNode]] = {}
+    for node in before.nodes:
+        count.setdefault(node.tool, []).append(node)
+    return {
+        tool: {name: node.params.get(name) for name, who in node.settled.items() if who in ("set", "edit")}
+        for tool, (node, *others) in count.items()
+        if not others
+    }
+
+
+def _flat(value: Any) -> list[str]:
+    return [str(item) for item in (value if isinstance(value, list) else [value]) if item not in (None, "")]
+
+
+# ==== what is new ====
+
+
+def _settings(specs: Iterable[ToolSpec], own: Reading) -> dict[tuple[str, str], Any]:
+    """Return what the follow-up says of the settings of the steps before."""
+    found: dict[tuple[str, str], Any] = {}
+    for spec in specs:
+        texts = {param.name: None for param in spec.params if param.kind == "text"}
+        for name, value in settings_said(spec, own, texts).items():
+            found[spec.name, name] = value
+    return found
+
+
+def _changes(own: Reading, rows: Sequence[Restriction], settings: dict[tuple[str, str], Any]) -> str:
+    told = [_rows(row) for row in rows]
+    told += list(dict.fromkeys(f"{name} = {_said(value)}" for (_, name), value in settings.items()))
+    told += [f"{' against '.join(c.levels)} ({c.column})" for c in own.contrasts]
+    told += [f"held constant: {column}" for column, parts in own.parts.items() if "adjust" in parts]
+    return "; ".join(told)
+
+
+def _said(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:g}" if isinstance(value, float) else ", ".join(_flat(value))
+
+
+def _rows(row: Restriction) -> str:
+    values = ", ".join(row.values)
+    if row.op in ("in", "not in"):
+        return f"{'only' if row.op == 'in' else 'without'} {row.column} = {values}"
+    return f"only {row.column} {' to '.join(row.values) if row.op == 'between' else f'{row.op} {values}'}"
+
+
+def _in_words(row: Restriction) -> str:
+    """Return rows as the reader understands them surely."""
+    values = " and ".join(row.values)
+    if row.op in ("in", "not in"):
+        return f"{'only' if row.op == 'in' else 'without'} {row.column} {values}"
+    if row.op == "between":
+        return f"only {row.column} >= {row.values[0]}, only {row.column} <= {row.values[1]}"
+    return f"only {row.column} {row.op} {values}"
+
+
+def _only(own: Reading, rows: Sequence[Restriction]) -> str:
+    """Return what a follow-up says of rows so that it is sure: `and in the men` means these alone."""
+    told = []
+    for row in rows:
+        words = own.question[own.words[row.first].start : own.words[row.last].end]
+        told.append(f"only {words if words.strip().isalpha() and row.op == 'in' else f'{row.column} {words}'}")
+    return ", ".join(told)
+
+
+def _asks_more(own: Reading) -> bool:
+    """Say whether words are left that ask for something, beside those that change the analysis before."""
+    held = {at for row in own.restrictions for at in range(row.first, row.last + 1)}
+    left = [w for at, w in enumerate(own.words) if at not in own.used and at not in held and w.number is None]
+    return any(w.text not in STOP and w.text not in _GOING and len(w.text) > 2 for w in left)
+
+
+def _next(
+    own: Reading, base: Reading, before: TaskDag, specs: dict[str, ToolSpec], every: Sequence[Candidate], merged: str, quoted: str
+) -> list[Try]:  # fmt: skip
+    """Return the analyses that the follow-up may ask for next, first by what it says with the pointing words filled in."""
+    done = {chosen.id for chosen in before.analysis}
+    able = [c for c in every if c.analysis.id not in done and c.analysis.data]
+    worded = sorted((c for c in able if c.wording >= NEXT), key=lambda c: -c.wording)[:2]
+    found: list[Try] = []
+    outcome = next(iter(outcomes(before, specs)), "")
+    again = {row.column for row in own.restrictions}
+    rows = [_in_words(row) for row in base.restrictions if row.sure and row.column not in again]
+    for one in worded:
+        filled = _POINTED.sub(outcome, own.question, count=1) if outcome else own.question
+        columns = {*own.named()} | ({outcome} if filled != own.question else set())
+        if len(columns) > 1:
+            kept = "; ".join([f"{outcome} of {quoted}", *rows])
+            found.append(Try(", ".join([filled.rstrip(" .?!"), *rows]), one.analysis.id, kept, one.analysis.name))
+        found.append(Try(merged, one.analysis.id, f"data, groups and rows of {quoted}", one.analysis.name))
+    return found
+
+
+def outcomes(before: TaskDag, specs: dict[str, ToolSpec]) -> list[str]:
+    """Return the columns that the steps answering the question before explain."""
+    asked = {chosen.id for chosen in before.analysis}
+    answering = [node for node in before.nodes if (s := specs.get(node.tool)) and asked & {*s.answers}]
+    return [
+        column
+        for node in answering
+        for param in specs[node.tool].params
+        if param.kind in ("column", "columns") and param.role in OUTCOMES
+        for column in _flat(node.params.get(param.name))
+    ]
+
+
+OUTCOMES = ("outcome", "measure", "response", "count", "y", "value")
+"""Roles of the columns that a step explains."""
+
+
+# ==== the question before, written anew ====
+
+
+def _overridden(base: Reading, own: Reading) -> str:
+    """Return the question before without what the follow-up says otherwise."""
+    text = base.question
+    gone: list[tuple[int, int]] = []
+    again = {row.column for row in own.restrictions if row.op != "not in"}
+    for row in base.restrictions:
+        if row.column in again and row.op != "not in":
+            gone.append(_around(text, base.words[row.first].start, base.words[row.last].end))
+    for new, old in ((own.alpha, base.alpha), (own.min_lfc, base.min_lfc), (own.top, base.top)):
+        if new is not None and old is not None:
+            gone.append((old.start, old.end))
+    other = {contrast.column for contrast in own.contrasts}
+    gone += [(base.words[m.first].start, base.words[m.last].end) for m in base.mentions if m.level and m.column in other]
+    for column in _let_go(own):
+        gone += [
+            _around(text, base.words[m.first].start, base.words[m.last].end)
+            for m in base.mentions
+            if m.column == column and "adjust" in base.parts.get(column, ())
+        ]
+    for start, end in sorted(gone, reverse=True):
+        text = text[:start] + " " + text[end:]
+    return " ".join(text.split())
+
+
+_BEFORE = re.compile(
+    r"(?:[,;]?\s*\b(?:and|but|for|in|among|within|only|just|the|of|with|on|at|those|who|that|are|were|is|all|from|adjust\w*|correct\w*|controll\w*|account\w*)\s*)+$",
+    re.I,
+)
+_AFTER = re.compile(r"^\s*(?:only|alone|ones?)\b", re.I)
+
+
+def _around(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return a stretch with the small words that belong to it."""
+    before, after = _BEFORE.search(text[:start]), _AFTER.match(text[end:])
+    return (before.start() if before else start), end + (after.end() if after else 0)
+
+
+_NOT_ADJUSTED = re.compile(r"\b(?:without|no|not|drop|remove|leave out|instead of)\b[^,;.]{0,30}\b(?:adjust|correct|account|controll)\w*", re.I)
+
+
+def _let_go(own: Reading) -> list[str]:
+    """Return the columns that the follow-up no longer wants held constant."""
+    return own.named() if _NOT_ADJUSTED.search(own.question) else []
+
+
+_INSTEAD = re.compile(r"\b(?:instead of|rather than|in place of|not)\b", re.I)
+_SAME_FOR = re.compile(_LEAD + r"(?:(?:do |run |give |show )?(?:me )?(?:the )?same (?:thing |analysis |test |again )?(?:for|with|of|on|but)|repeat|redo|again|what about|how about|instead)\b|\binstead\b", re.I)
+
+
+def _swapped(
+    own: Reading, base: Reading, before: TaskDag, specs: dict[str, ToolSpec], data: Data
+) -> tuple[str, str, str] | None:
+    """Return (column before, column now, the question before with it) where a follow-up puts one column in place of another."""
+    told = [
+        name
+        for name in own.named()
+        if name not in {row.column for row in own.restrictions} and not own.is_a(name, "adjust", "by")
+    ]
+    known = [name for name in told if base.strength(name)]
+    fresh = [name for name in told if name not in known]
+    if len(fresh) != 1 or not (_SAME_FOR.search(own.question) or _INSTEAD.search(own.question)) or own.restrictions:
+        return None
+    column = data.column(fresh[0])
+    outcomes = [name for name in outcomes(before, specs) if base.strength(name)]
+    alike = [
+        name
+        for name in [*outcomes, *base.named()]
+        if column is not None and (old := data.column(name)) is not None and (old.kind == "text") == (column.kind == "text")
+    ]
+    old = (known or alike or [""])[0]
+    spots = [m for m in base.mentions if m.column == old and not m.level]
+    if not spots:
+        return None
+    text = base.question
+    for m in sorted(spots, key=lambda m: -m.first):
+        text = text[: base.words[m.first].start] + fresh[0] + text[base.words[m.last].end :]
+    return old, fresh[0], text
+
+
+def _short(text: str, length: int = 90) -> str:
+    text = " ".join(text.split())
+    cut = text if len(text) <= length else text[:length].rsplit(" ", 1)[0].rstrip(",;: ") + "..."
+    return f'"{cut}"'
