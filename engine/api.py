@@ -352,7 +352,7 @@ class Engine:
         return self._orchestrator.replan(run_id, analysis=analysis, alone=alone)
 
     def suggestions(self, data: Sequence[Path | str] = (), *, run_id: str = "") -> list[str] | None:
-        """Return up to three questions that plan as they stand, on files or after a run; None while they are being found.
+        """Return up to three questions that plan as they stand, on files or after a run; None while they are found.
 
         The first who asks starts the search, which goes on in the background.
         """

@@ -235,7 +235,12 @@ class Orchestrator:
             analysis = analysis or record.analysis
             profiles = self.corrections.profile([Path(path) for path in record.data])
             chosen = route(record.question, profiles, forced="auto")
-            update = {"analysis": analysis, "alone": alone or record.alone, "route": chosen, "profiles_sha256": self._kept(profiles)}
+            update = {
+                "analysis": analysis,
+                "alone": alone or record.alone,
+                "route": chosen,
+                "profiles_sha256": self._kept(profiles),
+            }
             record = record.model_copy(update=update)
             plan = self._thought_of(record, profiles, chosen).plan.model_copy(update={"version": old.version + 1})
             keep_inputs(plan, self.artifacts)
@@ -391,7 +396,7 @@ class Orchestrator:
         return self._known(record.question, "") if asks_what_is_known(record.question) else None
 
     def _known(self, question: str, why: str) -> Report | None:
-        """Return what graph, facts and memory say of a question; a fault of theirs must not change what becomes of it."""
+        """Return what graph, facts and memory say of a question; a fault of theirs changes nothing else."""
         try:
             return told_from_knowledge(question, self.knowledge, self.memory, why)
         except Exception as err:  # noqa: BLE001 - a border: the graph is a companion, never a condition of a run

@@ -35,8 +35,7 @@ class Deleting:
     def delete(self, run_ids: Collection[str]) -> int:
         """Remove runs and return the bytes that are free then.
 
-        What was learned goes first and the rows last but for the files, which nothing names any more then: when something
-        fails on the way, the same can be asked again.
+        What was learned goes first, then the rows, and the files that nothing names any more at the end.
         """
         own, uploads = self._own(run_ids), list(self._uploads(run_ids))
         for run_id in run_ids:

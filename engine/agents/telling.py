@@ -1,4 +1,4 @@
-"""Answers that need no plan: what the desk knows already (graph, memory, facts), and what became of a row of the last tables.
+"""Answers that need no plan: what the desk knows (graph, memory, facts), and what became of a row of the last tables.
 
 Each sentence says where it is from. What is not there is said to be not there; nothing is made up.
 """
@@ -26,9 +26,9 @@ from engine.reporting.compose import is_table, title_of
 from engine.toolbox.registry import ToolRegistry
 
 _KNOWN = re.compile(
-    r"\b(?:what(?:'s| is| do (?:we|you))? (?:is )?(?:already )?kno\w+|tell me (?:something )?(?:about|of)|literature|papers?|publications?|pubmed|"
-    r"published|who (?:has )?(?:found|shown|described)|prior knowledge|knowledge graph|have we (?:seen|found|done|analy[sz]ed)|"
-    r"did we (?:find|see|do)|remember\w*|earlier analys[ie]s)\b",
+    r"\b(?:what(?:'s| is| do (?:we|you))? (?:is )?(?:already )?kno\w+|tell me (?:something )?(?:about|of)|literature|"
+    r"papers?|publications?|pubmed|published|who (?:has )?(?:found|shown|described)|prior knowledge|knowledge graph|"
+    r"have we (?:seen|found|done|analy[sz]ed)|did we (?:find|see|do)|remember\w*|earlier analys[ie]s)\b",
     re.IGNORECASE,
 )
 """What asks for knowledge and not for a computation."""
@@ -68,7 +68,9 @@ def told_from_knowledge(question: str, knowledge: KnowledgeBase, memory: Memory,
         return None
     opening = [why] if why else []
     if literature:
-        opening.append("This version searches no literature: it tells what its knowledge graph, facts and past analyses hold.")
+        opening.append(
+            "This version searches no literature: it tells what its knowledge graph, facts and past analyses hold."
+        )
     if not lines and not past:
         opening.append(_holds(knowledge))
     summary = [*opening, *lines[:LINES], *past]
@@ -99,7 +101,9 @@ def _of(node: Node, question: str, knowledge: KnowledgeBase) -> Iterator[str]:
     """Yield what is stated of an entity, one line for each relation."""
     around = knowledge.neighbours(node.id, hops=1, limit=150)
     others = {other.id: other for other in around.nodes}
-    wanted = {kind for kind in NodeType if re.search(rf"\b{kind.value.replace('_', ' ')}s?\b", question, re.I)} - {node.type}
+    wanted = {kind for kind in NodeType if re.search(rf"\b{kind.value.replace('_', ' ')}s?\b", question, re.I)} - {
+        node.type
+    }
     groups: dict[tuple[str, bool], list[Edge]] = {}
     for edge in around.edges:
         out = edge.source == node.id
@@ -110,13 +114,16 @@ def _of(node: Node, question: str, knowledge: KnowledgeBase) -> Iterator[str]:
     sources = _sources(knowledge)
     for (kind, out), edges in sorted(groups.items(), key=lambda item: -len(item[1])):
         names = list(dict.fromkeys(others[e.target if out else e.source].name for e in edges))
-        listed = ", ".join(names[:NAMES_SHOWN]) + (f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else "")
+        listed = ", ".join(names[:NAMES_SHOWN]) + (
+            f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
+        )
         from_ = ", ".join(dict.fromkeys(map(sources, edges)))
         subject = f"{node.name} {_verb(kind)}" if out else f"What {_verb(kind)} {node.name}"
         yield f"{subject}: {listed} (source: {from_})."
     if not groups:
         kinds = " or ".join(kind.value.replace("_", " ") for kind in sorted(wanted))
-        yield f"The graph has {node.name} ({node.type.value.replace('_', ' ')}) and states nothing of it{f' with a {kinds}' if kinds else ''}."
+        kind = node.type.value.replace("_", " ")
+        yield f"The graph has {node.name} ({kind}) and states nothing of it{f' with a {kinds}' if kinds else ''}."
 
 
 def _verb(kind: str) -> str:
@@ -156,17 +163,19 @@ def _holds(knowledge: KnowledgeBase) -> str:
     if not stats.nodes:
         return "The knowledge graph is empty, and no fact or past analysis fits the question."
     names = ", ".join(source.name for source in stats.sources[:3])
-    return f"Nothing the question names is in the knowledge graph ({stats.nodes:,} entities from {names}), the facts or past analyses."
+    graph = f"the knowledge graph ({stats.nodes:,} entities from {names})"
+    return f"Nothing the question names is in {graph}, the facts or past analyses."
 
 
 def _origin(knowledge: KnowledgeBase) -> str:
     stats = knowledge.stats()
-    return (
-        f"The graph holds {stats.edges:,} statements from {len(stats.sources)} sources; what is not in it may still be true."
-    )
+    held = f"{stats.edges:,} statements from {len(stats.sources)} sources"
+    return f"The graph holds {held}; what is not in it may still be true."
 
 
-def _report(question: str, summary: list[str], findings: Sequence[Finding] = (), limitations: Sequence[str] = ()) -> Report:
+def _report(
+    question: str, summary: list[str], findings: Sequence[Finding] = (), limitations: Sequence[str] = ()
+) -> Report:
     return Report(
         title=title_of(question), question=question, summary=summary, findings=list(findings), methods=[], figures=[],
         tables=[], limitations=list(limitations), next_steps=[], citations=[],
@@ -175,22 +184,24 @@ def _report(question: str, summary: list[str], findings: Sequence[Finding] = (),
 
 # ==== where a row went ====
 
+_UNSEEN = r"(?:do not|don'?t|dont|cannot|can'?t|cant) (?:see|find)"
 _WHY = re.compile(
-    r"\bwhy\b|\bwhere(?:'s| is| are| did| has)\b|\bhow come\b|\bwhat (?:happened|about|became) (?:to|with|of)\b|\bmissing\b|"
-    r"\bnot (?:in|on|among) the (?:list|table|result|plot|figure)|\b(?:do not|don'?t|dont|cannot|can'?t|cant) (?:see|find)\b",
-    re.I,
+    r"\bwhy\b|\bwhere(?:'s| is| are| did| has)\b|\bhow come\b|\bwhat (?:happened|became) (?:to|with|of)\b|"
+    rf"\bmissing\b|\bnot (?:in|on|among) the (?:list|table|result|plot|figure)|\b{_UNSEEN}\b",
+    re.IGNORECASE,
 )
 _GONE = re.compile(
-    r"\b(?:missing|absent|not (?:there|in|on|among|shown|listed|significant)|left out|filtered|dropped|gone|disappear\w*|(?:do not|don'?t|dont|cannot|can'?t|cant) (?:see|find)|"
-    r"where(?:'s| is| are)|why not|why (?:is|are|was|were|isn'?t|aren'?t))\b",
-    re.I,
+    r"\b(?:missing|absent|not (?:there|in|on|among|shown|listed|significant)|left out|filtered|dropped|"
+    rf"gone|disappear\w*|{_UNSEEN}|where(?:'s| is| are)|why not|why (?:is|are|was|were|isn'?t|aren'?t))\b",
+    re.IGNORECASE,
 )
 _THAT = re.compile(r"\b(?:that|this|it|the) (?:gene|protein|row|term|pathway|marker|feature|metabolite)\b|\bit\b", re.I)
 _WORD = re.compile(r"[A-Za-z0-9][\w.:/-]*[\w]|[A-Z]")
 _COMMON = frozenset(
-    "why where is are was were not in on the that this gene genes protein row missing list table result results it i do don dont see find what "
-    "about happened to with of a an and or my our significant volcano plot how come how at all there here any no fdr pca p value values filtered out "
-    "left shown listed did didn't has have been be from for can cant cannot please up down top".split()
+    "why where is are was were not in on the that this gene genes protein row missing list table result results it i "
+    "do don dont see find what about happened became to with of a an and or my our significant volcano plot how come at "
+    "all there here any no fdr pca p value values filtered out left shown listed did didn't has have been be from for can "
+    "cant cannot please up down top".split()
 )
 ROWS_READ = 2_000_000
 
@@ -224,18 +235,19 @@ class Whereabouts:
             if not (_THAT.search(question) and _GONE.search(question)):
                 return None
             tables = ", ".join(a.name for a, _ in self._tables())
-            return _report(question, [f"Which one is meant? Write its name as it stands in {tables or 'your file'}: then I look it up."])
-        findings = [
-            finding
-            for number, name in enumerate(names[:5], start=1)
-            for finding in self._of(name, number)
-        ]
+            return _report(
+                question,
+                [f"Which one is meant? Write its name as it stands in {tables or 'your file'}: then I look it up."],
+            )
+        findings = [finding for number, name in enumerate(names[:5], start=1) for finding in self._of(name, number)]
         return _report(question, [finding.text for finding in findings], findings)
 
     def _of(self, name: str, number: int) -> list[Finding]:
         """Return what became of one name: a sentence for each table that has it, else where it was last seen."""
         for called in (name, *self.aliases(name)):
-            rows = [hit for artifact, result in self._tables() if (hit := self._row(artifact, result, called)) is not None]
+            rows = [
+                hit for artifact, result in self._tables() if (hit := self._row(artifact, result, called)) is not None
+            ]
             if rows:
                 also = f"{name} ({called})" if called != name else name
                 # The tables that test come first: they say why.
@@ -243,11 +255,21 @@ class Whereabouts:
                 return [self._said(also, hit, f"f{number}_{at}") for at, hit in enumerate(rows[:2], start=1)]
         for called in (name, *self.aliases(name)):
             for dataset in self.plan.datasets:
-                values = self._in_file(self.artifacts.path(dataset.sha256), called) if self.artifacts.has(dataset.sha256) else None
+                values = (
+                    self._in_file(self.artifacts.path(dataset.sha256), called)
+                    if self.artifacts.has(dataset.sha256)
+                    else None
+                )
                 if values is not None:
-                    return [Finding(id=f"f{number}", node="", **_in_the_file(name, called, dataset.name, values, self._tables()))]
+                    return [
+                        Finding(
+                            id=f"f{number}", node="", **_in_the_file(name, called, dataset.name, values, self._tables())
+                        )
+                    ]
         looked = [a.name for a, _ in self._tables()] + [d.name for d in self.plan.datasets]
-        text = f"{name} is in none of {', '.join(looked)}: it was not measured under this name, so it could not be tested."
+        text = (
+            f"{name} is in none of {', '.join(looked)}: it was not measured under this name, so it could not be tested."
+        )
         return [Finding(id=f"f{number}", node="", text=text)]
 
     def _said(self, name: str, hit: _Found, id_: str) -> Finding:
@@ -261,11 +283,15 @@ class Whereabouts:
         shown = ", ".join(f"{column} {value:.4g}" for column, value in list(numbers.items())[:8])
         text = f"{name} is in {where}" + (f": {shown}." if shown else ".")
         if decided and decided not in numbers:
-            text += f" Its {decided} is empty: the step left it out before the values were adjusted, or could not test it."
+            text += (
+                f" Its {decided} is empty: the step left it out before the values were adjusted, or could not test it."
+            )
         elif decided and alpha is not None:
             verdict = "below" if numbers[decided] < alpha else "not below"
             text += f" Its {decided} is {verdict} the threshold {alpha:g}" + (
-                ", so it counts as significant." if numbers[decided] < alpha else ", so it is not listed as significant."
+                ", so it counts as significant."
+                if numbers[decided] < alpha
+                else ", so it is not listed as significant."
             )
         values = [FindingValue(name=column, value=value) for column, value in list(numbers.items())[:8]]
         values += [FindingValue(name="threshold", value=alpha)] if alpha is not None and decided else []
@@ -362,7 +388,11 @@ def _is_adjusted(column: str) -> bool:
 
 
 def _like_a_symbol(word: str) -> bool:
-    return bool(re.fullmatch(r"[A-Z][A-Z0-9-]{2,}|[A-Z]+[0-9][A-Za-z0-9-]*|ENS[A-Z]*G\d+(?:\.\d+)?|[A-Z][a-z]+\d+[a-z]*\d*", word))
+    return bool(
+        re.fullmatch(
+            r"[A-Z][A-Z0-9-]{2,}|[A-Z]+[0-9][A-Za-z0-9-]*|ENS[A-Z]*G\d+(?:\.\d+)?|[A-Z][a-z]+\d+[a-z]*\d*", word
+        )
+    )
 
 
 def other_names(knowledge: KnowledgeBase) -> Callable[[str], Sequence[str]]:

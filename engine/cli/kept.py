@@ -39,7 +39,9 @@ def conversations(options: argparse.Namespace) -> int:
         if options.action == "delete":
             found = engine.conversation(options.id)
             turns = [record.run_id for record in found.runs]
-            what = f"the conversation {found.title[:80]!r} with {'its run' if len(turns) == 1 else f'{len(turns)} runs'}"
+            what = (
+                f"the conversation {found.title[:80]!r} with {'its run' if len(turns) == 1 else f'{len(turns)} runs'}"
+            )
             return _deleted(engine, options, what, turns, lambda: engine.delete_conversation(found.id))
         listed = engine.conversations(getattr(options, "text", ""))
     lines = [f"{c.id}  {c.runs[-1].created_at[:16]}  {len(c.runs):>3}  {c.title[:80]}" for c in listed]

@@ -151,8 +151,8 @@ class TaskDag(Value):
     alternatives: list[Alternative] = []
     """What else the question could mean, at most three, likeliest first."""
     follows: str = ""
-    """What was taken over from the plan before it in the conversation and what is new, in a sentence or two; empty for a
-    question that stands by itself."""
+    """What was taken over from the plan before it in the conversation and what is new; empty for a question that stands
+    by itself."""
     not_answered: list[str] = []
     """Requests of the question that this plan leaves out, each with the reason."""
 

@@ -22,7 +22,10 @@ from engine.planning.sheets import Data
 from engine.toolbox.registry import ToolRegistry
 
 _LEAD = r"^\W*(?:(?:ok(?:ay)?|thanks?(?: you)?|thx|great|nice|good|perfect|hmm|please|pls|can you|could you|kindly|and|but|so|now|then|also|well)\b\W*)*"
-_WEAK = re.compile(r"^\W*(?:and|but|also|now|then|so|ok(?:ay)?|thanks?|thx|please|pls|use|using|with|take|try|add|include|set|put|what if)\b", re.I)
+_WEAK = re.compile(
+    r"^\W*(?:and|but|also|now|then|so|ok(?:ay)?|thanks?|thx|please|pls|use|using|with|take|try|add|include|set|put|what if)\b",
+    re.I,
+)
 _STRONG = re.compile(
     _LEAD + r"(?:what about|how about|(?:do |run |give |show )?(?:me )?(?:the )?same(?! (?:patient|subject|animal|donor|individual|person|sample)s?\b)|again|repeat|redo|rerun|only|just|"
     r"without|excluding|exclude|except|omit|leave|drop|remove|instead|do (?:it|that|this)|for the|in the|among|limit|restrict|adjust\w*|correct\w*)\b|"
@@ -277,7 +280,9 @@ def _overridden(base: Reading, own: Reading) -> str:
         if new is not None and old is not None:
             gone.append((old.start, old.end))
     other = {contrast.column for contrast in own.contrasts}
-    gone += [(base.words[m.first].start, base.words[m.last].end) for m in base.mentions if m.level and m.column in other]
+    gone += [
+        (base.words[m.first].start, base.words[m.last].end) for m in base.mentions if m.level and m.column in other
+    ]
     for column in _let_go(own):
         gone += [
             _around(text, base.words[m.first].start, base.words[m.last].end)
@@ -302,7 +307,9 @@ def _around(text: str, start: int, end: int) -> tuple[int, int]:
     return (before.start() if before else start), end + (after.end() if after else 0)
 
 
-_NOT_ADJUSTED = re.compile(r"\b(?:without|no|not|drop|remove|leave out|instead of)\b[^,;.]{0,30}\b(?:adjust|correct|account|controll)\w*", re.I)
+_NOT_ADJUSTED = re.compile(
+    r"\b(?:without|no|not|drop|remove|leave out|instead of)\b[^,;.]{0,30}\b(?:adjust|correct|account|controll)\w*", re.I
+)
 
 
 def _let_go(own: Reading) -> list[str]:
@@ -311,7 +318,11 @@ def _let_go(own: Reading) -> list[str]:
 
 
 _INSTEAD = re.compile(r"\b(?:instead of|rather than|in place of|not)\b", re.I)
-_SAME_FOR = re.compile(_LEAD + r"(?:(?:do |run |give |show )?(?:me )?(?:the )?same (?:thing |analysis |test |again )?(?:for|with|of|on|but)|repeat|redo|again|what about|how about|instead)\b|\binstead\b", re.I)
+_SAME_FOR = re.compile(
+    _LEAD
+    + r"(?:(?:do |run |give |show )?(?:me )?(?:the )?same (?:thing |analysis |test |again )?(?:for|with|of|on|but)|repeat|redo|again|what about|how about|instead)\b|\binstead\b",
+    re.I,
+)
 
 
 def _swapped(
@@ -328,11 +339,13 @@ def _swapped(
     if len(fresh) != 1 or not (_SAME_FOR.search(own.question) or _INSTEAD.search(own.question)) or own.restrictions:
         return None
     column = data.column(fresh[0])
-    outcomes = [name for name in outcomes(before, specs) if base.strength(name)]
+    explained = [name for name in outcomes(before, specs) if base.strength(name)]
     alike = [
         name
-        for name in [*outcomes, *base.named()]
-        if column is not None and (old := data.column(name)) is not None and (old.kind == "text") == (column.kind == "text")
+        for name in [*explained, *base.named()]
+        if column is not None
+        and (old := data.column(name)) is not None
+        and (old.kind == "text") == (column.kind == "text")
     ]
     old = (known or alike or [""])[0]
     spots = [m for m in base.mentions if m.column == old and not m.level]

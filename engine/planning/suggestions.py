@@ -53,7 +53,9 @@ def next_ideas(before: TaskDag, data: Data, analyses: Mapping[str, Analysis], re
             if key not in done and key in analyses and analyses[key].asked_after:
                 yield Idea(analyses[key].asked_after, key)
     named = {name for node in before.nodes for name in _names(node.params.values())}
-    named |= {match for node in before.nodes for value in node.params.values() for match in re.findall(r"\w+", str(value))}
+    named |= {
+        match for node in before.nodes for value in node.params.values() for match in re.findall(r"\w+", str(value))
+    }
     sheet = max(data.sheets, key=lambda s: sum(c.name in named for c in s.columns), default=None)
     if sheet is None:
         return
@@ -120,7 +122,11 @@ def _nameable(sheet: Sheet) -> list[ColumnProfile]:
 
 
 def _is_few(column: ColumnProfile) -> bool:
-    return column.scale in ("category", "binary", "ordered") and 2 <= column.distinct <= MOST_LEVELS and bool(column.levels)
+    return (
+        column.scale in ("category", "binary", "ordered")
+        and 2 <= column.distinct <= MOST_LEVELS
+        and bool(column.levels)
+    )
 
 
 def _alike(column: ColumnProfile, other: ColumnProfile | None) -> bool:
