@@ -199,8 +199,8 @@ _THAT = re.compile(r"\b(?:that|this|it|the) (?:gene|protein|row|term|pathway|mar
 _WORD = re.compile(r"[A-Za-z0-9][\w.:/-]*[\w]|[A-Z]")
 _COMMON = frozenset(
     "why where is are was were not in on the that this gene genes protein row missing list table result results it i "
-    "do don dont see find what about happened became to with of a an and or my our significant volcano plot how come at "
-    "all there here any no fdr pca p value values filtered out left shown listed did didn't has have been be from for can "
+    "do don dont see find what about happened became to with of a an and or my our significant volcano plot how come "
+    "at all there here any no fdr pca p value values filtered out left shown listed did has have been be from for can "
     "cant cannot please up down top".split()
 )
 ROWS_READ = 2_000_000
