@@ -8,12 +8,14 @@ question. Where both say something of one thing, the follow-up holds. A question
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from engine.domain.plan import TaskDag, TaskNode
 from engine.domain.toolspec import ToolSpec
+from engine.errors import PlanError
 from engine.planning.names import STOP
 from engine.planning.reading import Reading, Restriction
 from engine.planning.score import Candidate
@@ -40,6 +42,8 @@ LONG = 16
 """More words are a question of its own."""
 NEXT = 0.2
 """How likely by its words another analysis must be to come next."""
+DRAWN = 0.02
+"""The same among drawings, where the words say that one is wanted."""
 _GOING = frozenset(
     "ok okay thanks thank thx great nice good please pls now then also so but and repeat redo rerun same again instead rather without "
     "except exclude excluding leave drop remove omit keep keeping limit restrict restricted only just alone use using try set take put "
@@ -74,59 +78,137 @@ class FollowUp(NamedTuple):
 
 
 def follow_up(
-    question: str, own: Reading, base: Reading, every: Sequence[Candidate], before: TaskDag, data: Data, registry: ToolRegistry
-) -> FollowUp | None:  # fmt: skip
+    question: str, own: Reading, base: Reading, judge: Judge, before: TaskDag, data: Data, registry: ToolRegistry
+) -> FollowUp | None:
     """Return how a question goes on from the plan before it, or None when it stands by itself.
 
     Args:
         question: what is asked.
         own: its reading.
         base: the reading of the question before.
-        every: what the question may ask for by itself, likeliest first.
+        judge: returns what a text may ask for by itself, likeliest first, and its reading.
         before: the plan before it.
         data: the files.
         registry: the tools.
+
+    Raises:
+        PlanError: when it goes on, and nothing in it is found that the plan before could do otherwise.
     """
-    if not before.nodes or stands_alone(question, own, every):
-        return None
     specs = {node.tool: registry.get(node.tool) for node in before.nodes if node.tool in registry}
+    if not before.nodes or stands_alone(question, own, judge(question)[0], specs):
+        return None
+    _require_no_samples(question, data)
     settings = _settings(specs.values(), own)
-    rows = list(own.restrictions)
+    more = _asks_more(own)
+    rows = [row for row in own.restrictions if row.sure or not more]  # `the risk of low weight` keeps no rows
     last = before.analysis[0].id if len(before.analysis) == 1 else ""
-    text = _overridden(base, own)
-    said = re.sub(_LEAD, "", question, flags=re.I).strip() or question
-    quoted = _short(before.question)
-    new = _changes(own, rows, settings)
-    if rows and not any(row.sure for row in rows):
-        said = _only(own, rows)
-    merged = f"{text.rstrip(' .?!;,')}; {said}"
-    whole = f"the analysis of {quoted}"
+    held = [name for name, parts in own.parts.items() if "adjust" in parts]
+    free = [name for name in _let_go(own) if _is_held(name, base, before, specs)]
+    held = [name for name in held if name not in _let_go(own)]
+    new = _changes(own, rows, settings, held, free)
+    alone = rows and not (settings or held or own.contrasts or more)  # rows and nothing else: said as surely as can be
+    said = "" if free else ", ".join(_told(own, row) for row in rows) if alone else _said_anew(question)
+    base_text = _overridden(base, own, free).rstrip(" .?!;,")
+    merged = f"{base_text}{', ' if _CLAUSE.match(said) else '; '}{said}" if said else base_text
+    kept = _short(before.question)
     tries: list[Try] = []
     swapped = _swapped(own, base, before, specs, data)
     if swapped is not None:
-        old, column, question_before = swapped
-        tries.append(Try(question_before, last, whole, f"{column} in place of {old}"))
-        tries.append(Try(question_before, "", whole, f"{column} in place of {old}"))
-    if _asks_more(own):
-        tries += _next(own, base, before, specs, every, merged, quoted)
-    if last or not tries:
-        tries.append(Try(merged, last, whole, new or repr(said)))
-    if last:
-        tries.append(Try(merged, "", whole, new or repr(said)))
+        old, column, anew = swapped
+        tries += [Try(anew, key, kept, f"{column} in place of {old}") for key in dict.fromkeys([last, ""])]
+    elif more:
+        tries += _next(question, own, base, before, specs, judge, merged, kept)
+    if new:
+        # What is held constant may need another analysis than the one before.
+        able = any(last in spec.answers and any(p.role == "covariates" for p in spec.params) for spec in specs.values())
+        keys = [*_holding(held, judge(merged)[0]), "", last] if (held or free) and not able else [last, ""]
+        tries += [Try(merged, key, kept, new) for key in dict.fromkeys(keys)]
+    if not tries:
+        raise _nothing_new(question, own, before, data)
     return FollowUp(tries, settings, frozenset(own.columns()))
 
 
-def stands_alone(question: str, own: Reading, every: Sequence[Candidate]) -> bool:
-    """Say whether a question says all it needs: what is measured, and by what."""
+def _require_no_samples(question: str, data: Data) -> None:
+    """Refuse to leave out samples of a matrix, which no step does.
+
+    Raises:
+        PlanError: when a sample is named.
+    """
+    known = {name for sheet in data.sheets for name in sheet.profile.sample_ids if sheet.profile.feature_ids}
+    named = [word for word in re.findall(r"[\w.-]+", question) if word in known]
+    if named:
+        message = f"No step leaves out or keeps single samples of a matrix ({', '.join(named)})."
+        raise PlanError(message, advice="Leave them out of both files, the matrix and its sample sheet, and ask with these.")
+
+
+def _holding(held: Sequence[str], every: Sequence[Candidate]) -> list[str]:
+    """Return the likeliest analysis that can hold columns constant."""
+    able = (
+        c.analysis.id
+        for c in every
+        if held and c.bound is not None and c.feasible and not c.bound.missing and {*held} <= {*c.bound.of_role("covariates", "predictors", "factors")}
+    )  # fmt: skip
+    return list(itertools.islice(able, 1))
+
+
+Judge = Callable[[str], tuple[Sequence[Candidate], Reading]]
+_CLAUSE = re.compile(
+    r"(?:only|without|excluding|except|adjust\w*|correct\w*|controll\w*|with|using|for|in|among|at)\b", re.IGNORECASE
+)
+"""What is said as a part of a sentence."""
+_SAME = re.compile(r"^(?:(?:do |run |give |show )?(?:me )?(?:the )?same(?: thing| analysis| test| again)?|again|repeat(?: (?:it|that|this))?|redo(?: (?:it|that|this))?)\b[\s,]*(?:but\b|and\b|with (?=only|adjust))?\s*", re.I)  # fmt: skip
+
+
+def _said_anew(question: str) -> str:
+    """Return a follow-up without the words that only say that it is one."""
+    said = re.sub(_LEAD, "", question, flags=re.IGNORECASE).strip() or question
+    return (_SAME.sub("", said).strip() or said).rstrip(" ?!.")
+
+
+def _is_held(name: str, base: Reading, before: TaskDag, specs: Mapping[str, ToolSpec]) -> bool:
+    """Say whether the plan before holds a column constant."""
+    roles = {
+        (tool, param.name) for tool, spec in specs.items() for param in spec.params if param.role in ("covariates", "predictors", "adjust")
+    }  # fmt: skip
+    bound = any(name in _flat(node.params.get(param)) for node in before.nodes for tool, param in roles if tool == node.tool)
+    return bound or base.is_a(name, "adjust")
+
+
+def _nothing_new(question: str, own: Reading, before: TaskDag, data: Data) -> PlanError:
+    """Return the error for a follow-up in which nothing is found that could be done otherwise."""
+    steps = ", ".join(dict.fromkeys(node.name for node in before.nodes))
+    if own.alpha is not None or own.min_lfc is not None or own.top is not None:
+        message = f"No step of the plan before has a setting for what {question!r} says; its steps are: {steps}."
+    elif own.named():
+        message = f"What is to be done with {', '.join(own.named())} in {question!r} was not understood."
+    else:
+        message = f"Nothing in {question!r} is a column, a value, a setting or an analysis that was found here."
+    names = ", ".join(column.name for column in data.columns()[:12])
+    advice = f"It was read as going on from {_short(before.question)}. Say which rows (a column and its value), which setting or which analysis is meant; the columns are {names}."
+    return PlanError(message, advice=advice)
+
+
+def stands_alone(question: str, own: Reading, every: Sequence[Candidate], specs: Mapping[str, ToolSpec]) -> bool:
+    """Say whether a question says all it needs: what is measured, and by what.
+
+    Args:
+        question: what is asked.
+        own: its reading.
+        every: what it may ask for, likeliest first.
+        specs: the tools of the plan before: what they make something for goes on from them.
+    """
     words, strong, points = len(own.words), bool(_STRONG.search(question)), bool(_POINTS.search(question))
-    if words > LONG:
+    if words > LONG or (own.every and not points and not strong):
         return True
     if strong:
         return False
     top = every[0] if every else None
+    onward = {tool for spec in specs.values() for tool in spec.produces_for} | {*specs}
+    if top is not None and top.bound is not None and top.bound.spec.name in onward and not top.bound.columns():
+        return False
     full = top is not None and top.bound is not None and not top.bound.missing and top.feasible and not top.unmet
     if full and top is not None:
-        if not points and (len(own.named()) > 1 or (not top.bound.columns() and top.wording >= 0.5)):  # type: ignore[union-attr]
+        if not points and (len(own.named()) > 1 or (not top.bound.columns() and not own.restrictions and top.wording >= 0.5)):  # type: ignore[union-attr]
             return True
         if not points and not _WEAK.search(question) and own.named():
             return True
@@ -180,11 +262,14 @@ def _settings(specs: Iterable[ToolSpec], own: Reading) -> dict[tuple[str, str], 
     return found
 
 
-def _changes(own: Reading, rows: Sequence[Restriction], settings: dict[tuple[str, str], Any]) -> str:
+def _changes(
+    own: Reading, rows: Sequence[Restriction], settings: Mapping[tuple[str, str], Any], held: list[str], free: list[str]
+) -> str:
     told = [_rows(row) for row in rows]
     told += list(dict.fromkeys(f"{name} = {_said(value)}" for (_, name), value in settings.items()))
     told += [f"{' against '.join(c.levels)} ({c.column})" for c in own.contrasts]
-    told += [f"held constant: {column}" for column, parts in own.parts.items() if "adjust" in parts]
+    told += [f"held constant: {column}" for column in held]
+    told += [f"no longer held constant: {column}" for column in free]
     return "; ".join(told)
 
 
@@ -211,13 +296,13 @@ def _in_words(row: Restriction) -> str:
     return f"only {row.column} {row.op} {values}"
 
 
-def _only(own: Reading, rows: Sequence[Restriction]) -> str:
-    """Return what a follow-up says of rows so that it is sure: `and in the men` means these alone."""
-    told = []
-    for row in rows:
-        words = own.question[own.words[row.first].start : own.words[row.last].end]
-        told.append(f"only {words if words.strip().isalpha() and row.op == 'in' else f'{row.column} {words}'}")
-    return ", ".join(told)
+def _told(own: Reading, row: Restriction) -> str:
+    """Return rows in the words of the follow-up where these are names, so that they are read surely: `only men`."""
+    words = own.question[own.words[row.first].start : own.words[row.last].end]
+    if row.op not in ("in", "not in"):
+        return _in_words(row)
+    sign = "only" if row.op == "in" else "without"
+    return f"{sign} {words}" if words.replace(" ", "").isalpha() else f"{sign} {row.column} {words}"
 
 
 def _asks_more(own: Reading) -> bool:
@@ -228,27 +313,37 @@ def _asks_more(own: Reading) -> bool:
 
 
 def _next(
-    own: Reading, base: Reading, before: TaskDag, specs: dict[str, ToolSpec], every: Sequence[Candidate], merged: str, quoted: str
+    question: str, own: Reading, base: Reading, before: TaskDag, specs: Mapping[str, ToolSpec], judge: Judge, merged: str, kept: str,
 ) -> list[Try]:  # fmt: skip
     """Return the analyses that the follow-up may ask for next, first by what it says with the pointing words filled in."""
-    done = {chosen.id for chosen in before.analysis}
-    able = [c for c in every if c.analysis.id not in done and c.analysis.data]
-    worded = sorted((c for c in able if c.wording >= NEXT), key=lambda c: -c.wording)[:2]
-    found: list[Try] = []
     outcome = next(iter(outcomes(before, specs)), "")
+    filled = _POINTED.sub(outcome, question, count=1) if outcome else question
+    every, reading = judge(filled)
+    done = {chosen.id for chosen in before.analysis}
+    able = [c for c in every if c.analysis.data and c.bound is not None and (c.analysis.id not in done or filled != question)]
+    if _PICTURE.search(question):
+        able = [c for c in able if c.bound is not None and c.bound.spec.task_type == "visualization"] or able
+    named = {*reading.named()}
+    least = DRAWN if _PICTURE.search(question) else NEXT
+    worded = [c for c in able if max(c.wording, c.probability) >= least]
+    # What takes a column that nobody named fits less: `plot it by sex` shows no year.
+    worded.sort(key=lambda c: (c.bound is not None and not {*c.bound.columns()} <= named, -max(c.wording, c.probability)))
     again = {row.column for row in own.restrictions}
     rows = [_in_words(row) for row in base.restrictions if row.sure and row.column not in again]
-    for one in worded:
-        filled = _POINTED.sub(outcome, own.question, count=1) if outcome else own.question
-        columns = {*own.named()} | ({outcome} if filled != own.question else set())
-        if len(columns) > 1:
-            kept = "; ".join([f"{outcome} of {quoted}", *rows])
-            found.append(Try(", ".join([filled.rstrip(" .?!"), *rows]), one.analysis.id, kept, one.analysis.name))
-        found.append(Try(merged, one.analysis.id, f"data, groups and rows of {quoted}", one.analysis.name))
+    found: list[Try] = []
+    for one in worded[:2]:
+        if len(named) > 1:
+            text = ", ".join([_said_anew(filled), *rows])
+            found.append(Try(text, one.analysis.id, "; ".join([f"{outcome} of {kept}" if filled != question else kept, *rows]), one.analysis.name))
+        if one.analysis.id not in done:
+            found.append(Try(merged, one.analysis.id, kept, one.analysis.name))
     return found
 
 
-def outcomes(before: TaskDag, specs: dict[str, ToolSpec]) -> list[str]:
+_PICTURE = re.compile(r"\b(?:plot\w*|draw\w*|figures?|graphs?|charts?|pictures?|\w*plots?|heat ?maps?|volcano|histograms?|curves?|visuali[sz]e)\b", re.I)
+
+
+def outcomes(before: TaskDag, specs: Mapping[str, ToolSpec]) -> list[str]:
     """Return the columns that the steps answering the question before explain."""
     asked = {chosen.id for chosen in before.analysis}
     answering = [node for node in before.nodes if (s := specs.get(node.tool)) and asked & {*s.answers}]
@@ -268,7 +363,7 @@ OUTCOMES = ("outcome", "measure", "response", "count", "y", "value")
 # ==== the question before, written anew ====
 
 
-def _overridden(base: Reading, own: Reading) -> str:
+def _overridden(base: Reading, own: Reading, free: Sequence[str]) -> str:
     """Return the question before without what the follow-up says otherwise."""
     text = base.question
     gone: list[tuple[int, int]] = []
@@ -283,7 +378,7 @@ def _overridden(base: Reading, own: Reading) -> str:
     gone += [
         (base.words[m.first].start, base.words[m.last].end) for m in base.mentions if m.level and m.column in other
     ]
-    for column in _let_go(own):
+    for column in free:
         gone += [
             _around(text, base.words[m.first].start, base.words[m.last].end)
             for m in base.mentions
@@ -326,7 +421,7 @@ _SAME_FOR = re.compile(
 
 
 def _swapped(
-    own: Reading, base: Reading, before: TaskDag, specs: dict[str, ToolSpec], data: Data
+    own: Reading, base: Reading, before: TaskDag, specs: Mapping[str, ToolSpec], data: Data
 ) -> tuple[str, str, str] | None:
     """Return (column before, column now, the question before with it) where a follow-up puts one column in place of another."""
     told = [

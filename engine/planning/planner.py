@@ -190,7 +190,12 @@ class Planner:
         """
         data = self._data(profiles)
         own, base = read(question, data, self._terms), read(before.question, data, self._terms)
-        said = follow_up(question, own, base, self._candidates(own, data), before, data, self._registry)
+
+        def judge(text: str) -> tuple[list[Candidate], Reading]:
+            reading = own if text == question else read(text, data, self._terms)
+            return self._candidates(reading, data), reading
+
+        said = follow_up(question, own, base, judge, before, data, self._registry)
         if said is None:
             return None
         best: tuple[int, Proposal] | None = None
@@ -199,7 +204,10 @@ class Planner:
             try:
                 made = self._planned(one.question, profiles, found, analysis or one.analysis)
             except PlanError as err:
-                failed = failed or err
+                failed = err if failed is None or not failed.advice else failed
+                continue
+            if one.analysis and not any(one.analysis in self._registry.get(n.tool).answers for n in made.plan.nodes):
+                failed = failed or PlanError(" ".join(made.plan.not_answered))
                 continue
             taken = f"Taken over: {one.kept}. New: {one.new}."
             plan = with_what_was_set(made.plan, before, said).model_copy(update={"follows": taken})
@@ -209,13 +217,9 @@ class Planner:
                 best = (doubts, made)
             if not doubts:
                 break
-        try:
-            alone = self._planned(question, profiles, found, "") if best is None else None
-        except PlanError:
-            alone = None
-        if best is None and alone is None and failed is not None:
+        if best is None and failed is not None:
             raise failed
-        return best[1] if best is not None else alone
+        return best[1] if best is not None else None
 
     def _data(self, profiles: list[Profile]) -> Data:
         data = Data.of(profiles)
