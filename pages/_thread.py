@@ -52,7 +52,7 @@ def draw_turns(engine: Engine, turns: Sequence[RunRecord]) -> None:
                     plain(shortened(record.question, 160)),
                     key=f"turn_open_{record.run_id}",
                     type="tertiary",
-                    icon=":material/person:",
+                    icon=":material/open_in_full:",
                     help="Open this turn whole",
                 ):
                     focus(record.run_id)
@@ -137,7 +137,7 @@ def draw_refusal(
                 title="These questions work on your files",
             )
         else:
-            st.caption('Add a file in the box below and ask again; "New question" leads to examples on real data.')
+            st.caption('"New question" leads to examples on real data.')
 
 
 # ==== name, delete ====
@@ -146,7 +146,8 @@ def draw_refusal(
 def draw_name(engine: Engine, talk: Conversation, run_id: str, gone: Callable[[], None]) -> None:
     """Draw what a conversation is called, with ways to rename and to delete it or its open turn."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="conversation_bar"):
-        st.markdown(f"**{plain(shortened(talk.title, 120))}**", width="content")
+        if talk.named or len(talk.runs) > 1:  # else the question below says the same
+            st.markdown(f"**{plain(shortened(talk.title, 120))}**", width="content")
         with st.popover("Rename", icon=":material/edit:", type="tertiary", key="rename_conversation"):
             name = st.text_input("Name of this conversation", value=talk.title, max_chars=200, key=f"name_{talk.id}")
             if st.button("Keep this name", key="keep_name") and attempt(

@@ -131,6 +131,13 @@ def _unique(paths: list[str]) -> list[str]:
 
 
 def _cards(engine: Engine) -> None:
+    draw_suggestions(
+        engine,
+        lambda question: _ask(engine, question, _attached()),
+        key="attached",
+        data=_attached(),
+        title="Ask one of these, or write your own question above",
+    )
     profiles = []
     for number, path in enumerate(_attached()):
         profile = _profile(engine, Path(path))
@@ -143,14 +150,6 @@ def _cards(engine: Engine) -> None:
         st.session_state.pop(ATTACHED, None)
         st.session_state["uploader_round"] = st.session_state.get("uploader_round", 0) + 1
         st.rerun()
-    if profiles:
-        draw_suggestions(
-            engine,
-            lambda question: _ask(engine, question, _attached()),
-            key="attached",
-            data=_attached(),
-            title="Ask one of these, or write your own question above",
-        )
     st.caption("Naming a column, a group or a gene makes the plan more exact.")
 
 
@@ -336,8 +335,11 @@ def _proposal(engine: Engine, view: RunView) -> None:
 if inside_frame():
     run_id = run_in_focus()
     asked = None
-    st.title("Ask Biodesk")
+    st.title("Ask")
     if not run_id:
-        st.caption("A question about your data. You get a checked plan, then a report, a notebook and a record of how.")
+        st.markdown(
+            "**Biodesk** answers questions about your data: first a checked plan, then a report, a notebook and a record "
+            "of how."
+        )
         asked = _question_field("What do you want to know of your data?")
     run_page(draw)

@@ -128,7 +128,8 @@ def _of(node: Node, question: str, knowledge: KnowledgeBase) -> Iterator[str]:
 
 def _verb(kind: str) -> str:
     words = kind.replace("_", " ")
-    return words if words.split()[0].endswith("s") else f"is {words}"
+    verb = words.split()[0]  # `treats`, `has function`, but `is subclass of`
+    return words if verb.endswith("s") and not verb.endswith("ss") else f"is {words}"
 
 
 def _sources(knowledge: KnowledgeBase) -> Callable[[Edge], str]:

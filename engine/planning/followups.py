@@ -320,7 +320,7 @@ def _next(
     filled = _POINTED.sub(outcome, question, count=1) if outcome else question
     every, reading = judge(filled)
     done = {chosen.id for chosen in before.analysis}
-    able = [c for c in every if c.analysis.data and c.bound is not None and (c.analysis.id not in done or filled != question)]
+    able = [c for c in every if c.analysis.data and c.bound is not None and c.bound.spec.task_type != "preprocessing" and (c.analysis.id not in done or filled != question)]
     if _PICTURE.search(question):
         able = [c for c in able if c.bound is not None and c.bound.spec.task_type == "visualization"] or able
     named = {*reading.named()}

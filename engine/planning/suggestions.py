@@ -63,14 +63,16 @@ def next_ideas(before: TaskDag, data: Data, analyses: Mapping[str, Analysis], re
     explained = outcomes(before, specs)
     last = before.analysis[0].id if len(before.analysis) == 1 else ""
     groups = [c for c in free if _is_few(c)]
-    for column in [c for c in free if explained and c.scale in NUMBERS and _alike(c, sheet.column(explained[0]))][:2]:
-        yield Idea(f"The same for {column.name} instead of {explained[0]}", last)
-    for column in groups[:2]:
-        level = next(iter(column.levels), "")
-        if level and len(level) <= LONGEST:
-            yield Idea(f"And only where {column.name} is {level}?", last)
-    for column in groups[:1]:
-        yield Idea(f"The same, adjusted for {column.name}", "")
+    others = [c for c in free if explained and c.scale in NUMBERS and _alike(c, sheet.column(explained[0]))]
+    for place in range(2):
+        for column in others[place : place + 1]:
+            yield Idea(f"The same for {column.name} instead of {explained[0]}", last)
+        for column in groups[place : place + 1]:
+            level = next(iter(column.levels), "")
+            if level and len(level) <= LONGEST:
+                yield Idea(f"And only where {column.name} is {level}?", last)
+        for column in groups[place : place + 1]:
+            yield Idea(f"The same, adjusted for {column.name}", "")
 
 
 def _filled(wording: str, filled: Mapping[str, str]) -> str | None:
