@@ -358,7 +358,7 @@ class Orchestrator:
         chosen = route(record.question, profiles, forced=strategy)
         told = RouteChosen(run_id=run_id, route=chosen)
         record = self._update(record, told, route=chosen, profiles_sha256=self._kept(profiles))
-        if (report := self._told(record)) is not None:
+        if (report := self._told(record, profiles)) is not None:
             self._tell(record, report)
             return
         try:
@@ -385,12 +385,15 @@ class Orchestrator:
         else:
             self._update(record, status="awaiting_approval")
 
-    def _told(self, record: RunRecord) -> Report | None:
+    def _told(self, record: RunRecord, profiles: list[Profile]) -> Report | None:
         """Return the answer to what needs no plan: where a row went, or what is known already."""
         before = None if record.alone else self._last_run(record.conversation, before=record.created_at)
         if before is not None and (plan := self.store.plan(before.run_id)) is not None:
             results = self.store.results(before.run_id)
-            places = Whereabouts(plan, results, self.artifacts, self.registry, other_names(self.knowledge))
+            columns = [column for profile in profiles for column in profile.column_profiles]
+            said = frozenset(name.lower() for c in columns for name in (c.name, *c.levels))
+            other = other_names(self.knowledge)
+            places = Whereabouts(plan, results, self.artifacts, self.registry, other, said)
             if results and (report := places.told(record.question)) is not None:
                 return report
         return self._known(record.question, "") if asks_what_is_known(record.question) else None

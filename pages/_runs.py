@@ -39,7 +39,9 @@ def draw_list(engine: Engine, *, key: str, on_open: Callable[[str], None]) -> No
     """Draw the runs with search and filter; a click on a question, or Enter on it, opens that run."""
     left, right = st.columns([2, 3], vertical_alignment="bottom")
     text = left.text_input("Search", key=f"search_{key}", placeholder="Question, file or run id")
-    status = right.pills("State", RUN_STATES, format_func=lambda name: STATES[name].label, key=f"filter_{key}")
+    status = right.pills(
+        "State", RUN_STATES, format_func=lambda name: STATES[name].label, key=f"filter_{key}", wrap=True
+    )
     for sentence in engine.damaged_runs().values():
         st.caption(f":red[:material/error:] {plain(sentence)}")
     every = engine.runs(limit=1000)
@@ -65,23 +67,23 @@ def _row(engine: Engine, record: RunRecord, key: str, on_open: Callable[[str], N
     """Draw one run; what can be pressed is its question."""
     shown, run_id = state_of(record), record.run_id
     files = ", ".join(path.replace("\\", "/").rsplit("/", 1)[-1] for path in record.data)
-    with st.container(key=f"row_{key}_{run_id}"):
-        question, badge, about, bin_ = st.columns([10, 3, 6, 1], vertical_alignment="center", gap="small")
-    with question:
-        if st.button(
-            plain(shortened(record.question, 110)), key=f"open_{key}_{run_id}", type="tertiary", help=plain(f"Open {run_id}")
-        ):  # fmt: skip
-            on_open(run_id)
-    with badge:
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"row_{key}_{run_id}"):
+        with st.container(width=460):
+            opened = st.button(
+                plain(shortened(record.question, 110)),
+                key=f"open_{key}_{run_id}",
+                type="tertiary",
+                help=plain(f"Open {run_id}"),
+            )
         st.badge(shown.label, icon=shown.icon, color=shown.color)  # type: ignore[arg-type]
-    with about:
         details = [when(record.created_at), _took(record), shortened(files, 40)]
-        st.caption(plain(" · ".join(part for part in details if part)))
-    with bin_:
+        st.caption(plain(" · ".join(part for part in details if part)), width="content")
         if st.button(
             "", key=f"delete_{key}_{run_id}", type="tertiary", icon=":material/delete:", help="Delete this run"
         ):
             st.session_state["deleting_run"] = run_id
+    if opened:
+        on_open(run_id)
     if st.session_state.get("deleting_run") == run_id:
         with st.container(border=True, horizontal=True, vertical_alignment="center", key=f"sure_{key}_{run_id}"):
             space = size(engine.space([run_id]))

@@ -338,8 +338,8 @@ if inside_frame():
     st.title("Ask")
     if not run_id:
         st.markdown(
-            "**Biodesk** answers questions about your data: first a checked plan, then a report, a notebook and a record "
-            "of how."
+            "**Biodesk** answers questions about your data: first a checked plan, then a report, a notebook and a "
+            "record of how."
         )
         asked = _question_field("What do you want to know of your data?")
     run_page(draw)

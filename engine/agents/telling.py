@@ -205,6 +205,8 @@ _COMMON = frozenset(
     "cant cannot please up down top".split()
 )
 ROWS_READ = 2_000_000
+LONGEST = 16
+"""Words; a longer question asks for more than where a row is."""
 
 
 class _Found(NamedTuple):
@@ -223,22 +225,23 @@ class Whereabouts:
     registry: ToolRegistry
     aliases: Callable[[str], Sequence[str]] = lambda _: ()
     """Other names of what a name means."""
+    said: frozenset[str] = frozenset()
+    """Columns and levels of the data in lower case: `why is survival shorter in treated` asks for no row."""
     _read: dict[str, dict[str, dict[str, str]]] = field(default_factory=dict)
     """Table -> name in lower case -> its row."""
 
     def told(self, question: str) -> Report | None:
         """Return what became of what a question misses in the last tables; None when it asks for no such thing."""
-        if not _WHY.search(question):
+        if not _WHY.search(question) or len(question.split()) > LONGEST:
             return None
-        words = [w for w in dict.fromkeys(_WORD.findall(question)) if w.lower() not in _COMMON]
+        words = [w for w in dict.fromkeys(_WORD.findall(question)) if w.lower() not in _COMMON | self.said]
         names = [w for w in words if self._known(w) or _like_a_symbol(w)]
         if not names:
             if not (_THAT.search(question) and _GONE.search(question)):
                 return None
-            tables = ", ".join(a.name for a, _ in self._tables())
+            places = " or ".join([*(a.name for a, _ in self._tables()[:1]), *(d.name for d in self.plan.datasets[:1])])
             return _report(
-                question,
-                [f"Which one is meant? Write its name as it stands in {tables or 'your file'}: then I look it up."],
+                question, [f"Which one is meant? Write its name as it stands in {places}, and it is looked up."]
             )
         findings = [finding for number, name in enumerate(names[:5], start=1) for finding in self._of(name, number)]
         return _report(question, [finding.text for finding in findings], findings)
@@ -267,9 +270,9 @@ class Whereabouts:
                             id=f"f{number}", node="", **_in_the_file(name, called, dataset.name, values, self._tables())
                         )
                     ]
-        looked = [a.name for a, _ in self._tables()] + [d.name for d in self.plan.datasets]
+        files = ", ".join(dataset.name for dataset in self.plan.datasets)
         text = (
-            f"{name} is in none of {', '.join(looked)}: it was not measured under this name, so it could not be tested."
+            f"{name} is in none of the {len(self._tables())} result tables and, under this name, not in {files} either."
         )
         return [Finding(id=f"f{number}", node="", text=text)]
 
@@ -306,12 +309,14 @@ class Whereabouts:
         return float(value) if isinstance(value, int | float) else None
 
     def _tables(self) -> list[tuple[Artifact, NodeResult]]:
-        return [
+        """Return the tables of the run, those that test something first: they say why."""
+        found = [
             (artifact, result)
             for result in self.results.values()
             for artifact in result.artifacts
             if is_table(artifact) and self.artifacts.has(artifact.sha256)
         ]
+        return sorted(found, key=lambda item: not any(map(_is_p, item[0].columns)))
 
     def _known(self, word: str) -> bool:
         return any(self._row(artifact, result, word) is not None for artifact, result in self._tables())
@@ -351,8 +356,8 @@ NAME_COLUMNS = 4
 
 def _in_the_file(name: str, called: str, file: str, values: list[float], tables: Sequence[Any]) -> dict[str, Any]:
     also = f"{name} ({called})" if called != name else name
-    out = ", ".join(artifact.name for artifact, _ in tables)
-    text = f"{also} is in {file} and in none of the result tables ({out}): a step left it out before them."
+    out = f"{tables[0][0].name} and the other {len(tables) - 1}" if len(tables) > 1 else "the result tables"
+    text = f"{also} is in {file}, but not in {out}: a step left it out before them."
     numbers = []
     if values:
         numbers = [FindingValue(name="sum", value=math.fsum(values)), FindingValue(name="largest", value=max(values))]

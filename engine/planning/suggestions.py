@@ -97,10 +97,11 @@ def _of(sheet: Sheet) -> dict[str, str]:
     ends = {*structure.survival.values()}
     numbers = [c.name for c in columns if c.scale in NUMBERS and not is_group(c) and c.name not in ends]
     numbers = [n for n in numbers if n not in structure.times and n not in structure.doses] or numbers
-    groups = [c for c in columns if _is_few(c) and c.name not in ends and c.name not in structure.times]
+    groups = [c for c in columns if _is_few(c) and c.name not in {*ends, *structure.times, *structure.doses}]
     slots = {
         "measure": numbers[:1], "number": numbers[:1], "other": numbers[1:2],
         "group": [c.name for c in groups[:1]], "second": [c.name for c in groups[1:2]],
+        "several": ["measurements"] if len(numbers) > 3 else [],
         "two": [c.name for c in groups if c.distinct == 2][:1],
         "dose": structure.doses[:1], "time": structure.times[:1],
         "event": [structure.survival["event"]] if "event" in structure.survival else [],
