@@ -75,6 +75,20 @@ class FollowUp(NamedTuple):
     """(Tool, parameter) -> the value that it says."""
     named: frozenset[str]
     """The columns it names."""
+    rows: list[Restriction]
+    """The rows it keeps or leaves out."""
+    held: list[str]
+    """The columns it holds constant."""
+
+    def is_done(self, plan: TaskDag) -> bool:
+        """Say whether a plan really does what is said to be new: keeps the rows, holds the columns, has the settings."""
+        values = [value for node in plan.nodes for value in node.params.values()]
+        texts = " ".join(value for value in values if isinstance(value, str))
+        lists = [{*value} for value in values if isinstance(value, list)]
+        kept = all(f"`{row.column}`" in texts or {*row.values} in lists for row in self.rows)
+        constant = {*self.held} <= {item for value in values for item in _flat(value)}
+        tools = {node.tool for node in plan.nodes}
+        return kept and constant and (not self.settings or any(tool in tools for tool, _ in self.settings))
 
 
 def follow_up(
@@ -99,15 +113,23 @@ def follow_up(
         return None
     _require_no_samples(question, data)
     settings = _settings(specs.values(), own)
-    more = _asks_more(own)
+    more = _asks_more(own) and not (_ADDED.search(question) and own.named())
     rows = [row for row in own.restrictions if row.sure or not more]  # `the risk of low weight` keeps no rows
     last = before.analysis[0].id if len(before.analysis) == 1 else ""
+    settings |= {key: value for key, value in _threshold(question, specs.values(), own).items() if key not in settings}
     held = [name for name, parts in own.parts.items() if "adjust" in parts]
+    added = [name for name in own.named() if _ADDED.search(question) and name not in held]
+    held += added
+    if held and all(_is_held(name, base, before, specs) for name in held) and not (rows or settings):
+        message = f"{', '.join(held)} is held constant in the plan before already."
+        raise PlanError(message, advice=f"It was read as going on from {_short(before.question)}.")
     free = [name for name in _let_go(own) if _is_held(name, base, before, specs)]
     held = [name for name in held if name not in _let_go(own)]
     new = _changes(own, rows, settings, held, free)
     alone = rows and not (settings or held or own.contrasts or more)  # rows and nothing else: said as surely as can be
-    said = "" if free else ", ".join(_told(own, row) for row in rows) if alone else _said_anew(question)
+    said = "" if free else ", ".join(_told(own, row, data) for row in rows) if alone else _said_anew(question)
+    if added:
+        said = f"adjusted for {' and '.join(held)}"
     base_text = _overridden(base, own, free).rstrip(" .?!;,")
     merged = f"{base_text}{', ' if _CLAUSE.match(said) else '; '}{said}" if said else base_text
     kept = _short(before.question)
@@ -120,12 +142,12 @@ def follow_up(
         tries += _next(question, own, base, before, specs, judge, merged, kept)
     if new:
         # What is held constant may need another analysis than the one before.
-        able = any(last in spec.answers and any(p.role == "covariates" for p in spec.params) for spec in specs.values())
+        able = any(last in spec.answers and any(p.role in HELD for p in spec.params) for spec in specs.values())
         keys = [*_holding(held, judge(merged)[0]), "", last] if (held or free) and not able else [last, ""]
         tries += [Try(merged, key, kept, new) for key in dict.fromkeys(keys)]
     if not tries:
         raise _nothing_new(question, own, before, data)
-    return FollowUp(tries, settings, frozenset(own.columns()))
+    return FollowUp(tries, settings, frozenset(own.columns()), rows if new else [], held)
 
 
 def _require_no_samples(question: str, data: Data) -> None:
@@ -146,11 +168,13 @@ def _holding(held: Sequence[str], every: Sequence[Candidate]) -> list[str]:
     able = (
         c.analysis.id
         for c in every
-        if held and c.bound is not None and c.feasible and not c.bound.missing and {*held} <= {*c.bound.of_role("covariates", "predictors", "factors")}
+        if held and c.bound is not None and c.feasible and not c.bound.missing and {*held} <= {*c.bound.of_role(*HELD)}
     )  # fmt: skip
     return list(itertools.islice(able, 1))
 
 
+HELD = ("held", "covariates", "predictors", "strata")
+"""Roles of the columns that a step can hold constant."""
 Judge = Callable[[str], tuple[Sequence[Candidate], Reading]]
 _CLAUSE = re.compile(
     r"(?:only|without|excluding|except|adjust\w*|correct\w*|controll\w*|with|using|for|in|among|at)\b", re.IGNORECASE
@@ -168,7 +192,7 @@ def _said_anew(question: str) -> str:
 def _is_held(name: str, base: Reading, before: TaskDag, specs: Mapping[str, ToolSpec]) -> bool:
     """Say whether the plan before holds a column constant."""
     roles = {
-        (tool, param.name) for tool, spec in specs.items() for param in spec.params if param.role in ("covariates", "predictors", "adjust")
+        (tool, param.name) for tool, spec in specs.items() for param in spec.params if param.role in HELD
     }  # fmt: skip
     bound = any(name in _flat(node.params.get(param)) for node in before.nodes for tool, param in roles if tool == node.tool)
     return bound or base.is_a(name, "adjust")
@@ -296,13 +320,36 @@ def _in_words(row: Restriction) -> str:
     return f"only {row.column} {row.op} {values}"
 
 
-def _told(own: Reading, row: Restriction) -> str:
+_ADDED = re.compile(
+    r"\b(?:take|include|add|put|use|consider)\b.{0,40}\b(?:in(?:to)? (?:the )?(?:model|analysis|account)|to the model|as (?:an? )?(?:covariates?|confounders?|factors?))\b",
+    re.IGNORECASE,
+)
+"""What adds columns to the model: `take batch in the model too`."""
+_LIMIT = re.compile(r"\b(?:threshold|cut-?off|p(?:-?value)?s?|significance|level)\b\W*(?:(?:of|to|at|is|below|under)\W*)?(?P<n>0?[.,]\d+|\d+(?:[.,]\d+)?\s*%)", re.I)
+
+
+def _threshold(question: str, specs: Iterable[ToolSpec], own: Reading) -> dict[tuple[str, str], Any]:
+    """Return the significance that a follow-up names as a bare threshold (`with threshold 0.01`), for the tools that have one."""
+    said = _LIMIT.search(question)
+    if said is None or own.alpha is not None or own.named():
+        return {}
+    text = said["n"].replace(",", ".")
+    value = float(text.rstrip(" %")) / (100 if "%" in text else 1)
+    if not 0 < value < 0.5:
+        return {}
+    own.mark_text(said.start(), said.end(), "threshold", f"{value:g}")
+    return {(spec.name, "alpha"): value for spec in specs if spec.param("alpha") is not None}
+
+
+def _told(own: Reading, row: Restriction, data: Data) -> str:
     """Return rows in the words of the follow-up where these are names, so that they are read surely: `only men`."""
     words = own.question[own.words[row.first].start : own.words[row.last].end]
     if row.op not in ("in", "not in"):
         return _in_words(row)
     sign = "only" if row.op == "in" else "without"
-    return f"{sign} {words}" if words.replace(" ", "").isalpha() else f"{sign} {row.column} {words}"
+    several = sum({*row.values} <= {*column.levels} for column in data.columns()) > 1  # `yes` alone says nothing
+    plain = words.replace(" ", "").isalpha() and not several
+    return f"{sign} {words}" if plain else f"{sign} {row.column} {' and '.join(row.values) if several else words}"
 
 
 def _asks_more(own: Reading) -> bool:
@@ -356,7 +403,7 @@ def outcomes(before: TaskDag, specs: Mapping[str, ToolSpec]) -> list[str]:
     ]
 
 
-OUTCOMES = ("outcome", "measure", "response", "count", "y", "value")
+OUTCOMES = ("outcome", "measure", "y", "count")
 """Roles of the columns that a step explains."""
 
 

@@ -209,6 +209,12 @@ class Planner:
             if one.analysis and not any(one.analysis in self._registry.get(n.tool).answers for n in made.plan.nodes):
                 failed = failed or PlanError(" ".join(made.plan.not_answered))
                 continue
+            if not said.is_done(made.plan):
+                failed = failed or PlanError(
+                    f"What {question!r} changes ({one.new}) cannot be done in the analysis before.",
+                    advice=f"It was read as going on from {one.kept}. Ask it as a whole question, or say it otherwise.",
+                )
+                continue
             taken = f"Taken over: {one.kept}. New: {one.new}."
             plan = with_what_was_set(made.plan, before, said).model_copy(update={"follows": taken})
             made = replace(made, plan=plan)
