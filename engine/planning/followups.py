@@ -42,6 +42,8 @@ LONG = 16
 """More words are a question of its own."""
 NEXT = 0.2
 """How likely by its words another analysis must be to come next."""
+MEANT = 0.75
+"""From this probability on it is taken as meant; below it is asked."""
 DRAWN = 0.02
 """The same among drawings, where the words say that one is wanted."""
 _GOING = frozenset(
@@ -64,6 +66,8 @@ class Try(NamedTuple):
     """What it takes over, in words."""
     new: str
     """What is new, in words."""
+    sure: bool = True
+    """False where the words hardly say that this is meant: it is asked."""
 
 
 class FollowUp(NamedTuple):
@@ -160,7 +164,9 @@ def _require_no_samples(question: str, data: Data) -> None:
     named = [word for word in re.findall(r"[\w.-]+", question) if word in known]
     if named:
         message = f"No step leaves out or keeps single samples of a matrix ({', '.join(named)})."
-        raise PlanError(message, advice="Leave them out of both files, the matrix and its sample sheet, and ask with these.")
+        raise PlanError(
+            message, advice="Leave them out of both files, the matrix and its sample sheet, and ask with these."
+        )
 
 
 def _holding(held: Sequence[str], every: Sequence[Candidate]) -> list[str]:
@@ -194,7 +200,9 @@ def _is_held(name: str, base: Reading, before: TaskDag, specs: Mapping[str, Tool
     roles = {
         (tool, param.name) for tool, spec in specs.items() for param in spec.params if param.role in HELD
     }  # fmt: skip
-    bound = any(name in _flat(node.params.get(param)) for node in before.nodes for tool, param in roles if tool == node.tool)
+    bound = any(
+        name in _flat(node.params.get(param)) for node in before.nodes for tool, param in roles if tool == node.tool
+    )
     return bound or base.is_a(name, "adjust")
 
 
@@ -232,7 +240,9 @@ def stands_alone(question: str, own: Reading, every: Sequence[Candidate], specs:
         return False
     full = top is not None and top.bound is not None and not top.bound.missing and top.feasible and not top.unmet
     if full and top is not None:
-        if not points and (len(own.named()) > 1 or (not top.bound.columns() and not own.restrictions and top.wording >= 0.5)):  # type: ignore[union-attr]
+        if not points and (
+            len(own.named()) > 1 or (not top.bound.columns() and not own.restrictions and top.wording >= 0.5)
+        ):  # type: ignore[union-attr]
             return True
         if not points and not _WEAK.search(question) and own.named():
             return True
@@ -325,7 +335,10 @@ _ADDED = re.compile(
     re.IGNORECASE,
 )
 """What adds columns to the model: `take batch in the model too`."""
-_LIMIT = re.compile(r"\b(?:threshold|cut-?off|p(?:-?value)?s?|significance|level)\b\W*(?:(?:of|to|at|is|below|under)\W*)?(?P<n>0?[.,]\d+|\d+(?:[.,]\d+)?\s*%)", re.I)
+_LIMIT = re.compile(
+    r"\b(?:threshold|cut-?off|p(?:-?value)?s?|significance|level)\b\W*(?:(?:of|to|at|is|below|under)\W*)?(?P<n>0?[.,]\d+|\d+(?:[.,]\d+)?\s*%)",
+    re.I,
+)
 
 
 def _threshold(question: str, specs: Iterable[ToolSpec], own: Reading) -> dict[tuple[str, str], Any]:
@@ -367,27 +380,49 @@ def _next(
     filled = _POINTED.sub(outcome, question, count=1) if outcome else question
     every, reading = judge(filled)
     done = {chosen.id for chosen in before.analysis}
-    able = [c for c in every if c.analysis.data and c.bound is not None and c.bound.spec.task_type != "preprocessing" and (c.analysis.id not in done or filled != question)]
+    onward = {tool for spec in specs.values() for tool in spec.produces_for}
+    able = [
+        c
+        for c in every
+        if c.analysis.data
+        and c.bound is not None
+        and (c.bound.spec.task_type != "preprocessing" or c.bound.spec.name in onward)
+        and (c.analysis.id not in done or filled != question)
+    ]
     if _PICTURE.search(question):
         able = [c for c in able if c.bound is not None and c.bound.spec.task_type == "visualization"] or able
     named = {*reading.named()}
     least = DRAWN if _PICTURE.search(question) else NEXT
     worded = [c for c in able if max(c.wording, c.probability) >= least]
     # What takes a column that nobody named fits less: `plot it by sex` shows no year.
-    worded.sort(key=lambda c: (c.bound is not None and not {*c.bound.columns()} <= named, -max(c.wording, c.probability)))
+    worded.sort(key=lambda c: (c.bound is not None and not {*c.bound.columns()} <= named, -c.probability))
     again = {row.column for row in own.restrictions}
     rows = [_in_words(row) for row in base.restrictions if row.sure and row.column not in again]
     found: list[Try] = []
     for one in worded[:2]:
+        sure = one.probability >= MEANT or (
+            bool(_PICTURE.search(question)) and one.bound is not None and one.bound.spec.task_type == "visualization"
+        )
         if len(named) > 1:
             text = ", ".join([_said_anew(filled), *rows])
-            found.append(Try(text, one.analysis.id, "; ".join([f"{outcome} of {kept}" if filled != question else kept, *rows]), one.analysis.name))
+            found.append(
+                Try(
+                    text,
+                    one.analysis.id,
+                    "; ".join([f"{outcome} of {kept}" if filled != question else kept, *rows]),
+                    one.analysis.name,
+                    sure,
+                )
+            )
         if one.analysis.id not in done:
-            found.append(Try(merged, one.analysis.id, kept, one.analysis.name))
+            found.append(Try(merged, one.analysis.id, kept, one.analysis.name, sure))
     return found
 
 
-_PICTURE = re.compile(r"\b(?:plot\w*|draw\w*|figures?|graphs?|charts?|pictures?|\w*plots?|heat ?maps?|volcano|histograms?|curves?|visuali[sz]e)\b", re.I)
+_PICTURE = re.compile(
+    r"\b(?:plot\w*|draw\w*|figures?|graphs?|charts?|pictures?|\w*plots?|heat ?maps?|volcano|histograms?|curves?|visuali[sz]e)\b",
+    re.I,
+)
 
 
 def outcomes(before: TaskDag, specs: Mapping[str, ToolSpec]) -> list[str]:

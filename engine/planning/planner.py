@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from engine.domain.datatypes import DataType
-from engine.domain.plan import Alternative, Chosen, TaskDag
+from engine.domain.plan import Alternative, Chosen, OpenQuestion, TaskDag
 from engine.domain.profile import Profile
 from engine.domain.retrieval import ToolSearch
 from engine.domain.toolspec import ToolSpec
@@ -35,7 +35,7 @@ from engine.planning.choose import Embed, Wording, probabilities
 from engine.planning.conditions import members
 from engine.planning.coverage import doubts, unexplained
 from engine.planning.declared import mark_told, with_missing
-from engine.planning.followups import follow_up, with_what_was_set
+from engine.planning.followups import Try, follow_up, with_what_was_set
 from engine.planning.mentions import SURE as SURE_NAMED
 from engine.planning.names import STOP
 from engine.planning.near import near
@@ -217,7 +217,14 @@ class Planner:
                 continue
             taken = f"Taken over: {one.kept}. New: {one.new}."
             plan = with_what_was_set(made.plan, before, said).model_copy(update={"follows": taken})
-            made = replace(made, plan=plan)
+            made = replace(
+                made,
+                plan=plan
+                if one.sure or analysis
+                else self._asked(
+                    plan, one, [*(other.analysis for other in said.tries), *(c.id for c in before.analysis)]
+                ),
+            )
             doubts = _doubts(made.plan)
             if best is None or doubts < best[0]:
                 best = (doubts, made)
@@ -226,6 +233,18 @@ class Planner:
         if best is None and failed is not None:
             raise failed
         return best[1] if best is not None else None
+
+    def _asked(self, plan: TaskDag, one: Try, others: Iterable[str]) -> TaskDag:
+        """Return the plan with the question whether this is how the follow-up is meant, and what else could be."""
+        keys = list(dict.fromkeys([one.analysis, *filter(None, others)]))[:3]
+        says = {key: f"{self._analyses[key].name.capitalize()}: {self._analyses[key].asks}" for key in keys}
+        why = "The words go on from the question before and hardly say with what."
+        question = OpenQuestion(
+            id="analysis", text=f"Is this what is meant? {says[one.analysis]}.", why=why, choices=keys, proposed=one.analysis,
+            blocking=True,
+        )  # fmt: skip
+        choices = [Alternative(id=key, probability=0.0, says=text) for key, text in says.items()]
+        return plan.model_copy(update={"open_questions": [question, *plan.open_questions], "alternatives": choices})
 
     def _data(self, profiles: list[Profile]) -> Data:
         data = Data.of(profiles)
