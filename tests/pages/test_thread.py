@@ -111,7 +111,7 @@ def test_refusals_do_not_fill_the_list_of_the_start_page(engine, tmp_path):
     at = at_run()
     assert "Biodesk" in shown(at)
     assert f"past_{run_id}" not in keys(at)
-    at = at.toggle(key="also_refused").set_value(True).run()  # noqa: FBT003 - of the widget
+    at = at.toggle(key="also_refused").set_value(True).run()
     assert f"past_{run_id}" in keys(at)
     listed = at_run(page="pages/plan_run.py")
     assert f"open_plan_run_{run_id}" not in keys(listed)
