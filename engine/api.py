@@ -541,30 +541,39 @@ class Engine:
 
     # ==== conversations ====
 
-    def conversations(self, text: str = "") -> list[Conversation]:
-        """Return the conversations whose name or one of whose questions or files holds a text, newest turn first."""
+    def conversations(self, text: str = "", *, limit: int = 200) -> list[Conversation]:
+        """Return the conversations of the newest runs, newest turn first; with a text those of all that hold it.
+
+        It is looked for in names, questions and paths of files.
+        """
+        store, wanted = self._parts.store, text.strip().lower()
         turns: dict[str, list[RunRecord]] = {}
-        for record in self._parts.store.runs(limit=100_000):
+        for record in store.runs(limit=100_000 if wanted else limit):
             turns.setdefault(record.conversation or record.run_id, []).insert(0, record)
-        titles, wanted = self.memory.conversation_store.titles(), text.strip().lower()
-        found = [
-            Conversation(id=key, title=titles.get(key) or runs[0].question, named=key in titles, runs=runs)
-            for key, runs in turns.items()
-        ]
+        titles = self.memory.conversation_store.titles()
+        found = [self._talk(key, runs, titles) for key, runs in turns.items()]
         searched = [" ".join([c.title, *(f"{r.question} {' '.join(r.data)}" for r in c.runs)]).lower() for c in found]
         return [one for one, words in zip(found, searched, strict=True) if wanted in words]
 
     def conversation(self, conversation: str) -> Conversation:
-        """Return one conversation, by its id or that of one of its runs.
+        """Return one conversation with all its turns, by its id or that of one of its runs.
 
         Raises:
             NotFoundError: when there is none.
         """
-        found = [c for c in self.conversations() if conversation == c.id or conversation in (r.run_id for r in c.runs)]
-        if not found:
+        store = self._parts.store
+        record = store.run(conversation)
+        key = (record.conversation or record.run_id) if record else conversation
+        turns = store.turns(key) or ([record] if record else [])
+        if not turns:
             message = f"There is no conversation {conversation[:100]!r}."
             raise NotFoundError(message, advice="`biodesk conversations` lists them.")
-        return found[0]
+        return self._talk(key, turns, self.memory.conversation_store.titles())
+
+    def _talk(self, key: str, turns: list[RunRecord], titles: Mapping[str, str]) -> Conversation:
+        whole = turns[0].run_id == key  # the first run's id names it: where that is cut off, it is looked up
+        first = turns[0] if whole else self._parts.store.run(key) or turns[0]
+        return Conversation(id=key, title=titles.get(key) or first.question, named=key in titles, runs=turns)
 
     def rename_conversation(self, conversation: str, title: str) -> Conversation:
         """Call a conversation so, or by its first question again where the title is empty; return it.

@@ -102,6 +102,10 @@ class RunStore(Protocol):
         """Return runs, newest first; only `user`'s when given. Those that cannot be read are left out."""
         ...
 
+    def turns(self, conversation: str) -> list[RunRecord]:
+        """Return the runs of a conversation, oldest first. Those that cannot be read are left out."""
+        ...
+
     def damaged_runs(self) -> dict[str, str]:
         """Return run id -> a sentence on why its state cannot be read, for the runs that `runs` leaves out."""
         ...

@@ -79,6 +79,10 @@ class MemoryRunStore:
         wanted.sort(key=lambda run: run.created_at, reverse=True)
         return wanted[: max(limit, 0)]
 
+    def turns(self, conversation: str) -> list[RunRecord]:
+        """Return the runs of a conversation, oldest first. Those that cannot be read are left out."""
+        return [run for run in reversed(self.runs(limit=len(self._runs))) if run.conversation == conversation]
+
     def damaged_runs(self) -> dict[str, str]:
         """Return run id -> a sentence on why its state cannot be read, for the runs that `runs` leaves out."""
         with self._open():
@@ -184,7 +188,8 @@ class MemoryRunStore:
         with self._open():
             for part in (self._plans, self._events, self._seals):
                 part.pop(run_id, None)
-            self._results = [row for row in self._results if row[0] != run_id]
+            # Their places stay taken: seals of other runs name rows by their place.
+            self._results = [row if row[0] != run_id else ("", "", "", "", row[4]) for row in self._results]
             return self._runs.pop(run_id, None) is not None
 
     def close(self) -> None:

@@ -107,6 +107,21 @@ class DuckRunStore:
         found = ((run_id, row) for run_id, row in self._newest(user, max(limit, 0)))
         return [record for run_id, row in found if isinstance(record := payloads.try_run(row, run_id), RunRecord)]
 
+    def turns(self, conversation: str) -> list[RunRecord]:
+        """Return the runs of a conversation, oldest first. Those that cannot be read are left out."""
+        rows = self._read(
+            """
+            SELECT run_id, max_by(kind, number), max_by(version, number), max_by(payload, number), min(number) AS made
+            FROM runs
+            -- The text is looked through first: to read every row as JSON takes many times as long.
+            WHERE contains(payload::VARCHAR, ?) AND json_extract_string(payload, '$.conversation') = ?
+            GROUP BY run_id ORDER BY min(created_at), made
+            """,
+            [conversation, conversation],
+        )
+        tried = (payloads.try_run(Stored(*row[:3]), str(run_id)) for run_id, *row in rows)
+        return [record for record in tried if isinstance(record, RunRecord)]
+
     def damaged_runs(self) -> dict[str, str]:
         """Return run id -> a sentence on why its state cannot be read, for the runs that `runs` leaves out."""
         tried = {run_id: payloads.try_run(row, run_id) for run_id, row in self._newest(None, None)}

@@ -235,16 +235,13 @@ def stands_alone(question: str, own: Reading, every: Sequence[Candidate], specs:
     if strong:
         return False
     top = every[0] if every else None
+    bound = top.bound if top is not None else None
     onward = {tool for spec in specs.values() for tool in spec.produces_for} | {*specs}
-    if top is not None and top.bound is not None and top.bound.spec.name in onward and not top.bound.columns():
+    if bound is not None and bound.spec.name in onward and not bound.columns():
         return False
-    full = top is not None and top.bound is not None and not top.bound.missing and top.feasible and not top.unmet
-    if full and top is not None:
-        if not points and (
-            len(own.named()) > 1 or (not top.bound.columns() and not own.restrictions and top.wording >= 0.5)
-        ):  # type: ignore[union-attr]
-            return True
-        if not points and not _WEAK.search(question) and own.named():
+    if top is not None and bound is not None and not bound.missing and top.feasible and not top.unmet and not points:
+        needs_none = not bound.columns() and not own.restrictions and top.wording >= 0.5
+        if len(own.named()) > 1 or needs_none or (own.named() and not _WEAK.search(question)):
             return True
     return not points and not _WEAK.search(question) and words > SHORT
 

@@ -494,3 +494,13 @@ def test_hashes_tell_what_only_these_runs_name(store: RunStore) -> None:
         store.save_result(run_id, NodeResult(node="n1", tool="t", status="succeeded", artifacts=held))
     assert store.hashes(["run_1"]) == ({own, shared}, {shared, other})
     assert store.hashes(["run_1", "run_2"]) == ({own, shared, other}, set())
+
+
+def test_turns_are_the_newest_states_of_a_conversation_oldest_first(store: RunStore) -> None:
+    for minute, (run_id, talk) in enumerate([("run_2", "run_2"), ("run_1", "run_2"), ("run_3", "run_3")]):
+        store.create_run(a_run(run_id, conversation=talk, created_at=f"2026-11-21T08:0{minute}:00.000Z"))
+    store.update_run(
+        a_run("run_2", conversation="run_2", created_at="2026-11-21T08:00:00.000Z", status="planning")
+    )  # fmt: skip
+    assert [(run.run_id, run.status) for run in store.turns("run_2")] == [("run_2", "planning"), ("run_1", "queued")]
+    assert store.turns("run_never") == []
