@@ -17,7 +17,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from engine.agents.deleting import Deleting
 from engine.agents.edits import set_params
+from engine.agents.suggesting import Suggesting
 from engine.bootstrap import Parts, build, embedding_state, make_profiler, make_sandbox, try_workspace, workspace_holder
 from engine.domain.brief import GoalBrief
 from engine.domain.datatypes import accepts
@@ -27,7 +29,7 @@ from engine.domain.plan import DATA_PREFIX, TaskDag, TaskNode
 from engine.domain.profile import Profile
 from engine.domain.results import Artifact, Issue, RunRecord
 from engine.domain.retrieval import ToolSearch
-from engine.domain.run_view import RunView
+from engine.domain.run_view import Conversation, RunView
 from engine.domain.toolspec import ToolSpec
 from engine.errors import (
     DataError,
@@ -64,6 +66,7 @@ from engine.toolbox.typecheck import check_plan, offered_type
 
 __all__ = [
     "Analysis",
+    "Conversation",
     "DataError",
     "EdgeType",
     "Engine",
@@ -112,6 +115,10 @@ __all__ = [
 ]
 
 
+LONGEST_TITLE = 200
+"""Characters of a conversation's name."""
+
+
 class Engine:
     """Biodesk, opened on a workspace. Methods may be called from any thread."""
 
@@ -119,6 +126,7 @@ class Engine:
         self._parts = parts
         self._orchestrator = parts.orchestrator
         self._imports = ImportRunner()
+        self._suggesting = Suggesting()
 
     def __enter__(self) -> Engine:
         """Return the engine itself, to be closed at the end of the block."""
@@ -343,11 +351,16 @@ class Engine:
         )
 
     def replan(
-        self, run_id: str, *, analysis: str = "", chosen: Mapping[str, Mapping[str, Any]] | None = None
+        self,
+        run_id: str,
+        *,
+        analysis: str = "",
+        chosen: Mapping[str, Mapping[str, Any]] | None = None,
+        alone: bool = False,
     ) -> TaskDag:
         """Plan the question of a run that waits for approval again; see `Orchestrator.replan`."""
         _require_analysis(analysis)
-        return self._orchestrator.replan(run_id, analysis=analysis, chosen=chosen)
+        return self._orchestrator.replan(run_id, analysis=analysis, chosen=chosen, alone=alone)
 
     def briefs(self, plan: TaskDag, profiles: Sequence[Profile] | None = None) -> list[GoalBrief]:
         """Return in words what a plan answers, goal by goal, with what else each part could be.
@@ -358,6 +371,26 @@ class Engine:
         """
         known = self.profile([dataset.path for dataset in plan.datasets]) if profiles is None else profiles
         return briefs(plan, known, self._parts.registry, {analysis.id: analysis for analysis in self.analyses()})
+
+    def suggestions(self, data: Sequence[Path | str] = (), *, run_id: str = "") -> list[str] | None:
+        """Return up to three questions that plan as they stand, on files or after a run; None while they are found.
+
+        The first who asks starts the search, which goes on in the background.
+        """
+        if run_id:
+            key = f"{run_id} {self.record(run_id).approved_version}"
+        else:
+            paths = [Path(path) for path in data]
+            key = "\n".join(f"{path} {path.stat().st_mtime_ns}" for path in paths if path.is_file())
+
+        def make() -> list[str]:
+            planner = self._orchestrator.planner
+            if not run_id:
+                return planner.suggest(self.profile(data))
+            view = self.view(run_id)
+            return planner.suggest(view.profiles, view.plan) if view.plan is not None else []
+
+        return self._suggesting.of(key, make)
 
     def check_plan(self, plan: TaskDag) -> list[Issue]:
         """Return what does not fit in a plan."""
@@ -406,11 +439,13 @@ class Engine:
         conversation: str = "",
         analysis: str = "",
         columns: Mapping[str, str] | None = None,
+        alone: bool = False,
     ) -> str:
         """Start a run in the background and return its id.
 
         Without `auto_approve` it stops at `awaiting_approval`, and `approve` lets it go on. A follow-up gives
-        the `conversation` of the run it follows (see `RunRecord`). `analysis` and `columns` are as in `draft`.
+        the `conversation` of the run it follows (see `RunRecord`); `alone` it takes over nothing from it. `analysis`
+        and `columns` are as in `draft`.
 
         Raises:
             UserError: for an empty question, a strategy this version lacks, or an analysis or column that does
@@ -431,6 +466,7 @@ class Engine:
             strategy=strategy,
             changes=changes,
             conversation=conversation,
+            alone=alone,
         )
 
     def run_plan(self, plan: TaskDag, data: Sequence[Path | str] = (), *, user: str | None = None) -> str:
@@ -502,6 +538,80 @@ class Engine:
     def figure(self, artifact: Artifact) -> bytes | None:
         """Return a figure's PNG or SVG; None when it is gone or nothing to be shown."""
         return image_bytes(artifact, self._parts.artifacts)
+
+    def space(self, run_ids: Sequence[str]) -> int:
+        """Return the bytes that would be free without these runs; what other runs need as well is not counted."""
+        return self._deleting.space(run_ids)
+
+    def delete_runs(self, run_ids: Sequence[str]) -> int:
+        """Remove runs for good, with what belongs to no other run; return the bytes that are free then.
+
+        With a run go its plan, results, events and seals, what was said in it, what was remembered of it and what it
+        taught the knowledge graph. Files of the user outside the workspace stay.
+
+        Raises:
+            NotFoundError: when there is no such run.
+            PlanError: while any run is at work.
+        """
+        return self._orchestrator.delete(run_ids, self._deleting)
+
+    @property
+    def _deleting(self) -> Deleting:
+        parts = self._parts
+        return Deleting(parts.store, parts.artifacts, parts.memory, parts.workspace.folder / "uploads")
+
+    # ==== conversations ====
+
+    def conversations(self, text: str = "", *, limit: int = 200) -> list[Conversation]:
+        """Return the conversations of the newest runs, newest turn first; with a text those of all that hold it.
+
+        It is looked for in names, questions and paths of files.
+        """
+        store, wanted = self._parts.store, text.strip().lower()
+        turns: dict[str, list[RunRecord]] = {}
+        for record in store.runs(limit=100_000 if wanted else limit):
+            turns.setdefault(record.conversation or record.run_id, []).insert(0, record)
+        titles = self.memory.conversation_store.titles()
+        found = [self._talk(key, runs, titles) for key, runs in turns.items()]
+        searched = [" ".join([c.title, *(f"{r.question} {' '.join(r.data)}" for r in c.runs)]).lower() for c in found]
+        return [one for one, words in zip(found, searched, strict=True) if wanted in words]
+
+    def conversation(self, conversation: str) -> Conversation:
+        """Return one conversation with all its turns, by its id or that of one of its runs.
+
+        Raises:
+            NotFoundError: when there is none.
+        """
+        store = self._parts.store
+        record = store.run(conversation)
+        key = (record.conversation or record.run_id) if record else conversation
+        turns = store.turns(key) or ([record] if record else [])
+        if not turns:
+            message = f"There is no conversation {conversation[:100]!r}."
+            raise NotFoundError(message, advice="`biodesk conversations` lists them.")
+        return self._talk(key, turns, self.memory.conversation_store.titles())
+
+    def _talk(self, key: str, turns: list[RunRecord], titles: Mapping[str, str]) -> Conversation:
+        whole = turns[0].run_id == key  # the first run's id names it: where that is cut off, it is looked up
+        first = turns[0] if whole else self._parts.store.run(key) or turns[0]
+        return Conversation(id=key, title=titles.get(key) or first.question, named=key in titles, runs=turns)
+
+    def rename_conversation(self, conversation: str, title: str) -> Conversation:
+        """Call a conversation so, or by its first question again where the title is empty; return it.
+
+        Raises:
+            NotFoundError: when there is no such conversation.
+        """
+        found = self.conversation(conversation)
+        self.memory.conversation_store.name(found.id, " ".join(title.split())[:LONGEST_TITLE])
+        return self.conversation(found.id)
+
+    def delete_conversation(self, conversation: str) -> int:
+        """Remove a conversation with its runs for good; return the bytes that are free then. See `delete_runs`."""
+        found = self.conversation(conversation)
+        freed = self.delete_runs([record.run_id for record in found.runs])
+        self.memory.working.forget(found.id)
+        return freed
 
     # ==== reports and proof ====
 

@@ -18,18 +18,20 @@ import os
 import threading
 import traceback
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from engine.agents.corrections import Corrections
+from engine.agents.deleting import Deleting
 from engine.agents.edits import changes_between, chosen_now, kept_by_hand, settled_by_hand
 from engine.agents.executor import Executor
 from engine.agents.grounder import ground_claims, ground_findings
 from engine.agents.remember import Remembering
 from engine.agents.synthesizer import synthesize
+from engine.agents.telling import Whereabouts, asks_what_is_known, other_names, told_from_knowledge
 from engine.agents.thinking import Thought, think
 from engine.domain.events import (
     ClaimChecked,
@@ -82,6 +84,7 @@ from engine.toolbox.typecheck import check_plan
 from engine.trees import LEFTOVER, remove_tree
 
 _log = logging.getLogger(__name__)
+_NO_FILES = "No data file came with the question, so nothing was computed: this is what the desk holds of it."
 _SETTLE_SECONDS = 10.0
 """How long a next stage waits for the last one to let go of its run: writing a report takes a moment."""
 
@@ -125,6 +128,7 @@ class Orchestrator:
         changes: Mapping[str, str] | None = None,
         conversation: str = "",
         analysis: str = "",
+        alone: bool = False,
     ) -> str:
         """Start a run and return its id; the plan appears as an event."""
         route(question, [], forced=strategy)
@@ -136,6 +140,7 @@ class Orchestrator:
             changes=changes,
             conversation=conversation,
             analysis=analysis,
+            alone=alone,
         )
         self.log.new_run(record)
         self._note_question(record)
@@ -218,12 +223,18 @@ class Orchestrator:
         return thought.plan, profiles
 
     def replan(
-        self, run_id: str, *, analysis: str = "", chosen: Mapping[str, Mapping[str, Any]] | None = None
+        self,
+        run_id: str,
+        *,
+        analysis: str = "",
+        chosen: Mapping[str, Mapping[str, Any]] | None = None,
+        alone: bool = False,
     ) -> TaskDag:
         """Plan the question of a run that waits for approval again and store the plan as its newest version.
 
         It is planned as `analysis` when given, with the parameters in `chosen` (tool -> parameter -> value) and all
-        that were chosen before, and always with what people said of its columns meanwhile. Other settings that were
+        that were chosen before, `alone` without what it took over from the question before, and always with what
+        people said of its columns meanwhile. Other settings that were
         changed by hand stay where their step is still there.
 
         Raises:
@@ -240,7 +251,13 @@ class Orchestrator:
                 analysis = old.analysis[0].id  # another column is chosen for what was proposed, not something else
             profiles = self.corrections.profile([Path(path) for path in record.data])
             way = route(record.question, profiles, forced="auto")
-            update = {"analysis": analysis, "chosen": picked, "route": way, "profiles_sha256": self._kept(profiles)}
+            update = {
+                "analysis": analysis,
+                "alone": alone or record.alone,
+                "chosen": picked,
+                "route": way,
+                "profiles_sha256": self._kept(profiles),
+            }
             record = record.model_copy(update=update)
             plan = kept_by_hand(old, self._thought_of(record, profiles, way).plan, picked, self.registry)
             plan = plan.model_copy(update={"version": old.version + 1})
@@ -252,14 +269,19 @@ class Orchestrator:
 
     def _last_plan(self, conversation: str, before: str = "") -> TaskDag | None:
         """Return the newest plan of a conversation, of the runs made before a time when one is given."""
+        run = self._last_run(conversation, before)
+        return self.store.plan(run.run_id) if run is not None else None
+
+    def _last_run(self, conversation: str, before: str = "") -> RunRecord | None:
+        """Return the newest run of a conversation that has a plan, of those made before a time when one is given."""
         if not conversation:
             return None
         runs = (run for run in self.store.runs(limit=1000) if run.conversation == conversation)
         for run in runs:
             if not before or run.created_at < before:
                 with suppress(IntegrityError, SchemaTooNew):  # a damaged run must not stop the next question
-                    if (plan := self.store.plan(run.run_id)) is not None:
-                        return plan
+                    if self.store.plan(run.run_id) is not None:
+                        return run
         return None
 
     def _think(
@@ -358,7 +380,18 @@ class Orchestrator:
         chosen = route(record.question, profiles, forced=strategy)
         told = RouteChosen(run_id=run_id, route=chosen)
         record = self._update(record, told, route=chosen, profiles_sha256=self._kept(profiles))
-        thought = self._thought_of(record, profiles, chosen)
+        if (report := self._told(record, profiles)) is not None:
+            self._tell(record, report)
+            return
+        try:
+            thought = self._thought_of(record, profiles, chosen)
+        except PlanError as err:
+            known = None if record.data else self._known(record.question, _NO_FILES)
+            if known is None:
+                raise
+            _log.info("Run %s is answered from what is known: %s", run_id, err.message)
+            self._tell(record, known)
+            return
         for event in thought.events(run_id):
             self.log.emit(event)
         plan = thought.plan.model_copy(update={"version": 1})
@@ -366,7 +399,7 @@ class Orchestrator:
         self.log.with_plan(run_id, plan, PlanProposed(run_id=run_id, plan=plan))
         if cancel.cancelled:
             self._finish(record, "cancelled")
-        elif record.auto_approve:
+        elif record.auto_approve and not any(q.blocking and not plan.answers(q) for q in plan.open_questions):
             self._require_runnable(plan)
             approved = PlanApproved(run_id=run_id, version=1, by=record.user)
             record = self._update(record, approved, approved_version=1)
@@ -374,13 +407,45 @@ class Orchestrator:
         else:
             self._update(record, status="awaiting_approval")
 
+    def _told(self, record: RunRecord, profiles: list[Profile]) -> Report | None:
+        """Return the answer to what needs no plan: where a row went, or what is known already."""
+        before = None if record.alone else self._last_run(record.conversation, before=record.created_at)
+        if before is not None and (plan := self.store.plan(before.run_id)) is not None:
+            results = self.store.results(before.run_id)
+            columns = [column for profile in profiles for column in profile.column_profiles]
+            said = frozenset(name.lower() for c in columns for name in (c.name, *c.levels))
+            other = other_names(self.knowledge)
+            places = Whereabouts(plan, results, self.artifacts, self.registry, other, said)
+            if results and (report := places.told(record.question)) is not None:
+                return report
+        return self._known(record.question, "") if asks_what_is_known(record.question) else None
+
+    def _known(self, question: str, why: str) -> Report | None:
+        """Return what graph, facts and memory say of a question; a fault of theirs changes nothing else."""
+        try:
+            return told_from_knowledge(question, self.knowledge, self.memory, why)
+        except Exception as err:  # noqa: BLE001 - a border: the graph is a companion, never a condition of a run
+            _log.warning("What is known of %r could not be looked up", question, exc_info=err)
+            return None
+
+    def _tell(self, record: RunRecord, report: Report) -> None:
+        """End a run that needs no plan with its answer."""
+        sha256 = self.artifacts.put_bytes(report.model_dump_json().encode())
+        record = record.model_copy(
+            update={"status": "succeeded", "finished_at": self.clock.now(), "report_sha256": sha256}
+        )
+        self.log.emit(ReportReady(run_id=record.run_id, sha256=sha256, title=report.title))
+        self.log.flush(record.run_id)
+        self._remember(record)
+        self._update(record, RunFinished(run_id=record.run_id, status="succeeded", usage=record.usage))
+
     def _kept(self, profiles: list[Profile]) -> str:
         """Store profiles as an artifact and return its hash."""
         payload = canonical_json([profile.model_dump(mode="json") for profile in profiles]).encode()
         return self.artifacts.put_bytes(payload)
 
     def _thought_of(self, record: RunRecord, profiles: list[Profile], chosen: Route) -> Thought:
-        previous = self._last_plan(record.conversation, before=record.created_at)
+        previous = None if record.alone else self._last_plan(record.conversation, before=record.created_at)
         return self._think(
             record.question,
             profiles,
@@ -451,6 +516,23 @@ class Orchestrator:
                 raise NotFoundError(f"Run {run_id} has no step {from_node!r}.")
             computed = sorted({*computed, from_node, *plan.descendants(from_node)})
         return self.start_plan(plan, user=user, parent=run_id, fresh_nodes=computed)
+
+    def delete(self, run_ids: Sequence[str], deleting: Deleting) -> int:
+        """Remove runs for good and return the bytes that are free then; nothing may be at work meanwhile.
+
+        Raises:
+            NotFoundError: when there is no such run.
+            PlanError: while a run is at work: it may be taking over results of those that are to go.
+        """
+        with ExitStack() as held:
+            for run_id in sorted(run_ids):
+                held.enter_context(self._locks.of(run_id))
+                self._record(run_id)
+            if active := self.queue.active():
+                message = f"Nothing can be deleted while a run is at work ({', '.join(active[:3])})."
+                raise PlanError(message, advice="Wait for its end or stop it, then delete.")
+            self.log.flush()
+            return deleting.delete(run_ids)
 
     def mark_interrupted(self) -> list[str]:
         """Mark the runs a killed process left unfinished; called once, when the workspace is opened."""
@@ -647,6 +729,7 @@ class Orchestrator:
         changes: Mapping[str, str] | None = None,
         conversation: str = "",
         analysis: str = "",
+        alone: bool = False,
     ) -> RunRecord:
         run_id = self.ids.new("run")
         inherited = self._record(parent).conversation if parent else ""
@@ -662,6 +745,7 @@ class Orchestrator:
             data=[str(Path(os.path.expanduser(path)).absolute()) for path in data],  # noqa: PTH111
             changes=dict(changes or {}),
             analysis=analysis,
+            alone=alone,
             environment=dict(self.environment),
         )
 

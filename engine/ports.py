@@ -6,7 +6,7 @@ Implemented in `storage` and `engine.adapters`, chosen in `engine.bootstrap`, te
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -71,9 +71,17 @@ class ArtifactStore(Protocol):
         """Re-hash the stored file and return the hash found, or "" when the file is missing."""
         ...
 
+    def size(self, sha256: str) -> int:
+        """Return the bytes that the content takes, 0 when it is not stored."""
+        ...
+
+    def remove(self, sha256: str) -> int:
+        """Remove the content for good and return the bytes that are free then, 0 when it was not there."""
+        ...
+
 
 class RunStore(Protocol):
-    """Runs, their plans, results and events. Append-only: a correction is a new record.
+    """Runs, their plans, results and events. Append-only: a correction is a new record; only a whole run can go.
 
     All methods may be called from any thread.
     """
@@ -92,6 +100,10 @@ class RunStore(Protocol):
 
     def runs(self, *, user: str | None = None, limit: int = 200) -> list[RunRecord]:
         """Return runs, newest first; only `user`'s when given. Those that cannot be read are left out."""
+        ...
+
+    def turns(self, conversation: str) -> list[RunRecord]:
+        """Return the runs of a conversation, oldest first. Those that cannot be read are left out."""
         ...
 
     def damaged_runs(self) -> dict[str, str]:
@@ -139,6 +151,14 @@ class RunStore(Protocol):
 
     def seal(self, run_id: str) -> SealHead | None:
         """Return the newest seal of a run in short, or None while it has none."""
+        ...
+
+    def hashes(self, run_ids: Collection[str]) -> tuple[set[str], set[str]]:
+        """Return the SHA-256 sums that what is stored of these runs names, and those that all other runs name."""
+        ...
+
+    def delete_run(self, run_id: str) -> bool:
+        """Remove everything stored of a run for good, its seals too; False when there was nothing."""
         ...
 
     def close(self) -> None:
@@ -602,6 +622,14 @@ class ConversationStore(Protocol):
         """Return (id, time of the newest message, number of messages), newest first."""
         ...
 
+    def titles(self) -> dict[str, str]:
+        """Return conversation -> what a person called it; those that nobody named are absent."""
+        ...
+
+    def name(self, conversation: str, title: str) -> None:
+        """Call a conversation so; an empty title takes the name back."""
+        ...
+
     def forget(self, conversation: str) -> bool:
-        """Remove a conversation for good; False when it was not there."""
+        """Remove a conversation for good, its name too; False when it was not there."""
         ...

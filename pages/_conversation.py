@@ -98,8 +98,9 @@ def _open_one(engine: Engine) -> str:
 def _titles(engine: Engine, conversations: list[str]) -> dict[str, str]:
     """Return what each is called: the newest by their first message, read once a session; the rest by their id."""
     known: dict[str, str] = st.session_state.setdefault(TITLES, {})
+    given = engine.memory.conversation_store.titles()
     for name in conversations[:TITLED]:
         if name not in known:
             messages = engine.memory.conversation_store.messages(name)
             known[name] = shortened(messages[0].text, 70) if messages else name
-    return {name: known.get(name, name) for name in conversations}
+    return {name: shortened(given.get(name) or known.get(name, name), 70) for name in conversations}

@@ -24,7 +24,7 @@ STATES: dict[str, State] = {
     "succeeded": State("Done", ":material/check_circle:", "green"),
     "partial": State("Partly done", ":material/rule:", "orange"),
     "failed": State("Failed", ":material/cancel:", "red"),
-    "unplanned": State("Not planned", ":material/help:", "orange"),
+    "unplanned": State("Not planned", ":material/help:", "gray"),
     "cancelled": State("Stopped", ":material/stop_circle:", "gray"),
     "interrupted": State("Interrupted", ":material/pause_circle:", "orange"),
     "pending": State("Not started", ":material/radio_button_unchecked:", "gray"),

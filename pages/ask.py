@@ -16,11 +16,21 @@ from pages._frame import inside_frame
 from pages._live import activity_of, follow, is_working
 from pages._plan import draw_problems, draw_questions, draw_steps, draw_warnings, run_it
 from pages._profile_card import draw_card, profile_of
-from pages._runs import draw_state
+from pages._runs import draw_state, is_refused
 from pages._session import focus, run_in_focus, unfocus
+from pages._thread import (
+    DELETING,
+    draw_name,
+    draw_past,
+    draw_refusal,
+    draw_reused,
+    draw_suggestions,
+    draw_taken_over,
+    draw_turns,
+)
 from pages._understood import draw_alternatives, draw_understood
 from pages._uploads import save_upload, with_own_name
-from pages._words import STRATEGIES, counted, shortened, state, when
+from pages._words import STRATEGIES, counted
 
 if TYPE_CHECKING:
     from engine.api import Engine, Profile, RunView
@@ -62,11 +72,11 @@ def _take(engine: Engine, message: Any) -> None:
         _ask(engine, message.text, data)
 
 
-def _ask(engine: Engine, question: str, data: list[str]) -> None:
+def _ask(engine: Engine, question: str, data: list[str], *, alone: bool = False) -> None:
     auto = bool(st.session_state.get(f"{AUTO}_kept", False))
     talk = engine.record(run_id).conversation if run_id else ""
     started: list[str] = []
-    if attempt(lambda: started.append(engine.ask(question, data, auto_approve=auto, conversation=talk))):
+    if attempt(lambda: started.append(engine.ask(question, data, auto_approve=auto, conversation=talk, alone=alone))):
         st.session_state.pop(ATTACHED, None)
         st.session_state["uploader_round"] = st.session_state.get("uploader_round", 0) + 1
         focus(started[0])
@@ -100,7 +110,7 @@ def _start(engine: Engine) -> None:
         _cards(engine)
         return
     _examples(engine)
-    _past(engine)
+    draw_past(engine, shown=PAST_SHOWN)
 
 
 def _keep(engine: Engine, file: Any) -> str:
@@ -114,7 +124,7 @@ def _keep(engine: Engine, file: Any) -> str:
 
 
 def _attached() -> list[str]:
-    return list(st.session_state.get(ATTACHED, []))
+    return [path for path in st.session_state.get(ATTACHED, []) if Path(path).is_file()]
 
 
 def _unique(paths: list[str]) -> list[str]:
@@ -122,6 +132,13 @@ def _unique(paths: list[str]) -> list[str]:
 
 
 def _cards(engine: Engine) -> None:
+    draw_suggestions(
+        engine,
+        lambda question: _ask(engine, question, _attached()),
+        key="attached",
+        data=_attached(),
+        title="Ask one of these, or write your own question above",
+    )
     profiles = []
     for number, path in enumerate(_attached()):
         profile = _profile(engine, Path(path))
@@ -134,7 +151,7 @@ def _cards(engine: Engine) -> None:
         st.session_state.pop(ATTACHED, None)
         st.session_state["uploader_round"] = st.session_state.get("uploader_round", 0) + 1
         st.rerun()
-    st.caption("Now write your question below. Naming a column, a group or a gene makes the plan more exact.")
+    st.caption("Naming a column, a group or a gene makes the plan more exact.")
 
 
 def _profile(engine: Engine, path: Path) -> Profile | None:
@@ -171,49 +188,42 @@ def _ask_example(engine: Engine, example: Any) -> None:
         _ask(engine, example.question, [str(path) for path in files])
 
 
-def _past(engine: Engine) -> None:
-    records = engine.runs(limit=PAST_SHOWN + 1)
-    if not records:
-        st.caption("Questions you ask are kept here, with their plans and results.")
-        return
-    st.markdown("**Earlier questions**")
-    for record in records[:PAST_SHOWN]:
-        shown = state(record.status)
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            if st.button(
-                plain(shortened(record.question, 100)),
-                key=f"past_{record.run_id}",
-                type="tertiary",
-                icon=":material/forum:",
-                help="Open this question",
-            ):
-                focus(record.run_id)
-                st.rerun()
-            st.badge(shown.label, color=shown.color)  # type: ignore[arg-type]
-            st.caption(when(record.created_at), width="content")
-    if len(records) > PAST_SHOWN:
-        st.page_link("pages/plan_run.py", label="All questions", icon=":material/list:")
-
-
 # ==== the conversation on one run ====
 
 
 def _conversation(engine: Engine, run_id: str) -> None:
     working = is_working(engine, run_id)
     view = engine.view(run_id)
+    talk = engine.conversation(run_id)
+    place = next(at for at, record in enumerate(talk.runs) if record.run_id == run_id)
     _bar(run_id)
+    draw_name(engine, talk, run_id, _left)
+    draw_turns(engine, talk.runs[:place])
     with st.chat_message("user", avatar=":material/person:"):
         st.markdown(plain(view.record.question))
         _files(engine, view)
     with st.chat_message("assistant", avatar=":material/biotech:"):
-        _reply(engine, view, working=working)
+        _reply(engine, view, working=working, follows=place > 0)
+    draw_turns(engine, talk.runs[place + 1 :])
+    if view.plan is not None and view.record.status in ("succeeded", "partial"):
+        data = view.record.data
+        draw_suggestions(
+            engine, lambda question: _ask(engine, question, data), key=run_id, run_id=run_id, title="Next you could ask"
+        )
     if _attached():
         names = ", ".join(Path(path).name for path in _attached())
         st.caption(f":material/attach_file: {plain(names)} will go with your next question.")
-    message = _question_field("Ask another question about these files")
+    message = _question_field("Ask on: other rows, a setting, what comes next, a picture, or why something is missing")
     if message:
         _take(engine, message)
         st.rerun()
+
+
+def _left() -> None:
+    """Leave a run that is gone."""
+    st.session_state.pop(DELETING, None)
+    unfocus()
+    st.rerun()
 
 
 def _bar(run_id: str) -> None:
@@ -245,8 +255,17 @@ def _files(engine: Engine, view: RunView) -> None:
             draw_card(profile, key=f"asked_{number}", engine=engine if waits else None, changed=planned_again)
 
 
-def _reply(engine: Engine, view: RunView, *, working: bool) -> None:
+def _reply(engine: Engine, view: RunView, *, working: bool, follows: bool) -> None:
     record = view.record
+
+    def ask_alone(question: str, data: list[str]) -> None:
+        _ask(engine, question, data, alone=True)
+
+    if is_refused(record) and not working:
+        advice = activity_of(engine, record.run_id).advice or record.advice
+        draw_refusal(engine, record, advice, ask_alone, follows=follows and not record.alone)
+        return
+    draw_taken_over(engine, view, ask_alone)
     with st.container(horizontal=True, vertical_alignment="center"):
         _route_chip(view)
         draw_state(engine, record, working=working, key="ask")
@@ -258,13 +277,26 @@ def _reply(engine: Engine, view: RunView, *, working: bool) -> None:
         return
     if record.error:
         show_message(record.error, activity_of(engine, record.run_id).advice)
-    if view.report is not None:
+    draw_reused(view)
+    if view.plan is None and view.report is not None:
+        _told(view)
+    elif view.report is not None:
         draw_answer(engine, view)
         draw_downloads(engine, record.run_id, ("html", "pdf", "notebook", "bundle"), key="ask")
 
 
+def _told(view: RunView) -> None:
+    """Draw an answer that needed no plan: each sentence says where it is from."""
+    assert view.report is not None
+    first, *rest = view.report.summary
+    st.markdown(plain(first))
+    st.markdown("\n".join(f"- {plain(sentence)}" for sentence in rest))
+    for sentence in view.report.limitations:
+        st.caption(plain(sentence))
+
+
 def _route_chip(view: RunView) -> None:
-    if view.route is None:
+    if view.route is None or view.plan is None:
         return
     route = view.route
     name = STRATEGIES.get(route.strategy, route.strategy)
@@ -307,6 +339,9 @@ if inside_frame():
     asked = None
     st.title("Ask")
     if not run_id:
-        st.caption("A question about your data. You get a checked plan, then a report, a notebook and a record of how.")
+        st.markdown(
+            "**Biodesk** answers questions about your data: first a checked plan, then a report, a notebook and a "
+            "record of how."
+        )
         asked = _question_field("What do you want to know of your data?")
     run_page(draw)

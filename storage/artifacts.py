@@ -129,6 +129,30 @@ class FileArtifacts:
             self._sound[sha256] = seen
         return True
 
+    def size(self, sha256: str) -> int:
+        """Return the bytes that the content takes, 0 when it is not stored."""
+        return self._place(sha256).stat().st_size if self.has(sha256) else 0
+
+    def remove(self, sha256: str) -> int:
+        """Remove the content for good and return the bytes that are free then, 0 when it was not there.
+
+        Raises:
+            StorageError: when it cannot be removed.
+        """
+        freed = self.size(sha256)
+        if not self.has(sha256):
+            return 0
+        try:
+            place = self._place(sha256)
+            if os.name == "nt":
+                place.chmod(0o666)  # what is read-only cannot be removed there
+            place.unlink(missing_ok=True)
+            _sync_folder(place.parent)
+        except OSError as error:
+            raise faults.from_os(error, self.folder, "the removal of an artifact") from error
+        self._sound.pop(sha256, None)
+        return freed
+
     def _store(self, pieces: Iterator[bytes], what: str) -> str:
         """Write the pieces to their place and return the hash of what was written."""
         unfinished = self._unfinished / f"{uuid.uuid4().hex}.part"

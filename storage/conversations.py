@@ -118,9 +118,26 @@ class DuckConversations:
             connection.execute("DELETE FROM summaries WHERE conversation = ? AND place >= ?", [conversation, true])
         return len(places)
 
-    def forget(self, conversation: str) -> bool:
-        """Remove a conversation for good; False when it was not there."""
+    def titles(self) -> dict[str, str]:
+        """Return conversation -> what a person called it; those that nobody named are absent."""
+        with self._db.reading() as connection:
+            rows = connection.execute(
+                "SELECT conversation, arg_max(title, number) FROM conversation_titles GROUP BY conversation"
+            ).fetchall()
+        return {str(conversation): str(title) for conversation, title in rows if title}
+
+    def name(self, conversation: str, title: str) -> None:
+        """Call a conversation so; an empty title takes the name back."""
         with self._db.writing() as connection:
+            connection.execute(
+                "INSERT INTO conversation_titles SELECT coalesce(max(number), 0) + 1, ?, ? FROM conversation_titles",
+                [conversation, title],
+            )
+
+    def forget(self, conversation: str) -> bool:
+        """Remove a conversation for good, its name too; False when it was not there."""
+        with self._db.writing() as connection:
+            connection.execute("DELETE FROM conversation_titles WHERE conversation = ?", [conversation])
             connection.execute("DELETE FROM summaries WHERE conversation = ?", [conversation])
             rows = connection.execute("DELETE FROM messages WHERE conversation = ? RETURNING 1", [conversation])
             return bool(rows.fetchall())

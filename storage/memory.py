@@ -8,9 +8,10 @@ object it was given would hide what is lost on the way to a disk.
 from __future__ import annotations
 
 import math
+import re
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -77,6 +78,10 @@ class MemoryRunStore:
         wanted = [run for run in readable if user is None or run.user == user]
         wanted.sort(key=lambda run: run.created_at, reverse=True)
         return wanted[: max(limit, 0)]
+
+    def turns(self, conversation: str) -> list[RunRecord]:
+        """Return the runs of a conversation, oldest first. Those that cannot be read are left out."""
+        return [run for run in reversed(self.runs(limit=len(self._runs))) if run.conversation == conversation]
 
     def damaged_runs(self) -> dict[str, str]:
         """Return run id -> a sentence on why its state cannot be read, for the runs that `runs` leaves out."""
@@ -169,6 +174,24 @@ class MemoryRunStore:
         with self._open():
             return head_of(self._seals.get(run_id, []))
 
+    def hashes(self, run_ids: Collection[str]) -> tuple[set[str], set[str]]:
+        """Return the SHA-256 sums that what is stored of these runs names, and those that all other runs name."""
+        found: tuple[set[str], set[str]] = (set(), set())
+        with self._open():
+            for run_id in self._runs.keys() | self._plans.keys() | self._events.keys():
+                for row in (*self._rows(run_id), *self._events.get(run_id, [])):
+                    found[run_id not in run_ids].update(re.findall(r"[0-9a-f]{64}", row.payload))
+        return found
+
+    def delete_run(self, run_id: str) -> bool:
+        """Remove everything stored of a run for good, its seals too; False when there was nothing."""
+        with self._open():
+            for part in (self._plans, self._events, self._seals):
+                part.pop(run_id, None)
+            # Their places stay taken: seals of other runs name rows by their place.
+            self._results = [row if row[0] != run_id else ("", "", "", "", row[4]) for row in self._results]
+            return self._runs.pop(run_id, None) is not None
+
     def close(self) -> None:
         """Release the store; nothing may be called after it."""
         with self._lock:
@@ -256,6 +279,19 @@ class MemoryArtifacts:
     def has(self, sha256: str) -> bool:
         """Say whether the content is stored."""
         return sha256 in self._known and self._place(sha256).is_file()
+
+    def size(self, sha256: str) -> int:
+        """Return the bytes that the content takes, 0 when it is not stored."""
+        return self._place(sha256).stat().st_size if self.has(sha256) else 0
+
+    def remove(self, sha256: str) -> int:
+        """Remove the content for good and return the bytes that are free then, 0 when it was not there."""
+        with self._lock:
+            freed = self.size(sha256)
+            if self.has(sha256):
+                self._place(sha256).unlink()
+            self._known.discard(sha256)
+        return freed
 
     def verify(self, sha256: str) -> str:
         """Re-hash the stored file and return the hash found, or "" when the file is missing."""

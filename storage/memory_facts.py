@@ -51,6 +51,7 @@ class MemoryConversations:
         self._lock = threading.RLock()
         self._messages: dict[str, list[str]] = {}
         self._summaries: dict[str, list[str]] = {}
+        self._titles: dict[str, str] = {}
 
     def append(self, conversation: str, message: Message) -> Message:
         """Store a message under the conversation's next number and return it numbered."""
@@ -120,14 +121,26 @@ class MemoryConversations:
                 return 0
             kept = [message for message in messages if message.run_id != run_id]
             summaries = [summary for summary in self.summaries(conversation) if summary.last < places[0]]
-            self.forget(conversation)
+            self._summaries.pop(conversation, None)
+            self._messages.pop(conversation)
             self.extend(conversation, kept)
             if kept:
                 self.save_summaries(conversation, summaries)
             return len(places)
 
-    def forget(self, conversation: str) -> bool:
-        """Remove a conversation for good; False when it was not there."""
+    def titles(self) -> dict[str, str]:
+        """Return conversation -> what a person called it; those that nobody named are absent."""
         with self._lock:
+            return {conversation: title for conversation, title in self._titles.items() if title}
+
+    def name(self, conversation: str, title: str) -> None:
+        """Call a conversation so; an empty title takes the name back."""
+        with self._lock:
+            self._titles[conversation] = title
+
+    def forget(self, conversation: str) -> bool:
+        """Remove a conversation for good, its name too; False when it was not there."""
+        with self._lock:
+            self._titles.pop(conversation, None)
             self._summaries.pop(conversation, None)
             return self._messages.pop(conversation, None) is not None

@@ -263,6 +263,20 @@ MIGRATIONS: tuple[Migration, ...] = (
             """,
         ),
     ),
+    Migration(
+        9,
+        "m0009_conversation_titles",
+        (
+            # The newest row of a conversation is what it is called; an empty text takes the name back.
+            """
+            CREATE TABLE conversation_titles (
+                number BIGINT NOT NULL,
+                conversation VARCHAR NOT NULL,
+                title VARCHAR NOT NULL
+            )
+            """,
+        ),
+    ),
 )
 
 _RECORD = """

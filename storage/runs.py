@@ -8,7 +8,7 @@ Every change is one transaction, which also chains its events and, when the run 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -106,6 +106,21 @@ class DuckRunStore:
         """Return runs, newest first; only `user`'s when given. Those that cannot be read are left out."""
         found = ((run_id, row) for run_id, row in self._newest(user, max(limit, 0)))
         return [record for run_id, row in found if isinstance(record := payloads.try_run(row, run_id), RunRecord)]
+
+    def turns(self, conversation: str) -> list[RunRecord]:
+        """Return the runs of a conversation, oldest first. Those that cannot be read are left out."""
+        rows = self._read(
+            """
+            SELECT run_id, max_by(kind, number), max_by(version, number), max_by(payload, number), min(number) AS made
+            FROM runs
+            -- The text is looked through first: to read every row as JSON takes many times as long.
+            WHERE contains(payload::VARCHAR, ?) AND json_extract_string(payload, '$.conversation') = ?
+            GROUP BY run_id ORDER BY min(created_at), made
+            """,
+            [conversation, conversation],
+        )
+        tried = (payloads.try_run(Stored(*row[:3]), str(run_id)) for run_id, *row in rows)
+        return [record for record in tried if isinstance(record, RunRecord)]
 
     def damaged_runs(self) -> dict[str, str]:
         """Return run id -> a sentence on why its state cannot be read, for the runs that `runs` leaves out."""
@@ -245,6 +260,30 @@ class DuckRunStore:
         """Return the newest seal of a run in short, or None while it has none."""
         with self._db.reading() as connection:
             return head_of(_seals(connection, run_id))
+
+    def hashes(self, run_ids: Collection[str]) -> tuple[set[str], set[str]]:
+        """Return the SHA-256 sums that what is stored of these runs names, and those that all other runs name."""
+        own: set[str] = set()
+        others: set[str] = set()
+        for table, _, _ in _TABLES.values():
+            rows = self._read(
+                f"SELECT DISTINCT run_id IN (SELECT unnest(?::VARCHAR[])), unnest(regexp_extract_all(payload::VARCHAR, "  # noqa: S608 - names of our own
+                f"'[0-9a-f]{{64}}')) FROM {table}",
+                [[*run_ids]],
+            )
+            for mine, sha256 in rows:
+                (own if mine else others).add(str(sha256))
+        return own, others
+
+    def delete_run(self, run_id: str) -> bool:
+        """Remove everything stored of a run for good, its seals too; False when there was nothing."""
+        with self._change_lock:
+            self._heads.pop(run_id, None)
+            with self._db.writing() as connection:
+                known = _run_known(connection, run_id)
+                for table in (*(name for name, _, _ in _TABLES.values()), "seals", "unsealed"):
+                    connection.execute(f"DELETE FROM {table} WHERE run_id = ?", [run_id])  # noqa: S608 - names of our own
+        return known
 
     def close(self) -> None:
         """Release the store; nothing may be called after it."""

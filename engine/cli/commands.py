@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from engine.cli import know, plans, serve, show
+from engine.cli import kept, know, plans, serve, show
 from engine.cli.plans import changes_of, columns_of, opened
 from engine.cli.say import say
 from engine.cli.show_plan import plan_text
@@ -37,6 +37,7 @@ def _data(options: argparse.Namespace) -> list[Path]:
 def ask(options: argparse.Namespace) -> int:
     """Plan, show the plan, run it, write the report."""
     _check_out(options.out)
+    paths = _data(options)
     if options.strategy not in ("auto", "dag"):
         from engine.routing.router import route
 
@@ -46,11 +47,12 @@ def ask(options: argparse.Namespace) -> int:
         changes = changes_of(options)
         run_id = engine.ask(
             options.question,
-            _data(options),
+            paths or (engine.record(options.after).data if options.after else []),
             strategy=options.strategy,
             changes=changes,
             analysis=options.analysis,
             columns=columns_of(options),
+            conversation=engine.record(options.after).conversation if options.after else "",
         )
         try:
             record = engine.wait(run_id)
@@ -121,7 +123,7 @@ def _follow(engine: Any, run_id: str, options: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         return _stopped(engine, run_id, options)
     view = engine.view(run_id)
-    if view.plan is None or view.record.status == "interrupted":
+    if (view.plan is None and view.report is None) or view.record.status == "interrupted":
         return _failed_before_running(view.record)
     if options.out:
         engine.bundle(run_id, options.out)
@@ -179,16 +181,6 @@ def cancel(options: argparse.Namespace) -> int:
         answered = request_cancel(settings.workspace, options.run_id)
         document = {"run_id": options.run_id, "status": "cancel requested" if answered else "cancel not yet answered"}
     _emit(options, document, lambda: f"{options.run_id}: {document['status']}")
-    return 0
-
-
-def runs(options: argparse.Namespace) -> int:
-    """List runs."""
-    with opened(options) as engine:
-        records, damaged = engine.runs(limit=options.limit), engine.damaged_runs()
-    _emit(options, [record.model_dump(mode="json") for record in records], lambda: show.runs_text(records))
-    for sentence in damaged.values():
-        say(sentence, to=sys.stderr)
     return 0
 
 
@@ -336,7 +328,8 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "resume": resume,
     "rerun": rerun,
     "cancel": cancel,
-    "runs": runs,
+    "runs": kept.runs,
+    "conversations": kept.conversations,
     "show": show_run,
     "events": events,
     "export": export,

@@ -59,6 +59,11 @@ def build_parser() -> argparse.ArgumentParser:
             "--set", metavar="NODE.PARAM=VALUE", action="append", default=[], dest="changes", help="change a parameter"
         )
 
+    def follows(command: argparse.ArgumentParser) -> None:
+        command.add_argument(
+            "--after", metavar="RUN_ID", default="", help="go on from this run, with its files where none are given"
+        )
+
     def reading(command: argparse.ArgumentParser) -> None:
         command.add_argument(
             "--as", metavar="ANALYSIS", default="", dest="analysis", help="plan as this analysis (see `analyses`)"
@@ -79,12 +84,14 @@ def build_parser() -> argparse.ArgumentParser:
     ask.add_argument("--strategy", choices=strategies, default="auto")
     ask.add_argument("--out", metavar="DIR", help="write reports, notebook, tables and provenance here")
     ask.add_argument("--yes", action="store_true", help="run the plan without asking")
+    follows(ask)
     changes(ask)
     reading(ask)
     plan = add("plan", "Make the plan only, with its open questions.")
     plan.add_argument("question", nargs="?")
     data(plan)
     plan.add_argument("--out", metavar="PLAN.json")
+    follows(plan)
     changes(plan)
     reading(plan)
     plan.add_argument(
@@ -108,8 +115,22 @@ def build_parser() -> argparse.ArgumentParser:
     rerun.add_argument("--out", metavar="DIR")
     for name, text in (("cancel", "Stop a run."), ("show", "Show a run.")):
         add(name, text).add_argument("run_id", metavar="RUN_ID")
-    runs = add("runs", "List runs, newest first.")
+    runs = add("runs", "List runs, newest first, or delete some.")
     runs.add_argument("--limit", type=int, default=50)
+    which_runs = runs.add_subparsers(dest="action", metavar="ACTION", parser_class=_Parser)
+    removed = which_runs.add_parser("delete", parents=[common], help="delete runs with what belongs to no other run")
+    removed.add_argument("run_ids", metavar="RUN_ID", nargs="+")
+    removed.add_argument("--yes", action="store_true", help="delete without asking")
+    talks = add("conversations", "Conversations: questions that followed each other.")
+    which_talk = talks.add_subparsers(dest="action", metavar="ACTION", parser_class=_Parser)
+    listed = which_talk.add_parser("list", parents=[common], help="list them, newest first")
+    listed.add_argument("text", nargs="?", default="", help="only those whose name, questions or files hold this")
+    named = which_talk.add_parser("rename", parents=[common], help="give one a name")
+    named.add_argument("id", metavar="ID", help="its id, or that of one of its runs")
+    named.add_argument("title", metavar="NAME", help="empty to call it by its first question again")
+    gone = which_talk.add_parser("delete", parents=[common], help="delete one with all its runs")
+    gone.add_argument("id", metavar="ID", help="its id, or that of one of its runs")
+    gone.add_argument("--yes", action="store_true", help="delete without asking")
     events = add("events", "Print a run's events, one JSON object a line.")
     events.add_argument("run_id", metavar="RUN_ID")
     events.add_argument("--after", type=int, default=0, metavar="SEQ")

@@ -63,12 +63,15 @@ def plan(options: argparse.Namespace) -> int:
     if options.question is None:
         raise UserError("There is no question.", advice="Give one in quotes, or many with --batch FILE.jsonl.")
     with opened(options) as engine:
+        before = engine.record(options.after) if options.after else None
+        paths = [Path(path) for group in options.data for path in group]
         made, profiles = engine.draft(
             options.question,
-            [Path(path) for group in options.data for path in group],
+            paths or (before.data if before else []),
             changes_of(options),
             analysis=options.analysis,
             columns=columns_of(options),
+            conversation=before.conversation if before else "",
         )
         goals = engine.briefs(made, profiles)
     document = plan_document(made, profiles, goals)

@@ -150,6 +150,9 @@ class TaskDag(Value):
     """The analyses (see `biodesk analyses`) that the plan answers, one for each request of the question."""
     alternatives: list[Alternative] = []
     """What else the question could mean, at most three, likeliest first."""
+    follows: str = ""
+    """What was taken over from the plan before it in the conversation and what is new; empty for a question that stands
+    by itself."""
     not_answered: list[str] = []
     """Requests of the question that this plan leaves out, each with the reason."""
 

@@ -154,6 +154,8 @@ class RunRecord(Value):
     """Paths of the files the question came with."""
     changes: dict[str, str] = {}
     """`NODE.PARAM` -> value as text: parameters set together with the question."""
+    alone: bool = False
+    """True for a question that takes over nothing from the one before it in its conversation."""
     analysis: str = ""
     """The analysis that the question is to be planned as; empty to let the planner choose."""
     chosen: dict[str, dict[str, Any]] = {}

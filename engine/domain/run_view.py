@@ -10,6 +10,18 @@ from engine.domain.results import NodeResult, Route, RunRecord
 from engine.domain.sealing import SealHead
 
 
+class Conversation(Value):
+    """Questions that followed each other."""
+
+    id: str
+    title: str
+    """What a person called it, else its first question."""
+    named: bool = False
+    """True when a person gave it its name."""
+    runs: list[RunRecord]
+    """Its turns, oldest first; never empty."""
+
+
 class RunView(Value):
     """A run with its route, newest plan, results, profiles of its data and report (as far as they exist)."""
 

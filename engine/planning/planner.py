@@ -13,18 +13,20 @@ error that says what is missing, never a neighbour's answer.
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import itertools
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from engine.domain.datatypes import DataType
-from engine.domain.plan import Alternative, Chosen, TaskDag
+from engine.domain.plan import Alternative, Chosen, OpenQuestion, TaskDag
 from engine.domain.profile import Profile
 from engine.domain.retrieval import ToolSearch
 from engine.domain.toolspec import ToolSpec
-from engine.errors import PlanError
+from engine.errors import EngineError, PlanError
 from engine.planning.assemble import Assembler, Making
 from engine.planning.bind import bind
 from engine.planning.bound import Bound
@@ -33,6 +35,7 @@ from engine.planning.choose import Embed, Wording, probabilities
 from engine.planning.conditions import members
 from engine.planning.coverage import doubts, unexplained
 from engine.planning.declared import mark_told, with_missing
+from engine.planning.followups import Try, follow_up, with_what_was_set
 from engine.planning.mentions import SURE as SURE_NAMED
 from engine.planning.names import STOP
 from engine.planning.near import near
@@ -51,6 +54,7 @@ from engine.planning.refusals import (
 from engine.planning.requests import cuts, items_alone
 from engine.planning.score import Candidate, candidates, stretch
 from engine.planning.sheets import Data, is_id
+from engine.planning.suggestions import first_ideas, next_ideas
 from engine.planning.text import tokens
 from engine.planning.views import data_made, with_joined, with_measure, with_spans, with_subjects
 from engine.profiling.matching import cross_check
@@ -80,6 +84,14 @@ SEVERAL = 0.55
 """How sure each of several requests must be to be planned for itself."""
 HALF, ALONE = 0.35, 0.8
 """How likely by its words the analysis of each half of a request must be for it to be taken for two: where words add a request, and where not."""
+
+
+TRIED = 12
+"""So many wordings are planned to find those that are offered."""
+
+
+Choices = Mapping[str, Mapping[str, Any]]
+"""Tool -> parameter -> the value that a person chose for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +138,7 @@ class Planner:
 
     def plan(
         self, question: str, profiles: list[Profile], found: ToolSearch | None = None, *, analysis: str = "",
-        previous: TaskDag | None = None, chosen: Mapping[str, Mapping[str, Any]] | None = None,
+        previous: TaskDag | None = None, chosen: Choices | None = None,
     ) -> Proposal:  # fmt: skip
         """Return a plan that type-checks.
 
@@ -143,18 +155,118 @@ class Planner:
             DataError: when none of the files can be used.
         """
         question = " ".join(question.split())
+        if previous is not None and profiles:
+            made = self._going_on(question, profiles, found, analysis, previous, chosen or {})
+            if made is not None:
+                return made
+        return self._planned(question, profiles, found, analysis, chosen or {})
+
+    def suggest(self, profiles: list[Profile], previous: TaskDag | None = None, *, wanted: int = 3) -> list[str]:
+        """Return questions that these files (and the plan before) let plan as they stand: nothing is asked, nothing left out."""
+        data = Data.of(profiles)
+        if not data.sheets:
+            return []
+        ideas = (
+            first_ideas(data, self._analyses, self._registry)
+            if previous is None
+            else next_ideas(previous, data, self._analyses, self._registry)
+        )
+        found: dict[str, str] = {}
+        for idea in itertools.islice(ideas, TRIED):
+            key = idea.analysis if previous is None else idea.question
+            if key in found:
+                continue
+            with contextlib.suppress(EngineError):
+                plan = self.plan(idea.question, profiles, previous=previous).plan
+                fits = not idea.analysis or [c.id for c in plan.analysis] == [idea.analysis]
+                if fits and not _doubts(plan) and not any(q.blocking for q in plan.open_questions):
+                    found[key] = idea.question
+            if len(found) == wanted:
+                break
+        return list(found.values())
+
+    def _going_on(
+        self, question: str, profiles: list[Profile], found: ToolSearch | None, analysis: str, before: TaskDag,
+        chosen: Choices,
+    ) -> Proposal | None:  # fmt: skip
+        """Return the plan of a question that goes on from the one before, None when it stands by itself.
+
+        Raises:
+            PlanError: when it goes on, and neither with the question before nor by itself can be planned.
+        """
+        data = self._data(profiles)
+        own, base = read(question, data, self._terms), read(before.question, data, self._terms)
+
+        def judge(text: str) -> tuple[list[Candidate], Reading]:
+            reading = own if text == question else read(text, data, self._terms)
+            return self._candidates(reading, data), reading
+
+        said = follow_up(question, own, base, judge, before, data, self._registry)
+        if said is None:
+            return None
+        best: tuple[int, Proposal] | None = None
+        failed: PlanError | None = None
+        for one in said.tries:
+            try:
+                made = self._planned(one.question, profiles, found, analysis or one.analysis, chosen)
+            except PlanError as err:
+                failed = err if failed is None or not failed.advice else failed
+                continue
+            if one.analysis and not any(one.analysis in self._registry.get(n.tool).answers for n in made.plan.nodes):
+                failed = failed or PlanError(" ".join(made.plan.not_answered))
+                continue
+            if not said.is_done(made.plan):
+                failed = failed or PlanError(
+                    f"What {question!r} changes ({one.new}) cannot be done in the analysis before.",
+                    advice=f"It was read as going on from {one.kept}. Ask it as a whole question, or say it otherwise.",
+                )
+                continue
+            taken = f"Taken over: {one.kept}. New: {one.new}."
+            plan = with_what_was_set(made.plan, before, said).model_copy(update={"follows": taken})
+            made = replace(
+                made,
+                plan=plan
+                if one.sure or analysis
+                else self._asked(
+                    plan, one, [*(other.analysis for other in said.tries), *(c.id for c in before.analysis)]
+                ),
+            )
+            doubts = _doubts(made.plan)
+            if best is None or doubts < best[0]:
+                best = (doubts, made)
+            if not doubts:
+                break
+        if best is None and failed is not None:
+            raise failed
+        return best[1] if best is not None else None
+
+    def _asked(self, plan: TaskDag, one: Try, others: Iterable[str]) -> TaskDag:
+        """Return the plan with the question whether this is how the follow-up is meant, and what else could be."""
+        keys = list(dict.fromkeys([one.analysis, *filter(None, others)]))[:3]
+        says = {key: f"{self._analyses[key].name.capitalize()}: {self._analyses[key].asks}" for key in keys}
+        why = "The words go on from the question before and hardly say with what."
+        question = OpenQuestion(
+            id="analysis", text=f"Is this what is meant? {says[one.analysis]}.", why=why, choices=keys, proposed=one.analysis,
+            blocking=True,
+        )  # fmt: skip
+        choices = [Alternative(id=key, probability=0.0, says=text) for key, text in says.items()]
+        return plan.model_copy(update={"open_questions": [question, *plan.open_questions], "alternatives": choices})
+
+    def _data(self, profiles: list[Profile]) -> Data:
         data = Data.of(profiles)
         require_data(profiles, data)
-        data = with_spans(with_subjects(data))
-        if previous is not None and not analysis and goes_on(question):
-            analysis = previous.analysis[0].id if len(previous.analysis) == 1 else ""
-            question = f"{previous.question.rstrip(' .?!')}; {question}"
+        return with_spans(with_subjects(data))
+
+    def _planned(
+        self, question: str, profiles: list[Profile], found: ToolSearch | None, analysis: str, chosen: Choices
+    ) -> Proposal:
+        data = self._data(profiles)
         reading = read(question, data, self._terms)
         if (told := with_missing(reading, data)) is not data:
             data, profiles = told, [told.again(profile) for profile in profiles]
             reading = read(question, data, self._terms)
             mark_told(reading)
-        reading.chosen = chosen or {}
+        reading.chosen = chosen
         every = self._candidates(reading, data)
         listed, lost = list[Candidate](), list[str]()
         if not profiles:
@@ -537,15 +649,9 @@ def _overruled(first: Candidate, every: list[Candidate]) -> bool:
     return alike and worded.wording > first.wording and worded.analysis.id != first.analysis.id
 
 
-_FOLLOWS = re.compile(
-    r"^\W*(?:and|but|now|also|then|what about|how about|same|instead|only|the same|without|excluding|just)\b|\binstead\W*$",
-    re.IGNORECASE,
-)
-
-
-def goes_on(question: str) -> bool:
-    """Say whether a question is a few words that go on from the one before: `and for the women only?`."""
-    return len(question.split()) <= 9 and _FOLLOWS.search(question) is not None
+def _doubts(plan: TaskDag) -> int:
+    """Return how much of a question a plan leaves open or out."""
+    return sum(2 if q.blocking else 1 for q in plan.open_questions if q.required) + 2 * len(plan.not_answered)
 
 
 def _retrieved(every: list[Candidate], found: ToolSearch | None) -> list[str]:

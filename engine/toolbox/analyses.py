@@ -60,6 +60,13 @@ class Analysis(Value):
     practice: list[Practice] = []
     alone: str = ""
     """Why nothing belongs around it, for an analysis without practice."""
+    suggests: list[str] = []
+    """Wordings that are offered for files nobody has asked about yet, with slots for names of the data (see
+    `engine.planning.suggestions`)."""
+    rank: int = 9
+    """The lower, the earlier it is offered."""
+    asked_after: str = ""
+    """How it is asked after a step that makes something for its tool."""
     examples: list[str] = []
     near_misses: list[str] = []
 

@@ -129,3 +129,16 @@ def test_many_threads_storing_the_same_and_different_content_agree(store: Artifa
         names = list(pool.map(put, range(96)))
     assert names == [hashlib.sha256(contents[number % len(contents)]).hexdigest() for number in range(96)]
     assert all(store.verify(name) == name for name in set(names))
+
+
+def test_what_is_removed_is_gone_and_can_be_stored_again(store: ArtifactStore) -> None:
+    store.put_bytes(b"abc")
+    store.put_bytes(b"kept")
+    assert store.size(ABC) == 3
+    assert store.remove(ABC) == 3
+    assert not store.has(ABC)
+    assert store.verify(ABC) == ""
+    assert store.size(ABC) == store.remove(ABC) == 0
+    assert store.has(store.put_bytes(b"kept"))
+    assert store.put_bytes(b"abc") == ABC
+    assert store.path(ABC).read_bytes() == b"abc"

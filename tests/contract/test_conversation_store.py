@@ -171,3 +171,17 @@ def test_messages_of_many_threads_get_every_number_once(store: ConversationStore
         numbers = [n for done in pool.map(work, range(6)) for n in done]
     assert sorted(numbers) == list(range(1, 73))
     assert [m.number for m in store.messages("c")] == list(range(1, 73))
+
+
+def test_a_conversation_has_the_name_it_was_given_last(store: TalkStore) -> None:
+    store.extend("c", [said("one", run_id="run_1"), said("two", run_id="run_2")])
+    assert store.titles() == {}
+    store.name("c", "First")
+    store.name("c", "Größe & $x$")
+    store.name("d", "Other")
+    assert store.titles() == {"c": "Größe & $x$", "d": "Other"}
+    store.forget_run("c", "run_1")
+    assert store.titles()["c"] == "Größe & $x$"
+    store.name("d", "")
+    store.forget("c")
+    assert store.titles() == {}

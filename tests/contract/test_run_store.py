@@ -452,3 +452,55 @@ def test_a_run_is_sealed_whenever_it_comes_to_rest_and_each_seal_stays_true(stor
     assert alterations(store.stored("run_1")) == []
     rows = store.stored("run_1").rows
     assert [row.chain for row in rows if row.table == "event"][-1] == store.seal("run_1").chain
+
+
+# ==== deletion ====
+
+
+def test_a_deleted_run_leaves_nothing_and_others_keep_their_seals(store: RunStore) -> None:
+    for run_id in ("run_1", "run_2"):
+        store.create_run(a_run(run_id), [RunQueued(run_id=run_id, question="?", position=0)])
+        store.save_plan(run_id, TaskDag(question="?"))
+        store.save_result(run_id, NodeResult(node="n1", tool="t", status="succeeded", cache_key=f"key {run_id}"))
+        ended = RunFinished(run_id=run_id, status="succeeded", usage=Usage())
+        store.update_run(a_run(run_id, status="succeeded"), [ended])
+    seal, rows = store.seal("run_2"), store.stored("run_2")
+    assert store.delete_run("run_1") is True
+    assert store.run("run_1") is None
+    assert store.plan("run_1") is None
+    assert store.events("run_1") == []
+    assert store.results("run_1") == {}
+    assert store.cached_result("key run_1") is None
+    assert store.stored("run_1").rows == []
+    assert store.stored("run_1").seals == []
+    assert [run.run_id for run in store.runs()] == ["run_2"]
+    assert store.seal("run_2") == seal
+    assert alterations(store.stored("run_2")) == alterations(rows) == []
+    assert store.delete_run("run_1") is False
+
+
+def test_a_run_of_the_same_id_can_be_made_anew_after_deletion(store: RunStore) -> None:
+    store.create_run(a_run(), [RunQueued(run_id="run_1", question="?", position=0)])
+    store.delete_run("run_1")
+    numbered = store.create_run(a_run(), [RunQueued(run_id="run_1", question="?", position=0)])
+    assert [event.seq for event in numbered] == [1]
+
+
+def test_hashes_tell_what_only_these_runs_name(store: RunStore) -> None:
+    own, shared, other = ("a" * 64, "b" * 64, "c" * 64)
+    for run_id, named in (("run_1", (own, shared)), ("run_2", (shared, other))):
+        store.create_run(a_run(run_id))
+        held = [Artifact(name="t.csv", output="t", type="table", sha256=sha, bytes=1) for sha in named]
+        store.save_result(run_id, NodeResult(node="n1", tool="t", status="succeeded", artifacts=held))
+    assert store.hashes(["run_1"]) == ({own, shared}, {shared, other})
+    assert store.hashes(["run_1", "run_2"]) == ({own, shared, other}, set())
+
+
+def test_turns_are_the_newest_states_of_a_conversation_oldest_first(store: RunStore) -> None:
+    for minute, (run_id, talk) in enumerate([("run_2", "run_2"), ("run_1", "run_2"), ("run_3", "run_3")]):
+        store.create_run(a_run(run_id, conversation=talk, created_at=f"2026-11-21T08:0{minute}:00.000Z"))
+    store.update_run(
+        a_run("run_2", conversation="run_2", created_at="2026-11-21T08:00:00.000Z", status="planning")
+    )  # fmt: skip
+    assert [(run.run_id, run.status) for run in store.turns("run_2")] == [("run_2", "planning"), ("run_1", "queued")]
+    assert store.turns("run_never") == []

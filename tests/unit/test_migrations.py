@@ -33,6 +33,11 @@ SCHEMA = {
         ("column_name", "VARCHAR", False),
         ("said", "VARCHAR", False),
     ],
+    "conversation_titles": [
+        ("number", "BIGINT", False),
+        ("conversation", "VARCHAR", False),
+        ("title", "VARCHAR", False),
+    ],
     "episodes": [
         ("number", "BIGINT", False),
         ("episode_id", "VARCHAR", False),

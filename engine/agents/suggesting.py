@@ -1,0 +1,43 @@
+"""Questions that could be asked next, found out in the background: each is planned before it is offered."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+_log = logging.getLogger(__name__)
+KEPT = 200
+
+
+@dataclass(slots=True)
+class Suggesting:
+    """Makes suggestions one after the other in a thread of its own and keeps the newest."""
+
+    _made: OrderedDict[str, list[str] | None] = field(default_factory=OrderedDict)
+    _guard: threading.Lock = field(default_factory=threading.Lock)
+    _one: threading.Lock = field(default_factory=threading.Lock)
+    """Held while some are made: they are a courtesy and take no more than one processor."""
+
+    def of(self, key: str, make: Callable[[], list[str]]) -> list[str] | None:
+        """Return what was made for a key, None while it is being made; the first who asks starts it."""
+        with self._guard:
+            if key in self._made:
+                return self._made[key]
+            self._made[key] = None
+            while len(self._made) > KEPT:
+                self._made.popitem(last=False)
+        threading.Thread(target=self._make, args=[key, make], name="biodesk-suggest", daemon=True).start()
+        return None
+
+    def _make(self, key: str, make: Callable[[], list[str]]) -> None:
+        try:
+            with self._one:
+                found = make()
+        except Exception as err:  # noqa: BLE001 - a border: a page without suggestions is whole
+            _log.warning("No questions could be suggested", exc_info=err)
+            found = []
+        with self._guard:
+            self._made[key] = found

@@ -1,0 +1,142 @@
+"""Answers that need no plan: from the graph, memory and facts, and where a row of the last tables went."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.agents.telling import Whereabouts, asks_what_is_known
+from engine.api import open_engine
+from engine.domain.datatypes import DataType
+from engine.domain.plan import Dataset, TaskDag, TaskNode
+from engine.domain.results import Artifact, NodeResult
+from engine.toolbox.registry import builtin_tools
+from storage.memory import MemoryArtifacts
+
+COUNTS = "gene,a,b\nMYC,90,10\nIL6,3,4\nTNF,0,0\nEGFR,8,9\n"
+TABLE = "feature,log2_fold_change,p_value,p_adj\nMYC,-3.1,0.0001,0.0004\nIL6,0.4,0.5,0.63\nEGFR,0.2,0.8,\n"
+
+
+@pytest.fixture
+def places() -> Whereabouts:
+    """A run of one step that tested three of four genes."""
+    artifacts = MemoryArtifacts()
+    counts, table = artifacts.put_bytes(COUNTS.encode()), artifacts.put_bytes(TABLE.encode())
+    node = TaskNode(id="n1", name="Find genes", tool="differential_expression")
+    data = Dataset(name="counts.csv", path="counts.csv", sha256=counts, type=DataType.COUNT_MATRIX)
+    columns = TABLE.split("\n", 1)[0].split(",")
+    held = Artifact(name="de_table.csv", output="de_table", type="de_table", sha256=table, bytes=1, columns=columns)
+    result = NodeResult(
+        node="n1", tool=node.tool, status="succeeded", artifacts=[held], params={"alpha": 0.05}
+    )  # fmt: skip
+    plan = TaskDag(question="?", datasets=[data], nodes=[node])
+    return Whereabouts(plan, {"n1": result}, artifacts, builtin_tools(), said=frozenset({"treated"}))
+
+
+def said(places: Whereabouts, question: str) -> str:
+    report = places.told(question)
+    assert report is not None
+    return " ".join(report.summary)
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("why is IL6 missing?", "p_adj is not below the threshold 0.05, so it is not listed as significant"),
+        ("where is il6, i dont see it", "p_adj 0.63"),
+        ("why not MYC?", "below the threshold 0.05, so it counts as significant"),
+        ("How come EGFR is not in the list", "p_adj is empty"),
+        ("why is TNF missing", "is in counts.csv, but not in the result tables"),
+        ("why is TNF missing", "add up to 0, the largest is 0"),
+        ("where's BRCA1?", "BRCA1 is in none of the 1 result tables and, under this name, not in counts.csv"),
+        ("why is that gene missing?", "Which one is meant?"),
+    ],
+)
+def test_a_missing_row_is_looked_up_with_its_numbers(places, question, told):
+    assert told in said(places, question)
+
+
+def test_numbers_of_the_answer_are_those_of_the_table(places):
+    report = places.told("why is IL6 not significant?")
+    values = {value.name: value.value for value in report.findings[0].values}
+    assert values == {"log2_fold_change": 0.4, "p_value": 0.5, "p_adj": 0.63, "threshold": 0.05}
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Is IL6 higher in treated?", "Why is survival shorter in treated?", "and for the women only", "which pathways?"],
+)
+def test_other_questions_are_not_taken_for_it(places, question):
+    assert places.told(question) is None
+
+
+def test_another_name_of_a_gene_is_looked_for(places):
+    named = Whereabouts(
+        places.plan, places.results, places.artifacts, places.registry, lambda name: ["MYC"] if name == "BHLHE39" else []
+    )  # fmt: skip
+    assert "BHLHE39 (MYC) is in de_table.csv" in said(named, "why is BHLHE39 missing?")
+
+
+# ==== what is known ====
+
+
+@pytest.mark.parametrize(
+    ("question", "known"),
+    [
+        ("What is known about TP53?", True),
+        ("any papers on metformin", True),
+        ("did we find IL6 before?", True),
+        ("Which genes change with dose?", False),
+        ("Is weight higher in treated than in control?", False),
+    ],
+)
+def test_knowledge_is_told_from_computation(question, known):
+    assert asks_what_is_known(question) is known
+
+
+@pytest.fixture
+def engine(tmp_path):
+    with open_engine(workspace=tmp_path / "ws", warm_workers=False, embedding_model="none") as opened:
+        yield opened
+
+
+def test_a_question_without_files_is_answered_from_the_graph_with_its_source(engine):
+    engine.memory.semantic.add("EGFR", "is mutated in", "our cell line", "notebook 7", 0.9)
+    record = engine.wait(engine.ask("Which drugs target EGFR?"), 60)
+    assert record.status == "succeeded", record.error
+    report = engine.view(record.run_id).report
+    assert "No data file came with the question" in report.summary[0]
+    told = " ".join(report.summary)
+    stated = {
+        around.name
+        for around in engine.knowledge.neighbours("EGFR").nodes
+        if around.type.value == "drug" and around.name in told
+    }
+    assert stated
+    assert "source: Starter knowledge" in told
+    assert "our cell line (source: notebook 7" in told
+    assert engine.verify(record.run_id).ok
+    assert engine.run_json(record.run_id)["status"] == "succeeded"
+    assert "EGFR" in engine.report_html(record.run_id)
+
+
+def test_literature_is_said_not_to_be_searched_and_nothing_is_made_up(engine):
+    record = engine.wait(engine.ask("Is there literature on the xqzzy factor?"), 60)
+    told = " ".join(engine.view(record.run_id).report.summary)
+    assert "searches no literature" in told
+    assert "Nothing the question names is in the knowledge graph" in told
+
+
+def test_a_question_about_own_data_without_files_is_refused_and_not_answered_from_elsewhere(engine):
+    record = engine.wait(engine.ask("Which genes change in my data with EGFR?"), 60)
+    assert (record.status, record.error_code) == ("failed", "bad_plan")
+    assert "No data file" in record.error
+
+
+def test_a_plan_that_only_a_person_can_settle_waits_although_plans_run_at_once(engine, tmp_path):
+    table = tmp_path / "trial.csv"
+    rows = "".join(f"{k},{'ab'[k % 2]},{10 + k * 37 % 900},{k * 7 % 3}\n" for k in range(90))
+    table.write_text("patient,arm,time,status\n" + rows)  # censored, transplanted, dead: nobody says which is which
+    record = engine.wait(engine.ask("Does survival differ by arm?", [table], auto_approve=True), 60)
+    plan = engine.view(record.run_id).plan
+    assert any(q.blocking and not plan.answers(q) for q in plan.open_questions)
+    assert (record.status, record.error) == ("awaiting_approval", "")
