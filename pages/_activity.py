@@ -44,6 +44,12 @@ class Activity:
     advice: str = ""
     _statuses: dict[str, str] = field(default_factory=dict)
     _waiting: str = ""
+    _worked: float = 0.0
+    """Seconds of computing that are over: of a run that was stopped and resumed each stretch, not what lay between."""
+    _asked_at: str = ""
+    _working_at: str = ""
+    """Since when it is planned or waits in line, and since when it computes; "" while neither: somebody reads."""
+    _last_at: str = ""
 
     def read(self, events: Iterable[EngineEvent]) -> Activity:
         """Take in events; those already read are passed over."""
@@ -53,6 +59,7 @@ class Activity:
                 handler = getattr(self, f"_on_{event.kind}", None)
                 if handler is not None:
                     handler(event)
+                self._last_at = event.at
         return self
 
     @property
@@ -70,10 +77,10 @@ class Activity:
 
     @property
     def elapsed(self) -> float:
-        """Seconds since the first step began, or since the question was asked while none has."""
-        begun = [line.started for line in self.lines.values() if line.key in self.names]
-        first = begun or [line.started for line in self.lines.values()]
-        return seconds_between(min(first)) if first else 0.0
+        """Seconds of computing, or since it was handed over while that has not begun; reading a plan is neither."""
+        if self._asked_at:
+            return seconds_between(self._asked_at)
+        return self._worked + (seconds_between(self._working_at) if self._working_at else 0.0)
 
     def statuses(self) -> dict[str, str]:
         """Return step id -> state, for steps that have begun."""
@@ -92,7 +99,14 @@ class Activity:
             line.state = state
             line.seconds = seconds if seconds is not None else seconds_between(line.started, at)
 
+    def _rest(self, at: str) -> None:
+        if self._working_at:
+            self._worked += seconds_between(self._working_at, at)
+        self._asked_at = self._working_at = ""
+
     def _on_run_queued(self, event: Any) -> None:
+        self._rest(event.at)
+        self._asked_at = event.at
         idle = "Starting" if self.names else "Looking at the files"
         line = self._open(f"line_{event.seq}", "Waiting in line" if event.position else idle, event.at)
         self._waiting = line.key
@@ -106,6 +120,8 @@ class Activity:
         self._open("plan", "Making a plan", event.at)
 
     def _on_run_started(self, event: Any) -> None:
+        self._rest(event.at)
+        self._working_at = event.at
         self._drop_wait(event.at)
 
     def _relabel_wait(self, label: str) -> None:
@@ -131,6 +147,7 @@ class Activity:
                 self.lines["plan"].notes.append(f"Catalogue search ({event.method}): {stages}.")
 
     def _on_plan_proposed(self, event: Any) -> None:
+        self._rest(event.at)
         self._close("plan", event.at)
         self._learn(event.plan)
 
@@ -205,6 +222,7 @@ class Activity:
 
     def _on_error(self, event: Any) -> None:
         self.error, self.advice = event.message, event.advice
+        self._rest(event.at)
         for key in list(self.lines):
             self._close(key, event.at, state="error")
 
@@ -213,11 +231,14 @@ class Activity:
 
     def _on_run_interrupted(self, event: Any) -> None:
         self.error = self.error or event.message
+        # Of a program that was killed the next start says so, be it a night later: work ended at the last sign of it.
+        self._rest(self._last_at or event.at)
         for key in list(self.lines):
-            self._close(key, event.at, state="error")
+            self._close(key, self._last_at or event.at, state="error")
 
     def _on_run_finished(self, event: Any) -> None:
         self.finished = True
+        self._rest(event.at)
         for key in list(self.lines):
             self._close(key, event.at, state="error" if self.stopping else "complete")
 

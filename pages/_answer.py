@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from pages._charts import draw_figure
 from pages._escape import plain
 from pages._graph import levels_of
-from pages._tables import rows_shown_by, save_button, show_artifact, show_figure, show_frame, table_of
+from pages._tables import rows_shown_by, show_artifact, show_frame, table_of
 from pages._text_check import draw_check
 from pages._words import duration, number, size
 
@@ -33,7 +34,7 @@ def draw_answer(engine: Engine, view: RunView) -> None:
             st.markdown(plain(sentence))
     figures = {figure.artifact.name: figure for figure in report.figures}
     for place, answer in enumerate(report.answers):
-        _one(engine, report, answer, figures.pop(answer.figure, None), f"{run_id}_{place}")
+        _one(engine, view, answer, figures.pop(answer.figure, None), f"{run_id}_{place}")
     if report.caveats:
         with st.container(border=True, key=f"limits_{run_id}"):
             st.markdown(":orange[:material/warning:] **What limits this answer**")
@@ -41,8 +42,10 @@ def draw_answer(engine: Engine, view: RunView) -> None:
     _details(engine, view, list(figures.values()))
 
 
-def _one(engine: Engine, report: Any, answer: Any, figure: Any, key: str) -> None:
+def _one(engine: Engine, view: RunView, answer: Any, figure: Any, key: str) -> None:
     """Draw the sentence that answers, the rows that show it and its figure."""
+    report = view.report
+    assert report is not None
     finding = next((f for f in report.findings if f.id == answer.finding), None)
     artifacts = {artifact.name: artifact for artifact in report.tables}
     with st.container(key=f"answer_{key}"):
@@ -55,7 +58,8 @@ def _one(engine: Engine, report: Any, answer: Any, figure: Any, key: str) -> Non
             if finding is not None:
                 _check_button(engine, finding, artifacts.get(finding.artifact), f"answer_{key}")
         if figure is not None:
-            show_figure(engine, figure.artifact, caption=figure.caption, width=FIGURE_WIDTH)
+            with st.container(width=FIGURE_WIDTH, key=f"answer_figure_{key}"):
+                draw_figure(engine, view, figure.artifact, caption=figure.caption, key=f"answer_{key}")
 
 
 def _rows_of(table: Any, key: str) -> None:
@@ -119,16 +123,16 @@ def _figures(engine: Engine, view: RunView, figures: list[Any], run_id: str) -> 
     # What stands deepest in the plan is nearest to the answer; the steps that prepare it come last.
     depth = levels_of(view.plan) if view.plan else {}
     tables = {artifact.name: artifact for artifact in view.report.tables} if view.report else {}
-    _figure_rows(engine, sorted(figures, key=lambda f: -depth.get(f.artifact.node, 0)), tables, run_id)
+    _figure_rows(engine, view, sorted(figures, key=lambda f: -depth.get(f.artifact.node, 0)), tables)
 
 
-def _figure_rows(engine: Engine, figures: list[Any], tables: dict[str, Any], run_id: str) -> None:
+def _figure_rows(engine: Engine, view: RunView, figures: list[Any], tables: dict[str, Any]) -> None:
+    run_id = view.record.run_id
     for start in range(0, len(figures), 2):
         for column, figure in zip(st.columns(2), figures[start : start + 2], strict=False):
             with column:
-                show_figure(engine, figure.artifact, caption=figure.caption)
                 name = figure.artifact.name
-                save_button(engine.artifact(figure.artifact.sha256), name, key=f"figure_{run_id}_{name}")
+                draw_figure(engine, view, figure.artifact, caption=figure.caption, key=f"{run_id}_{name}")
                 twin = tables.get(figure.table)
                 if twin is not None:
                     with st.expander("The numbers of this figure", key=f"twin_{run_id}_{name}"):
@@ -200,11 +204,13 @@ def _value_row(value: Any) -> dict[str, str]:
 
 
 def _tables(engine: Engine, report: Any, run_id: str) -> None:
+    told = [finding.artifact for finding in report.findings]  # the answer's first: the choice opens on its table
     names = [artifact.name for artifact in report.tables]
+    names = list(dict.fromkeys([*(name for name in told if name in names), *names]))
     chosen = st.selectbox("Table", names, key=f"table_choice_{run_id}", label_visibility="collapsed")
     artifact = next((a for a in report.tables if a.name == chosen), None)
     if artifact is not None:
-        show_artifact(engine, artifact, key=f"answer_{run_id}_{artifact.name}")
+        show_artifact(engine, artifact, key=f"answer_{run_id}_{artifact.name}", findings=report.findings)
 
 
 def _methods(report: Any) -> None:

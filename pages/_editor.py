@@ -46,8 +46,8 @@ def draft_of(view: RunView) -> Draft:
     return draft
 
 
-def draw_editor(engine: Engine, view: RunView, draft: Draft, selected: str) -> None:
-    """Draw the fields of the chosen step and the buttons that keep, drop or run the plan."""
+def draw_editor(engine: Engine, view: RunView, draft: Draft, selected: str, buttons: Any) -> None:
+    """Draw the fields of the chosen step and, in the container `buttons`, what keeps, drops or runs the plan."""
     assert view.plan is not None
     newest, before = view.plan.version, draft.plan
     meanwhile = draft.base != newest  # saved in another tab or by somebody else
@@ -62,7 +62,7 @@ def draw_editor(engine: Engine, view: RunView, draft: Draft, selected: str) -> N
         )
     changed = draft.plan != view.plan
     run_id = view.record.run_id
-    with st.container(horizontal=True, vertical_alignment="center", key="editor_buttons"):
+    with buttons:
         if st.button(
             "Run this plan",
             key="editor_run",
@@ -204,14 +204,14 @@ def draw_versions(engine: Engine, view: RunView) -> None:
             st.table(rows, border="horizontal", hide_index=True)
 
 
-def chosen_step(plan: TaskDag, *, key: str) -> str:
-    """Return the chosen step, the first one while none was chosen."""
+def chosen_step(plan: TaskDag, *, key: str, first: str = "") -> str:
+    """Return the chosen step; while none was chosen `first`, or the first there is."""
     ids = [node.id for node in ordered(plan)]
     wanted = st.session_state.pop("step_wanted", None)
     if wanted in ids:
         st.session_state[key] = wanted
     if st.session_state.get(key) not in ids and ids:
-        st.session_state[key] = ids[0]
+        st.session_state[key] = first if first in ids else ids[0]
     return str(st.session_state.get(key) or "")
 
 

@@ -9,6 +9,7 @@ import streamlit as st
 from pages._engine import attempt, show_message
 from pages._escape import plain
 from pages._focus import asked_entity, go_to, search_text, shown_entity, way_here
+from pages._graph import wide_only
 from pages._network import MOST_DRAWN, draw_network, hue_of
 from pages._words import counted, number, shortened
 
@@ -109,7 +110,7 @@ def _entity(engine: Engine, node: Any) -> None:
     if found is None:
         return
     left, right = st.columns(2, gap="small")
-    with left:
+    with left, wide_only("network"):
         clicked = draw_network(found, height=HEIGHT)
         rest = found.reached - len(found.nodes)
         more = f" {counted(rest, 'more entity', 'more entities')} left out: {_types(found)}." if rest > 0 else ""

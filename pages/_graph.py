@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from pages._escape import drawn
+from pages._escape import drawn, plain
 from pages._words import state
 
 if TYPE_CHECKING:
@@ -21,6 +21,24 @@ ROW_HEIGHT, UPRIGHT_ROW = 96, 58
 MOST_COLUMNS = 8
 TEXT, PAGE = {"light": "#1b2528", "dark": "#e6ecee"}, {"light": "#ffffff", "dark": "#12191b"}
 """As in `.streamlit/config.toml`: charts cannot ask the page for its colours."""
+
+
+_BY_WIDTH = """<style>
+@media (max-width: 640px) { [class*="st-key-wide_"] { display: none; } }
+@media (min-width: 641px) { [class*="st-key-narrow_"] { display: none; } }
+</style>"""
+"""The server does not know how wide a window is, so both forms are there and the browser shows the one that fits."""
+
+
+def wide_only(key: str) -> Any:
+    """Return a container that only windows wide enough for a drawing show."""
+    st.html(_BY_WIDTH)
+    return st.container(key=f"wide_{key}")
+
+
+def narrow_only(key: str) -> Any:
+    """Return a container that only the windows show in which `wide_only` is left out."""
+    return st.container(key=f"narrow_{key}")
 
 
 def levels_of(plan: TaskDag) -> dict[str, int]:
@@ -95,12 +113,26 @@ def layered_graph(columns: list[list[dict[str, Any]]], links: list[dict[str, str
             }
         ],
     }
-    event = st.echarts_chart(spec, height=height, key=key, on_select="rerun", renderer="svg", alt=alt)
+    with wide_only(key):
+        event = st.echarts_chart(spec, height=height, key=key, on_select="rerun", renderer="svg", alt=alt)
+    with narrow_only(key):
+        st.table(_as_rows(columns, links), border="horizontal", hide_index=True)
     for group in event.get("selection", {}).get("selected", []):
         for index in group.get("data_indices", []):
             if group.get("data_type", "node") == "node" and index < len(nodes):
                 return str(nodes[index]["id"])
     return ""
+
+
+def _as_rows(columns: list[list[dict[str, Any]]], links: list[dict[str, str]]) -> list[dict[str, str]]:
+    names = {node["id"]: node["name"] for column in columns for node in column}
+    before: dict[str, list[str]] = {}
+    for link in links:
+        before.setdefault(link["target"], []).append(names.get(link["source"], ""))
+    return [
+        {"Drawn": plain(name), "Comes after": plain(", ".join(filter(None, dict.fromkeys(before.get(node_id, [])))))}
+        for node_id, name in names.items()
+    ]
 
 
 def _corners(height: float) -> list[dict[str, Any]]:

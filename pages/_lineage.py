@@ -90,6 +90,8 @@ def lineage_graph(view: RunView) -> tuple[list[list[dict[str, Any]]], list[dict[
             source = ref if ref.startswith("data:") else f"made:{ref}"
             links.append({"source": source, "target": node_id})
         for artifact in result.artifacts if result else []:
+            if artifact.type == "svg":  # the same as its figure
+                continue
             made = f"made:{node_id}.{artifact.output}"
             label = artifact.output.replace("_", " ")
             shown = graph_node(made, _named(artifact.name, artifact.sha256), label, gray, shape="rect")

@@ -52,6 +52,15 @@ def draw_steps(plan: TaskDag, *, key: str) -> None:
         st.caption(plain(note))
 
 
+def answering_step(engine: Engine, plan: TaskDag) -> str:
+    """Return the step whose tool carries out what was asked, the one that matters most; "" where none says so."""
+    asked, tools = {chosen.id for chosen in plan.analysis}, {tool.name: tool for tool in engine.tools()}
+    able = [node for node in ordered(plan) if node.tool in tools and asked & set(tools[node.tool].answers)]
+    # A picture that was asked for as well shows what another step found.
+    found = [node for node in able if tools[node.tool].task_type != "visualization"] or able
+    return max(found, key=lambda node: node.priority).id if found else ""
+
+
 def ordered(plan: TaskDag) -> list[Any]:
     """Return the steps in the order in which they run; a plan with a circle in the order it is written."""
     try:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from pages._escape import plain
+from pages._preview import draw_preview
 from pages._structure import draw_corrections, draw_structure
 from pages._words import IS, number, said_as, size
 
@@ -64,6 +65,7 @@ def draw_card(
         draw_structure(profile)
         if profile.column_profiles:
             with st.expander(f"{len(profile.column_profiles)} columns", expanded=expanded, key=f"columns_{key}"):
+                draw_preview(profile, key)
                 draw_columns(profile, key)
                 if engine is not None:
                     draw_corrections(engine, profile, key=key, changed=lambda: _looked_at_again() and changed())

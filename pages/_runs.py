@@ -10,7 +10,7 @@ import streamlit as st
 from pages._engine import attempt
 from pages._escape import plain
 from pages._live import resume_button, stop_button
-from pages._words import STATES, State, counted, duration, seconds_between, shortened, size, state, when
+from pages._words import STATES, State, counted, duration, shortened, size, state, when
 
 if TYPE_CHECKING:
     from engine.api import Engine, RunRecord
@@ -100,9 +100,8 @@ def _row(engine: Engine, record: RunRecord, key: str, on_open: Callable[[str], N
 
 
 def _took(record: RunRecord) -> str:
-    if not record.finished_at:
-        return ""
-    return duration(record.usage.seconds or seconds_between(record.created_at, record.finished_at))
+    # From question to end would count how long the plan lay there to be read.
+    return duration(record.usage.seconds) if record.finished_at and record.usage.seconds else ""
 
 
 def draw_badge(record: RunRecord) -> None:

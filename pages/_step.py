@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from pages._answer import draw_evidence
+from pages._charts import draw_figure
 from pages._escape import plain
 from pages._live import activity_of
 from pages._plan import read_from
@@ -32,7 +33,7 @@ def draw_step(engine: Engine, view: RunView, node_id: str) -> None:
         ["Results", "Checks", "Settings", "Inputs", "Code", "Output"], key=f"step_tabs_{node_id}"
     )
     with results:
-        _results(engine, view, result)
+        _results(engine, view, result, spec)
     with checks:
         _checks(engine, view, node_id, result)
     with settings:
@@ -61,7 +62,13 @@ def _head(engine: Engine, view: RunView, node: Any, result: Any, spec: Any) -> N
         st.markdown(f":red[:material/error:] {plain(result.error)}")
 
 
-def _results(engine: Engine, view: RunView, result: Any) -> None:
+def _caption(spec: Any, figure: Any) -> str:
+    port = spec.output(figure.output)
+    said = port.description if port and port.description else figure.name
+    return f"{said[0].upper()}{said[1:].rstrip('.')}."
+
+
+def _results(engine: Engine, view: RunView, result: Any, spec: Any) -> None:
     if result is None or not (result.artifacts or result.findings):
         st.caption("Nothing yet.")
         return
@@ -73,11 +80,27 @@ def _results(engine: Engine, view: RunView, result: Any) -> None:
                 artifact = artifacts.get(finding.artifact)
                 table = artifact if artifact and artifact.name.endswith(".csv") else None
                 draw_evidence(engine, finding, table, f"step_{view.record.run_id}")
-    for artifact in sorted(result.artifacts, key=lambda a: a.type != "figure"):
-        if artifact.type != "figure":
-            st.markdown(f"**{plain(artifact.name)}**")
-        with st.container(width=FIGURE_WIDTH if artifact.type == "figure" else "stretch"):
-            show_artifact(engine, artifact, key=f"step_{artifact.name}")
+    for figure in (artifact for artifact in result.artifacts if artifact.type == "figure"):
+        with st.container(width=FIGURE_WIDTH):
+            draw_figure(engine, view, figure, caption=_caption(spec, figure), key=f"step_{figure.name}")
+    # What the findings speak of lies open, the first thing they do on top; what led there is unfolded when asked for.
+    spoken = [artifacts[name] for name in dict.fromkeys(f.artifact for f in result.findings) if name in artifacts]
+    rest = [artifact for artifact in result.artifacts if artifact.type not in ("figure", "svg")]
+    for place, artifact in enumerate(dict.fromkeys([a.name for a in [*spoken, *rest] if a in rest])):
+        _artifact(engine, artifacts[artifact], result.findings, opened=place == 0)
+
+
+def _artifact(engine: Engine, artifact: Any, findings: list[Any], *, opened: bool) -> None:
+    folded = st.expander(
+        plain(artifact.name),
+        expanded=opened,
+        key=f"artifact_{artifact.name}",
+        on_change="rerun",
+        icon=":material/table:",
+    )
+    with folded:
+        if folded.open:
+            show_artifact(engine, artifact, key=f"step_{artifact.name}", findings=findings)
 
 
 def _checks(engine: Engine, view: RunView, node_id: str, result: Any) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import streamlit as st
 
 from pages._escape import plain
-from pages._words import size
+from pages._words import p_text, size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,69 +18,214 @@ if TYPE_CHECKING:
 
     from engine.api import Engine
 
-PREVIEW_ROWS = 2_000
+PREVIEW_ROWS = 200_000
 PREVIEW_CELLS = 2_000_000
+FEW_ROWS = 20
+"""Longer tables can be filtered by a name."""
+STYLED_ROWS = 500
+"""Up to so many rows each p-value is written out; of longer tables only the part that is looked at is sent."""
 TEXT_PREVIEW = 20_000
 MOST_SAVED = 512 << 20
 """Bytes of the largest file that is handed to the browser, which takes it from memory."""
 MARKED = "font-weight: bold; background-color: rgba(11, 110, 117, 0.16)"
 """How the row that a sentence is about stands out, on light and dark ground."""
 P_VALUES = ("p_value", "p_adj", "pvalue", "padj", "p", "fdr", "q_value")
+EFFECTS = (
+    *("log2_fold_change", "hazard_ratio", "odds_ratio", "risk_ratio", "rate_ratio", "ratio", "difference"),
+    *("estimate", "effect", "nes", "fold_enrichment", "r", "rho", "slope", "coef", "auc", "share", "mean"),
+)
+"""What a reader looks for first in a row, the first there is; with an interval, one that lies in it."""
+INTERVALS = (("lower_95", "upper_95"), ("ci_low", "ci_high"), ("ci_lower", "ci_upper"), ("lower", "upper"))
+
+_KINDS = {"png": "image/png", "svg": "image/svg+xml", "csv": "text/csv"}
+_ABOUT_P = "p-value; n/a: none was computed for this row"
 
 
-@st.cache_data(show_spinner=False, max_entries=32)
+@st.cache_resource(show_spinner=False, max_entries=24)
 def table_of(path: str, rows: int = PREVIEW_ROWS) -> pd.DataFrame:
-    """Return the first rows of a stored table. Stored files never change, so the path is the key."""
+    """Return the first rows of a stored table, not to be changed. Stored files never do, so the path is the key."""
     import pandas as pd
 
     columns = len(pd.read_csv(path, nrows=0).columns)
     return pd.read_csv(path, nrows=min(rows, max(20, PREVIEW_CELLS // max(1, columns))), low_memory=False)
 
 
-def number_columns(frame: pd.DataFrame) -> dict[str, Any]:
+def is_number(column: pd.Series) -> bool:
+    """Say whether a column holds numbers, which yes and no are not."""
+    import pandas as pd
+
+    return pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
+
+
+def is_p(name: object, column: pd.Series) -> bool:
+    """Say whether a column holds p-values: called so, and all of them from 0 to 1."""
+    called = str(name).lower()
+    named = called in P_VALUES or called.startswith(("p_", "padj", "pval")) or called.endswith(("_p", "_p_value"))
+    return named and is_number(column) and not (column.lt(0) | column.gt(1)).any()
+
+
+def reading_order(frame: pd.DataFrame) -> list[str]:
+    """Return the columns of a result so that those come first that decide: name, effect, interval, p, adjusted p.
+
+    A table without p-values or an interval is data and stays as it is.
+    """
+    columns = [str(name) for name in frame.columns]
+    found = [name for name in ("p_value", "p_adj") if name in columns and is_p(name, frame[name])]
+    found = found or [name for name in columns if is_p(name, frame[name])][:2]
+    limits = next(
+        (pair for pair in INTERVALS if set(pair) <= set(columns) and all(is_number(frame[n]) for n in pair)), ()
+    )
+    if not found and not limits:
+        return columns
+    numbers = [name for name in columns if is_number(frame[name]) and name not in (*found, *limits)]
+    effects = [name for name in EFFECTS if name in numbers]
+    if limits:
+        low, high = (frame[name] for name in limits)
+        within = [n for n in (*effects, *numbers) if not (frame[n].lt(low - 1e-9) | frame[n].gt(high + 1e-9)).any()]
+        effects = [*within, *effects]
+    first = next((place for place, name in enumerate(columns) if is_number(frame[name])), len(columns))
+    return list(dict.fromkeys([*columns[:first], *effects[:1], *limits, *found, *columns]))
+
+
+def number_columns(frame: pd.DataFrame, units: Mapping[str, str] | None = None) -> dict[str, Any]:
     """Return how the numbers of a table are shown: p-values as 1.2e-8, others with the digits that matter."""
     import pandas as pd
 
     formats: dict[str, Any] = {}
     for name in frame.columns:
-        column = frame[name]
-        if not pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column):
+        column, unit = frame[name], (units or {}).get(str(name), "")
+        label = f"{name} ({unit})" if unit and unit not in str(name) else None
+        if not is_number(column):
+            if label:
+                formats[str(name)] = st.column_config.Column(label)
             continue
-        if str(name).lower() in P_VALUES or str(name).lower().startswith(("p_", "padj", "pval")):
+        size_of = column.abs()
+        if is_p(name, column):
             style = "%.2g"
-        elif pd.api.types.is_integer_dtype(column):
+        elif pd.api.types.is_integer_dtype(column) or (size_of.max() >= 1000 and not (column % 1).any()):
             style = "localized"
+        elif size_of.max() < 1000:
+            style = "%.4g"
         else:
-            style = "%.4g" if column.abs().max() < 1000 else "%.1f"
-        formats[str(name)] = st.column_config.NumberColumn(format=style)
+            style = "%.6g" if size_of[size_of > 0].min() < 0.05 else "%.1f"
+        formats[str(name)] = st.column_config.NumberColumn(label, format=style)
     return formats
 
 
 def show_frame(
-    frame: pd.DataFrame, *, key: str, alt: str, height: int | None = None, marked: Sequence[int] = ()
+    frame: pd.DataFrame,
+    *,
+    key: str,
+    alt: str,
+    height: int | None = None,
+    units: Mapping[str, str] | None = None,
+    marked: Sequence[int] = (),
 ) -> None:
-    """Show a table read only; short ones whole, long ones in a box of fixed height. `marked` rows stand out."""
-    fitting = "content" if len(frame) <= 12 else 300
+    """Show a table read only, what decides first; short ones whole, long ones in a box of fixed height.
+
+    Rows whose index is in `marked` stand out.
+    """
+    formats = number_columns(frame, units)
+    chances = [str(name) for name in frame.columns if is_p(name, frame[name])]
     shown: Any = frame
+    if chances and frame.columns.is_unique and 0 < len(frame) <= STYLED_ROWS:
+        # Sorted as the numbers they are; a cell says what a number alone could not: too small for one, or none.
+        shown = (frame if marked else frame.reset_index(drop=True)).style.format(p_text, subset=chances)
+        for name in chances:
+            label = formats[name].get("label")
+            formats[name] = st.column_config.NumberColumn(label, help=_ABOUT_P)
     if marked:
-        shown = frame.style.apply(lambda row: [MARKED if row.name in marked else ""] * len(row), axis=1)
+        styler = frame.style if shown is frame else shown
+        shown = styler.apply(lambda row: [MARKED if row.name in marked else ""] * len(row), axis=1)
+    order = reading_order(frame)
     st.dataframe(
-        shown, hide_index=True, height=height or fitting, column_config=number_columns(frame), key=key, alt=alt
+        shown,
+        hide_index=True,
+        height=height or ("content" if len(frame) <= 12 else 300),
+        column_order=order if order != [str(name) for name in frame.columns] else None,
+        column_config=formats,
+        placeholder="n/a",
+        lazy=True if len(frame) > 2 * STYLED_ROWS and frame.columns.is_unique else None,
+        key=key,
+        alt=alt,
     )
 
 
-def show_artifact(engine: Engine, artifact: Any, *, key: str) -> None:
-    """Show an artifact as what it is, with a button that saves it."""
+def show_table(
+    frame: pd.DataFrame,
+    *,
+    key: str,
+    alt: str,
+    rows: int | None = None,
+    units: Mapping[str, str] | None = None,
+) -> None:
+    """Show a table that can be filtered by a name when it is long; `rows` is how many the whole file has."""
+    st.fragment(_table)(frame, key=key, alt=alt, rows=rows, units=units)
+
+
+def _table(frame: pd.DataFrame, *, key: str, alt: str, rows: int | None, units: Mapping[str, str] | None) -> None:
+    wanted = ""
+    if len(frame) > FEW_ROWS:
+        wanted = st.text_input(
+            "Filter by name",
+            key=f"filter_{key}",
+            placeholder="Filter by name; several parted by commas",
+            label_visibility="collapsed",
+            icon=":material/filter_alt:",
+        )
+    found = named_rows(frame, wanted)
+    show_frame(found, key=key, alt=alt, units=units)
+    notes = []
+    if wanted.strip():
+        notes.append(f"{len(found):,} of {len(frame):,} rows.")
+    if rows is not None and rows > len(frame):
+        notes.append(f"The first {len(frame):,} of {rows:,} rows. The file holds all of them.")
+    if len(found) > STYLED_ROWS and any((found[n] == 0).any() for n in found.columns if is_p(n, found[n])):
+        notes.append("A p-value of 0 is one below 1e-300.")
+    if notes:
+        st.caption(" ".join(notes))
+
+
+def named_rows(frame: pd.DataFrame, wanted: str) -> pd.DataFrame:
+    """Return the rows in which a text holds one of the names, which commas part; all where none is given."""
+    import pandas as pd
+
+    names = [name.strip().casefold() for name in wanted.split(",") if name.strip()]
+    if not names:
+        return frame
+    texts = [column for column in frame.columns if not is_number(frame[column])] or list(frame.columns[:1])
+    chosen = pd.Series(data=False, index=frame.index)
+    for column in texts:
+        cells = frame[column].astype(str).str.casefold()
+        for name in names:
+            chosen |= cells.str.contains(name, regex=False)
+    return frame[chosen]
+
+
+def units_of(findings: Iterable[Any], artifact: Any) -> dict[str, str]:
+    """Return column -> unit of a table, where findings give the same unit for every row of it."""
+    told: dict[str, dict[str, str]] = {}
+    for finding in findings:
+        if finding.artifact == artifact.name:
+            for value in finding.values:
+                told.setdefault(value.name, {})[str(finding.row)] = value.unit
+    return {
+        name: next(iter(units.values()))
+        for name, units in told.items()
+        if len(set(units.values())) == 1 and len(units) >= (artifact.rows or 0) and next(iter(units.values()))
+    }
+
+
+def show_artifact(engine: Engine, artifact: Any, *, key: str, findings: Iterable[Any] = ()) -> None:
+    """Show an artifact as what it is, with a button that saves it; `findings` may know the units of its columns."""
     from engine.domain.escaping import visible
 
     path = engine.artifact(artifact.sha256)
     if artifact.type == "figure":
         show_figure(engine, artifact, caption=artifact.name)
     elif artifact.name.lower().endswith(".csv"):
-        frame = table_of(str(path))
-        show_frame(frame, key=f"table_{key}", alt=artifact.name)
-        if artifact.rows is not None and artifact.rows > len(frame):
-            st.caption(f"The first {len(frame):,} of {artifact.rows:,} rows. The file holds all of them.")
+        units = units_of(findings, artifact)
+        show_table(table_of(str(path)), key=f"table_{key}", alt=artifact.name, rows=artifact.rows, units=units)
     elif artifact.name.lower().endswith((".json", ".txt", ".gmt", ".log")):
         text = path.open(encoding="utf-8", errors="replace").read(TEXT_PREVIEW)
         st.code(visible(text), language="json" if artifact.name.endswith(".json") else None, height=300)
@@ -97,17 +243,17 @@ def show_figure(engine: Engine, artifact: Any, *, caption: str, width: int | Lit
     st.image(data, caption=plain(caption), alt=caption, width=width)
 
 
-def save_button(path: Path, name: str, *, key: str, note: str = "") -> None:
+def save_button(path: Path, name: str, *, key: str, note: str = "", label: str = "") -> None:
     """Draw a button that hands out a stored file; it is read when clicked, not before."""
     if path.stat().st_size > MOST_SAVED:
         st.caption(f"{plain(name)} is too large to be handed to a browser. It lies at {plain(str(path))}")
         return
-    label = f"Save {plain(name)}" + (f" ({note})" if note else "")
+    label = label or f"Save {plain(name)}" + (f" ({note})" if note else "")
     st.download_button(
         label,
         data=path.read_bytes,
         file_name=name,
-        mime="image/png" if name.endswith(".png") else "text/csv" if name.endswith(".csv") else None,
+        mime=_KINDS.get(name.rpartition(".")[2]),
         on_click="ignore",
         type="tertiary",
         icon=":material/download:",

@@ -115,6 +115,15 @@ def number(value: object) -> str:
     return str(value)
 
 
+def p_text(value: float) -> str:
+    """Return a p-value: 0.0496, 1.2e-8, and below what a number can hold `< 1e-300`; `n/a` where there is none."""
+    if math.isnan(value):
+        return "n/a"
+    if value < 1e-300:
+        return "< 1e-300"
+    return number(float(f"{value:.2g}")) if value < 0.001 else f"{value:.3g}"
+
+
 def setting(value: object) -> str:
     """Return a parameter's value as text."""
     if isinstance(value, list | tuple):
@@ -183,6 +192,16 @@ IS = {
     "ignore": "nothing to use",
 }
 """What a column can be: scales and roles, in words. `id` is the same to a person as `identifier`."""
+
+
+SHORT = {
+    "number": "measurement",
+    "binary": "two states",
+    "ordered": "ordered levels",
+    "identifier": "id",
+    "text": "free text",
+}
+"""Scale -> what heads a narrow column; the others are short enough."""
 
 
 def said_as(text: str) -> str:

@@ -314,14 +314,17 @@ def _route_chip(view: RunView) -> None:
 def _proposal(engine: Engine, view: RunView) -> None:
     assert view.plan is not None
     stored, run_id = view.plan, view.record.run_id
-    st.markdown(f"This is the plan, {counted(len(stored.nodes), 'step')}. Nothing has been computed yet.")
+    # Before what it depends on, so that a keyboard is there in a few steps; it is filled when that is known.
+    buttons = st.container(horizontal=True, vertical_alignment="center", key="proposal_buttons")
     key = f"{run_id}_{stored.version}"  # a plan that was made again asks its own questions
     if draw_goals(engine, run_id, stored, view.profiles, key=key) | draw_alternatives(engine, run_id, stored):
         st.rerun()
     plan = draw_questions(engine, stored, key=key)
     draw_warnings(plan)
     runnable = draw_problems(engine, plan)
-    with st.container(horizontal=True, key="proposal_buttons"):
+    with buttons:
+        steps = counted(len(stored.nodes), "step")
+        st.markdown(f"This is the plan, {steps}. Nothing has been computed yet.", width="stretch")
         if st.button(
             "Run this plan", key="run_plan", type="primary", icon=":material/play_arrow:", disabled=not runnable
         ) and attempt(lambda: run_it(engine, run_id, stored, plan)):

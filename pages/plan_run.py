@@ -15,7 +15,7 @@ from pages._escape import plain
 from pages._frame import inside_frame
 from pages._graph import task_graph
 from pages._live import activity_of, follow, is_working
-from pages._plan import ordered, read_from, step_name
+from pages._plan import answering_step, ordered, read_from, step_name
 from pages._runs import draw_list, draw_question, draw_state
 from pages._session import focus, run_in_focus, unfocus
 from pages._step import draw_step
@@ -78,17 +78,19 @@ def _one(engine: Engine, run_id: str) -> None:
 def _edit(engine: Engine, view: RunView) -> None:
     draft = draft_of(view)
     run_id = view.record.run_id
+    # Before what they depend on, so that a keyboard is there in a few steps.
+    buttons = st.container(horizontal=True, vertical_alignment="center", key="editor_buttons")
     key = f"{run_id}_{draft.start.version}"
     again = draw_goals(engine, run_id, draft.start, view.profiles, key=key, unsaved=draft.unsaved)
     if again | draw_alternatives(engine, run_id, draft.start, unsaved=draft.unsaved):
         st.rerun()
     draw_understood(engine, draft.start, key=run_id, question=False)
     key = f"step_{view.record.run_id}"
-    chosen = chosen_step(draft.plan, key=key)
+    chosen = chosen_step(draft.plan, key=key, first=answering_step(engine, draft.plan))
     clicked = task_graph(draft.plan, {}, key=f"graph_{view.record.run_id}", selected=chosen)
     _table_twin(draft.plan, view)
     selected = step_choice(draft.plan, clicked, key=key)
-    draw_editor(engine, view, draft, selected)
+    draw_editor(engine, view, draft, selected, buttons)
     draw_versions(engine, view)
 
 
@@ -106,7 +108,8 @@ def _watch(engine: Engine, run_id: str, *, live: bool) -> None:
         text = f"{plain(headline(activity))} · {duration(activity.elapsed)}"
         st.progress(min(1.0, activity.done / max(1, len(view.plan.nodes))), text=text)
     key = f"step_{run_id}"
-    clicked = task_graph(view.plan, statuses, key=f"graph_{run_id}", selected=chosen_step(view.plan, key=key))
+    chosen = chosen_step(view.plan, key=key, first=answering_step(engine, view.plan))
+    clicked = task_graph(view.plan, statuses, key=f"graph_{run_id}", selected=chosen)
     _table_twin(view.plan, view, statuses)
     selected = step_choice(view.plan, clicked, key=key)
     if selected:

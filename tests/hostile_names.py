@@ -23,13 +23,15 @@ MARK = NAMES["html"] + NAMES["image"]
 def fill(workspace: Path, folder: Path) -> str:
     """Fill a workspace with hostile names and return the id of its finished run."""
     from engine.api import open_engine
+    from engine.domain.plan import TaskNode
 
     value, group = f"$v$ {NAMES['directive']}", f"g {NAMES['html']}"
     first, second = f"one {NAMES['image']}", f"two {NAMES['formula']}"
     data = folder / "![x](javascript:1) $d$ <b>.csv"
-    header = ",".join('"' + name.replace('"', '""') + '"' for name in ("id", group, value))
+    header = ",".join('"' + name.replace('"', '""') + '"' for name in ("id", group, value, "image"))
     rows = [(k, (first, second)[k % 2].replace('"', '""'), 10 + k % 7 + 3 * (k % 2)) for k in range(24)]
-    data.write_text(header + "\n" + "".join(f's{k},"{level}",{number}\n' for k, level, number in rows))
+    named = MARK.replace('"', '""')
+    data.write_text(header + "\n" + "".join(f'"s{k} {named}","{level}",{n},{n * n + k}\n' for k, level, n in rows))
     nodes, edges = folder / "nodes.tsv", folder / "edges.tsv"
     nodes.write_text(
         f"id\ttype\tname\taliases\na\tgene\tAAA1 {MARK}\t{NAMES['link']}\nb\tdrug\tjavascript:window.__pwned=1//\t\n"
@@ -60,6 +62,11 @@ def fill(workspace: Path, folder: Path) -> str:
             for node in view.plan.nodes
             if node.tool == "compare_groups"
         ]
+        table = next(iter(steps[0].inputs.values()))
+        points = {"x": value, "y": "image", "color_by": group}
+        steps.append(
+            TaskNode(id="drawn", name=f"Drawn {MARK}", tool="scatter_plot", inputs={"table": table}, params=points)
+        )
         engine.edit_plan(run_id, view.plan.model_copy(update={"nodes": steps}))
         engine.approve(run_id)
         engine.wait(run_id, 120)

@@ -330,6 +330,17 @@ class Executor:
             )
             artifacts.append(artifact)
             self.log.emit(ArtifactSaved(run_id=run_id, node=node.id, artifact=artifact))
+            if facts.drawing and port.type is DataType.FIGURE:
+                named = facts.drawing == f"{output}.svg" and f"{node.id}_{output}.svg" not in {
+                    a.name for a in artifacts
+                }
+                problem = _figure_problem(folder / facts.drawing) if named else "it is not the file it says"
+                if problem:
+                    left_out[f"{output}.svg"] = f"The drawing of figure {facts.file} was left out: {problem}."
+                    continue
+                drawing = self._drawing(folder / facts.drawing, artifact)
+                artifacts.append(drawing)
+                self.log.emit(ArtifactSaved(run_id=run_id, node=node.id, artifact=drawing))
         warnings = [*left_out.values(), *written.warnings]
         names = {artifact.output: artifact.name for artifact in artifacts}
         findings = [
@@ -347,7 +358,7 @@ class Executor:
         verdict = judge(
             spec,
             params=base.params,
-            files={a.output: self._named_copy(folder, a) for a in artifacts},
+            files={a.output: self._named_copy(folder, a) for a in artifacts if spec.output(a.output)},
             findings=[found.model_dump() for found in written.findings],
             warnings=warnings,
             left_out=left_out,
@@ -364,6 +375,12 @@ class Executor:
                 "verdict": verdict,
             }
         )
+
+    def _drawing(self, path: Path, figure: Artifact) -> Artifact:
+        """Store the SVG of a figure beside it."""
+        sha256, size = self.artifacts.put_file(path), path.stat().st_size
+        facts = {"name": f"{figure.node}_{path.name}", "output": path.name, "type": "svg", "sha256": sha256}
+        return figure.model_copy(update={**facts, "bytes": size, "rows": None, "columns": []})
 
     @staticmethod
     def _named_copy(folder: Path, artifact: Artifact) -> Path:
@@ -412,7 +429,7 @@ def package_versions(packages: list[str]) -> dict[str, str]:
 
 
 def _figure_problem(path: Path) -> str:
-    if path.suffix not in (".png", ".svg"):
+    if path.suffix not in (".png", ".svg") or not is_plain_file(path):
         return "it is neither a PNG nor an SVG"
     return read_figure(path)[1]
 

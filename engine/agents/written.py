@@ -33,6 +33,8 @@ class Written(BaseModel):
         type: str
         rows: int | None = None
         columns: list[str] = []
+        drawing: str = ""
+        """Of a figure: the same as SVG."""
 
     class Found(BaseModel):
         """A sentence it found."""

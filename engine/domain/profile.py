@@ -162,6 +162,8 @@ class Profile(Value):
     warnings: list[str] = []
     column_profiles: list[ColumnProfile] = []
     """Columns of a table, of a sample sheet, or of `obs`; for a matrix only its non-sample columns."""
+    head: dict[str, list[str]] = {}
+    """The first rows as they are read: column -> cells, at most 30 columns of 6 rows, long cells cut."""
     sample_ids: list[str] = []
     """Sample (or cell) names, at most 5,000: a matrix's columns, a sample sheet's row names."""
     feature_ids: list[str] = []

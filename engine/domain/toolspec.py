@@ -35,6 +35,25 @@ class InputSpec(Value):
     """The input whose values this one contains: all that were tested hold those of interest."""
 
 
+class Points(Value):
+    """What the points of a figure are, so that a page can draw them anew with their names.
+
+    Columns of a table that the same step gives: by name, `=PARAM` for the one that a parameter names, of several
+    parted by `|` the first there is.
+    """
+
+    table: str
+    """The output that holds a point a row; its first column names the points, or `label`."""
+    x: str
+    y: str
+    label: str = ""
+    colour: str = ""
+    colours: dict[str, str] = {}
+    """Value of `colour` -> how it is drawn, what lies below first; empty: by whatever values there are."""
+    log: str = ""
+    """The logarithmic axes: `x`, `y` or `both`, or the parameter that says so."""
+
+
 class OutputSpec(Value):
     """A named output of a tool."""
 
@@ -43,6 +62,8 @@ class OutputSpec(Value):
     description: str = ""
     optional: bool = False
     """True when the tool gives it only for some data or parameters; its absence is then no failure."""
+    points: Points | None = None
+    """Of a figure whose points have names."""
 
 
 class ParamSpec(Value):

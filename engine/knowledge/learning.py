@@ -52,7 +52,7 @@ _ENTITY_COLUMNS: dict[str, tuple[NodeType, ...]] = {
 """Columns of a finding's row that name an entity, and what it may be."""
 _BESIDE = frozenset({DataType.SAMPLE_SHEET, DataType.GENE_SET_LIBRARY, DataType.GENE_LIST})
 """Data that say how to look, not what was measured: findings are not about them."""
-_SHOWN = frozenset({"figure", "text", "log", ""})
+_SHOWN = frozenset({"figure", "svg", "text", "log", ""})
 """Artifacts that are looked at, not worked on."""
 
 

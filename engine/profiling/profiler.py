@@ -244,6 +244,7 @@ def _table(path: Path, source: TableSource) -> dict[str, Any]:
     return {
         "format": source.format, "types": facts.types, "rows": facts.shape[0], "columns": facts.shape[1],
         "summary": facts.summary, "warnings": list(dict.fromkeys(facts.warnings)), "column_profiles": facts.columns,
+        "head": facts.head,
         "sample_ids": facts.sample_ids, "feature_ids": facts.feature_ids, "feature_kind": facts.genes.kind,
         "organism": facts.genes.organism, "details": facts.details, "structure": facts.structure,
         "looked_at": len(source.frame) if source.sampled else None, "rows_estimated": source.sampled,

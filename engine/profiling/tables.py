@@ -28,6 +28,7 @@ class TableFacts:
         self.warnings = list(source.warnings)
         self.types: list[TypeGuess] = []
         self.columns: list[ColumnProfile] = []
+        self.head: dict[str, list[str]] = {}
         self.structure = Structure()
         self.details: dict[str, Any] = dict(source.details)
         self.sample_ids: list[str] = []
@@ -53,6 +54,7 @@ def examine(name: str, source: TableSource) -> TableFacts:
     if frame.shape[1] == 0 or len(frame) == 0:
         message = f"{name} has a header but no rows; export it again with its data."
         raise UnusableFile(message)
+    facts.head = _head(frame)
     matrix = None if _result_columns(frame) else find_matrix(name, frame, source.rows, facts.read, _first(facts, frame))
     if matrix is not None:
         _use_matrix(facts, matrix, frame, cleaned.mixed)
@@ -64,6 +66,18 @@ def examine(name: str, source: TableSource) -> TableFacts:
             f"{name} is large: values were checked in the first {len(frame):,} of about {source.rows:,} rows."
         )
     return facts
+
+
+def _head(frame: Frame) -> dict[str, list[str]]:
+    """Return the first rows of the first columns as texts."""
+
+    def text(cell: Any) -> str:
+        whole = isinstance(cell, float) and cell.is_integer()  # read as 1.0 because others in the column are missing
+        return "" if cell is None or cell != cell else str(int(cell) if whole else cell)[:60]
+
+    columns = {str(name): frame.iloc[:6, place] for place, name in enumerate(frame.columns[:30])}
+    return {name: [text(cell) for cell in column.astype(object).where(column.notna(), None)]
+            for name, column in columns.items()}  # fmt: skip
 
 
 def rows_of(name: str, source: TableSource) -> Frame:

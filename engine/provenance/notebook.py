@@ -245,6 +245,8 @@ def _recorded_source(view: RunView, steps: list[_Step]) -> str:
     rows: list[str] = []
     for node, result, _ in steps:
         for artifact in result.artifacts:
+            if artifact.type == "svg":  # the figure beside it is compared
+                continue
             facts: dict[str, Any] = {
                 "name": names.get((artifact.node, artifact.output, artifact.sha256), artifact.name),
                 "sha256": artifact.sha256,

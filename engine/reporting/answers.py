@@ -25,7 +25,7 @@ from engine.toolbox.registry import ToolRegistry
 
 MOST_ANSWERS = 4
 MOST_ROWS, MOST_COLUMNS, MOST_CAVEATS = 12, 8, 3
-NOT_TABLES = frozenset({"figure", "anndata", "text", "model", "graph"})
+NOT_TABLES = frozenset({"figure", "svg", "anndata", "text", "model", "graph"})
 Done = tuple[TaskNode, NodeResult]
 
 

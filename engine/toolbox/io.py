@@ -180,10 +180,15 @@ def read_data(path, kind, **options):
 
 
 def write_data(value, stem, kind):
-    """Write an output; return the file's name. Tables become CSV, figures PNG, single-cell data h5ad."""
+    """Write an output; return the file's name. Tables become CSV, figures PNG with SVG beside it, cells h5ad."""
     import json
 
     if kind == "figure":
+        import os
+
+        import matplotlib
+        from matplotlib.collections import Collection
+        from matplotlib.lines import Line2D
         from matplotlib.text import Text
         from matplotlib.ticker import LogFormatter
 
@@ -199,6 +204,19 @@ def write_data(value, stem, kind):
         for text in value.findobj(Text):
             text.set_parse_math(text in powers)
         value.savefig(name, dpi=150, bbox_inches="tight")
+        # Beside it what an editor of drawings opens; thousands of marks are a picture in it, for its size.
+        for marks in value.findobj(Collection):
+            if max(len(marks.get_offsets()), len(marks.get_paths())) > 2000:
+                marks.set_rasterized(True)
+        for line in value.findobj(Line2D):
+            if line.get_marker() not in ("", "None", None) and len(line.get_xdata(orig=False)) > 2000:
+                line.set_rasterized(True)
+        value.set_layout_engine("none")  # what was placed for the first stays, which takes no time
+        box = value.get_tightbbox().padded(0.1)
+        with matplotlib.rc_context({"svg.hashsalt": "biodesk"}):
+            value.savefig(f"{stem}.svg", dpi=150, bbox_inches=box, metadata={"Date": None})
+        if os.path.getsize(f"{stem}.svg") > 8_000_000:
+            os.remove(f"{stem}.svg")
         import matplotlib.pyplot as plt
 
         plt.close(value)
@@ -275,6 +293,8 @@ def save_result(result, kinds, folder):
         rows = len(value) if hasattr(value, "columns") or isinstance(value, (list, dict)) else None
         columns = [str(column) for column in list(getattr(value, "columns", []))[:200]]
         written[output] = {"file": name, "type": kind, "rows": rows, "columns": columns}
+        if kind == "figure" and os.path.exists(os.path.join(folder, f"{output}.svg")):
+            written[output]["drawing"] = f"{output}.svg"
     record = {
         "computed_on": linear_algebra(),
         "outputs": written,

@@ -29,6 +29,7 @@ from engine.domain.toolspec import (
     OutputSpec,
     ParamKind,
     ParamSpec,
+    Points,
     Repair,
     TaskType,
     ToolSpec,
@@ -98,6 +99,7 @@ def tool(
     holds: Mapping[str, str] | None = None,
     each_file: Sequence[str] = (),
     optional_outputs: Sequence[str] = (),
+    points: Mapping[str, Points] | None = None,
     answers: Sequence[str] = (),
     when: Sequence[str] = (),
     requires_tool: Sequence[str] = (),
@@ -121,6 +123,7 @@ def tool(
         params: keyword-only argument -> `param(...)`; every keyword-only argument must be described.
         input_words: input -> patterns of what people say of its file, where two inputs take one type.
         holds: input -> the input whose values it contains.
+        points: figure -> the table and columns of its points, where they have names.
         each_file: inputs of which several files make as many steps.
         helpers: functions this one calls; their source is shipped with it.
         shows: output -> columns, in order, of the table (and, with no columns, the figure) that shows the answer.
@@ -149,7 +152,8 @@ def tool(
             ],
             params=_params(function, set(inputs), params or {}),
             outputs=[
-                OutputSpec(name=key, optional=key in optional_outputs, **_port(text)) for key, text in outputs.items()
+                OutputSpec(name=key, optional=key in optional_outputs, points=(points or {}).get(key), **_port(text))
+                for key, text in outputs.items()
             ],
             answers=list(answers),
             when=list(when),

@@ -77,6 +77,23 @@ def test_ask(watched, hostile):
     seen(page, f"Step {MARK}")
 
 
+def test_points_of_a_figure_say_their_names_and_do_nothing(watched, hostile):
+    address, run_id, _ = hostile
+    page = watched(f"{address}/?run={run_id}", "Ask")
+    marks = page.get_by_test_id("stVegaLiteChart").locator(".mark-symbol.role-mark path")
+    expect(marks).to_have_count(24)
+    marks.last.scroll_into_view_if_needed()
+    marks.last.hover()
+    hint = page.locator("#vg-tooltip-element")
+    expect(hint).to_contain_text(f"s23 {MARK}")
+    expect(hint).to_contain_text("image")
+    assert hint.locator("img").count() == 0
+    marks.last.click()
+    seen(page.locator("[class*=st-key-point_]"), f"s23 {MARK}")
+    page.get_by_text("Picture", exact=True).click()
+    expect(page.get_by_test_id("stImage")).not_to_have_count(0)
+
+
 def test_plan_and_run(watched, hostile):
     address, run_id, _ = hostile
     page = watched(f"{address}/plan_run?run={run_id}", "Plan & Run")

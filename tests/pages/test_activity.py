@@ -16,6 +16,7 @@ from engine.domain.events import (
     RouteChosen,
     RunCancelled,
     RunFinished,
+    RunInterrupted,
     RunQueued,
     RunResumed,
     RunStarted,
@@ -153,3 +154,32 @@ def test_edited_plan_gives_the_steps_their_new_names():
     )
     assert activity.total == 1
     assert activity.lines["edit_4"].notes == ["Step n1 was removed."]
+
+
+def timed(*pairs):
+    """Return events with their seconds."""
+    return [event.model_copy(update={"seq": k, "at": at(second)}) for k, (second, event) in enumerate(pairs, start=1)]
+
+
+def test_the_clock_counts_work_and_not_how_long_the_plan_was_read():
+    queued, started = RunQueued(run_id="r", question="q"), RunStarted(run_id="r", nodes=2)
+    proposal = timed((0, queued), (1, RouteChosen(run_id="r", route=ROUTE)), (3, PlanProposed(run_id="r", plan=PLAN)))
+    activity = Activity().read(proposal)
+    assert activity.elapsed == 0  # it waits for a person
+    ended = RunFinished(run_id="r", status="succeeded", usage=Usage())
+    later = timed(*[(0, queued)] * 3, (50, queued), (51, started), (55, ended))[3:]
+    assert activity.read(later).elapsed == 4
+
+
+def test_the_clock_of_a_resumed_run_leaves_out_what_lay_between():
+    queued, started = RunQueued(run_id="r", question="q"), RunStarted(run_id="r", nodes=2)
+    node = NodeStarted(run_id="r", node="n1")
+    killed = RunInterrupted(run_id="r", message="stopped")
+    events = timed((0, queued), (1, started), (2, node), (7, NodeOutput(run_id="r", node="n1", stream="stdout", text="x")),
+                   (40, killed))  # fmt: skip
+    activity = Activity().read(events)
+    assert activity.elapsed == 6  # to the last sign of life, not to the next start of the program
+    assert activity.lines["n1"].seconds == 5
+    more = timed(*[(0, queued)] * 5, (45, RunResumed(run_id="r", kept=[])), (45, queued), (46, started),
+                 (48, RunFinished(run_id="r", status="succeeded", usage=Usage())))[5:]  # fmt: skip
+    assert activity.read(more).elapsed == 8

@@ -7,13 +7,14 @@ import pytest
 
 from engine.domain.datatypes import DataType
 from engine.domain.findings import Finding, FindingValue
-from engine.domain.plan import Dataset, TaskDag, TaskNode
+from engine.domain.plan import Chosen, Dataset, TaskDag, TaskNode
 from engine.domain.results import NodeResult, RunRecord
 from engine.domain.run_view import RunView
 from engine.domain.toolspec import ParamSpec
 from pages._compare import changed_findings, differences
 from pages._graph import levels_of
 from pages._params import with_value
+from pages._plan import answering_step
 from pages._runs import matching
 from pages._tables import number_columns, rows_shown_by
 
@@ -34,6 +35,24 @@ def test_steps_stand_right_of_everything_they_need():
 def test_circle_in_a_draft_is_drawn_not_fatal():
     plan = TaskDag(question="q", nodes=[node("a", "b.x"), node("b", "a.x")])
     assert set(levels_of(plan)) == {"a", "b"}
+
+
+def test_a_run_opens_on_the_step_that_answers_not_on_quality_control_or_a_picture():
+    from types import SimpleNamespace
+
+    tools = [
+        SimpleNamespace(name="qc", answers=["quality"], task_type="analysis"),
+        SimpleNamespace(name="test", answers=["differential"], task_type="analysis"),
+        SimpleNamespace(name="volcano", answers=["volcano"], task_type="visualization"),
+    ]
+    engine = SimpleNamespace(tools=lambda: tools)
+    nodes = [node(n, *r).model_copy(update={"tool": t, "priority": p})
+             for n, r, t, p in (("a", ["data:f"], "qc", 0), ("b", ["data:f"], "test", 1), ("c", ["b.x"], "volcano", 2))]  # fmt: skip
+    asked = [Chosen(id=name, probability=1.0) for name in ("volcano", "differential")]
+    plan = TaskDag(question="q", nodes=nodes, analysis=asked)
+    assert answering_step(engine, plan) == "b"
+    assert answering_step(engine, plan.model_copy(update={"analysis": asked[:1]})) == "c"
+    assert answering_step(engine, plan.model_copy(update={"analysis": []})) == ""
 
 
 # ==== parameters ====

@@ -552,6 +552,20 @@ def test_volcano_counts_both_sides(compared):
     values = {value["name"]: value["value"] for value in result["findings"][0]["values"]}
     assert values["n_up"] == ((table["p_adj"] < 0.05) & (table["log2_fold_change"] >= 1)).sum()
     assert values["n_down"] == ((table["p_adj"] < 0.05) & (table["log2_fold_change"] <= -1)).sum()
+    points = result["volcano_table"]
+    assert points["direction"].value_counts().to_dict().get("higher", 0) == values["n_up"]
+    assert points["direction"].value_counts().to_dict().get("lower", 0) == values["n_down"]
+    assert len(points) == values["n_drawn"] == table["p_adj"].notna().sum()
+    assert points["minus_log10_p_adj"].is_monotonic_decreasing
+    best = points.iloc[0]
+    assert best["minus_log10_p_adj"] == pytest.approx(-np.log10(table["p_adj"].min()))
+
+
+def test_ma_points_are_the_genes_that_have_a_place(compared):
+    result = bulk_rna_plots.ma_plot(compared["de_table"])
+    table, points = compared["de_table"], result["ma_table"]
+    assert len(points) == ((table["base_mean"] > 0) & table["log2_fold_change"].notna()).sum()
+    assert (points["significant"] == "yes").sum() == (table["p_adj"] < 0.05).sum()
 
 
 def test_tables_of_r_packages_are_understood():

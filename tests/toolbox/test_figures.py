@@ -188,3 +188,74 @@ def test_a_dollar_in_a_name_begins_no_formula(name, tmp_path):
     assert [text.get_text() for text in left.get_xticklabels()] == [name, f"{name}2"]
     # The powers of ten of a log axis are formulas of the library's own.
     assert all(text.get_parse_math() for text in right.get_xticklabels())
+
+
+def drawn_points(count, how="scatter"):
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(4, 3))
+    axis = figure.subplots()
+    if how == "scatter":
+        axis.scatter(range(count), range(count), label="javascript: <script> -- url(http://x)")
+    else:
+        axis.plot(range(count), range(count), "o", label="markers of a line")
+    axis.legend()
+    return figure
+
+
+def test_a_figure_is_written_as_png_and_as_a_drawing_that_can_be_shown_and_is_the_same_each_time(tmp_path):
+    from engine.toolbox.figures import figure_problem
+    from engine.toolbox.io import save_result
+
+    written = []
+    for folder in (tmp_path / "a", tmp_path / "b"):
+        record = save_result({"plot": drawn_points(30)}, {"plot": "figure"}, folder)
+        assert record["outputs"]["plot"]["file"] == "plot.png"
+        written.append((folder / record["outputs"]["plot"]["drawing"]).read_bytes())
+    assert figure_problem(written[0]) == ""
+    assert written[0] == written[1]
+    assert written[0].count(b"<use") >= 30  # points and letters are lines, not a picture
+
+
+@pytest.mark.parametrize("how", ["scatter", "plot"])
+def test_thousands_of_points_do_not_make_a_drawing_of_many_parts(how, tmp_path):
+    from engine.toolbox.figures import figure_problem
+    from engine.toolbox.io import write_data
+
+    write_data(drawn_points(20_000, how), str(tmp_path / "plot"), "figure")
+    drawn = (tmp_path / "plot.svg").read_bytes()
+    assert len(drawn) < 500_000
+    assert b"data:image/png;base64" in drawn
+    assert figure_problem(drawn) == ""
+
+
+def test_a_drawing_that_is_too_large_is_not_kept(tmp_path):
+    from matplotlib.figure import Figure
+
+    from engine.toolbox.io import save_result
+
+    figure = Figure()
+    rng = np.random.default_rng(0)
+    figure.subplots().fill_between(np.arange(300_000), rng.random(300_000))
+    record = save_result({"plot": figure}, {"plot": "figure"}, tmp_path)
+    assert "drawing" not in record["outputs"]["plot"]
+    assert not (tmp_path / "plot.svg").exists()
+    assert (tmp_path / "plot.png").exists()
+
+
+@pytest.mark.parametrize(
+    ("more", "first", "names"),
+    [
+        ({"bird": ["a", "b", "c"], "site": ["x", "x", "y"]}, "bird", ["a", "c"]),
+        ({"patient_id": [7, 8, 9], "age": [1, 2, 3]}, "patient_id", [7, 9]),
+        ({"age": [1, 2, 3]}, "row", [1, 3]),
+    ],
+)
+def test_points_of_a_scatter_plot_have_the_names_of_their_rows(more, first, names, tmp_path):
+    table = pd.DataFrame({**more, "x": [1.0, 2.0, 3.0], "y": [2.0, None, 5.0]})
+    _, tables, issues = run_step(scatter_plot, {"table": table}, {"x": "x", "y": "y"}, tmp_path)
+    assert issues == []
+    points = tables["scatter_table"]
+    assert list(points) == [first, "x", "y"]
+    assert points[first].tolist() == names
+    assert points["y"].tolist() == [2, 5]

@@ -124,6 +124,21 @@ def test_checks_of_a_tool_exist(spec):
 
 
 @NAMED
+def test_points_of_figures_are_columns_of_a_table_of_the_same_tool(spec):
+    for port in spec.outputs:
+        if port.points is None:
+            continue
+        assert port.type is DataType.FIGURE
+        table = spec.output(port.points.table)
+        assert table is not None
+        assert table.type is not DataType.FIGURE
+        said = [port.points.x, port.points.y, port.points.label, port.points.colour]
+        for name in (one.removeprefix("=") for text in said for one in text.split("|") if one.startswith("=")):
+            assert spec.param(name) is not None, name
+        assert port.points.log in ("", "x", "y", "both") or spec.param(port.points.log)
+
+
+@NAMED
 def test_params_are_described_and_point_to_what_exists(spec):
     inputs, params = {port.name for port in spec.inputs}, {p.name: p for p in spec.params}
     for p in spec.params:

@@ -542,6 +542,42 @@ def test_a_figure_that_cannot_be_shown_costs_itself_only(tmp_path):
     assert [finding.text for finding in result.findings] == [FINDING["text"]]
 
 
+PNG = bytes.fromhex(
+    "89504e470d0a1a0a0000000d4948445200000001000000010802000000907753de0000000c49444154789c63606060000000040001"
+    "f61738550000000049454e44ae426082"
+)
+SVG = b"<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'><path d='M0 0h9'/></svg>"
+
+
+def drawing(tmp_path, name, content):
+    outputs = {**GOOD["outputs"], "plot": {"file": "plot.png", "type": "figure", "drawing": name}}
+    files = {"table.csv": TABLE, "plot.png": PNG, "plot.svg": content, "other.svg": SVG}
+    bench = Bench(tmp_path, leave({**GOOD, "outputs": outputs}, **files))
+    return bench, bench.run()
+
+
+def test_the_svg_of_a_figure_is_kept_beside_it(tmp_path):
+    bench, result = drawing(tmp_path, "plot.svg", SVG)
+    kept = {artifact.output: artifact for artifact in result.artifacts}
+    assert list(kept) == ["table", "plot", "plot.svg"]
+    assert (kept["plot.svg"].name, kept["plot.svg"].type) == ("n1_plot.svg", "svg")
+    assert bench.artifacts.path(kept["plot.svg"].sha256).read_bytes() == SVG
+    assert kept["plot.svg"].bytes == len(SVG)
+    assert result.warnings == []
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("plot.svg", b"<svg xmlns='http://www.w3.org/2000/svg'><script/></svg>"), ("other.svg", SVG), ("../plot.svg", SVG),
+     ("/etc/passwd", SVG), ("table.csv", SVG)],
+)  # fmt: skip
+def test_an_svg_that_is_none_or_not_of_the_figure_costs_itself_only(name, content, tmp_path):
+    _, result = drawing(tmp_path, name, content)
+    assert result.status == "succeeded"
+    assert [artifact.output for artifact in result.artifacts] == ["table", "plot"]
+    assert [text for text in result.warnings if "The drawing of figure plot.png was left out" in text]
+
+
 @pytest.mark.parametrize(("limits", "words"), [({"files": 5}, "more than 5 files"), ({"disk_mb": 1}, "1 MB together")])
 def test_a_step_that_leaves_more_than_it_may_fails_in_a_sentence(limits, words, tmp_path):
     files = {f"f{n}": bytes(1 << 19) for n in range(4)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.domain.toolspec import Citation, Repair
+from engine.domain.toolspec import Citation, Points, Repair
 from engine.toolbox.bulk_rna.common import FITTING, check_counts, gene_inference, match_samples, name_some
 from engine.toolbox.registry import param, tool
 
@@ -318,6 +318,7 @@ def normalize_counts(counts, samples, *, method: str = "vst", min_count: int = 1
         "samples": "sample_sheet: one row a sample",
     },
     outputs={"pca_table": "table: scores of each sample with its sheet columns", "pca_plot": "figure: PC1 against PC2"},
+    points={"pca_plot": Points(table="pca_table", x="PC1", y="PC2", colour="=color_by")},
     params={
         "color_by": param("Column that colours the points", kind="column", of="samples", role="group"),
         "shape_by": param("Column that shapes the points", kind="column", of="samples", role="batch"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engine.domain.toolspec import Points
 from engine.toolbox.bulk_rna.common import de_columns, find_genes, gene_symbols, match_samples, name_some
 from engine.toolbox.bulk_rna.counts import DESEQ2
 from engine.toolbox.registry import param, tool
@@ -17,7 +18,20 @@ from engine.toolbox.registry import param, tool
     domain="visualisation",
     task_type="visualization",
     inputs={"de_table": "de_table: result of a differential expression analysis"},
-    outputs={"volcano": "figure: fold change against significance"},
+    outputs={
+        "volcano": "figure: fold change against significance",
+        "volcano_table": "table: every gene that is drawn, the most significant first",
+    },
+    points={
+        "volcano": Points(
+            table="volcano_table",
+            x="log2_fold_change",
+            y="minus_log10_p_adj",
+            label="symbol|feature",
+            colour="direction",
+            colours={"neither": "#9aa5a9", "higher": "#D55E00", "lower": "#0072B2"},
+        )
+    },
     params={
         "alpha": param("Adjusted p-value to stay below", minimum=0, maximum=1),
         "min_abs_lfc": param("Smallest absolute log2 fold change to colour", unit="log2", minimum=0, maximum=20),
@@ -25,7 +39,7 @@ from engine.toolbox.registry import param, tool
         "highlight": param("Genes (symbol or id) to name in any case", kind="texts", role="genes"),
     },
     requires_tool=("differential_expression",),
-    checks=(),
+    checks=("tables_not_empty", "p_values_valid"),
     keywords=[
         "volcano",
         "significance plot",
@@ -116,7 +130,13 @@ def volcano_plot(
         ],
         "output": "volcano",
     }
-    return {"volcano": figure, "findings": [finding], "warnings": warnings}
+    kept = [
+        name for name in ("feature", "symbol", "base_mean", "log2_fold_change", "p_value", "p_adj") if name in plotted
+    ]
+    sides = np.select([up, down], ["higher", "lower"], "neither")
+    drawn = plotted[kept].assign(minus_log10_p_adj=height, direction=sides)
+    drawn = drawn.sort_values("minus_log10_p_adj", ascending=False, kind="stable")
+    return {"volcano": figure, "volcano_table": drawn, "findings": [finding], "warnings": warnings}
 
 
 @tool(
@@ -129,10 +149,21 @@ def volcano_plot(
     domain="visualisation",
     task_type="visualization",
     inputs={"de_table": "de_table: result of a differential expression analysis"},
-    outputs={"ma": "figure: fold change against mean count"},
+    outputs={"ma": "figure: fold change against mean count", "ma_table": "table: every gene that is drawn"},
+    points={
+        "ma": Points(
+            table="ma_table",
+            x="base_mean",
+            y="log2_fold_change",
+            label="symbol|feature",
+            log="x",
+            colour="significant",
+            colours={"no": "#9aa5a9", "yes": "#0072B2"},
+        )
+    },
     params={"alpha": param("Adjusted p-value to stay below", minimum=0, maximum=1)},
     requires_tool=("differential_expression",),
-    checks=(),
+    checks=("tables_not_empty", "p_values_valid"),
     keywords=["MA plot", "mean average plot", "mean-difference plot", "base mean", "abundance", "fold change"],
     citations=(DESEQ2,),
     packages=("matplotlib", "numpy", "pandas"),
@@ -173,7 +204,11 @@ def ma_plot(de_table, *, alpha: float = 0.05):
         ],
         "output": "ma",
     }
-    return {"ma": figure, "findings": [finding], "warnings": []}
+    kept = [
+        name for name in ("feature", "symbol", "base_mean", "log2_fold_change", "p_value", "p_adj") if name in table
+    ]
+    drawn = table[kept].assign(significant=np.where(passing, "yes", "no"))
+    return {"ma": figure, "ma_table": drawn, "findings": [finding], "warnings": []}
 
 
 @tool(

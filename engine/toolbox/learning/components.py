@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.domain.results import Issue
-from engine.domain.toolspec import Citation
+from engine.domain.toolspec import Citation, Points
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.learning.maps import (
     MAP_HELPERS,
@@ -19,6 +19,7 @@ from engine.toolbox.learning.maps import (
 from engine.toolbox.registry import param, tool
 from engine.toolbox.tables.columns import (
     GROUP_HELPERS,
+    drawn_rows,
     finding_values,
     format_p,
     level_labels,
@@ -160,6 +161,8 @@ def factors_beside(frame, number, above):
         "factors": "table: loadings, communality and uniqueness of every measurement",
     },
     optional_outputs=("fit", "factors"),
+    points={"pca_plot": Points(table="scores", x="t-SNE 1|UMAP 1|MDS 1|classical MDS 1|PC1",
+                               y="t-SNE 2|UMAP 2|MDS 2|classical MDS 2|PC2", colour="=group")},
     params={
         "measures": param("Columns of measurements; empty for all numeric ones", kind="columns", of="table",
                           role="measures", least=2),
@@ -195,7 +198,7 @@ def factors_beside(frame, number, above):
     seconds=4,
     example="PCA of the skull measurements, coloured by species.",
     helpers=(*GROUP_HELPERS, table_row, *MAP_HELPERS, map_beside, factors_beside,
-             colour_points),
+             colour_points, drawn_rows),
 )  # fmt: skip
 def principal_component_analysis(
     table,
@@ -252,6 +255,9 @@ def principal_component_analysis(
     colour = table[group].iloc[rows].reset_index(drop=True) if group else None
     if colour is not None:
         placed.insert(1, group, level_labels(colour))
+    named = drawn_rows(table, [group] if group else []).iloc[rows, 0]
+    if named.name not in placed:
+        placed.insert(0, named.name, named.to_numpy())
     two = shares[:2].sum()
     verdict = (f"{above} component{'s' if above != 1 else ''} rise{'' if above != 1 else 's'} above shuffled data"
                if above else "no component rises above shuffled data, so the measurements hardly vary "

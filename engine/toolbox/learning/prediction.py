@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.domain.results import Issue
-from engine.domain.toolspec import Citation, NextStep
+from engine.domain.toolspec import Citation, NextStep, Points
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.learning.folds import (
     LEARNING_HELPERS,
@@ -31,6 +31,7 @@ from engine.toolbox.learning.measures import (
 from engine.toolbox.learning.models import model_name
 from engine.toolbox.registry import param, tool
 from engine.toolbox.tables.columns import (
+    drawn_rows,
     finding_values,
     format_number,
     format_p,
@@ -345,6 +346,7 @@ def classify(
         "predictions": "table: the true and the predicted value of every row",
         "value_plot": "figure: predicted against true",
     },
+    points={"value_plot": Points(table="predictions", x="true", y="predicted")},
     params={
         "outcome": param("The number to predict", kind="column", of="table", role="measure"),
         "predictors": _PREDICTORS, "categorical": _CATEGORICAL, "subject": _SUBJECT,
@@ -365,7 +367,7 @@ def classify(
     next_steps=(
         NextStep(text="Test it on samples of another place or time: cross-validation tells nothing of those."),
     ),
-    helpers=(*LEARNING_HELPERS, *MEASURE_HELPERS, rounds, telling_said, without_said, told_values),
+    helpers=(*LEARNING_HELPERS, *MEASURE_HELPERS, rounds, telling_said, without_said, told_values, drawn_rows),
 )  # fmt: skip
 def predict_value(
     table,
@@ -444,5 +446,8 @@ def predict_value(
     )
     if subject:
         predictions.insert(1, subject, level_labels(table[subject]).iloc[target.index].to_numpy())
+    named = drawn_rows(table, []).iloc[target.index, 0]
+    if named.name not in predictions:
+        predictions.insert(0, named.name, named.to_numpy())
     return {"performance": performance, "predictions": predictions, "value_plot": figure, "findings": findings,
             "warnings": warnings}  # fmt: skip

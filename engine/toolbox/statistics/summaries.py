@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.domain.results import Issue
-from engine.domain.toolspec import Citation, NextStep
+from engine.domain.toolspec import Citation, NextStep, Points
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.registry import param, tool
 from engine.toolbox.tables.columns import (
+    drawn_rows,
     finding_values,
     format_number,
     format_p,
@@ -356,7 +357,10 @@ def correlation_figure(rows, numbers):
     outputs={
         "correlations": "table: a row a pair: coefficient, interval, p-value, n",
         "correlation_plot": "figure: scatter of one pair, or the matrix",
+        "correlation_table": "table: every point that is drawn, with its name, of one pair",
     },
+    optional_outputs=("correlation_table",),
+    points={"correlation_plot": Points(table="correlation_table", x="=x", y="=y")},
     params={
         "x": param(
             "First measurement; with y empty it is correlated with every other",
@@ -437,6 +441,7 @@ def correlation_figure(rows, numbers):
         correlate,
         correlation_pairs,
         correlation_figure,
+        drawn_rows,
     ),
     answers=["correlation"],
 )
@@ -535,7 +540,13 @@ def correlation(
              "row": {"x": row["x"], "y": row["y"]}}
         )  # fmt: skip
     frame = pd.DataFrame(rows).drop(columns="missing")
-    return {"correlations": frame, "correlation_plot": figure, "findings": findings, "warnings": warnings}
+    points = None if several else drawn_rows(table, [rows[0]["x"], rows[0]["y"]])
+    if points is not None:
+        drawn = numbers[[rows[0]["x"], rows[0]["y"]]].notna().all(axis=1).to_numpy()
+        points[list(numbers)] = numbers.to_numpy()
+        points = points[drawn]
+    return {"correlations": frame, "correlation_plot": figure, "correlation_table": points, "findings": findings,
+            "warnings": warnings}  # fmt: skip
 
 
 @tool(

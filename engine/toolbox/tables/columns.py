@@ -30,6 +30,34 @@ def require_columns(table, names):
             raise ValueError(f"The table has no column {name!r}{hint} Its columns are: {shown}.")
 
 
+def drawn_rows(table, columns):
+    """Return these columns as a table of points that begins with a name for each row.
+
+    That is a column of different texts, else of different numbers that is called an id, else the row's number.
+    """
+    import re
+
+    import pandas as pd
+
+    def names(column, text):
+        return (
+            column not in columns
+            and list(table.columns).count(column) == 1
+            and pd.api.types.is_numeric_dtype(table[column]) != text
+            and (text or re.search(r"(?:^|[_ .-])(?:id|nr|no)$|[a-z]ID$", str(column)))
+            and table[column].notna().all()
+            and table[column].is_unique
+        )
+
+    points = table[list(dict.fromkeys(columns))].copy()
+    found = next((column for text in (True, False) for column in table.columns if names(column, text)), None)
+    if found is None:
+        points.insert(0, "row" if "row" not in points else "row_number", table.index + 1)
+    else:
+        points.insert(0, found, table[found])
+    return points.reset_index(drop=True)
+
+
 def numeric_values(table, name):
     """Return a column as floats with NaN where it is empty; text that is no number raises ValueError."""
     import re

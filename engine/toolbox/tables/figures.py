@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.domain.results import Issue
+from engine.domain.toolspec import Points
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.registry import param, tool
 from engine.toolbox.tables.columns import (
     FIGURE_HELPERS,
     complete_rows,
+    drawn_rows,
     finding_values,
     format_number,
     level_labels,
@@ -97,7 +99,8 @@ def colour_points(figure, axis, x, y, column, name):
     domain="visualisation",
     task_type="visualization",
     inputs={"table": "table: two numeric columns"},
-    outputs={"scatter": "figure: the points"},
+    outputs={"scatter": "figure: the points", "scatter_table": "table: every point that is drawn, with its name"},
+    points={"scatter": Points(table="scatter_table", x="=x", y="=y", colour="=color_by", log="log")},
     params={
         "x": param("Measurement along the axis", kind="column", of="table", role="x"),
         "y": param("Measurement up the axis", kind="column", of="table", role="y"),
@@ -116,6 +119,7 @@ def colour_points(figure, axis, x, y, column, name):
     helpers=(
         *FIGURE_HELPERS,
         colour_points,
+        drawn_rows,
     ),
     answers=["scatter_plot"],
 )
@@ -128,7 +132,10 @@ def scatter_plot(table, *, x: str, y: str, color_by: str = "", log: str = "none"
     require_columns(table, [x, y, *([color_by] if color_by else [])])
     if log not in ("none", "x", "y", "both"):
         raise ValueError(f"There is no axis {log!r}; expected none, x, y or both.")
-    table, warnings = complete_rows(table, [x, y])
+    shown = list(dict.fromkeys([x, y, *([color_by] if color_by else [])]))
+    named = drawn_rows(table, shown)
+    named = named[named.columns[0]]
+    table, warnings = complete_rows(table.assign(**{named.name: named}), [x, y])
     across, up = numeric_values(table, x), numeric_values(table, y)
     drawable = np.ones(len(table), dtype=bool)
     for name, values, on in ((x, across, log in ("x", "both")), (y, up, log in ("y", "both"))):
@@ -140,7 +147,8 @@ def scatter_plot(table, *, x: str, y: str, color_by: str = "", log: str = "none"
                                 "logarithmic axis.")  # fmt: skip
     if not drawable.any():
         raise ValueError(f"No row has values of {x!r} and {y!r} that a logarithmic axis can show; use log none.")
-    across, up = across[drawable].to_numpy(), up[drawable].to_numpy()
+    points = table.loc[drawable, [named.name, *shown]].reset_index(drop=True)
+    points[x], points[y] = across, up = across[drawable].to_numpy(), up[drawable].to_numpy()
     figure, axis = new_axes(width=6.4, height=4.6)
     colour = table.loc[drawable, color_by].reset_index(drop=True) if color_by else None
     warnings += colour_points(figure, axis, across, up, colour, color_by)
@@ -162,7 +170,7 @@ def scatter_plot(table, *, x: str, y: str, color_by: str = "", log: str = "none"
          "values": finding_values(**together, n=len(across), x_min=float(across.min()), x_max=float(across.max()),
                                   y_min=float(up.min()), y_max=float(up.max())), "output": "scatter"}
     ]  # fmt: skip
-    return {"scatter": figure, "findings": findings, "warnings": warnings}
+    return {"scatter": figure, "scatter_table": points, "findings": findings, "warnings": warnings}
 
 
 @tool(
