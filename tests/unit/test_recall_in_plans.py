@@ -60,7 +60,10 @@ def test_a_parameter_the_user_set_before_is_proposed_again_with_the_reason(regis
     made = apply_recall(plan(), recalled(episode()), registry)
     node = made.node("n1")
     assert node.params["alpha"] == 0.01
-    assert 'alpha = 0.01 from memory: you set it on 2026-01-05 in "genes that respond to dexamethasone" (run_1).' in node.reasons
+    assert (
+        'alpha = 0.01 from memory: you set it on 2026-01-05 in "genes that respond to dexamethasone" (run_1).'
+        in node.reasons
+    )
     assert node.settled == {"alpha": "memory"}
 
 
