@@ -123,7 +123,9 @@ def fingerprint(results) -> dict[str, tuple[str, dict[str, str], list[str]]]:
     }
 
 
-@pytest.mark.parametrize("moment", MOMENTS)
+@pytest.mark.parametrize(
+    "moment", [MOMENTS[0], *(pytest.param(m, marks=pytest.mark.slow) for m in MOMENTS[1:3]), MOMENTS[3]]
+)
 def test_a_run_that_was_killed_goes_on_without_repeating_what_finished(moment, plan_file, tmp_path, undisturbed):
     workspace = tmp_path / "ws"
     process = start("run", plan_file, "--workspace", workspace, held=hold(tmp_path, "n3"))  # so that it cannot be over

@@ -27,10 +27,14 @@ class Broken:
         raise self._error
 
 
-@pytest.mark.parametrize("error", [StorageError("no room left"), RuntimeError("a defect")])
 @pytest.mark.parametrize(
-    ("part", "method"),
-    [("memory", "context"), ("finder", "search"), ("knowledge", "check"), ("remembering", "remember")],
+    ("part", "method", "error"),
+    [
+        ("memory", "context", RuntimeError("a defect")),
+        ("finder", "search", StorageError("no room left")),
+        ("knowledge", "check", RuntimeError("a defect")),
+        ("remembering", "remember", StorageError("no room left")),
+    ],
 )
 def test_a_fault_in_a_companion_is_a_warning(open_engine, growth_csv, part, method, error):
     engine = open_engine()

@@ -143,7 +143,7 @@ def test_every_model_finds_the_signal_and_gives_probabilities(model):
         assert number["performance"]["value"].iloc[0] > 0.6
 
 
-@pytest.mark.parametrize("model", ["linear", "pls"])
+@pytest.mark.parametrize("model", ["linear", pytest.param("pls", marks=pytest.mark.slow)])
 def test_noise_of_a_thousand_columns_is_guessing(model):
     areas = []
     for seed in range(3):
@@ -158,6 +158,7 @@ def test_noise_of_a_thousand_columns_is_guessing(model):
     assert np.mean(areas) == pytest.approx(0.5, abs=0.12)  # the SE of the mean of three is 0.055
 
 
+@pytest.mark.slow
 def test_p_value_by_shuffling_is_uniform_without_a_signal_and_small_with_one():
     values = []
     for seed in range(200):
@@ -204,6 +205,7 @@ def test_the_corrected_interval_is_nadeau_and_bengios():
     assert (low, high) == pytest.approx((np.mean(values) - half, np.mean(values) + half))
 
 
+@pytest.mark.slow
 def test_the_interval_holds_the_truth_about_as_often_as_it_says():
     """40 data sets of 80 rows: the AUC that the model of all rows has in 4,000 new ones."""
     names, held = np.array(["healthy", "ill"]), []
@@ -416,6 +418,7 @@ def test_calibration_error_and_advice():
     assert "no recalibration helps" in said
 
 
+@pytest.mark.slow
 def test_right_probabilities_of_few_rows_are_seldom_called_wrong():
     bad = sum("recalibrate them" in calibration(forecasts(150, seed=seed), outcome="relapse", probability="risk")
               ["findings"][-1]["text"] for seed in range(40))  # fmt: skip

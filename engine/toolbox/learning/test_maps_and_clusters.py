@@ -176,6 +176,7 @@ def test_three_clouds_are_found_and_noise_has_no_groups(method, tmp_path):
         assert len(found["findings"]) == 1
 
 
+@pytest.mark.slow
 def test_noise_is_seldom_taken_for_groups():
     calls = sum("fall into" in cluster_samples(evenly(60, 2, seed), resamples=20, most=3)["findings"][0]["text"]
                 for seed in range(20))  # fmt: skip

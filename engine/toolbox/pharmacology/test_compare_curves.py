@@ -172,6 +172,7 @@ def test_curves_that_differ_in_one_thing_are_told_so():
     assert "no clear sign that groups need own curves" in same["findings"][-1]["text"]
 
 
+@pytest.mark.slow
 def test_the_f_test_keeps_its_level():
     # 30 experiments without a difference: p-values are uniform (Kolmogorov-Smirnov), independent of any formula
     p_values = []
