@@ -104,7 +104,7 @@ def chart_of(engine: Engine, view: RunView, artifact: Any) -> Chart | None:
     for name, axis in ((x, "x"), (y, "y")):
         if log in (axis, "both"):
             known &= frame[name] > 0
-    frame = frame[known].reset_index(drop=True)
+    frame = frame.loc[known].reset_index(drop=True)
     drawn = _thinned(frame, {name: log in (axis, "both") for name, axis in ((x, "x"), (y, "y"))})
     left_out = len(frame) - len(drawn)
     return Chart(drawn, label, x, y, column(points.colour), points.colours, log, left_out) if len(drawn) else None
@@ -119,7 +119,7 @@ def _thinned(frame: pd.DataFrame, axes: dict[str, bool]) -> pd.DataFrame:
     places = frame[list(axes)].astype(float)
     for name in (name for name, log in axes.items() if log):
         places[name] = np.log10(places[name])
-    far = (((places - places.median()) / places.std().clip(lower=1e-300)) ** 2).sum(axis=1)
+    far = (((places - places.median()) / np.maximum(places.std(), 1e-300)) ** 2).sum(axis=1)
     order = far.sort_values(ascending=False, kind="stable").index
     inner = order[MOST_POINTS // 2 :]
     return frame.loc[[*order[: MOST_POINTS // 2], *inner[:: -(-2 * len(inner) // MOST_POINTS)]]].sort_index()
@@ -192,15 +192,15 @@ def _drawn(chart: Chart) -> pd.DataFrame:
     drawn = pd.DataFrame(columns)
     if chart.colours:
         above = {level: place for place, level in enumerate(chart.colours)}
-        drawn = drawn.iloc[drawn["c"].map(above).fillna(-1).argsort(kind="stable")]
+        drawn = drawn.iloc[drawn["c"].map(lambda level: above.get(level, -1)).argsort(kind="stable")]
     return drawn
 
 
-def _plain_number(name: str, column: pd.Series) -> bool:
+def _plain_number(name: str, column: Any) -> bool:
     return is_number(column) and not is_p(name, column)
 
 
-def _texts(name: str, column: pd.Series) -> pd.Series:
+def _texts(name: str, column: Any) -> Any:
     from engine.domain.escaping import visible
 
     return column.map(lambda cell: "" if cell != cell else p_text(cell) if is_p(name, column) else visible(cell))

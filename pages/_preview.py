@@ -33,10 +33,9 @@ def draw_preview(profile: Profile, key: str) -> None:
         roles = [guess.role for guess in column.roles if guess.confidence >= SURE and guess.role not in _SAID]
         return " · ".join(part for part in (SHORT.get(column.scale, column.scale), *roles[:1], column.unit) if part)
 
-    rows = pd.DataFrame(profile.head).astype(str)
-    is_a = pd.DataFrame([{name: taken_for(name) for name in rows.columns}])
-    shown = pd.concat([is_a, rows], ignore_index=True)
-    shown.insert(0, " ", ["It is", *(f"Row {number}" for number in range(1, len(rows) + 1))])
+    count = len(next(iter(profile.head.values())))
+    cells = {name: [taken_for(name), *column] for name, column in profile.head.items()}
+    shown = pd.DataFrame({" ": ["It is", *(f"Row {number}" for number in range(1, count + 1))], **cells})
     wide = {name: max(len(name), *(min(len(cell), 26) for cell in shown[name])) for name in shown.columns}
     st.dataframe(
         shown,

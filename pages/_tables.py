@@ -50,14 +50,14 @@ def table_of(path: str, rows: int = PREVIEW_ROWS) -> pd.DataFrame:
     return pd.read_csv(path, nrows=min(rows, max(20, PREVIEW_CELLS // max(1, columns))), low_memory=False)
 
 
-def is_number(column: pd.Series) -> bool:
+def is_number(column: Any) -> bool:
     """Say whether a column holds numbers, which yes and no are not."""
     import pandas as pd
 
     return pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
 
 
-def is_p(name: object, column: pd.Series) -> bool:
+def is_p(name: object, column: Any) -> bool:
     """Say whether a column holds p-values: called so, and all of them from 0 to 1."""
     called = str(name).lower()
     named = called in P_VALUES or called.startswith(("p_", "padj", "pval")) or called.endswith(("_p", "_p_value"))
@@ -199,7 +199,7 @@ def named_rows(frame: pd.DataFrame, wanted: str) -> pd.DataFrame:
         cells = frame[column].astype(str).str.casefold()
         for name in names:
             chosen |= cells.str.contains(name, regex=False)
-    return frame[chosen]
+    return frame.loc[chosen]
 
 
 def units_of(findings: Iterable[Any], artifact: Any) -> dict[str, str]:
