@@ -136,7 +136,9 @@ def _points(engine: Engine, chart: Chart, *, caption: str, key: str) -> None:
         alt=f"{caption} The numbers are in the table below.",
     )
     more = f" {chart.left_out:,} points in the midst are left out." if chart.left_out else ""
-    st.caption(plain(f"{caption} Point at a mark for its numbers, click it for its row.{more}"))
+    # The picture may show more than its points, which the caption was written for.
+    here = f"Here {chart.y} against {chart.x}: point at a mark for its numbers, click it for its row."
+    st.caption(plain(f"{caption} {here}{more}"))
     picked = event["selection"].get("point") or []
     rows = [int(one["row"]) for one in picked if isinstance(one, dict) and "row" in one]
     rows = [row for row in rows if row in chart.frame.index]

@@ -96,7 +96,6 @@ def _artifact(engine: Engine, artifact: Any, findings: list[Any], *, opened: boo
         expanded=opened,
         key=f"artifact_{artifact.name}",
         on_change="rerun",
-        icon=":material/table:",
     )
     with folded:
         if folded.open:

@@ -247,3 +247,21 @@ def test_numbers_with_a_hash_before_them_are_no_comments(tmp_path: Path) -> None
     assert profile.rows == 20
     assert not any("comment" in guess.read for guess in profile.types)
     assert io.read_data(str(path), "table", sep=",")["mouse"].iloc[0] == "#01"
+
+
+def test_the_first_rows_are_kept_as_they_are_read(tmp_path):
+    rows = "".join(f"p{k},{k if k != 1 else ''},{'x' * 100},2020-01-0{k + 1}\n" for k in range(9))
+    place = tmp_path / "first.csv"
+    place.write_text(f"patient,dose, note ,day\n{rows}")
+    head = profile_file(place).head
+    assert list(head) == ["patient", "dose", "note", "day"]
+    assert head["patient"] == ["p0", "p1", "p2", "p3", "p4", "p5"]
+    assert head["dose"] == ["0", "", "2", "3", "4", "5"]  # whole numbers, though a column with gaps has none
+    assert head["note"] == ["x" * 60] * 6
+    assert head["day"][0] == "2020-01-01"
+    wide = tmp_path / "wide.csv"
+    wide.write_text("a,a,b" + ",c" * 60 + "\n" + "1,2,3" + ",4" * 60 + "\n" + "1,2,3" + ",5" * 60 + "\n")
+    assert len(profile_file(wide).head) == 30
+    empty = tmp_path / "empty.csv"
+    empty.write_text("")
+    assert profile_file(empty).head == {}
