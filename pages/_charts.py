@@ -220,7 +220,8 @@ def _scaled(chart: Chart) -> bool:
 def _spec(chart: Chart) -> dict[str, Any]:
     def axis(field: str, name: str) -> dict[str, Any]:
         log = chart.log in (field, "both")
-        scale = {"type": "log"} if log else {"zero": False, "nice": True}
+        scale: dict[str, Any] = {"type": "log"} if log else {"zero": False}
+        scale["padding"] = 12  # pixels, so that no mark is cut by the edge
         return {"field": field, "type": "quantitative", "title": _said(name), "scale": scale}
 
     hints = []
