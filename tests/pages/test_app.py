@@ -191,7 +191,13 @@ def test_question_is_planned_approved_and_answered(workspace, tmp_path):
         assert plain(finding.text) in text
     assert "Postconditions of the" in text
     assert "Score" not in text
-    assert "What limits this answer" in text or not report.limitations
+    told = [element.value for element in at.markdown]
+    assert report.summary == [answer.text for answer in report.answers]
+    sentence = told.index(f"**{plain(report.answers[0].text)}**")  # before everything else there is to say
+    assert all(told.index(plain(text.text)) > sentence for text in report.findings if plain(text.text) in told)
+    assert [expander.label for expander in at.expander if expander.label == "Details"]
+    assert at.dataframe  # the rows that show it
+    assert "What limits this answer" in text or not report.caveats
     downloads = {element.label for element in at.get("download_button")}
     assert {"Report (HTML)", "Report (PDF)", "Notebook", "Everything (ZIP)"} <= downloads
 

@@ -279,8 +279,8 @@ def changes_finding(changes, names):
     told = " and ".join(way for way in (*ways, even) if way)
     ends = [f"{format_number(row['change'])} ({group} {row['group']})" for row in (order[0], order[-1])]
     return [{
-        "text": f"From its first to its last {x}, {value} {told} of {len(known)} lines, by between {ends[0]} and "
-                f"{ends[1]}.",
+        "text": f"From its first to its last {x}, {value} {told} of {len(known)} lines: the changes lie between "
+                f"{ends[0]} and {ends[1]}.",
         "values": finding_values(n_lines=len(known), n_rising=up, n_falling=down, largest=order[-1]["change"],
                                  smallest=order[0]["change"]),
         "output": "change_table",

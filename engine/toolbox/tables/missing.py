@@ -430,11 +430,13 @@ def missing_values(
     frame, pattern_table = pd.DataFrame(rows), pd.DataFrame(patterns)
     incomplete = [row for row in rows if row["missing"]]
     if incomplete:
+        others = [f"{row['column']} {row['missing']}" for row in incomplete if row is not worst][:5]
+        which = [str(at) for at, gone in enumerate(gaps.any(axis=1), start=1) if gone] if holes <= 10 else []
         text = (
             f"{len(incomplete)} of {len(chosen)} columns have gaps: {worst['column']} lacks most, {worst['missing']} "
-            f"of {n} "
-            f"values ({worst['percent']:.1f} %); {holes} of {n} rows ({100 * holes / n:.1f} %) lack a value in at "
-            f"least one column and {n - holes} are complete."
+            f"of {n} values ({worst['percent']:.1f} %){', then ' if others else ''}{', '.join(others)}; {holes} of {n} "
+            f"rows ({100 * holes / n:.1f} %) lack a value in at least one column{' (row ' if which else ''}"
+            f"{', '.join(which)}{')' if which else ''} and {n - holes} are complete."
         )
     else:
         text = f"No value is missing in any of the {len(chosen)} columns: all {n} rows are complete."
