@@ -258,7 +258,8 @@ def _of_steps(view: RunView, answers: Sequence[Answer]) -> Iterator[str]:
 
 def _of_data(view: RunView, answers: Sequence[Answer]) -> Iterator[str]:
     """Yield the warnings on files that name a column which an answering step reads."""
-    used = {text for answer in answers for text in _texts(view.results[answer.node].params.values())}
+    known = {column.name for profile in view.profiles for column in profile.column_profiles}
+    read = {text for answer in answers for text in _texts(view.results[answer.node].params.values())}
     told = [warning for warning in (view.plan.warnings if view.plan else []) if _of_file(warning, view)]
     told += [w if profile.name in w else f"{profile.name}: {w}" for profile in view.profiles for w in profile.warnings]
-    yield from (text for text in told if any(_holds(text.partition(": ")[2], name) for name in used))
+    yield from (text for text in told if any(_holds(text.partition(": ")[2], name) for name in known & read))

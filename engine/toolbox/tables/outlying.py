@@ -503,6 +503,11 @@ def find_outliers(
                           f"({who[row['at']]})" for row in sure[:6])  # fmt: skip
         more = f" and {len(sure) - 6} more" if len(sure) > 6 else ""
         head = f"{'Values' if len(sure) > 1 else 'A value'} that cannot be: {cells}{more}. {head}"
+    elif far:
+        leading = list({row["column"]: row for row in sorted(far, key=lambda row: row["size"])}.values())
+        leading = sorted(leading, key=lambda row: -row["size"])[:4]
+        told = ", ".join(f"{row['column']} {row['value']:g} ({who[row['at']]})" for row in leading)
+        head = f"{head[:-1]}; furthest out: {told}."
     findings = [{"text": head, "values": finding_values(n_rows=len(table), n_impossible=len(sure), n_far_out=len(far),
                                                         n_rows_apart=len(apart))}]  # fmt: skip
     multi = {row["at"]: row for row in apart}

@@ -395,4 +395,10 @@ def convert_units(
     for name in columns:
         table, row, finding, said = with_converted(table, name, to_unit, from_unit, molar_mass, bushel_lb, decimals)
         rows, findings, warnings = [*rows, row], [*findings, finding], [*warnings, *said]
+    if len(rows) > 1:
+        told = [
+            f"{row['new_column']} holds {row['column']} in {row['to_unit']} ({row['n']} values)" for row in rows[:8]
+        ]
+        text = f"{', '.join(told[:-1])} and {told[-1]}."
+        findings.insert(0, {"text": text, "output": "conversion", "values": finding_values(n_columns=len(rows))})
     return {"converted": table, "conversion": pd.DataFrame(rows), "findings": findings, "warnings": warnings}
