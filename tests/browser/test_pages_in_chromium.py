@@ -106,6 +106,7 @@ def test_answer_shows_figures_findings_and_limits(open_page, survival_run):
 def test_finding_opens_the_table_row_behind_it(open_page, survival_run):
     page = open_page(survival_run)
     ready(page, "Ask")
+    page.get_by_text("Details", exact=True).click()
     # The innermost ones: what surrounds the answer may be a horizontal block too.
     rows = page.locator("[data-testid=stHorizontalBlock]:not(:has([data-testid=stHorizontalBlock]))")
     check = page.get_by_role("button", name="Check")

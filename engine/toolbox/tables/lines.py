@@ -336,6 +336,10 @@ def changes_finding(changes, names):
         "unit": param("Unit of the value, for the axis"),
     },
     answers=["line_plot"],
+    shows={
+        "change_table": ["group", "first", "last", "n", "mean_first", "mean_last", "change", "lower_95", "upper_95"],
+        "line_plot": [],
+    },
     checks=("tables_not_empty", "findings_match_tables", "line_intervals_hold_means", "line_changes_match"),
     keywords=("line plot", "spaghetti plot", "time course", "growth curve", "line graph", "trajectory", "over time",
               "profile plot", "mean and SEM over time", "line chart", "paired lines", "before and after plot",
