@@ -35,10 +35,11 @@ def draw_answer(engine: Engine, view: RunView) -> None:
     figures = {figure.artifact.name: figure for figure in report.figures}
     for place, answer in enumerate(report.answers):
         _one(engine, view, answer, figures.pop(answer.figure, None), f"{run_id}_{place}")
-    if report.caveats:
+    caveats = report.caveats or ([] if report.answers else report.limitations[:3])  # reports of earlier versions
+    if caveats:
         with st.container(border=True, key=f"limits_{run_id}"):
             st.markdown(":orange[:material/warning:] **What limits this answer**")
-            st.markdown("\n".join(f"- {plain(text)}" for text in report.caveats))
+            st.markdown("\n".join(f"- {plain(text)}" for text in caveats))
     _details(engine, view, list(figures.values()))
 
 
