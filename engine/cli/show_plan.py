@@ -10,7 +10,7 @@ _WIDTH = 100
 
 def plan_text(plan: Any) -> str:
     """Return a plan as numbered steps with what was understood, reasons, warnings and open questions."""
-    lines = [f"Plan {plan.version} for: {plan.question}", "", *_understood(plan)]
+    lines = [f"Plan {plan.version} for: {plan.question}", *filter(None, [plan.follows]), "", *_understood(plan)]
     for dataset in plan.datasets:
         lines.append(f"  data {dataset.name}: {dataset.summary or dataset.type.value}")
     for node in plan.nodes:
