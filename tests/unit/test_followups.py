@@ -155,7 +155,7 @@ def counts(tmp_path_factory):
     folder = tmp_path_factory.mktemp("counts")
     samples = [f"S{k}" for k in range(1, 9)]
     genes = pd.Index([f"GENE{k}" for k in range(60)], name="gene")
-    pd.DataFrame(RNG.poisson(50, (60, 8)), index=genes, columns=samples).to_csv(folder / "counts.csv")
+    pd.DataFrame(RNG.poisson(50, (60, 8)), index=genes, columns=pd.Index(samples)).to_csv(folder / "counts.csv")
     arms = pd.DataFrame({"sample": samples, "arm": ["drug", "control"] * 4})
     arms.to_csv(folder / "samples.csv", index=False)
     return profile_files([folder / "counts.csv", folder / "samples.csv"])
