@@ -170,7 +170,8 @@ def _holds(knowledge: KnowledgeBase) -> str:
 
 def _origin(knowledge: KnowledgeBase) -> str:
     stats = knowledge.stats()
-    held = f"{stats.edges:,} statements from {len(stats.sources)} sources"
+    many = len(stats.sources)
+    held = f"{stats.edges:,} statements from {many} {'source' if many == 1 else 'sources'}"
     return f"The graph holds {held}; what is not in it may still be true."
 
 

@@ -11,7 +11,7 @@ _WIDTH = 100
 
 def plan_text(plan: Any, goals: Sequence[Any] = ()) -> str:
     """Return a plan: its goals in words, what was understood, steps with reasons, warnings and open questions."""
-    lines = [f"Plan {plan.version} for: {plan.question}", ""]
+    lines = [f"Plan {plan.version} for: {plan.question}", *filter(None, [plan.follows]), ""]
     for goal in goals:
         lines += textwrap.wrap(goal.sentence(), _WIDTH, initial_indent="  ", subsequent_indent="    ")
     lines += ["", *_understood(plan)] if goals else _understood(plan)

@@ -143,7 +143,7 @@ def follow_up(
         old, column, anew = swapped
         tries += [Try(anew, key, kept, f"{column} in place of {old}") for key in dict.fromkeys([last, ""])]
     elif more:
-        tries += _next(question, own, base, before, specs, judge, merged, kept)
+        tries += _next(question, own, base, before, specs, judge, merged, kept, {tool for tool, _ in settings})
     if new:
         # What is held constant may need another analysis than the one before.
         able = any(last in spec.answers and any(p.role in HELD for p in spec.params) for spec in specs.values())
@@ -370,7 +370,7 @@ def _asks_more(own: Reading) -> bool:
 
 
 def _next(
-    question: str, own: Reading, base: Reading, before: TaskDag, specs: Mapping[str, ToolSpec], judge: Judge, merged: str, kept: str,
+    question: str, own: Reading, base: Reading, before: TaskDag, specs: Mapping[str, ToolSpec], judge: Judge, merged: str, kept: str, changed: set[str],
 ) -> list[Try]:  # fmt: skip
     """Return the analyses that the follow-up may ask for next, first by what it says with the pointing words filled in."""
     outcome = next(iter(outcomes(before, specs)), "")
@@ -397,6 +397,8 @@ def _next(
     rows = [_in_words(row) for row in base.restrictions if row.sure and row.column not in again]
     found: list[Try] = []
     for one in worded[:2]:
+        if one.bound is not None and one.bound.spec.name in changed:
+            continue  # `only top 10 genes in the heatmap`: a step that is there already, otherwise
         sure = one.probability >= MEANT or (
             bool(_PICTURE.search(question)) and one.bound is not None and one.bound.spec.task_type == "visualization"
         )

@@ -150,17 +150,37 @@ def test_the_analysis_that_a_person_chooses_is_planned_with_what_was_asked_befor
     assert [chosen.id for chosen in plan.analysis] == ["group_plot"]
 
 
-def test_samples_of_a_matrix_are_refused_by_name(planner, tmp_path):
-    genes = [f"GENE{k}" for k in range(60)]
+@pytest.fixture(scope="module")
+def counts(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("counts")
     samples = [f"S{k}" for k in range(1, 9)]
-    counts = pd.DataFrame(RNG.poisson(50, (60, 8)), index=pd.Index(genes, name="gene"), columns=samples)
-    counts.to_csv(tmp_path / "counts.csv")
+    genes = pd.Index([f"GENE{k}" for k in range(60)], name="gene")
+    pd.DataFrame(RNG.poisson(50, (60, 8)), index=genes, columns=pd.Index(samples)).to_csv(folder / "counts.csv")
     arms = pd.DataFrame({"sample": samples, "arm": ["drug", "control"] * 4})
-    arms.to_csv(tmp_path / "samples.csv", index=False)
-    profiles = profile_files([tmp_path / "counts.csv", tmp_path / "samples.csv"])
-    before = planner.plan("Which genes change between drug and control?", profiles).plan
+    arms.to_csv(folder / "samples.csv", index=False)
+    return profile_files([folder / "counts.csv", folder / "samples.csv"])
+
+
+def test_a_step_of_the_plan_before_is_changed_and_the_others_stay(planner, counts):
+    before = planner.plan("Which genes change between drug and control?", counts).plan
+    plan = planner.plan("only top 10 genes in the heatmap", counts, previous=before).plan
+    assert tools(plan) == tools(before)
+    assert step(plan, "expression_heatmap")["top_n"] == 10
+    strict = planner.plan("please with threshold 0.01 instead of 0.05", counts, previous=before).plan
+    assert tools(strict) == tools(before)
+    assert step(strict, "differential_expression")["alpha"] == 0.01
+
+
+def test_rows_that_no_step_can_keep_are_refused(planner, counts):
+    before = planner.plan("Which genes change between drug and control?", counts).plan
+    with pytest.raises(PlanError):
+        planner.plan("repeat with only the control samples", counts, previous=before)
+
+
+def test_samples_of_a_matrix_are_refused_by_name(planner, counts):
+    before = planner.plan("Which genes change between drug and control?", counts).plan
     with pytest.raises(PlanError, match="S3"):
-        planner.plan("leave out S3, it is an outlier", profiles, previous=before)
+        planner.plan("leave out S3, it is an outlier", counts, previous=before)
 
 
 # ==== what could be asked ====

@@ -23,7 +23,7 @@ def places() -> Whereabouts:
     counts, table = artifacts.put_bytes(COUNTS.encode()), artifacts.put_bytes(TABLE.encode())
     node = TaskNode(id="n1", name="Find genes", tool="differential_expression")
     data = Dataset(name="counts.csv", path="counts.csv", sha256=counts, type=DataType.COUNT_MATRIX)
-    columns = TABLE.split("\n", 1)[0].split(",")
+    columns: list[str] = [*TABLE.split("\n", 1)[0].split(",")]
     held = Artifact(name="de_table.csv", output="de_table", type="de_table", sha256=table, bytes=1, columns=columns)
     result = NodeResult(
         node="n1", tool=node.tool, status="succeeded", artifacts=[held], params={"alpha": 0.05}
