@@ -165,6 +165,20 @@ def _actions(engine: Engine, view: RunView) -> None:
             _start(lambda: engine.edit_plan(run, plan)[0])
         if view.report is not None:
             draw_download_menu(engine, run, ALL_FORMATS, key="plan_run")
+        remembered = engine.memory.episode_of(run)
+        if (
+            remembered is not None
+            and st.button(
+                "It was right" if remembered.doubted else "Mark as wrong",
+                key="trust_run" if remembered.doubted else "doubt_run",
+                icon=":material/block:",
+                help="What is marked as wrong is kept and never taken into account for another plan.",
+            )
+            and attempt(lambda: engine.memory.doubt(remembered.id, wrong=not remembered.doubted))
+        ):
+            st.rerun()
+    if remembered is not None and remembered.doubted:
+        st.markdown(":red[:material/block:] This analysis is marked as wrong: no other plan takes anything from it.")
 
 
 def _start(action) -> None:

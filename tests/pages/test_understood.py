@@ -205,13 +205,18 @@ def test_changes_that_are_not_kept_are_not_lost_to_an_alternative(waiting):
     assert engine.view(run_id).plan.version == 1
 
 
-def test_a_finished_run_offers_no_other_reading(waiting):
+def test_a_finished_run_offers_no_other_reading_and_can_be_marked_as_wrong(waiting):
     engine, run_id = waiting
     engine.approve(run_id)
     assert engine.wait(run_id, 90).status == "succeeded"
     for page in PAGES:
         at = opened(run_id, page)
         assert not [button for button in at.button if button.key and button.key.startswith("mean_")]
+    at.button(key="doubt_run").click().run()
+    assert engine.memory.episode_of(run_id).doubted
+    assert "marked as wrong" in shown(at)
+    at.button(key="trust_run").click().run()
+    assert not engine.memory.episode_of(run_id).doubted
 
 
 # ==== columns ====
