@@ -17,7 +17,7 @@ from engine.domain.plan import TaskDag, TaskNode
 from engine.domain.toolspec import ToolSpec
 from engine.errors import PlanError
 from engine.planning.names import STOP
-from engine.planning.reading import Reading, Restriction
+from engine.planning.reading import Contrast, Reading, Restriction
 from engine.planning.score import Candidate
 from engine.planning.settings import settings_said
 from engine.planning.sheets import Data
@@ -83,16 +83,25 @@ class FollowUp(NamedTuple):
     """The rows it keeps or leaves out."""
     held: list[str]
     """The columns it holds constant."""
+    same: dict[tuple[str, str], Any]
+    """(Tool, parameter) -> the columns that stay as they were, where only rows or settings change."""
 
-    def is_done(self, plan: TaskDag) -> bool:
-        """Say whether a plan really does what is said to be new: keeps the rows, holds the columns, has the settings."""
+    def is_done(self, plan: TaskDag, *, chosen: bool) -> bool:
+        """Say whether a plan really does what is said to be new: keeps the rows, holds the columns, has the settings.
+
+        Where a person has chosen the analysis, its steps need not be those before.
+        """
         values = [value for node in plan.nodes for value in node.params.values()]
         texts = " ".join(value for value in values if isinstance(value, str))
         lists = [{*value} for value in values if isinstance(value, list)]
         kept = all(f"`{row.column}`" in texts or {*row.values} in lists for row in self.rows)
         constant = {*self.held} <= {item for value in values for item in _flat(value)}
         tools = {node.tool for node in plan.nodes}
-        return kept and constant and (not self.settings or any(tool in tools for tool, _ in self.settings))
+        stays = chosen or all(
+            any(node.tool == tool and node.params.get(name) == value for node in plan.nodes)
+            for (tool, name), value in self.same.items()
+        )
+        return kept and constant and stays and (not self.settings or any(tool in tools for tool, _ in self.settings))
 
 
 def follow_up(
@@ -118,7 +127,12 @@ def follow_up(
     _require_no_samples(question, data)
     settings = _settings(specs.values(), own)
     more = _asks_more(own) and not (_ADDED.search(question) and own.named())
+    cuts = [row for row in own.restrictions if row.sure and row.op not in ("in", "not in")]
+    if cuts and not _PICTURE.search(question) and {*own.named()} <= {row.column for row in cuts}:
+        more = more and len(own.words) > SHORT  # `the ones older than 50 years` asks for nothing more
     rows = [row for row in own.restrictions if row.sure or not more]  # `the risk of low weight` keeps no rows
+    rows = rows or ([] if more or own.contrasts else _levels_alone(own))
+    against = [c for c in own.contrasts if c.explicit or c.column not in {row.column for row in rows}]
     last = before.analysis[0].id if len(before.analysis) == 1 else ""
     settings |= {key: value for key, value in _threshold(question, specs.values(), own).items() if key not in settings}
     held = [name for name, parts in own.parts.items() if "adjust" in parts]
@@ -129,8 +143,8 @@ def follow_up(
         raise PlanError(message, advice=f"It was read as going on from {_short(before.question)}.")
     free = [name for name in _let_go(own) if _is_held(name, base, before, specs)]
     held = [name for name in held if name not in _let_go(own)]
-    new = _changes(own, rows, settings, held, free)
-    alone = rows and not (settings or held or own.contrasts or more)  # rows and nothing else: said as surely as can be
+    new = _changes(against, rows, settings, held, free)
+    alone = rows and not (settings or held or against or more)  # rows and nothing else: said as surely as can be
     said = "" if free else ", ".join(_told(own, row, data) for row in rows) if alone else _said_anew(question)
     if added:
         said = f"adjusted for {' and '.join(held)}"
@@ -149,9 +163,13 @@ def follow_up(
         able = any(last in spec.answers and any(p.role in HELD for p in spec.params) for spec in specs.values())
         keys = [*_holding(held, judge(merged)[0]), "", last] if (held or free) and not able else [last, ""]
         tries += [Try(merged, key, kept, new) for key in dict.fromkeys(keys)]
+    same = {} if (held or free or against or more or swapped) else _columns(before, specs)
+    if same and len(rows) == 1 and rows[0].op == "in" and (column := data.column(rows[0].column)) is not None:
+        others = [level for level in column.levels if level not in rows[0].values]  # the same rows, read more surely
+        tries.append(Try(f"{base_text}, without {column.name} {' and '.join(others)}", last, kept, new))
     if not tries:
         raise _nothing_new(question, own, before, data)
-    return FollowUp(tries, settings, frozenset(own.columns()), rows if new else [], held)
+    return FollowUp(tries, settings, frozenset(own.columns()), rows if new else [], held, same)
 
 
 def _require_no_samples(question: str, data: Data) -> None:
@@ -239,6 +257,8 @@ def stands_alone(question: str, own: Reading, every: Sequence[Candidate], specs:
     onward = {tool for spec in specs.values() for tool in spec.produces_for} | {*specs}
     if bound is not None and bound.spec.name in onward and not bound.columns():
         return False
+    if words <= SHORT and own.restrictions and {*own.named()} <= {row.column for row in own.restrictions}:
+        return False  # `the ones older than 50`: of what was asked before
     if top is not None and bound is not None and not bound.missing and top.feasible and not top.unmet and not points:
         needs_none = not bound.columns() and not own.restrictions and top.wording >= 0.5
         if len(own.named()) > 1 or needs_none or (own.named() and not _WEAK.search(question)):
@@ -294,11 +314,15 @@ def _settings(specs: Iterable[ToolSpec], own: Reading) -> dict[tuple[str, str], 
 
 
 def _changes(
-    own: Reading, rows: Sequence[Restriction], settings: Mapping[tuple[str, str], Any], held: list[str], free: list[str]
+    against: Sequence[Contrast],
+    rows: Sequence[Restriction],
+    settings: Mapping[tuple[str, str], Any],
+    held: list[str],
+    free: list[str],
 ) -> str:
     told = [_rows(row) for row in rows]
     told += list(dict.fromkeys(f"{name} = {_said(value)}" for (_, name), value in settings.items()))
-    told += [f"{' against '.join(c.levels)} ({c.column})" for c in own.contrasts]
+    told += [f"{' against '.join(c.levels)} ({c.column})" for c in against]
     told += [f"held constant: {column}" for column in held]
     told += [f"no longer held constant: {column}" for column in free]
     return "; ".join(told)
@@ -349,6 +373,15 @@ def _threshold(question: str, specs: Iterable[ToolSpec], own: Reading) -> dict[t
         return {}
     own.mark_text(said.start(), said.end(), "threshold", f"{value:g}")
     return {(spec.name, "alpha"): value for spec in specs if spec.param("alpha") is not None}
+
+
+def _levels_alone(own: Reading) -> list[Restriction]:
+    """Return the rows of the levels of one column that are named and nothing else is: `can you also test the females`."""
+    named = [m for m in own.mentions if m.level]
+    if not named or len({m.column for m in named}) > 1 or own.named():
+        return []
+    values = tuple(dict.fromkeys(m.level for m in named))
+    return [Restriction(named[0].column, "in", values, named[0].first, named[-1].last, sure=True)]
 
 
 def _told(own: Reading, row: Restriction, data: Data) -> str:
@@ -435,6 +468,18 @@ def outcomes(before: TaskDag, specs: Mapping[str, ToolSpec]) -> list[str]:
         if param.kind in ("column", "columns") and param.role in OUTCOMES
         for column in _flat(node.params.get(param.name))
     ]
+
+
+def _columns(before: TaskDag, specs: Mapping[str, ToolSpec]) -> dict[tuple[str, str], Any]:
+    """Return (tool, parameter) -> the columns of the steps that answer the question before."""
+    asked = {chosen.id for chosen in before.analysis}
+    return {
+        (node.tool, param.name): node.params.get(param.name)
+        for node in before.nodes
+        if (spec := specs.get(node.tool)) and asked & {*spec.answers}
+        for param in spec.params
+        if param.kind in ("column", "columns")
+    }
 
 
 OUTCOMES = ("outcome", "measure", "y", "count")
@@ -530,6 +575,8 @@ def _swapped(
     text = base.question
     for m in sorted(spots, key=lambda m: -m.first):
         text = text[: base.words[m.first].start] + fresh[0] + text[base.words[m.last].end :]
+    new = re.escape(fresh[0])
+    text = re.sub(rf"\b(?:[\w-]+ \({new}\)|{new}(?:\s+{new})+)", lambda _: fresh[0], text)  # it was said in two ways
     return old, fresh[0], text
 
 

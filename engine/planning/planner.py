@@ -215,7 +215,7 @@ class Planner:
             if one.analysis and not any(one.analysis in self._registry.get(n.tool).answers for n in made.plan.nodes):
                 failed = failed or PlanError(" ".join(made.plan.not_answered))
                 continue
-            if not said.is_done(made.plan):
+            if not said.is_done(made.plan, chosen=bool(analysis)):
                 failed = failed or PlanError(
                     f"What {question!r} changes ({one.new}) cannot be done in the analysis before.",
                     advice=f"It was read as going on from {one.kept}. Ask it as a whole question, or say it otherwise.",

@@ -64,6 +64,9 @@ def tools(plan: TaskDag) -> list[str]:
         ("ok now without Berg", "`farm` not in ['Berg']"),
         ("repeat, only age over 5", "`age` > 5"),
         ("without goat 12", "`goat` not in [12]"),
+        ("the ones older than 5 years", "`age` > 5"),
+        ("can you also test the females", "`sex` in ['female']"),
+        ("in the goats of Alm and Tal", "`farm` not in ['Berg']"),  # the same rows
     ],
 )
 def test_rows_are_kept_or_left_out_of_the_analysis_before(planner, goats, first, question, condition):
