@@ -136,15 +136,14 @@ def _as_groups(bound: Bound, reading: Reading) -> None:
             or (c.distinct <= FEW_LEVELS and (c.name in told or len(reading.levels(c.name)) > 1))
         )
     ]
-    many = [name for name in chosen if (c := sheet.column(name)) and c.distinct > FEW_LEVELS]
+    many = {c.name: c.distinct for c in able if c.name in chosen and c.distinct > FEW_LEVELS}
     strata = next((p for p in bound.spec.params if p.role == "strata"), None)
     covariates = next((p for p in bound.spec.params if p.role == "covariates"), None)
     if strata and covariates and many and set(bound.of_role("covariates")) - set(many):
         bound.params[strata.name] = list(dict.fromkeys([*(bound.params.get(strata.name) or []), *many]))
         bound.params[covariates.name] = [name for name in bound.of_role("covariates") if name not in many]
         chosen = [name for name in chosen if name not in many]
-        for name in many:
-            levels = sheet.column(name).distinct  # type: ignore[union-attr] - it was found above
+        for name, levels in many.items():
             bound.reasons.append(f"Each of the {levels} codes of {name!r} gets a baseline of its own, and no effect.")
     if chosen:
         bound.params[param.name] = chosen
