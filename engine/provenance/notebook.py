@@ -318,7 +318,7 @@ def _shown(artifact: Artifact, path: Path) -> dict[str, str]:
         head = pd.read_csv(path, nrows=10)
     except ValueError:  # pandas cannot read it: the notebook will say so itself
         return {}
-    return {"text/plain": repr(head), "text/html": head._repr_html_()}
+    return {"text/plain": repr(head), "text/html": head._repr_html_() or ""}
 
 
 def _input_expression(view: RunView, ref: str) -> str:
