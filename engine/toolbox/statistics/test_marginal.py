@@ -409,8 +409,10 @@ def test_levels_together_are_tested_as_dropping_the_factor_does(tmp_path):
     f, p, _ = full.compare_f_test(less)
     row = tables["diagnostics"].set_index("check").loc["arm, all levels together (F test)"]
     assert (row["value"], row["p_value"]) == (pytest.approx(f), pytest.approx(p))
+    means = full.predict(pd.DataFrame({"arm": ["a", "c"], "before": table["before"].mean()}))
     assert record["findings"][0]["text"].startswith(
-        "after differs between the levels of arm, others held equal: F(2, 56)"
+        "after differs between the levels of arm, others held equal: adjusted mean highest in c "
+        f"({means[1]:.1f}), lowest in a ({means[0]:.1f}); F(2, 56)"
     )
 
 

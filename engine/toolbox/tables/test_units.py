@@ -98,7 +98,10 @@ def test_several_columns_are_converted_each_beside_its_own(tmp_path):
     result = convert_units(table, column="before_lb", further=["after_lb"], to_unit="kg")
     assert list(result["converted"].columns) == ["before_lb", "before_kg", "after_lb", "after_kg", "sex"]
     assert result["converted"]["after_kg"].tolist() == pytest.approx([49.8951607, 90.718474])
-    assert len(result["findings"]) == len(result["conversion"]) == 2
+    assert len(result["conversion"]) == 2
+    told = [finding["text"] for finding in result["findings"]]
+    assert told[0] == "before_kg holds before_lb in kg (2 values) and after_kg holds after_lb in kg (2 values)."
+    assert len(told) == 3
     tables = {"converted": result["converted"].assign(after_kg=1.0), "conversion": result["conversion"]}
     assert check_issues(["conversion_is_the_factor"], tables, tmp_path) == ["conversion_differs"]
 
