@@ -31,7 +31,8 @@ def draw_preview(profile: Profile, key: str) -> None:
         if column.corrected:
             return said_as(column.corrected)
         roles = [guess.role for guess in column.roles if guess.confidence >= SURE and guess.role not in _SAID]
-        return " · ".join(part for part in (SHORT.get(column.scale, column.scale), *roles[:1], column.unit) if part)
+        parts = (SHORT.get(column.scale, column.scale), *roles[:1], column.unit)
+        return " · ".join(dict.fromkeys(part for part in parts if part))
 
     count = len(next(iter(profile.head.values())))
     cells = {name: [taken_for(name), *column] for name, column in profile.head.items()}

@@ -23,6 +23,8 @@ def page(columns, head):
         (ColumnProfile(name="c", kind="integer", scale="code", roles=[RoleGuess(role="event", confidence=0.7)]),
          "code · event"),
         (ColumnProfile(name="c", kind="integer", scale="code", roles=[RoleGuess(role="event", confidence=0.3)]), "code"),
+        (ColumnProfile(name="c", kind="identifier", scale="identifier", roles=[RoleGuess(role="id", confidence=0.9)]),
+         "id"),
         (ColumnProfile(name="c", kind="number", scale="number", corrected="batch"), "a technical batch"),
         (ColumnProfile(name="other", kind="number", scale="number"), ""),
     ],
