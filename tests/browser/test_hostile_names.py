@@ -80,6 +80,8 @@ def test_ask(watched, hostile):
 def test_points_of_a_figure_say_their_names_and_do_nothing(watched, hostile):
     address, run_id, _ = hostile
     page = watched(f"{address}/?run={run_id}", "Ask")
+    page.get_by_text("Details", exact=True).click()
+    page.get_by_role("tab", name="More figures").click()
     marks = page.get_by_test_id("stVegaLiteChart").locator(".mark-symbol.role-mark path")
     expect(marks).to_have_count(24)
     marks.last.scroll_into_view_if_needed()
