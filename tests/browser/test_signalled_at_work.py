@@ -18,7 +18,7 @@ import pytest
 from playwright.sync_api import expect
 from served_app import ROOT, SLOW
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 def biodesk(workspace: Path, *words: str) -> list[str]:
