@@ -64,19 +64,24 @@ def all_answered(view: RunView, registry: ToolRegistry) -> bool:
 
 def answer_of(view: RunView, pair: Done, registry: ToolRegistry) -> Answer:
     """Return what a step answers: the finding that says it, and the figure that shows it."""
-    node, result = pair
-    finding = _asked(view, result)
+    node = pair[0]
+    finding = _asked(view, pair, registry)
     figure = _figure(view, pair, registry)
     return Answer(text=finding.text, node=node.id, finding=finding.id, figure=figure.name if figure else "")
 
 
-def _asked(view: RunView, result: NodeResult) -> Finding:
+def _asked(view: RunView, pair: Done, registry: ToolRegistry) -> Finding:
     """Return the finding on what the question names (all its levels, its genes, its columns), else the first.
 
     Steps say the answer first; a finding on one level of several that are asked about is only a part of it. Columns
-    choose among findings of one kind only, or where the first tells of no row: most rows name some column.
+    choose among findings of one kind only, or where the first tells of no row: most rows name some column. How well a
+    model fits as a whole gives way to the effect of the one column that it explains by.
     """
-    first = result.findings[0]
+    node, result = pair
+    first, own = result.findings[0], _own_columns(node, result, registry)
+    effects = [finding for finding in result.findings if _is_of_column(finding, own)]
+    if first not in effects and len(effects) == 1:
+        return effects[0]
     spans = view.plan.understood if view.plan else []
     levels = {span.value for span in spans if span.taken_as == "level"}
     genes = {span.value for span in spans if span.taken_as == "gene"} - {""}
@@ -90,6 +95,19 @@ def _asked(view: RunView, result: NodeResult) -> Finding:
         return told, sum(_holds(finding.text, name) for name in genes), about
 
     return max(result.findings, key=said)  # the first of several that say as much
+
+
+def _own_columns(node: TaskNode, result: NodeResult, registry: ToolRegistry) -> set[str]:
+    """Return the columns that a step was given."""
+    spec = spec_of(registry, node.tool)
+    names = {param.name for param in spec.params if param.kind in ("column", "columns")} if spec else set()
+    return set(_texts(value for name, value in result.params.items() if name in names))
+
+
+def _is_of_column(finding: Finding, columns: Iterable[str]) -> bool:
+    """Say whether the row of a finding is that of one of the step's columns: a term of a model."""
+    row = [value for value in finding.row.values() if isinstance(value, str)]
+    return any(_holds(value, name) for value in row for name in columns)
 
 
 def _named_columns(view: RunView) -> list[str]:
@@ -117,8 +135,7 @@ def _figure(view: RunView, pair: Done, registry: ToolRegistry) -> Artifact | Non
     own = {artifact.output: artifact for artifact in result.artifacts if artifact.type == "figure"}
     if own:
         return next((own[name] for name in (spec.shows if spec else {}) if name in own), next(iter(own.values())))
-    columns = {param.name for param in spec.params if param.kind in ("column", "columns")} if spec else set()
-    needed = set(_texts(value for name, value in result.params.items() if name in columns))
+    needed = _own_columns(node, result, registry)
     drawing = [
         (node.id not in other.upstream(), artifact)
         for other, made in done_nodes(view)

@@ -173,3 +173,20 @@ def test_what_is_spoken_is_short_and_without_signs(sentences):
     said = spoken(sentences)
     assert len(said.split()) <= MOST_WORDS
     assert not re.search(r"[=<>%_±×²|*#/\\()\[\]{}~^&@]", said)
+
+
+def test_the_effect_of_the_one_column_that_explains_goes_before_how_well_the_model_fits(made):
+    view, store = made
+    result = view.results["n1"]
+    fit, effect, *_ = [*result.findings, *result.findings]
+    fit = fit.model_copy(update={"text": "The model explains 62 %.", "row": {"check": "R squared"}, "values": []})
+    effect = effect.model_copy(
+        update={"id": "n1_effect", "text": "Growth falls.", "row": {"term": "dose group[T.low]"}, "values": []}
+    )
+    two = result.model_copy(update={"findings": [fit, effect]})
+    report = synthesize(view.model_copy(update={"results": {**view.results, "n1": two}}), registry(), store)
+    assert report.summary == ["Growth falls."]
+    other = effect.model_copy(update={"id": "n1_other", "row": {"term": "dose group[T.high]"}})
+    three = result.model_copy(update={"findings": [fit, effect, other]})
+    report = synthesize(view.model_copy(update={"results": {**view.results, "n1": three}}), registry(), store)
+    assert report.summary == ["The model explains 62 %."]
