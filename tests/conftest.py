@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, settings
 # try the same examples each time, so that only the change can make them fail; elsewhere they look for new ones.
 settings.register_profile("searching", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile(
-    "judging", settings.get_profile("searching"), derandomize=True, database=None, print_blob=True
+    "judging", settings.get_profile("searching"), derandomize=True, database=None, print_blob=True, max_examples=40
 )
 settings.load_profile("judging" if os.environ.get("CI") else "searching")
 

@@ -46,7 +46,7 @@ def _understood(plan: Any) -> list[str]:
     if not (plan.analysis or used or unused):
         return []
     lines = ["Understood"]
-    lines += [f"  asked for {chosen.id} ({chosen.probability:.2f})" for chosen in plan.analysis]
+    lines += [f"  asked for {chosen.id}" for chosen in plan.analysis]
     width = min(30, max((len(span.text) for span in used), default=0) + 2)
     for span in used:
         value = f" {span.value}" if span.value and span.value != span.text else ""

@@ -202,7 +202,10 @@ def test_a_step_whose_warm_worker_is_killed_runs_again_and_the_record_holds(resu
 # ==== a wish to stop ====
 
 
-@pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(
+    "signal_number",
+    [signal.SIGTERM, *(pytest.param(number, marks=pytest.mark.slow) for number in (signal.SIGINT, signal.SIGHUP))],
+)
 def test_an_interrupted_command_ends_with_4_and_can_be_resumed(signal_number, plan_file, tmp_path):
     workspace = tmp_path / "ws"
     process = start("run", plan_file, "--workspace", workspace, held=hold(tmp_path, "n2"))

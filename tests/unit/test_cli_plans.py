@@ -60,13 +60,13 @@ def test_a_plan_file_is_the_document_and_can_be_read_again(call, growth_csv, tmp
     plan = read_plan(path)
     assert [found.taken_as for found in plan.understood] == ["column", "direction", "level", "level", "unused"]
     assert plan.model_dump(mode="json", by_alias=True) == {
-        key: value for key, value in json.loads(stdout).items() if key != "structure"
+        key: value for key, value in json.loads(stdout).items() if key not in ("structure", "goals")
     }
 
 
 def test_people_read_what_was_understood_what_is_left_out_and_what_else_it_could_mean(call, growth_csv):
     _, stdout, _ = call("plan", QUESTION, "--data", growth_csv)
-    assert "asked for compare_groups (0.72)" in stdout
+    assert "asked for compare_groups\n" in stdout
     assert '"treated"' in stdout
     assert "level treatment = treated" in stdout
     assert 'not used: "at dawn"' in stdout

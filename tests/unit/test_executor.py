@@ -15,7 +15,7 @@ from engine.agents.written import RESULT_BYTES
 from engine.domain.datatypes import DataType
 from engine.domain.hashing import sha256_bytes
 from engine.domain.plan import Dataset, TaskDag, TaskNode
-from engine.domain.results import ExecResult, NodeResult
+from engine.domain.results import ExecResult, NodeResult, RunRecord
 from engine.domain.toolspec import InputSpec, OutputSpec, ParamSpec, ToolSpec
 from engine.errors import IntegrityError, SandboxUnavailable
 from engine.ports import Limits
@@ -125,6 +125,8 @@ class Bench:
     def run_node(
         self, plan: TaskDag, node: TaskNode, run_id: str = "r1", results=None, *, fresh: bool = False
     ) -> NodeResult:
+        if self.store.run(run_id) is None:
+            self.store.create_run(RunRecord(run_id=run_id, user="u", question="q", status="running", created_at="2026"))
         return self.executor.run(run_id, plan, node, results or {}, self.cancel, fresh=fresh)
 
     def kinds(self, run_id: str = "r1") -> list[str]:

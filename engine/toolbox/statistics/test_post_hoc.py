@@ -78,7 +78,10 @@ def one_factor_integral(c, shares, df):
     return integrate.quad(given_spread, 0, 4, epsabs=1e-8)[0]
 
 
-@pytest.mark.parametrize(("sizes", "control", "df"), [((4, 5), 6, 12), ((3, 8, 20), 5, 32), ((6, 6, 6, 6), 12, 31)])
+@pytest.mark.parametrize(
+    ("sizes", "control", "df"),
+    [((4, 5), 6, 12), ((3, 8, 20), 5, 32), pytest.param((6, 6, 6, 6), 12, 31, marks=pytest.mark.slow)],
+)
 def test_dunnetts_distribution_is_the_double_integral(sizes, control, df):
     shares = np.sqrt(np.array(sizes) / (np.array(sizes) + control))
     correlation = np.outer(shares, shares)
