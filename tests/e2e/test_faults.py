@@ -175,7 +175,7 @@ def kill_workers() -> None:
             process.kill()
 
 
-@pytest.mark.parametrize("resumed", [False, True])
+@pytest.mark.parametrize("resumed", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_a_step_whose_warm_worker_is_killed_runs_again_and_the_record_holds(resumed, open_engine, growth_csv, held):
     engine = open_engine(warm_workers=True)
     engine.warm()

@@ -61,6 +61,7 @@ def test_hanleys_images_have_the_area_and_delong_interval_of_statas_manual():
     assert (row["lower_95"], row["upper_95"]) == pytest.approx((0.83295, 0.95339), abs=5e-6)
 
 
+@pytest.mark.slow
 def test_bootstrap_interval_of_the_area_is_near_delongs_and_that_of_own_resamples():
     row = images()["auc"].iloc[0]
     table = hanley()

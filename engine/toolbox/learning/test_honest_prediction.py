@@ -143,7 +143,8 @@ def test_every_model_finds_the_signal_and_gives_probabilities(model):
         assert number["performance"]["value"].iloc[0] > 0.6
 
 
-@pytest.mark.parametrize("model", ["linear", pytest.param("pls", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["linear", "pls"])
 def test_noise_of_a_thousand_columns_is_guessing(model):
     areas = []
     for seed in range(3):

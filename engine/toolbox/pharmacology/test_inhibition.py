@@ -145,10 +145,8 @@ def test_exact_rates_give_mode_and_constants_back(mode):
             assert row[key] == pytest.approx(value, rel=1e-6)
 
 
-@pytest.mark.parametrize(
-    "mode",
-    ["competitive", *(pytest.param(m, marks=pytest.mark.slow) for m in MODES if m not in ("none", "competitive"))],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", [mode for mode in MODES if mode != "none"])
 def test_noisy_rates_mostly_show_their_mode(mode):
     found, covered = [], []
     for seed in range(20):

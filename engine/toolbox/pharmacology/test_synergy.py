@@ -146,6 +146,7 @@ def test_three_plates_give_a_t_interval_over_plates():
     assert row["interval_from"] == "plates"
 
 
+@pytest.mark.slow
 def test_resampled_intervals_are_as_wide_as_the_delta_method_says():
     table = wells(noise=4, plates=3, seed=3).drop(columns="plate")
     row = summary(drug_synergy(table, **NAMES, resamples=800)).loc["Bliss"]

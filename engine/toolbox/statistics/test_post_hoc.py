@@ -80,7 +80,10 @@ def one_factor_integral(c, shares, df):
 
 @pytest.mark.parametrize(
     ("sizes", "control", "df"),
-    [((4, 5), 6, 12), ((3, 8, 20), 5, 32), pytest.param((6, 6, 6, 6), 12, 31, marks=pytest.mark.slow)],
+    [
+        ((4, 5), 6, 12),
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in (((3, 8, 20), 5, 32), ((6, 6, 6, 6), 12, 31))),
+    ],
 )
 def test_dunnetts_distribution_is_the_double_integral(sizes, control, df):
     shares = np.sqrt(np.array(sizes) / (np.array(sizes) + control))
