@@ -66,4 +66,10 @@ class Deleting:
 
 
 def _within(run: RunRecord, folder: Path) -> Iterator[Path]:
-    yield from (path for path in map(Path, run.data) if path.is_relative_to(folder))
+    """Yield the files of a run that the app keeps, each in a folder of its own within this one.
+
+    The whole folder of such a file goes with it, so a path that only seems to lead there (`uploads/../..`, a link)
+    must not count.
+    """
+    home = folder.resolve()
+    yield from (path for path in (Path(name).resolve() for name in run.data) if path.parent.parent == home)

@@ -74,6 +74,25 @@ def test_a_file_outside_the_workspace_is_the_users(engine, tmp_path):
     assert own.exists()
 
 
+@pytest.mark.parametrize(
+    "place", ["uploads/../../mine.csv", "uploads/mine.csv", "uploads/a/b/mine.csv", "uploads/link"]
+)
+def test_a_path_that_only_seems_to_be_an_upload_is_left_alone(engine, upload, tmp_path, place):
+    path = engine.settings.workspace / place
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.parent / "beside.txt"
+    beside.write_text("not of the run")
+    if place.endswith("link"):
+        write_growth(tmp_path / "mine.csv")
+        path.symlink_to(tmp_path / "mine.csv")
+    else:
+        write_growth(path)
+    engine.delete_runs([finished(engine, path)])
+    assert path.exists()
+    assert beside.exists()
+    assert upload.exists()
+
+
 def test_nothing_is_deleted_while_a_run_is_at_work(engine, upload, monkeypatch):
     run_id = finished(engine, upload)
     monkeypatch.setattr(engine._parts.queue, "active", lambda: ["run_other"])
