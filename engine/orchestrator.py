@@ -418,7 +418,9 @@ class Orchestrator:
             places = Whereabouts(plan, results, self.artifacts, self.registry, other, said)
             if results and (report := places.told(record.question)) is not None:
                 return report
-        return self._known(record.question, "") if asks_what_is_known(record.question) else None
+        # `Did we see a difference in weight?` asks to compute where there is a weight, not for another run's finding.
+        known = asks_what_is_known(record.question) and not self.planner.is_of_data(record.question, profiles)
+        return self._known(record.question, "") if known else None
 
     def _known(self, question: str, why: str) -> Report | None:
         """Return what graph, facts and memory say of a question; a fault of theirs changes nothing else."""

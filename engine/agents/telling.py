@@ -44,7 +44,7 @@ LEAST_LINK = 0.5
 
 
 def asks_what_is_known(question: str) -> bool:
-    """Say whether a question asks for knowledge or past analyses rather than for a computation."""
+    """Say whether the words ask for knowledge or past analyses; with data they name, they may still ask to compute."""
     return _KNOWN.search(question) is not None
 
 

@@ -252,6 +252,11 @@ class Planner:
         choices = [Alternative(id=key, probability=0.0, says=text) for key, text in says.items()]
         return plan.model_copy(update={"open_questions": [question, *plan.open_questions], "alternatives": choices})
 
+    def is_of_data(self, question: str, profiles: list[Profile]) -> bool:
+        """Say whether a question names columns or levels of the files."""
+        data = Data.of(profiles)
+        return bool(data.sheets) and bool(read(question, data, self._terms).mentions)
+
     def _data(self, profiles: list[Profile]) -> Data:
         data = Data.of(profiles)
         require_data(profiles, data)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from growth_data import write_growth
 
 from engine.agents.telling import Whereabouts, asks_what_is_known
 from engine.api import open_engine
@@ -97,6 +98,18 @@ def test_knowledge_is_told_from_computation(question, known):
 def engine(tmp_path):
     with open_engine(workspace=tmp_path / "ws", warm_workers=False, embedding_model="none") as opened:
         yield opened
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Did we see a difference in growth between treated and control?", "have we found that height depends on growth"],
+)
+def test_what_can_be_computed_is_not_answered_by_what_another_run_found(engine, tmp_path, question):
+    data = write_growth(tmp_path / "growth.csv")
+    engine.wait(engine.ask("Is growth higher in treated than in control?", [data], auto_approve=True), 120)
+    run_id = engine.ask(question, [data])
+    assert engine.wait(run_id, 60).status == "awaiting_approval"
+    assert engine.view(run_id).plan is not None
 
 
 def test_a_question_without_files_is_answered_from_the_graph_with_its_source(engine):
