@@ -668,6 +668,7 @@ class Engine:
     def close(self) -> None:
         """Stop the runs (they can be resumed) and what is being imported, and release the workspace."""
         try:
+            self._suggesting.close()
             self._imports.close()
         finally:
             self._parts.close()

@@ -20,6 +20,7 @@ class Suggesting:
     _guard: threading.Lock = field(default_factory=threading.Lock)
     _one: threading.Lock = field(default_factory=threading.Lock)
     """Held while some are made: they are a courtesy and take no more than one processor."""
+    _closed: bool = False
 
     def of(self, key: str, make: Callable[[], list[str]]) -> list[str] | None:
         """Return what was made for a key, None while it is being made; the first who asks starts it."""
@@ -35,9 +36,15 @@ class Suggesting:
     def _make(self, key: str, make: Callable[[], list[str]]) -> None:
         try:
             with self._one:
-                found = make()
+                found = [] if self._closed else make()
         except Exception as err:  # noqa: BLE001 - a border: a page without suggestions is whole
             _log.warning("No questions could be suggested", exc_info=err)
             found = []
         with self._guard:
             self._made[key] = found
+
+    def close(self) -> None:
+        """Make no more, and wait for those being made: a thread must not outlive the libraries it uses."""
+        self._closed = True
+        with self._one:
+            pass
