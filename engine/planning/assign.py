@@ -11,11 +11,12 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+from engine.domain.profile import ColumnProfile
 from engine.domain.toolspec import ParamSpec
 from engine.planning.contrast import control_level
 from engine.planning.mentions import SURE, SURE_NAME
 from engine.planning.reading import Reading
-from engine.planning.sheets import Sheet, cases_and_controls, is_group, is_id, is_number, numbers_things
+from engine.planning.sheets import Sheet, cases_and_controls, is_group, is_id, is_number, numbers_things, was_given
 from engine.planning.slots import slot_of
 from engine.planning.text import name_parts, name_pieces
 from engine.profiling.scales import two_states as yes_and_no
@@ -52,6 +53,11 @@ _TO = re.compile(r"to|through|thru|till|until|up to|-|–|—|\.{2,3}|…|:", re
 _NUMBERED = re.compile(r"(.*?)(\d+)")
 MANY = 40
 """More columns than this are not named one by one."""
+_COURSE = re.compile(
+    r"\b(?:over (?:the )?(?:time|course|whole|weeks|months|days|visits)|course|trend|trajector\w*|all|every|each|curves?|profiles?)\b",
+    re.IGNORECASE,
+)
+"""What two named occasions are only the ends of."""
 _COMPARED = re.compile(
     r"\b(?:than|differ\w*|compar\w*|versus|vs|against|more|less|fewer|better|worse|as \w+ as|\w{3,}(?<!numb)(?<!oth)er)\b",
     re.IGNORECASE,
@@ -82,7 +88,8 @@ class Assignment:
         }
         numeric = {r.column for r in reading.restrictions if r.op not in ("in", "not in") and not cuts}
         once = {c for c in numeric if sum(m.column == c for m in reading.mentions) <= 1}
-        loose = ((sure | maybe) - set(reading.named()) | once) - contrasted
+        left = {r.column for r in reading.restrictions if r.op == "not in" and reading.levels(r.column)}
+        loose = ((sure | maybe) - set(reading.named()) - left | once) - contrasted
         self.kept = {r.column for r in reading.restrictions if r.op == "in"} - contrasted
         self.alone = {r.column for r in reading.restrictions if r.sure and r.op == "in" and len(r.values) == 1}
         self.free = [c for c in named if c not in loose][:_MOST]
@@ -108,7 +115,7 @@ class Assignment:
         return self._gains[key]
 
     def _weigh(self, param: ParamSpec, name: str) -> float:
-        slot, column = slot_of(param.role), self.sheet.column(name)
+        slot, column = slot_of(param.role), self._as_left(name)
         fits = slot.fits(column, self.sheet) if column else 0.0
         if fits <= 0 or self._ruled_out(param, name):
             return -1.0
@@ -170,6 +177,15 @@ class Assignment:
         earlier = next((m.first for m in reading.mentions if m.column == name), 0)
         return fits * (strength + grammar) - 0.002 * earlier
 
+    def _as_left(self, name: str) -> ColumnProfile | None:
+        """Return a column without the levels whose rows are left out: two states where only two are left."""
+        column = self.sheet.column(name)
+        out = {v for r in self.reading.restrictions if r.column == name and r.op == "not in" for v in r.values}
+        if column is None or column.scale != "category" or not out & {*column.levels}:
+            return column
+        levels = {level: count for level, count in column.levels.items() if level not in out}
+        return column.model_copy(update={"levels": levels, "scale": "binary" if len(levels) == 2 else column.scale})
+
     def _exchanged(self, param: ParamSpec, name: str) -> bool:
         """Say whether a state would be compared by, or what is set apart would happen: `the cured share of the short and the long course`."""
         if param.role not in ("group", "condition", *_HAPPENS):
@@ -187,6 +203,8 @@ class Assignment:
         if param.role == "predictors" and param.name not in self.needed and not reading.parts.get(name):
             # Where none is named all predict: one vague word leaves out no other, several make a list.
             return reading.strength(name) < SURE and sum(reading.strength(n) < SURE for n in self.free) == 1
+        if param.role in _HAPPENS and column and was_given(column) and not reading.is_a(name, "outcome"):
+            return True  # the drug did not happen to those with the disease
         if param.role in _EXPLAINED and reading.parts.get(name) == {"adjust"}:
             return True  # what is only held constant is neither compared nor explained
         if param.role in ("covariates", "held") and name in self.kept and not reading.is_a(name, "adjust"):
@@ -250,7 +268,7 @@ class Assignment:
         if not slot.only:
             return ""
         able = [c.name for c in self.sheet.columns if slot.fits(c, self.sheet) >= 0.65 and c.name not in used
-                and self.reading.parts.get(c.name) != {"adjust"}]  # fmt: skip
+                and self.reading.parts.get(c.name) != {"adjust"} and c.name not in self.alone]  # fmt: skip
         return able[0] if len(able) == 1 else ""
 
     def _called_so(self, param: ParamSpec) -> list[str]:
@@ -281,7 +299,9 @@ class Assignment:
                 and (family := kin[0] if len(kin) == 1 else slot.natural(self.sheet))
                 and (set(picked) & set(family) or param.name in self.needed)
             ):
-                picked, guessed = list(family), not set(picked) & set(family)
+                own = [name for name in family if name in picked and name in self.reading.named()]
+                several = len(own) > 1 and not _COURSE.search(self.reading.question)
+                picked, guessed = own if several else list(family), not set(picked) & set(family)
             if self.reading.every and not picked and param.role in ("predictors", "covariates", "measures", "anything"):
                 picked, guessed = self._all(slot, used), True
                 if len(picked) > MANY and not param.required:

@@ -277,7 +277,7 @@ def _rows(bound: Bound, reading: Reading) -> None:
                     and not _of_method(bound, reading, m)]  # fmt: skip
         if not mentions:
             continue
-        levels = tuple(dict.fromkeys(m.level for m in mentions))
+        levels = tuple(reading.ranges.get(name, dict.fromkeys(m.level for m in mentions)))
         numeric = column.kind in ("integer", "number") and name in bound.of_role("predictors")
         partial = 1 < len(levels) < len(column.levels) and (
             numeric
@@ -285,7 +285,8 @@ def _rows(bound: Bound, reading: Reading) -> None:
         )
         kept_by_tool = any(p.kind == "level" and bound.params.get(p.name) in levels for p in bound.spec.params)
         kept_by_tool = kept_by_tool or any(p.role == "levels" for p in bound.spec.params)
-        if (name not in taken and max(m.strength for m in mentions) >= 0.75) or (partial and not kept_by_tool):
+        alone = name not in taken and max(m.strength for m in mentions) >= 0.75 and len(levels) < len(column.levels)
+        if alone or (partial and not kept_by_tool):
             bound.rows.append(Restriction(name, "in", levels, mentions[0].first, mentions[-1].last, sure=False))
     for param in bound.spec.params:
         if param.role == "levels" and sheet is not None:

@@ -14,6 +14,7 @@ from engine.domain.plan import OpenQuestion
 from engine.planning.bound import Bound
 from engine.planning.choose import model
 from engine.planning.hints import WHOM
+from engine.planning.mentions import FAMILY
 from engine.planning.reading import Reading
 from engine.planning.text import name_parts, stem, tokens
 
@@ -72,6 +73,7 @@ def unexplained(reading: Reading, analyses: list[str], bounds: list[Bound], file
         if (
             token.text in _SMALL
             or token.text in WHOM
+            or token.text.removesuffix("s") in FAMILY
             or len(token.text) < 3
             or token.stem in general
             or token.stem in asked

@@ -7,7 +7,7 @@ brackets: `effect of <c0> on <c1>`, `only <l2>`, `<c3> older than 60`.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from engine.domain.profile import ColumnProfile
 from engine.planning.leaving_out import LEVELS, SHORT, left_out, talked_of
@@ -27,9 +27,7 @@ _VARIES = (
     r"(?:differ|different|differs|differences?|vary|varies|change|changes|rise|rises|fall|falls|increase|increases|decrease|"
     r"decreases|grow|grows|higher|lower|greater|smaller|larger|longer|shorter|heavier|lighter|compare|compared|distributed|same)\w*"
 )
-_CHANCE = (
-    r"(?:odds|OR|risk|hazard|chances?|probability|likelihood|rate|share|proportion|percentage|fraction)(?: ratio)?s?"
-)
+_CHANCE = r"(?:odds|(?-i:OR)|risk|hazard|chances?|probability|likelihood|rate|share|proportion|percentage|fraction)(?: ratio)?s?"
 _WHOM = rf"{_GAP}<[cl]\d+>\s*(?:(?:<c\d+>|users?|takers?|patients?|people|persons?|groups?|subjects?|animals?)(?!\w)|{_GAP}\b(?:of|to)\b)"
 """`the risk for the users of having a stroke`: whose risk it is, not of what."""
 _UNLIKE_IN = r"(?!(?:differ\w*|vary|varies|same|unlike|alike)\s+in\s+(?:(?!<)\w+\s+){0,4}<c)"
@@ -49,6 +47,7 @@ _RELATIONS: tuple[tuple[str, dict[str, Part]], ...] = (
     (rf"{_Y}{_GAP}\bdepend(?:s|ent|ing)? on{_GAP}{_X}", {"x": "cause", "y": "outcome"}),
     (rf"{_X}{_GAP}\b{_VERBS}\b{_GAP}{_Y}", {"x": "cause", "y": "outcome"}),
     (rf"\b{_CHANCE} (?:of|to|that|for(?!{_WHOM})){_GAP}{_Y}", {"y": "outcome"}),
+    (rf"{_Y}\s+(?:more|less)\s+(?:often|frequent|likely|common)", {"y": "outcome"}),
     (rf"\b{_CHANCE} (?:of|to|that){_GAP}{_Y}{_GAP}\b(?:for|in|with|among|between|by){_GAP}{_X}", {"x": "cause"}),
     (rf"\b{_CHANCE} (?:for|in|with|among|between|by){_GAP}{_X}(?:\s*<c\d+>)?{_GAP}\b(?:of|to){_GAP}{_Y}", {"x": "cause", "y": "outcome"}),
     (rf"{_Y}{_GAP}\b{_UNLIKE_IN}{_VARIES}\b{_GAP}\b(?:with|by|between|among|across|over|according to|for|in|per|from){_GAP}{_X}", {"x": "cause", "y": "outcome"}),
@@ -121,12 +120,12 @@ def parts_of(coded: Coded) -> dict[str, set[Part]]:
     return found
 
 
-def contrasts(coded: Coded) -> list[Contrast]:
-    """Return which levels are set against each other, column by column."""
+def contrasts(coded: Coded, apart: Collection[Mention] = ()) -> list[Contrast]:
+    """Return which levels are set against each other, column by column, without mentions that set nothing apart."""
     found: dict[str, Contrast] = {}
     by_column: dict[str, list[Mention]] = {}
     for mention in coded.mentions:
-        if mention.level:
+        if mention.level and mention not in apart:
             by_column.setdefault(mention.column, []).append(mention)
     for column, mentions in by_column.items():
         levels = tuple(dict.fromkeys(mention.level for mention in mentions))
@@ -155,12 +154,31 @@ def _order(coded: Coded, column: str, levels: tuple[str, ...]) -> tuple[str, ...
     return None
 
 
+_FROM_TO = re.compile(
+    r"(?P<change>\bfrom\b[^<>.;?!]*(?:<c\d+>\s*)?)?(?P<a><l\d+>)\s*(?:to|through|thru|-|–)\s*(?:<c\d+>\s*)?(?P<b><l\d+>)",
+    re.IGNORECASE,
+)
+
+
+def ranges(coded: Coded, columns: dict[str, ColumnProfile]) -> dict[str, list[str]]:
+    """Return column -> the levels of a range whose ends are named: `stages I to IV`, not `from stage I to IV` (a change)."""
+    found: dict[str, list[str]] = {}
+    for match in _FROM_TO.finditer(coded.text):
+        ends = coded.inside(match["a"] + match["b"])
+        order = columns[ends[0].column].order if ends[0].column in columns else []
+        if not match["change"] and ends[0].column == ends[1].column and {m.level for m in ends} <= {*order}:
+            low, high = sorted(order.index(m.level) for m in ends)
+            found[ends[0].column] = order[low : high + 1]
+    return found
+
+
 def restrictions(coded: Coded, columns: dict[str, ColumnProfile]) -> list[Restriction]:
     """Return the rows to keep or leave out that the words name, surely (`only women`) or perhaps (`in women`)."""
     text = coded.text
     found: list[Restriction] = []
     gone = list(left_out(coded, columns))
     spared = talked_of(coded, [mention for named in gone for mention in named])
+    within = ranges(coded, columns)
 
     def add(meant: re.Match[str] | Sequence[Mention], op: str, sure: bool) -> None:  # noqa: FBT001 - a local helper
         grouped: dict[str, list[Mention]] = {}
@@ -169,6 +187,8 @@ def restrictions(coded: Coded, columns: dict[str, ColumnProfile]) -> list[Restri
                 grouped.setdefault(mention.column, []).append(mention)
         for column, named in grouped.items():
             values = tuple(dict.fromkeys(mention.level for mention in named if mention.level))
+            if column in within and {*values} <= {*within[column]}:
+                values = tuple(within[column])
             if values and not any(r.column == column and set(values) <= set(r.values) and r.sure for r in found):
                 found.append(Restriction(column, op, values, named[0].first, named[-1].last, sure))  # type: ignore[arg-type]
 

@@ -60,12 +60,25 @@ def column_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile], te
             ):
                 continue
             strength = name.strength(window)
+            if strength < SURE_NAME and len(window) == 1 and _whose(window[0], column):
+                continue  # `white mothers` are whom it is about, not their age in `mother_age`
             if column.distinct == 1 and strength < SURE_NAME:
                 continue  # the same in all rows: only meant where it is called by its name
             if strength >= LIKELY and not (len(window) == 1 and len(window[0].text) == 1 and strength < 1):
                 found.setdefault((first, last), []).append((round(strength, 3), column.name))
     rest = [_best(first, last, able) for (first, last), able in found.items()]
     return literal + [m for m in rest if not any(m.first <= other.last and other.first <= m.last for other in literal)]
+
+
+def _whose(word: Token, column: ColumnProfile) -> bool:
+    """Say whether a word for persons is only whose measurement a column holds."""
+    parts = name_parts(column.name)
+    one = word.text.removesuffix("s")
+    return word.text.endswith("s") and one in PERSONS | FAMILY and one in parts[:-1] and column.scale in _MEASURED
+
+
+FAMILY = frozenset("mother father parent child baby infant newborn sibling".split())
+_MEASURED = ("number", "count", "share")
 
 
 def _before_and_after(names: Sequence[str]) -> dict[str, str]:
@@ -254,6 +267,9 @@ _NAME_LONG = 3
 """A level of more words than this is a remark or an explanation rather than a name."""
 
 
+_SEVERAL = re.compile(r"\b(?:both|all|two|three|four|five|[2-9])\s+(?:of\s+)?(?:the\s+|these\s+)?$", re.IGNORECASE)
+
+
 def _one_word(token: Token, level: str, name: Name, strength: float, distinctive: Sequence[str], text: str) -> float:
     """Return how surely a single word names a level, 0 where the word has another meaning."""
     word, written = token.text, text[token.start : token.end]
@@ -263,6 +279,8 @@ def _one_word(token: Token, level: str, name: Name, strength: float, distinctive
         return 0.0  # `no p-values` names no level
     if word.removesuffix("s") in PERSONS and word not in name.parts:
         return 0.0  # `the patients` are no sites called Case
+    if word.endswith("s") and word not in name.parts and _SEVERAL.search(text[: token.start]):
+        return 0.0  # `both arms` are all levels, not the one called treatment
     if word == "test" == level.lower() and (token.start == 0 or written.islower()):
         return 0.0  # `Test every feature`: a verb, not the rows of a level so called
     remark = len(name.parts) > _NAME_LONG

@@ -9,7 +9,7 @@ from engine.domain.profile import ColumnProfile
 from engine.planning import numbers
 from engine.planning.coding import codings
 from engine.planning.contrast import control_level
-from engine.planning.grammar import Coded, claimed_of_one, compared_alone, contrasts, parts_of, restrictions
+from engine.planning.grammar import Coded, claimed_of_one, compared_alone, contrasts, parts_of, ranges, restrictions
 from engine.planning.hints import generic_mentions, of_one_measure, wide_mentions
 from engine.planning.leaving_out import AFTER_ROWS, BEFORE_ROWS, talked_of
 from engine.planning.mentions import (
@@ -133,7 +133,7 @@ def interpret(question: str, words: list[Token], mentions: list[Mention], data: 
     coded = Coded(question, words, mentions)
     reading = Reading(question=question, words=words, mentions=mentions)
     reading.parts = parts_of(coded)
-    reading.contrasts = [_with_control(c, question, by_name.values()) for c in contrasts(coded)]
+    reading.ranges = ranges(coded, by_name)
     explained = [match.span() for match in _EXPLAINED.finditer(question)]
     if letters_told(question, [*by_name.values()]):
         explained += [match.span() for match in LETTERS.finditer(question)]
@@ -142,6 +142,9 @@ def interpret(question: str, words: list[Token], mentions: list[Mention], data: 
         for r in restrictions(coded, by_name)
         if not any(start <= words[r.first].start and words[r.last].end <= end for start, end in explained)
     ]
+    gone = {(r.column, value) for r in kept if r.op == "not in" for value in r.values}
+    against = contrasts(coded, {m for m in mentions if (m.column, m.level) in gone or m.column in reading.ranges})
+    reading.contrasts = [_with_control(c, question, by_name.values()) for c in against]
     reading.restrictions = [
         r for r in kept if not compared_alone(r, reading.contrasts) and not claimed_of_one(r, reading.parts, mentions)
     ]

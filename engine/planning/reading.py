@@ -85,6 +85,8 @@ class Reading:
     requests: list[Request] = field(default_factory=list)
     coding: dict[str, Coding] = field(default_factory=dict)
     """Column -> which of its codes the question says to mean yes and no."""
+    ranges: dict[str, list[str]] = field(default_factory=dict)
+    """Column -> the levels of a range of which the question names the ends."""
     spared: list[Mention] = field(default_factory=list)
     """Levels named where rows are said to be left out or counted: their rows alone are never meant."""
     explained: set[int] = field(default_factory=set)
@@ -122,7 +124,9 @@ class Reading:
         return max((m.strength for m in self.mentions if m.column == column), default=0.0)
 
     def levels(self, column: str) -> list[str]:
-        """Return the levels of a column that are named, in order."""
+        """Return the levels of a column that are named, in order, with those between the ends of a range."""
+        if column in self.ranges:
+            return self.ranges[column]
         own = [r for r in self.restrictions if r.column == column]
         out = {value for r in own if r.op == "not in" for value in r.values}
         cuts = [r for r in own if r.op not in ("in", "not in")]  # `from day 2 on` names no day to compare

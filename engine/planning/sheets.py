@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.domain.datatypes import DataType, accepts
 from engine.domain.profile import ColumnProfile, Profile, Repeated, Structure, TypeGuess
 from engine.planning.text import name_parts
+from engine.profiling.scales import HINTS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,6 +36,17 @@ def is_number(column: ColumnProfile) -> bool:
 def cases_and_controls(levels: Iterable[str]) -> bool:
     """Say whether levels tell who had the outcome and who did not, in a study that chose its subjects by it."""
     return {level.strip().lower().rstrip("s") for level in levels} == {"case", "control"}
+
+
+def was_given(column: ColumnProfile) -> bool:
+    """Say whether a column tells what was done to the subjects: a treatment's name, or a placebo among its levels."""
+    named = [part for part in name_parts(column.name) if not part.isdigit() and part not in _NAMELESS]
+    sham = {re.sub(r"\W", "", level.lower()) for level in column.levels} & _NOT_GIVEN
+    return is_group(column) and (bool(sham) or (bool(named) and {*named} <= HINTS["given"]))
+
+
+_NAMELESS = frozenset({"study", "trial", "group", "code", "name", "assigned", "type", "the"})
+_NOT_GIVEN = frozenset({"placebo", "sham", "vehicle", "untreated", "mock"})
 
 
 def is_group(column: ColumnProfile) -> bool:

@@ -256,7 +256,7 @@ def strata_figure(rows, crude, common, measure, title):
         "reference": param("The group it is compared with", kind="level", of="exposure", role="reference"),
         "measure": param("What leads the answer; auto takes the risk ratio, or the odds ratio of cases and controls",
                          choices=["auto", "odds ratio", "risk ratio", "risk difference"],
-                         words=["odds ratio: odds|OR\\b", "risk difference: (?:absolute )?risk (?:difference|reduction)"
+                         words=["odds ratio: odds|(?-i:\\bOR\\b)", "risk difference: (?:absolute )?risk (?:difference|reduction)"
                                 "|RD\\b|percentage points?|ARR\\b", "risk ratio: (?:risk ratio|relative risk|RR\\b)"]),
         "design": param("How subjects were found; case_control gives the odds ratio only",
                         choices=["auto", "cohort", "case_control"],
