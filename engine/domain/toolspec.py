@@ -102,7 +102,8 @@ class ParamSpec(Value):
     """With `each`: what sets the values apart, `value: text`, where `{PARAM}` is of the step whose output is taken."""
     words: list[str] = []
     """For `choice` values, flags and numbers: words a person uses for it, `value: word, word` for a choice's value. For
-    a `text`: patterns of what is written out in the question, of which the group `value` is taken."""
+    a `text`: patterns of what is written out in the question, of which the group `value` is taken. For `texts` of the
+    role `marked`: what stands beside a level of the column `of` to single it out (`normalised to`, `reference`)."""
 
 
 class Repair(Value):

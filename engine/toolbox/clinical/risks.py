@@ -211,8 +211,8 @@ def risk_figure(risks, measures, what, group):
     return figure
 
 
-def risk_findings(first, second, rows, what, alpha, group=""):
-    """Return the findings of one comparison, the ratio first."""
+def risk_findings(first, second, rows, what, alpha, group="", asked="auto"):
+    """Return the findings of one comparison, first the measure that is asked for (the risk ratio for auto)."""
     import math
 
     by = {row["measure"]: row for row in rows}
@@ -249,13 +249,20 @@ def risk_findings(first, second, rows, what, alpha, group=""):
     more = "more" if gap["estimate"] > 0 else "fewer"
     every = (f"; one event {more} for every {math.ceil(needed['estimate'] - 1e-9)} in {one}" if "lower_95" in needed
              else "" if clear else "; ratios within that interval are not excluded")  # fmt: skip
+    sizes = {
+        "odds ratio": (odds, f"odds ratio {format_number(odds['estimate'])} ({interval(odds)})"),
+        "risk difference": (gap, f"difference {format_number(100 * gap['estimate'])} percentage points "
+                                 f"({interval(gap, 100)})"),
+    }  # fmt: skip
+    main, size = sizes.get(asked, (ratio, f"risk ratio {format_number(ratio['estimate'])} ({interval(ratio)})"))
     found = [
-        finding(ratio, f"{start}: {shares}, risk ratio {format_number(ratio['estimate'])} ({interval(ratio)}), "
-                       f"{tail}{every}."),
+        finding(main, f"{start}: {shares}, {size}, {tail}{every}."),
+        finding(ratio, f"{pair}: risk ratio {format_number(ratio['estimate'])} ({interval(ratio)})."),
         finding(gap, f"{pair}: risk difference {format_number(100 * gap['estimate'])} percentage points "
                      f"({interval(gap, 100)})."),
         finding(odds, f"{pair}: odds ratio {format_number(odds['estimate'])} ({interval(odds)})."),
     ]  # fmt: skip
+    found = [found[0], *(item for item in found[1:] if item["row"] != found[0]["row"])]
     if "lower_95" in needed:
         found.insert(2, finding(needed, f"For every {math.ceil(needed['estimate'] - 1e-9)} in {one} "
                                         f"instead of {other} there is one event {more} (number needed "
@@ -266,6 +273,17 @@ def risk_findings(first, second, rows, what, alpha, group=""):
                                         f"but its 95 % interval runs from {needed['note']}: no difference is not "
                                         "excluded."))  # fmt: skip
     return found
+
+
+LED_BY = param(
+    "What leads the answer; auto takes the risk ratio, or the odds ratio of cases and controls",
+    choices=["auto", "odds ratio", "risk ratio", "risk difference"],
+    words=[
+        "risk ratio: (?:risk ratio|relative risk|(?-i:RR)\\b)",
+        "odds ratio: odds|(?-i:OR)\\b",
+        "risk difference: (?:absolute )?risk (?:difference|reduction)|(?-i:A?RD|ARR)\\b|percentage points?",
+    ],
+)
 
 
 @tool(
@@ -302,6 +320,7 @@ def risk_findings(first, second, rows, what, alpha, group=""):
                         "outcome", choices=["auto", "cohort", "case_control"],
                         words=["cohort: cohort|prospective|followed up",
                                "case_control: case.?control|cases and (?:their )?(?:matched )?controls"]),
+        "measure": LED_BY,
         "haldane": param("Add 0.5 to every count for the ratios (Haldane and Anscombe)",
                          words=["true: haldane|anscombe|add(?:ing|ed)? (?:a half|0[.,]5)"]),
         "alpha": param("P-value below which a difference is reported", minimum=1e-10, maximum=0.5),
@@ -347,9 +366,10 @@ def risk_measures(
     reference: str = "",
     design: str = "auto",
     haldane: bool = False,
+    measure: str = "auto",
     alpha: float = 0.05,
 ):
-    """Compare the risk of an event between groups."""
+    """Compare the risk of an event between groups; `measure` is the one that is told first."""
     import pandas as pd
 
     if design not in ("auto", "cohort", "case_control"):
@@ -390,7 +410,7 @@ def risk_measures(
     measures = pd.DataFrame([row for part in found.values() for row in part]).reindex(columns=order)
     findings = []
     for (first, second), part in list(found.items())[:4]:
-        findings += risk_findings(rows[first], rows[second], part, what, alpha, exposure)
+        findings += risk_findings(rows[first], rows[second], part, what, alpha, exposure, measure)
     zero = any(row["events"] in (0, row["total"]) for row in rows.values())
     if zero and not haldane:
         warnings.append("A count is 0, so a ratio is 0 or infinite: read the risk difference, or set haldane to add "

@@ -12,6 +12,7 @@ from engine.domain.results import Issue
 from engine.domain.toolspec import Citation, NextStep
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.clinical.risks import (
+    LED_BY,
     log_interval,
     odds_ratio_row,
     risk_ratio_row,
@@ -254,10 +255,7 @@ def strata_figure(rows, crude, common, measure, title):
                        called="freq(uency|uencies)?|counts?|n|heads?|number|subjects?"),
         "exposed": param("The group whose risk is asked for", kind="level", of="exposure", role="interest"),
         "reference": param("The group it is compared with", kind="level", of="exposure", role="reference"),
-        "measure": param("What leads the answer; auto takes the risk ratio, or the odds ratio of cases and controls",
-                         choices=["auto", "odds ratio", "risk ratio", "risk difference"],
-                         words=["odds ratio: odds|(?-i:\\bOR\\b)", "risk difference: (?:absolute )?risk (?:difference|reduction)"
-                                "|RD\\b|percentage points?|ARR\\b", "risk ratio: (?:risk ratio|relative risk|RR\\b)"]),
+        "measure": LED_BY,
         "design": param("How subjects were found; case_control gives the odds ratio only",
                         choices=["auto", "cohort", "case_control"],
                         words=["cohort: cohort|prospective|followed up",

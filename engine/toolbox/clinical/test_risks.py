@@ -238,3 +238,14 @@ def test_a_plain_question_plans_it_with_its_columns(question, tmp_path):
         "pneumonia",
         "yes",
     )
+
+
+@pytest.mark.parametrize(
+    ("asked", "led"),
+    [("auto", "risk ratio"), ("odds ratio", "odds ratio"), ("risk difference", "risk difference")],
+)
+def test_the_measure_that_is_asked_for_is_told_first(asked, led):
+    result = risk_measures(counted((10, 90), (20, 80)), **COUNTS, reference="b", measure=asked)
+    told = [finding["row"]["measure"] for finding in result["findings"]]
+    assert told[0] == led
+    assert len(told) == len({*told}) >= 3  # none is told twice, none is lost

@@ -74,7 +74,14 @@ def unknowns_within_range(step: StepOutputs) -> Iterator[Issue]:
         "concentration": param(
             "Column of known concentrations, empty for unknown samples", kind="column", of="table", role="over"
         ),
-        "signal": param("Column of the signal (absorbance, OD, Ct)", kind="column", of="table", role="measure"),
+        "signal": param(
+            "Column of the signal (absorbance, OD, Ct)",
+            kind="column",
+            of="table",
+            role="measure",
+            called=r"((raw|mean|corrected|net) )?(od|o d|a|abs|absorbance|signal|ct|cq|fluorescence|rfu|mfi)"
+            r"( \d+)?( nm)?",
+        ),
         "sample": param(
             "Column of sample names; rows of one sample are replicates", kind="column", of="table", role="subject"
         ),

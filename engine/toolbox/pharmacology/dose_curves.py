@@ -265,6 +265,20 @@ def level_rows(name, fit, x, levels, at_response):
     return rows
 
 
+def doses_overview(curves, doses, said, level):
+    """Return the finding on the dose of one level in two to six curves; none where one of them is not settled."""
+    rows = [doses[(doses["curve"] == c["curve"]) & (doses["effect"] == f"{level:g} %")].iloc[0] for c in curves]
+    if not 2 <= len(rows) <= 6 or not all(settled(row["lower_95"], row["upper_95"]) for row in rows):
+        return []
+    parts = [f"{format_number(row['dose'])} ({said_range(row['lower_95'], row['upper_95'])}) with {said['group']} = "
+             f"{row['curve']}" for row in rows]  # fmt: skip
+    unit = f" in {said['unit']}" if said["unit"] else ""
+    text = f"The {said['term']}{level:g} of {said['what']} along {said['dose']}{unit} is {', '.join(parts[:-1])} and "
+    values = [{"name": f"dose {row['curve']}", "value": float(row["dose"]), "low": float(row["lower_95"]),
+               "high": float(row["upper_95"])} for row in rows]  # fmt: skip
+    return [{"text": f"{text}{parts[-1]}.", "output": "doses", "values": values}]
+
+
 def level_finding(row, curve, said, x, shape):
     """Return the finding on the dose of one level: in words first, loudly where no such dose was tested.
 
@@ -323,6 +337,7 @@ DOSE_HELPERS = (
     curve_remarks,
     curve_row,
     level_rows,
+    doses_overview,
     level_finding,
 )
 """One dose-response curve for a tool; to stand after HORMESIS_HELPERS."""

@@ -17,6 +17,7 @@ from engine.toolbox.pharmacology.dose_curves import (
     DOSE_HELPERS,
     curve_remarks,
     curve_row,
+    doses_overview,
     fit_one_curve,
     level_finding,
     level_rows,
@@ -243,6 +244,7 @@ def dose_response(
             findings.append(level_finding(told, row, said, own, effect == reached[0]))
         hump = hump_finding(row, curves, what, dose, unit)
         findings += [hump] if hump else []
+    findings[:0] = doses_overview([row for row in curve_rows if row["p_value"] <= 0.05], doses, said, level)
     if whole is not None:
         y = y / np.maximum(whole, 1)
     figure, axis = new_axes(width=6.4)

@@ -258,6 +258,24 @@ def fold_row(gene, level, control, one, other):
     return row
 
 
+def folds_overview(rows, control):
+    """Return the finding that names every gene of one comparison, the clear ones first; none for a single gene."""
+    level = {row["comparison"].split(": ", 1)[1].split(" vs ")[0] for row in rows}
+    if not 2 <= len(rows) <= 8 or len(level) > 1 or any(row["p_value"] != row["p_value"] for row in rows):
+        return []
+    p = [row.get("p_adj", row["p_value"]) for row in rows]
+    clear = [row for row, value in zip(rows, p, strict=True) if value < 0.05]
+    rest = [row for row in rows if row not in clear]
+    named = [
+        ", ".join(f"{row['gene']} {format_number(row['fold_change'])}-fold" for row in some) for some in (clear, rest)
+    ]
+    parts = [f": {named[0]}" if clear else "", f"; not shown to differ: {named[1]}" if rest else ""]
+    text = f"In {level.pop()} relative to {control} {len(clear)} of {len(rows)} genes differ{''.join(parts)} (Welch on "
+    values = [{"name": f"fold change {row['gene']}", "value": row["fold_change"], "low": row["lower_95"],
+               "high": row["upper_95"]} for row in rows]  # fmt: skip
+    return [{"text": f"{text}delta Ct, p-values adjusted by Holm).", "output": "folds", "values": values}]
+
+
 @tool(
     name="qpcr_relative",
     title="Relative expression by delta-delta Ct",
@@ -305,7 +323,13 @@ def fold_row(gene, level, control, one, other):
         ),
         "treated": param("The group to compare", kind="level", of="group", role="interest"),
         "control": param("The group it is compared with", kind="level", of="group", role="reference"),
-        "references": param("Reference genes; empty to recognise them", kind="texts"),
+        "references": param(
+            "Reference genes; empty to recognise them",
+            kind="texts",
+            of="gene",
+            role="marked",
+            words=["normali[sz]\\w*", "references?", "house.?keep\\w*", "calibrated", "control genes?"],
+        ),
         "efficiency": param(
             "Factor per cycle (2 is perfect) or percent, for all genes",
             minimum=1,
@@ -369,6 +393,7 @@ def fold_row(gene, level, control, one, other):
         sample_deltas,
         unsteady_references,
         fold_row,
+        folds_overview,
     ),
     answers=["qpcr_relative"],
 )
@@ -478,7 +503,8 @@ def qpcr_relative(
     warnings += unsteady_references(means, chosen, factors, calm)
     if len(chosen) == 1:
         warnings.append("One reference gene: whether it is steady cannot be checked.")
-    folds, findings = pd.DataFrame(rows), []
+    folds = pd.DataFrame(rows)
+    findings = folds_overview(rows, calm)
     for row in rows[:10]:
         p = row.get("p_adj", row["p_value"])
         known = p == p

@@ -323,3 +323,13 @@ def test_plain_questions_plan_it(tmp_path):
     plan = planner.plan("LD50 of dose, killed out of exposed", profile_files([tmp_path / "beetles.csv"])).plan
     (step,) = [node for node in plan.nodes if node.tool == "dose_response"]
     assert [step.params.get(key) for key in ("dose", "events", "total")] == ["dose", "killed", "exposed"]
+
+
+def test_all_curves_are_told_of_first():
+    table = ryegrass()
+    two = pd.concat([table.assign(biotype="wild"), table.assign(conc=table["conc"] * 4, biotype="resistant")])
+    result = dose_response(two, dose="conc", response="rootl", group="biotype")
+    first = {value["name"]: value["value"] for value in result["findings"][0]["values"]}
+    for biotype in ("wild", "resistant"):
+        assert first[f"dose {biotype}"] == pytest.approx(level_row(result, 50, biotype)["dose"])
+        assert f"biotype = {biotype}" in result["findings"][0]["text"]

@@ -67,11 +67,20 @@ def test_samples_are_compared_by_welch_after_averaging_wells():
 
 def test_the_sentence_has_direction_and_size():
     result = qpcr_relative(wells(), **NAMES)
-    assert result["findings"][0]["text"].startswith("IL6 is up, ")
-    assert "TNF is not shown to differ" in result["findings"][1]["text"]
+    assert result["findings"][1]["text"].startswith("IL6 is up, ")
+    assert "TNF is not shown to differ" in result["findings"][2]["text"]
     down = qpcr_relative(wells(effect=-2.0), **NAMES)
-    assert down["findings"][0]["text"].startswith("IL6 is down, ")
+    assert down["findings"][1]["text"].startswith("IL6 is down, ")
     assert any("recognised by name" in text for text in result["warnings"])
+
+
+def test_the_first_sentence_names_every_gene():
+    result = qpcr_relative(wells(), **NAMES)
+    first, folds = result["findings"][0], result["folds"].set_index("gene")["fold_change"]
+    assert first["text"].startswith("In LPS relative to control 1 of 2 genes differ: IL6")
+    assert "not shown to differ: TNF" in first["text"]
+    assert {value["name"]: value["value"] for value in first["values"]} == {
+        "fold change IL6": folds["IL6"], "fold change TNF": folds["TNF"]}  # fmt: skip
 
 
 def test_efficiencies_follow_pfaffl():

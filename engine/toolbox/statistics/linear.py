@@ -541,8 +541,11 @@ def linear_regression(
                  "p_value": float(test.pvalue), "note": f"{test.df_num:g}, {test.df_denom:g}"}  # fmt: skip
         checks.append(joint)
     marginal = (grid, contrasts, effects, products)
-    findings = [*levels_findings(together, means, outcome, len(predictors) > 1),
-                *linear_findings(plain_fit, rows, outcome, predictors, marginal, joint)]  # fmt: skip
+    findings = linear_findings(plain_fit, rows, outcome, predictors, marginal, joint)
+    for finding in reversed(levels_findings(together, means, outcome, len(predictors) > 1)):
+        # What is named first is asked about: a factor with more levels beside it comes after it.
+        own = finding["row"]["check"].startswith(f"{predictors[0]}, ")
+        findings.insert(0 if own or not findings else 1, finding)
     return {
         "coefficients": pd.DataFrame(rows),
         "diagnostics": pd.DataFrame(checks).reindex(columns=["check", "value", "p_value", "note"]),

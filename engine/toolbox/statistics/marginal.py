@@ -11,7 +11,14 @@ from __future__ import annotations
 
 from engine.toolbox.statistics.group_tests import holm_adjust, range_adjusted
 from engine.toolbox.statistics.post_hoc import adjust_rows, many_to_one
-from engine.toolbox.tables.columns import finding_values, format_number, format_p, level_labels, order_levels
+from engine.toolbox.tables.columns import (
+    called_level,
+    finding_values,
+    format_number,
+    format_p,
+    level_labels,
+    order_levels,
+)
 
 
 def reference_grid(design, table, blocks, products):
@@ -298,8 +305,7 @@ def describe_contrasts(rows, grid, what, most=3):
     """Return a finding for each of the clearest contrasts of one factor, its direction in words."""
     findings = []
     for row in sorted(rows, key=lambda row: row["p_value"])[:most]:
-        numeric = row["group_1"].replace(".", "", 1).lstrip("-").isdigit()
-        first, second = (f"{row['factor']} {row[key]}" if numeric else row[key] for key in ("group_1", "group_2"))
+        first, second = (called_level(row[key], row["factor"]) for key in ("group_1", "group_2"))
         adjusted = len(grid["levels"]) + len(grid["held"]) > row.get("factors", 1 + bool(row["within"]))
         subject = f"{'Adjusted ' if adjusted else ''}{what}"
         subject = subject[0].upper() + subject[1:]
@@ -330,8 +336,7 @@ def describe_contrasts(rows, grid, what, most=3):
 
 def describe_change(row, what):
     """Return the finding of a difference in differences: which group changed more, by how much."""
-    numeric = row["group_1"].replace(".", "", 1).lstrip("-").isdigit()
-    first, second = (f"{row['of']} {row[key]}" if numeric else row[key] for key in ("group_1", "group_2"))
+    first, second = (called_level(row[key], row["of"]) for key in ("group_1", "group_2"))
     kind, _, over = row["within"].partition(" of ")
     ratio = row["effect_type"] != "difference in differences"
     sign = "" if ratio else "+"
@@ -373,6 +378,7 @@ def marginal_findings(contrasts, grid, lead, noun, outcome, interacts):
 
 
 MARGINAL_HELPERS = (
+    called_level,
     range_adjusted,
     holm_adjust,
     many_to_one,

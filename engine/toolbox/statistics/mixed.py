@@ -306,7 +306,8 @@ def numbered_anew(table, labels, fixed, subject):
                            kind="column", of="table", role="nested_in"),
         "interaction": param("Let the effect of the first fixed effect depend on the second",
                              role="interaction",
-                             words=['true: interact\\w*|differ\\w* in (?:slope|growth|change)|faster|parallel|'
+                             words=['true: interact\\w*|differ\\w* in (?:slope|growth|change)|parallel|'
+                                    'faster|slower|more (?:slow|quick|rapid)ly|'
                                     'diff\\w*[ -]in[ -]diff\\w*|(?-i:DiD|DID)\\b|(?:chang|increas|decreas|improv|'
                                     'declin|dropp|r[io]s|fell|grew)\\w* (?:more|less)\\b|'
                                     '(?:growth|change|increase|decrease|rise|fall|decline|slope|progress|trajector|'

@@ -20,6 +20,8 @@ AT = param(
 _NO_LANDMARK = "".join(rf"(?<!landmark{words} )" for words in ("", " at", " of", " analysis at"))
 AT_UNIT = param(
     "unit of that moment, where it is not the column's",
+    of="at",
+    role="unit_of",
     choices=TIME_UNITS,
     words=[
         rf"{unit}s: {_NO_LANDMARK}{NOT_TOLD}\d[\d.,]*[\s-]*(?:{unit}s?|{short})\b(?![\s-]+landmark)"
