@@ -46,7 +46,9 @@ def called(param: ParamSpec, name: str) -> bool:
     return bool(param.called) and any(re.fullmatch(param.called, form) for form in forms)
 
 
-_EXPLAINED = frozenset({"group", "outcome", "measure", "response", "wide", "y"})
+_EXPLAINED = frozenset(
+    {"group", "outcome", "measure", "measures", "response", "wide", "y", "x", "measure_a", "measure_b", "anything"}
+)
 CALLED = 0.4
 """What speaks for a column that is called as such columns conventionally are."""
 _TO = re.compile(r"to|through|thru|till|until|up to|-|–|—|\.{2,3}|…|:", re.IGNORECASE)
@@ -209,6 +211,8 @@ class Assignment:
             return True  # what is only held constant is neither compared nor explained
         if param.role in ("covariates", "held") and name in self.kept and not reading.is_a(name, "adjust"):
             return True  # `in the wild type` is about those rows, it holds nothing constant
+        if param.role in ("anything", "measures") and name in self.kept and name not in reading.named():
+            return True  # `the median time of the ill` asks for no median of being ill
         if param.role == "held" and name not in reading.named() and not reading.is_a(name, "adjust"):
             return True  # a level that is named is compared or kept, never held constant
         contrasted = any(c.column == name for c in reading.contrasts)
@@ -267,7 +271,8 @@ class Assignment:
             return offered[0]
         if not slot.only:
             return ""
-        able = [c.name for c in self.sheet.columns if slot.fits(c, self.sheet) >= 0.65 and c.name not in used
+        ends = self.sheet.structure.survival.values() if param.role in _COMPARES else ()
+        able = [c.name for c in self.sheet.columns if slot.fits(c, self.sheet) >= 0.65 and c.name not in (*used, *ends)
                 and self.reading.parts.get(c.name) != {"adjust"} and c.name not in self.alone]  # fmt: skip
         return able[0] if len(able) == 1 else ""
 
@@ -296,6 +301,7 @@ class Assignment:
             kin = [f for f in (slot.families(self.sheet) if slot.families else []) if set(picked) & set(f)]
             if (
                 slot.natural is not None
+                and not (slot.families and any(self.reading.parts.get(n) == {"adjust"} for n in self.free))
                 and (family := kin[0] if len(kin) == 1 else slot.natural(self.sheet))
                 and (set(picked) & set(family) or param.name in self.needed)
             ):

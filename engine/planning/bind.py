@@ -283,8 +283,9 @@ def _rows(bound: Bound, reading: Reading) -> None:
             numeric
             or name in bound.of_role("group", "condition", "factors", "ordered", "split", "category", "group_optional")
         )
-        kept_by_tool = any(p.kind == "level" and bound.params.get(p.name) in levels for p in bound.spec.params)
-        kept_by_tool = kept_by_tool or any(p.role == "levels" for p in bound.spec.params)
+        own = [p for p in bound.spec.params if bound.params.get(p.of) == name]
+        kept_by_tool = any(p.kind == "level" and bound.params.get(p.name) in levels for p in own)
+        kept_by_tool = kept_by_tool or any(p.role == "levels" for p in own)
         alone = name not in taken and max(m.strength for m in mentions) >= 0.75 and len(levels) < len(column.levels)
         if alone or (partial and not kept_by_tool):
             bound.rows.append(Restriction(name, "in", levels, mentions[0].first, mentions[-1].last, sure=False))

@@ -70,10 +70,11 @@ def unexplained(reading: Reading, analyses: list[str], bounds: list[Bound], file
     for at, token in enumerate(reading.words):
         if at in reading.used or (token.number is not None and not _loose(reading, at)):
             continue
-        if (
+        if not _names_group(reading, at) and (
             token.text in _SMALL
             or token.text in WHOM
             or token.text.removesuffix("s") in FAMILY
+            or (token.text.removesuffix("s") in _KINDS and _beside_column(reading, at))
             or len(token.text) < 3
             or token.stem in general
             or token.stem in asked
@@ -94,6 +95,29 @@ def _slip_of(word: str, general: Iterable[str]) -> bool:
     return len(word) >= 6 and any(
         len(other) >= 6 and DamerauLevenshtein.distance(word, other, score_cutoff=1) <= 1 for other in general
     )
+
+
+_KINDS = frozenset(
+    "score level value measurement measure reading index count result scale rating amount status category variable".split()
+)
+
+
+def _names_group(reading: Reading, at: int) -> bool:
+    """Say whether a word is said to name a group: `in the computer group`."""
+    around = reading.question[: reading.words[at].start], reading.question[reading.words[at].end :]
+    return bool(_IN_THE.search(around[0]) and _GROUP.match(around[1])) and reading.words[at].text not in _ANY_GROUP
+
+
+_IN_THE = re.compile(r"\b(?:in|of|for|among|within|from|with)\s+the\s+$", re.IGNORECASE)
+_GROUP = re.compile(r"\s+(?:group|arm|cohort)\b", re.IGNORECASE)
+_ANY_GROUP = frozenset("same other whole entire two three first second third last both study patient age".split())
+
+
+def _beside_column(reading: Reading, at: int) -> bool:
+    """Say whether a word stands beside the name of a column (`the HADS score`) and is not cut (`score > 0`)."""
+    if re.match(r"\s*[<>=≤≥]", reading.question[reading.words[at].end :]):
+        return False
+    return any(taken == "column" for n in (at - 1, at + 1) for taken, _, _ in [reading.used.get(n, ("", "", 0))])
 
 
 def _loose(reading: Reading, at: int) -> bool:

@@ -9,6 +9,7 @@ import re
 
 from engine.domain.profile import ColumnProfile
 from engine.planning.bound import Bound
+from engine.planning.contrast import control_level
 from engine.planning.mentions import LIKELY
 from engine.planning.reading import Reading
 from engine.planning.sheets import is_id
@@ -26,6 +27,36 @@ def fill(bound: Bound, reading: Reading) -> None:
     _references(bound, reading)
     _random_slope(bound, reading)
     _panel(bound)
+    _marked(bound, reading)
+    if not re.search(r"\bminus\b", reading.question, re.IGNORECASE):
+        _later_first(bound)
+
+
+def _marked(bound: Bound, reading: Reading) -> None:
+    """Take the levels that the words beside them single out: `normalised to Actb`, `with Actb as reference`."""
+    for param in (p for p in bound.spec.params if p.role == "marked"):
+        words, found, last = "|".join(param.words), list[str](), -1
+        before = re.compile(
+            rf"(?:{words})\W+(?:to\s+|is\s+|are\s+|by\s+|with\s+|the\s+|genes?\s+){{0,3}}$", re.IGNORECASE
+        )
+        after = re.compile(rf"\W+(?:\w+\s+){{0,2}}?(?:{words})", re.IGNORECASE)
+        for mention in (m for m in reading.mentions if m.level and m.column == bound.params.get(param.of)):
+            start, end = reading.words[mention.first].start, reading.words[mention.last].end
+            listed = last >= 0 and re.fullmatch(r"\s*(?:,|and|&|,\s*and|\+)\s*", reading.question[last:start])
+            if listed or before.search(reading.question[:start]) or after.match(reading.question[end : end + 40]):
+                found, last = [*found, mention.level], end
+        if found:
+            bound.params[param.name] = list(dict.fromkeys(found))
+
+
+def _later_first(bound: Bound) -> None:
+    """Put the later of two occasions first where the second is subtracted: a gain is after minus before."""
+    pair = [p.name for p in bound.spec.params if p.role in ("measure_a", "measure_b")]
+    names = [str(bound.params.get(name, "")) for name in pair]
+    for measure in bound.sheet.structure.wide if bound.sheet else ():
+        if len(pair) == 2 and measure.ordered and {*names} <= {*measure.columns}:
+            later, earlier = sorted(names, key=measure.columns.index, reverse=True)
+            bound.params |= {pair[0]: later, pair[1]: earlier}
 
 
 def _panel(bound: Bound) -> None:
@@ -185,7 +216,7 @@ _BASE_IS = re.compile(
 
 
 def _references(bound: Bound, reading: Reading) -> None:
-    """Take the level that the question calls the reference (`C as the reference`, `relative to wild type`), or the no of a code."""
+    """Take the level that the question calls the reference (`C as the reference`), sets another against, or codes as no."""
     param, sheet = next((p for p in bound.spec.params if p.role == "references"), None), bound.sheet
     if param is None or sheet is None:
         return
@@ -196,11 +227,28 @@ def _references(bound: Bound, reading: Reading) -> None:
             continue
         if (coding := reading.coding.get(name)) is not None:
             found[name] = coding.no
+        elif (other := _set_apart(column, reading)) is not None:
+            found[name] = other
         if (said := _base_level(column, reading)) is not None:
             found[name] = said
     if found:
         bound.params[param.name] = [f"{name}={level}" for name, level in found.items()]
         bound.reasons += [f"The other levels of {name!r} are compared with {level!r}." for name, level in found.items()]
+
+
+def _set_apart(column: ColumnProfile, reading: Reading) -> str | None:
+    """Return the level that another is set against (`female vs male`), or the other of two (`do women die more`).
+
+    What is called like a control stays the reference, so that a sign means what it commonly does.
+    """
+    control = control_level(list(column.levels))
+    against = next((c.levels for c in reading.contrasts if c.column == column.name and c.explicit), ())
+    named = [level for level in reading.levels(column.name) if level in column.levels]
+    if len(against) == 2 and {*against} <= {*column.levels}:
+        return against[1] if against[0] != control else None
+    if len(column.levels) == 2 and len(named) == 1 and named[0] != control:
+        return next(level for level in column.levels if level != named[0])
+    return None
 
 
 def _base_level(column: ColumnProfile, reading: Reading) -> str | None:

@@ -34,7 +34,7 @@ _UNLIKE_IN = r"(?!(?:differ\w*|vary|varies|same|unlike|alike)\s+in\s+(?:(?!<)\w+
 """Of `the diets differ in length` and `length differs in the diets` only the columns' kinds say which is measured."""
 _RELATIONS: tuple[tuple[str, dict[str, Part]], ...] = (
     (rf"\b(?:effects?|influence|impact|role|contribution) of{_GAP}{_X}{_GAP}\b(?:on|for|in){_GAP}{_Y}", {"x": "cause", "y": "outcome"}),
-    (rf"\b(?:adjust\w*|correct\w*|control\w*|account\w*|allow\w*|stratif\w*|condition\w*) (?:also )?(?:for|by|on){_GAP}{_A}", {"a": "adjust"}),
+    (rf"\b(?:adjust\w*|correct\w*|control\w*|account\w*|allow\w*|stratif\w*|condition\w*) (?:also )?(?:for|by|on|with){_GAP}{_A}", {"a": "adjust"}),
     (rf"\btak(?:ing|e)\s+(?:\w+\s+)?{_A}{_GAP}into account", {"a": "adjust"}),
     (rf"\b(?:regardless|irrespective|independent(?:ly)?) of{_GAP}{_A}", {"a": "adjust"}),
     (rf"\b(?:mind|given|holding|keeping|at (?:the )?same|at equal|for the same|with (?:the )?(?:same|equal|identical)){_GAP}{_A}(?:\s+(?:constant|fixed|equal|the same))?", {"a": "adjust"}),

@@ -19,6 +19,14 @@ WHOM = frozenset(
     "volunteer".split()
 )
 """Words of general language for those whom the rows are about; where no column names them, they say nothing more."""
+
+
+def names_only_whom(mention: Mention, words: Sequence[Token]) -> bool:
+    """Say whether a mention is only a plural for those whom the rows are about: `the ill people`."""
+    word = words[mention.first].text
+    return mention.width == 1 and word in WHOM and (word.endswith("s") or word == "people")
+
+
 _MEANT: tuple[tuple[frozenset[str], Callable[[Sheet], list[str]]], ...] = (
     (frozenset({"dose", "doses", "dosage", "concentration", "concentrations"}), lambda s: s.structure.doses),
     (frozenset({"time", "times", "timepoint", "timepoints", "visits", "occasions", "longitudinal"}), lambda s: s.structure.times),

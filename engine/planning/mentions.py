@@ -55,6 +55,8 @@ def column_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile], te
     for name, column in names:
         for first, last in _windows(words, text, max(2, min(_LONGEST, len(name.parts) + 2, max(len(name.whole), 2)))):
             window = words[first : last + 1]
+            if any(word.text in _JOINS and word.text not in name.parts for word in window[1:-1]):
+                continue  # `mother's age and weight` are two
             if len(window) == 1 and (
                 window[0].text in STOP or (window[0].number is not None and name.text != window[0].text)
             ):
@@ -67,7 +69,27 @@ def column_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile], te
             if strength >= LIKELY and not (len(window) == 1 and len(window[0].text) == 1 and strength < 1):
                 found.setdefault((first, last), []).append((round(strength, 3), column.name))
     rest = [_best(first, last, able) for (first, last), able in found.items()]
+    rest += _shared(words, rest, names)
     return literal + [m for m in rest if not any(m.first <= other.last and other.first <= m.last for other in literal)]
+
+
+def _shared(
+    words: Sequence[Token], found: Sequence[Mention], names: Sequence[tuple[Name, ColumnProfile]]
+) -> list[Mention]:
+    """Return what a second noun names together with the first one's beginning: the weight in `mother's age and weight`."""
+    extra = []
+    for mention in (m for m in found if m.width > 1 and m.strength >= SURE):
+        at = mention.last + 2
+        if at < len(words) and words[at - 1].text in _JOINS and words[at].text not in STOP:
+            window = [*words[mention.first : mention.last], words[at]]
+            able = [(round(name.strength(window), 3), column.name) for name, column in names]
+            best = _best(at, at, able)
+            if best.strength >= SURE and best.column != mention.column and not best.rivals:
+                extra.append(best)
+    return extra
+
+
+_JOINS = frozenset({"and", "or"})
 
 
 def _whose(word: Token, column: ColumnProfile) -> bool:
@@ -105,11 +127,16 @@ def _windows(words: Sequence[Token], text: str, longest: int) -> list[tuple[int,
         (first, last)
         for first in range(len(words))
         for last in range(first, min(first + longest, len(words)))
-        if (words[last].text not in STOP or last == first)
+        if (words[last].text not in STOP or last == first or _is_letter(words[last], text))
         and words[first].text not in _LEADS
         and not _splits(words, first, last)
         and not re.search(r"[,;:.?!]\s", text[words[first].start : words[last].start])
     ]
+
+
+def _is_letter(word: Token, text: str) -> bool:
+    """Say whether a small word is a letter that tells things apart: `reader A`."""
+    return word.end - word.start == 1 and word.start > 0 and text[word.start].isupper() and word.text != "i"
 
 
 _LEADS = frozenset({"since", "until"})
@@ -375,14 +402,15 @@ def codes_explained(
 LETTERS = re.compile(
     r"(?<![\w.])(?P<code>[A-Za-z]{1,4}\d?)\s*=\s*(?:the\s+|an?\s+)?(?P<said>[A-Za-z][\w-]+(?:\s+[a-z][\w-]+){0,2})"
 )
+_LETTERS_AFTER = re.compile(r"(?P<said>[A-Za-z][\w-]+)\s+\((?P<code>[A-Z]{1,3}\d?)\)")
 
 
 def letters_told(text: str, columns: Sequence[ColumnProfile]) -> dict[str, dict[str, str]]:
-    """Return column -> level -> what the question says it stands for: `T = new drug, C = control`.
+    """Return column -> level -> what the question says it stands for: `T = new drug, C = control`, `malignant (M)`.
 
     Two or more short levels of the only column that has them all; numbers are read by `codes_explained`.
     """
-    told = {match["code"]: match["said"] for match in LETTERS.finditer(text)}
+    told = {match["code"]: match["said"] for form in (LETTERS, _LETTERS_AFTER) for match in form.finditer(text)}
     able = [column for column in columns if len(told) > 1 and told.keys() <= column.levels.keys()]
     return {able[0].name: told} if len(able) == 1 else {}
 
@@ -394,7 +422,7 @@ def _letters_explained(words: Sequence[Token], columns: Sequence[ColumnProfile],
         stems = {level: {t.stem for t in tokens(said) if t.text not in STOP} for level, said in told.items()}
         for at, word in enumerate(words):
             written = text[word.start : word.end]
-            if written in told and re.match(r"\s*=", text[word.end :]):
+            if written in told and re.match(r"\s*[=)]", text[word.end :]):
                 found.append(Mention(column, written, at, at, 0.95))
             elif len(meant := [level for level, own in stems.items() if word.stem in own]) == 1:
                 found.append(Mention(column, meant[0], at, at, 0.85))

@@ -36,6 +36,7 @@ from engine.planning.conditions import members
 from engine.planning.coverage import doubts, unexplained
 from engine.planning.declared import mark_told, with_missing
 from engine.planning.followups import Try, follow_up, with_what_was_set
+from engine.planning.hints import names_only_whom
 from engine.planning.mentions import SURE as SURE_NAMED
 from engine.planning.names import STOP
 from engine.planning.near import near
@@ -545,6 +546,7 @@ class Planner:
         taken = {name for bound in made.bounds for name in bound.columns()}
         computed = [m for bound in made.bounds if bound.sheet for m in bound.sheet.made if m.column in taken]
         taken |= {name for m in computed for name in re.findall(r"`([^`]+)`", m.expression)}
+        taken |= {m.column for m in reading.mentions if not m.level and names_only_whom(m, reading.words)}
         for name in dict.fromkeys(name for bound in made.bounds for name in bound.unused if name not in taken):
             made.not_answered.append(f"{name!r} is named in the question and has no part in this plan.")
         fillers = [at for at in range(len(reading.words)) if at not in reading.used and at not in left]

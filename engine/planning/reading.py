@@ -157,9 +157,9 @@ class Reading:
             self.used.setdefault(at, (taken, value, strength))
 
     def mark_text(self, start: int, end: int, taken: Taken, value: str = "", strength: float = 1.0) -> None:
-        """Note what the tokens between two characters were taken for."""
+        """Note what the tokens that begin between two characters were taken for."""
         for at, token in enumerate(self.words):
-            if token.start >= start and token.end <= end:
+            if start <= token.start < end:
                 self.used.setdefault(at, (taken, value, strength))
 
     def take(self, other: Reading) -> None:

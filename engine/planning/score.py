@@ -67,7 +67,7 @@ class Weights:
     lacking: float = -0.85
     """For each input that neither is there nor can be made."""
     left: float = -1.37
-    """For each `A versus B` that it does not compare."""
+    """For each `A versus B` that it does not compare, and for what it does not hold constant."""
     asks: float = 0.47
     """A required column is named by no word: the fit has counted that already, too strictly."""
 
@@ -89,7 +89,7 @@ class Candidate:
     """False when no file holds the kind of data it needs."""
     unmet: tuple[str, ...] = ()
     left: int = 0
-    """How many `A versus B` it does not compare."""
+    """How many `A versus B` it does not compare, and what is to be held constant that it has no part for."""
     signs: dict[str, float] = field(default_factory=dict)
     """What speaks for and against it, by the names of `Weights`."""
 
@@ -158,7 +158,7 @@ def weighed(
         if key in analyses
     ]
     for item in found:
-        item.left = _contrasts_left(item, reading)
+        item.left = _contrasts_left(item, reading) + _held_left(item, reading)
     fits = {item.analysis.id: max(-1.5, min(1.5, _fit(item, reading, data, tools))) for item in found}
     given = {item.analysis.id: _heirs(item, analyses, within, aside) for item in found}
     named = methods_named(tools, reading.question)
@@ -230,6 +230,14 @@ def _contrasts_left(item: Candidate, reading: Reading) -> int:
         and item.bound.sheet.column(c.column) is not None
         for c in reading.contrasts
     )
+
+
+def _held_left(item: Candidate, reading: Reading) -> int:
+    """Return twice how many columns that are only to be held constant have no part in the step: unadjusted is another question."""
+    if item.bound is None or item.bound.sheet is None:
+        return 0
+    held = [name for name, parts in reading.parts.items() if parts == {"adjust"} and item.bound.sheet.column(name)]
+    return 2 * len(set(held) - set(item.bound.columns()))
 
 
 def _heirs(unfit: Candidate, analyses: dict[str, Analysis], within: set[DataType], aside: set[str]) -> set[str]:

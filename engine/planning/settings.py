@@ -41,12 +41,29 @@ def settings_said(spec: ToolSpec, reading: Reading, bound: dict[str, Any]) -> di
                     reading.mark_text(*said.span("value"), "method", f"{param.name} = {found[param.name]}")
                 text = text[: said.start()] + " " * (said.end() - said.start()) + text[said.end() :]
             continue
-        value = _value(param, reading, text)
+        value = _value(param, reading, _after_its_number(param, reading, text))
         if value is not None and param.unit == "ratio" and (said := ratio(text, "|".join(param.words))):
             text = text[: said.start] + " " * (said.end - said.start) + text[said.end :]
         if value is not None and value != [] and not param_problem(param, value):
             found[param.name] = value
     return found
+
+
+def _after_its_number(param: ParamSpec, reading: Reading, text: str) -> str:
+    """Return for the unit of a number only that number and what follows it: of `2 years (730 days)` the years."""
+    if param.role != "unit_of":
+        return text
+    places = [at for at, (_, value, _) in reading.used.items() if value.startswith(f"{param.of} = ")]
+    spans = [(reading.words[at].start, reading.words[at].end) for at in places]
+    numbers = [(start, end) for start, end in spans if re.search(r"\d", text[start:end])]  # `three` stands as 3 in it
+    if not numbers:
+        return ""
+    start, end = numbers[-1]
+    return " " * start + text[start : end + UNIT_WITHIN]
+
+
+UNIT_WITHIN = 12
+"""So many characters behind a number its unit ends."""
 
 
 def written(param: ParamSpec, question: str, column: str = "") -> re.Match[str] | None:

@@ -83,16 +83,18 @@ def _asked(view: RunView, pair: Done, registry: ToolRegistry) -> Finding:
     if first not in effects and len(effects) == 1:
         return effects[0]
     spans = view.plan.understood if view.plan else []
-    levels = {span.value for span in spans if span.taken_as == "level"}
+    # What the step was given it is about anyway.
+    levels = {span.value for span in spans if span.taken_as == "level"} - set(_own_levels(result, registry))
     genes = {span.value for span in spans if span.taken_as == "gene"} - {""}
     columns = [name for name in _named_columns(view) if name not in result.params.values()]
 
-    def said(finding: Finding) -> tuple[bool, int, bool]:
+    def said(finding: Finding) -> tuple[bool, bool, int, bool]:
         told = bool(levels) and all(_names_level(finding, level) for level in levels)
         alike = not first.row or (finding.artifact, set(finding.row)) == (first.artifact, set(first.row))
         row = " ".join(value for value in finding.row.values() if isinstance(value, str))
         about = bool(columns) and alike and all(_holds(row, name) for name in columns)
-        return told, sum(_holds(finding.text, name) for name in genes), about
+        only = len(levels) == 1 and any(_holds(row, value.rpartition(" = ")[2]) for value in levels)
+        return told, only, sum(_holds(finding.text, name) for name in genes), about
 
     return max(result.findings, key=said)  # the first of several that say as much
 
@@ -102,6 +104,15 @@ def _own_columns(node: TaskNode, result: NodeResult, registry: ToolRegistry) -> 
     spec = spec_of(registry, node.tool)
     names = {param.name for param in spec.params if param.kind in ("column", "columns")} if spec else set()
     return set(_texts(value for name, value in result.params.items() if name in names))
+
+
+def _own_levels(result: NodeResult, registry: ToolRegistry) -> Iterator[str]:
+    """Yield the levels that a step was given, each as `column = level`."""
+    spec = spec_of(registry, result.tool)
+    for param in spec.params if spec else ():
+        column = result.params.get(param.of)
+        if param.kind in ("level", "levels", "texts") and isinstance(column, str):
+            yield from (f"{column} = {value}" for value in _texts([result.params.get(param.name)]))
 
 
 def _is_of_column(finding: Finding, columns: Iterable[str]) -> bool:
@@ -116,9 +127,9 @@ def _named_columns(view: RunView) -> list[str]:
 
 
 def _names_level(finding: Finding, value: str) -> bool:
-    """Say whether a sentence names a level, given as `column = level`; a number with its column, before the colon."""
+    """Say whether a sentence names a level, given as `column = level`: numbers and a yes only with their column."""
     column, _, level = (part.strip() for part in value.rpartition(" = "))
-    if not re.fullmatch(r"[-+\d.,]+", level):
+    if not re.fullmatch(r"[-+\d.,]+|yes|no|[yn]|true|false|none|other", level, re.IGNORECASE):
         return bool(level) and _holds(finding.text, level)
     claim = finding.text.partition(": ")[0]
     return bool(column) and _holds(claim, column) and _holds(claim, level)

@@ -116,3 +116,58 @@ def test_two_occasions_named_are_the_two_compared(planner, profiles):
 def test_both_arms_are_not_one_of_them(profiles):
     reading = read("length of stay, both arms", Data.of(profiles))
     assert not reading.restrictions
+
+
+def test_two_nouns_share_the_words_before_them(profiles):
+    reading = read("Is mother's age and weight of birth related?", Data.of(profiles))
+    assert {"mother_age", "birth_weight_g"} <= {mention.column for mention in reading.mentions}
+
+
+def test_of_two_occasions_the_earlier_is_subtracted(planner, profiles):
+    found = params(planner, profiles, "did the score fall from score_pre to score_2m in the same patients?")
+    assert (found["first"], found["second"]) == ("score_2m", "score_pre")
+
+
+def test_the_other_of_two_levels_is_the_reference(planner, profiles):
+    found = params(
+        planner, profiles, "logistic regression: pneumonia by arm, placebo vs netilin, adjusted for mother_age"
+    )
+    assert "arm" not in found.get("references", {})  # a control stays the reference
+
+
+def test_a_gene_that_words_single_out_is_the_reference(planner, tmp_path):
+    genes = [(s, g, gene, 20 + RNG.normal()) for s, g in zip("abcdef", ["ctl"] * 3 + ["lps"] * 3, strict=True)
+             for gene in ("Actb", "Gapdh", "Il6", "Tnf")]  # fmt: skip
+    pd.DataFrame(genes, columns=["sample", "treatment", "gene", "Ct"]).to_csv(tmp_path / "wells.csv", index=False)
+    found = profile_files([tmp_path / "wells.csv"])
+    question = "fold change of Il6 and Tnf with lps, delta delta Ct, normalised to Actb and Gapdh"
+    assert params(planner, found, question)["references"] == ["Actb", "Gapdh"]
+
+
+def test_what_is_to_be_held_constant_is_not_dropped(planner, profiles):
+    plan = planner.plan("does birth weight differ between the arms, adjusted for mother_age?", profiles).plan
+    assert plan.analysis[0].id in ("ancova", "linear_regression")
+    assert "mother_age" in str(max(plan.nodes, key=lambda node: node.priority).params)
+
+
+def test_a_group_that_no_column_has_is_told(planner, profiles):
+    plan = planner.plan("Is birth weight higher in the computer group?", profiles).plan
+    assert any("computer" in asked.text for asked in plan.open_questions)
+
+
+def test_a_reader_is_told_by_a_letter(tmp_path):
+    rows = {"slide": range(40), "reader_a": RNG.choice(list("pn"), 40), "reader_b": RNG.choice(list("pn"), 40)}
+    pd.DataFrame(rows).to_csv(tmp_path / "slides.csv", index=False)
+    reading = read("How well does reader A agree with reader B?", Data.of(profile_files([tmp_path / "slides.csv"])))
+    assert {m.column for m in reading.mentions} >= {"reader_a", "reader_b"}
+
+
+def test_a_unit_is_read_behind_its_number(tmp_path):
+    rows = {"days": RNG.integers(10, 2900, 60), "died": [0, 1] * 30}
+    pd.DataFrame(rows).to_csv(tmp_path / "long.csv", index=False)
+    found = profile_files([tmp_path / "long.csv"])
+    step = params(
+        Planner(builtin_tools()), found, "Kaplan-Meier: how many live 730 days (the patients were followed for 8 years)"
+    )
+    assert step.get("at", 730) == 730
+    assert step.get("at_unit", "days") == "days"
