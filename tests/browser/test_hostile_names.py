@@ -67,6 +67,7 @@ def seen(place: Page | Locator, name: str | re.Pattern[str]) -> None:
     expect(place.get_by_text(name).filter(visible=True).first).to_be_visible()
 
 
+@pytest.mark.slow
 def test_ask(watched, hostile):
     address, run_id, _ = hostile
     page = watched(f"{address}/?run={run_id}", "Ask")

@@ -76,6 +76,7 @@ def test_from_a_gene_to_a_drug_in_three_clicks(open_page, know_address):
     expect(page).to_have_url(re.compile("entity=(?!Gene)"))
 
 
+@pytest.mark.slow
 def test_the_drawing_and_its_table_fit_the_window(open_page, know_address):
     for scheme in ("light", "dark"):
         page = open_page(f"{know_address}/knowledge_graph?entity=Gene%3A%3A1956", scheme=scheme)
@@ -140,6 +141,7 @@ def choose(page: Page, pill: Locator) -> None:
     ready(page, "Knowledge Graph")
 
 
+@pytest.mark.slow
 def test_where_one_is_survives_tabs_refresh_other_pages_and_back(open_page, know_address):
     page = open_page(f"{know_address}/knowledge_graph")
     ready(page, "Knowledge Graph")
@@ -211,6 +213,7 @@ def test_a_pasted_list_is_enriched_and_a_term_opened(open_page, know_address):
     expect(page.get_by_role("tab", name="Explore")).to_have_attribute("aria-selected", "true")
 
 
+@pytest.mark.slow
 def test_an_import_outlives_a_touched_field_and_its_outcome_is_found(open_page, know_address):
     entries = "\n".join(
         json.dumps({"name": f"made_up_{number}", "description": f"Counts things of kind {number} in tables"})

@@ -71,6 +71,7 @@ def above(page: Page, selector: str, bottom: int) -> None:
 # ==== first sight ====
 
 
+@pytest.mark.slow
 def test_page_address_right_after_start_shows_the_whole_app(open_page, tmp_path):
     with serving(ROOT / "app.py", ROOT, BIODESK_WORKSPACE=str(tmp_path / "w")) as address:
         page = open_page(f"{address}/plan_run")
@@ -161,6 +162,7 @@ def test_verify_says_as_recorded(open_page, app_address, survival_run):
     expect(page.get_by_text("As recorded")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_the_plan_is_run_by_a_keyboard_within_ten_tabs(open_page, app_address):
     page = open_page(app_address)
     ask_example(page, "tumour_nuclei")

@@ -28,7 +28,9 @@ TEXTS = [
 ]
 
 
-@pytest.fixture(scope="module", params=["words", "default model", "sentence-transformers"])
+@pytest.fixture(
+    scope="module", params=["words", "default model", pytest.param("sentence-transformers", marks=pytest.mark.slow)]
+)
 def embedder(request: pytest.FixtureRequest) -> Iterator[Embedder]:
     if request.param == "words":
         yield HashEmbedder()

@@ -127,6 +127,7 @@ def test_writers_and_readers_side_by_side_lose_nothing(store: EpisodeStore) -> N
     assert len({e.id for e in store.episodes()}) == 40
 
 
+@pytest.mark.slow
 def test_many_thousands_at_once(store: EpisodeStore) -> None:
     many = [episode(number, lessons="x" * 50) for number in range(25_000)]
     store.save(many)

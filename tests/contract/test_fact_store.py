@@ -144,6 +144,7 @@ def test_many_threads_saving_lose_nothing(store: FactStore) -> None:
     assert len(store.facts()) == 61
 
 
+@pytest.mark.slow
 def test_more_facts_than_go_in_at_once_keep_their_order(store: FactStore) -> None:
     facts = [a_fact(f"fact_{n:06d}") for n in range(45_000)]
     store.save(facts)

@@ -447,7 +447,7 @@ STEP = st.one_of(
 )  # fmt: skip
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=st.lists(STEP, min_size=1, max_size=7))
 def test_any_history_gives_both_stores_the_same_graph(tmp_path_factory: pytest.TempPathFactory, steps: list) -> None:
     database = Database(tmp_path_factory.mktemp("graph") / "b.duckdb")

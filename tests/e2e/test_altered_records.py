@@ -113,6 +113,7 @@ def names(row: StoredRow, newest: set[str]) -> str:
     return f"step {row.columns['node']}"
 
 
+@pytest.mark.slow
 def test_every_field_of_every_stored_row(desk):
     rows = desk.store.stored(desk.run_id).rows
     newest = {max((r for r in rows if r.table == "run"), key=lambda r: r.place).key}
@@ -311,6 +312,7 @@ def test_a_report_that_was_altered_is_not_shown(desk, capsys):
     assert f"The report of run {desk.run_id} cannot be read" in told.err
 
 
+@pytest.mark.slow
 def test_going_on_with_a_run_seals_it_again_and_an_older_change_stays_visible(open_engine, growth_csv, tmp_path):
     workspace = tmp_path / "again"
     with open_engine(workspace, embedding_model="none") as engine:

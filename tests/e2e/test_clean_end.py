@@ -44,6 +44,7 @@ def test_a_refusal_is_all_that_is_said(command: list[str], plants: Path, tmp_pat
         assert len(said.splitlines()) == 1, said
 
 
+@pytest.mark.slow
 def test_an_interruption_is_all_that_is_said(plants: Path, tmp_path: Path) -> None:
     """Where a moment finds the command differs by machine, so moments follow until one was in the midst of it.
 

@@ -123,9 +123,7 @@ def fingerprint(results) -> dict[str, tuple[str, dict[str, str], list[str]]]:
     }
 
 
-@pytest.mark.parametrize(
-    "moment", [MOMENTS[0], *(pytest.param(m, marks=pytest.mark.slow) for m in MOMENTS[1:3]), MOMENTS[3]]
-)
+@pytest.mark.parametrize("moment", [MOMENTS[0], *(pytest.param(m, marks=pytest.mark.slow) for m in MOMENTS[1:])])
 def test_a_run_that_was_killed_goes_on_without_repeating_what_finished(moment, plan_file, tmp_path, undisturbed):
     workspace = tmp_path / "ws"
     process = start("run", plan_file, "--workspace", workspace, held=hold(tmp_path, "n3"))  # so that it cannot be over
@@ -230,6 +228,7 @@ def test_an_interrupted_command_ends_with_4_and_can_be_resumed(signal_number, pl
     assert "n1" not in {event.node for event in events[after:] if event.kind == "node_started"}
 
 
+@pytest.mark.slow
 def test_an_interrupted_command_with_json_prints_one_error_document(plan_file, tmp_path):
     process = start("run", plan_file, "--workspace", tmp_path / "ws", "--json", held=hold(tmp_path, "n1"))
     until(process, "n1 started")
@@ -290,6 +289,7 @@ def test_a_second_process_is_refused_with_3_and_a_sentence(engine):
     assert json.loads(as_json.stdout)["error"]["code"] == "workspace_in_use"
 
 
+@pytest.mark.slow
 def test_a_run_is_cancelled_from_a_second_process(engine, growth_csv, held):
     held.write_text("n1")  # the second process takes seconds to start; the run must not be over by then
     run_id = engine.run_plan(table_plan(growth_csv))
@@ -312,6 +312,7 @@ def test_a_request_from_a_second_process_stops_a_step_at_work(engine, growth_csv
     assert any(e.kind == "run_cancelled" and e.by == "another process" for e in engine.events(run_id))
 
 
+@pytest.mark.slow
 def test_a_request_left_over_from_an_earlier_time_does_not_stop_a_later_run(open_engine, tmp_path, growth_csv):
     from engine.api import request_cancel
 
@@ -352,6 +353,7 @@ def fill(folder: Path, leave: int) -> Path:
     return ballast
 
 
+@pytest.mark.slow
 def test_a_disk_that_fills_up_is_told_in_a_sentence_and_the_run_goes_on_afterwards(tiny_disk, plan_file):
     workspace = tiny_disk / "ws"
     held = hold(plan_file.parent, "n2:later")
@@ -519,6 +521,7 @@ def test_starting_and_stopping_many_threads_leaves_none_behind(open_engine, tmp_
     assert write_growth(tmp_path / "g.csv").exists()
 
 
+@pytest.mark.slow
 def test_closing_biodesk_leaves_a_run_interrupted_and_resumable(open_engine, growth_csv, tmp_path, held):
     held.write_text("n2")
     first = open_engine(tmp_path / "closed")

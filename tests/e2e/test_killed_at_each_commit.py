@@ -110,6 +110,7 @@ def killed_twice(commit: int, folder: Path, open_engine) -> int:
 
 
 @pytest.mark.parametrize("commit", [1, 3, 6])
+@pytest.mark.slow
 def test_killed_early_half_way_and_late_a_run_loses_no_event(commit, tmp_path, open_engine):
     assert killed_after(commit, tmp_path, open_engine) == -signal.SIGKILL
 

@@ -88,7 +88,7 @@ def everything_is_there(engine, run_id: str) -> None:
     assert run_id in {source.id for source in engine.knowledge.stats().sources}
 
 
-@pytest.mark.parametrize("moment", MOMENTS)
+@pytest.mark.parametrize("moment", [*(pytest.param(m, marks=pytest.mark.slow) for m in MOMENTS[:2]), MOMENTS[2]])
 def test_killed_on_the_way_to_its_end_a_run_is_resumed_to_it(moment, tmp_path, growth_csv, open_engine):
     workspace = tmp_path / "ws"
     killed(moment, workspace, growth_csv)
@@ -115,6 +115,7 @@ def test_killed_after_its_end_a_run_is_over_and_says_so(tmp_path, growth_csv, op
     assert engine.verify(record.run_id).differences == []
 
 
+@pytest.mark.slow
 def test_a_run_that_an_earlier_version_left_without_its_report_can_be_resumed(open_engine, growth_csv, tmp_path):
     workspace = tmp_path / "ws"
     with open_engine(workspace, embedding_model="none") as engine:

@@ -88,6 +88,7 @@ def test_as_a_file_that_is_written(kind, give, desk):
 
 
 @pytest.mark.parametrize("kind", ["signs", "longest", "too long"])
+@pytest.mark.slow
 def test_as_the_folder_of_an_answer(kind, give):
     name = os.fsdecode(NAMES[kind])
     code, made = give("ask", QUESTION, "--data", "growth.csv", "--yes", "--quiet", f"--out={name}")
@@ -97,6 +98,7 @@ def test_as_the_folder_of_an_answer(kind, give):
         assert give("verify", "--", name) == (0, [])
 
 
+@pytest.mark.slow
 def test_a_plan_goes_to_and_comes_from_a_file_with_signs_in_its_name(give):
     name = os.fsdecode(NAMES["signs"])
     assert give("plan", QUESTION, "--data", "growth.csv", f"--out={name}") == (0, [NAMES["signs"]])

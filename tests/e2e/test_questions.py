@@ -180,6 +180,7 @@ def flip_a_byte(path: Path) -> None:
     path.write_bytes(bytes(content))
 
 
+@pytest.mark.slow
 def test_one_changed_byte_in_the_workspace_is_found_and_named(engine, growth_csv):
     run_id = engine.run_plan(table_plan(growth_csv))
     assert finish(engine, run_id).status == "succeeded"
@@ -254,6 +255,7 @@ def test_a_run_with_nothing_done_is_failed(engine, growth_csv):
     assert finish(engine, run_id).status == "failed"
 
 
+@pytest.mark.slow
 def test_running_again_from_a_step_repeats_it_and_what_needs_it(engine, growth_csv):
     first = engine.run_plan(table_plan(growth_csv))
     finish(engine, first)
@@ -276,6 +278,7 @@ def test_a_failed_run_can_be_resumed_and_keeps_what_succeeded(engine, growth_csv
     assert sorted(resumed.kept) == ["n1", "n4", "n5"]
 
 
+@pytest.mark.slow
 def test_what_succeeded_cannot_be_resumed_and_what_is_over_cannot_be_cancelled(engine, growth_csv):
     run_id = engine.run_plan(table_plan(growth_csv))
     finish(engine, run_id)
@@ -309,6 +312,7 @@ def test_a_plan_on_data_that_changed_since_is_refused_and_leaves_no_run_behind(e
     assert engine.runs() == []
 
 
+@pytest.mark.slow
 def test_two_runs_at_once_do_not_mix(engine, tmp_path):
     paths = [write_growth(tmp_path / name / "growth.csv") for name in "ab"]
     paths[1].write_text(paths[1].read_text().replace("treated", "fed"))
@@ -333,6 +337,7 @@ def until(condition, seconds: float = 120.0) -> None:
         time.sleep(0.001)
 
 
+@pytest.mark.slow
 def test_a_plan_can_be_approved_the_moment_it_is_shown(engine, growth_csv):
     run_id = engine.ask(GROWTH, [growth_csv])
     until(lambda: engine.record(run_id).status == "awaiting_approval")
@@ -340,6 +345,7 @@ def test_a_plan_can_be_approved_the_moment_it_is_shown(engine, growth_csv):
     assert finish(engine, run_id).status == "succeeded"
 
 
+@pytest.mark.slow
 def test_a_run_can_be_resumed_the_moment_it_is_cancelled(engine, growth_csv):
     run_id = engine.run_plan(table_plan(growth_csv))
     engine.cancel(run_id)
@@ -362,6 +368,7 @@ def test_parameters_set_with_the_question_survive_an_interruption(open_engine, g
     assert engine.view(waiting).plan.node("n1").params["test"] == "welch_t"
 
 
+@pytest.mark.slow
 def test_a_full_queue_refuses_with_the_limit_and_the_run_can_be_resumed_later(open_engine, growth_csv, held):
     held.write_text("n1")  # the first run is at work until it is cancelled, so the second one waits
     engine = open_engine(parallel_runs=1, queue_size=1)
@@ -379,6 +386,7 @@ def test_a_full_queue_refuses_with_the_limit_and_the_run_can_be_resumed_later(op
     assert finish(engine, refused.run_id).status == "awaiting_approval"
 
 
+@pytest.mark.slow
 def test_what_was_reused_is_not_counted_as_time_spent(engine, growth_csv):
     first = engine.run_plan(table_plan(growth_csv))
     assert finish(engine, first).usage.seconds > 0

@@ -54,7 +54,7 @@ def bound_by_rights() -> list[str]:
     return [setpriv, "--bounding-set=-dac_override,-dac_read_search"]
 
 
-@pytest.mark.parametrize("copied", ["whole", "without what a copy may lack"])
+@pytest.mark.parametrize("copied", [pytest.param("whole", marks=pytest.mark.slow), "without what a copy may lack"])
 def test_a_workspace_without_the_right_to_write_is_read_shown_verified_and_exported(copied, tmp_path, monkeypatch):
     from engine.api import open_engine
 

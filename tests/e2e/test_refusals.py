@@ -95,6 +95,7 @@ for line in sys.stdin:
 """
 
 
+@pytest.mark.slow
 def test_what_cannot_be_done_is_said_in_one_sentence(folder):
     """In one other process: what a library writes past Python is heard too, and a signal is seen."""
     given = commands()

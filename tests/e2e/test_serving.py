@@ -100,7 +100,7 @@ def a_page(server: Served) -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGKILL"])
+@pytest.mark.parametrize("name", ["SIGTERM", pytest.param("SIGKILL", marks=pytest.mark.slow)])
 def test_a_server_that_ends_leaves_no_process_behind_and_no_words_of_libraries(name: str, tmp_path: Path) -> None:
     with served(tmp_path) as server, a_page(server):
         family = psutil.Process(server.process.pid).children(recursive=True)

@@ -66,6 +66,7 @@ ALL = pytest.mark.parametrize("taken", [deleted, emptied, cut_off, replaced])
 
 @ALL
 @pytest.mark.parametrize("command", ["runs", "show", "ask"])
+@pytest.mark.slow
 def test_a_command_on_a_workspace_without_its_database_says_so_and_makes_none(
     taken, command, desk, another, finished, capsys
 ):

@@ -285,6 +285,7 @@ def test_inputs_offer_what_fits_and_never_a_circle(workspace, tmp_path):
     assert not any(ref.startswith(f"{added}.") for ref in engine.sources(plan, first, "table"))
 
 
+@pytest.mark.slow
 def test_finished_run_can_be_rerun_and_compared(workspace, tmp_path):
     run_id = asked(workspace, tmp_path)
     engine = opened(workspace)
@@ -304,6 +305,7 @@ def test_finished_run_can_be_rerun_and_compared(workspace, tmp_path):
     assert "Every number of the findings is the same" in shown(at)
 
 
+@pytest.mark.slow
 def test_a_run_can_be_computed_anew(workspace, tmp_path):
     run_id = asked(workspace, tmp_path)
     engine = opened(workspace)
@@ -348,6 +350,7 @@ def test_provenance_verifies_a_run_and_names_a_changed_file(workspace, tmp_path)
     assert artifact.name.replace("_", "\\_") in shown(at)
 
 
+@pytest.mark.slow
 def test_provenance_compares_two_runs(workspace, tmp_path):
     first = asked(workspace, tmp_path)
     engine = opened(workspace)

@@ -78,6 +78,7 @@ def test_a_run_that_ends_meanwhile_is_shown_with_its_answer(engine, tmp_path, en
     assert [expander.label for expander in at.expander if expander.label == "Details"]
 
 
+@pytest.mark.slow
 def test_a_run_that_ends_meanwhile_can_be_run_again(engine, tmp_path, ends_after_view):
     run_id = asked(engine, tmp_path, auto_approve=True)
     ends_after_view(run_id, "running")

@@ -229,6 +229,7 @@ def test_thousands_of_points_do_not_make_a_drawing_of_many_parts(how, tmp_path):
     assert figure_problem(drawn) == ""
 
 
+@pytest.mark.slow
 def test_a_drawing_that_is_too_large_is_not_kept(tmp_path):
     from matplotlib.figure import Figure
 

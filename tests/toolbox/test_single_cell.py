@@ -143,6 +143,7 @@ def test_ensembl_ids_become_symbols():
 # Preprocessing
 
 
+@pytest.mark.slow
 def test_processed_file_is_warned_of_and_not_filtered(chain, pbmc):
     result = chain["sc_qc"]
     assert result["adata"].shape == pbmc.shape
@@ -178,6 +179,7 @@ def test_thresholds_that_no_cell_passes_are_refused(simulated):
         sc_qc(simulated, min_genes=5000)
 
 
+@pytest.mark.slow
 def test_normalisation_reaches_the_target_and_keeps_counts(raw_chain, simulated):
     adata = raw_chain["sc_normalize"]["adata"]
     assert np.allclose(np.expm1(adata.X.toarray()).sum(axis=1), 10_000, rtol=1e-4)
@@ -297,6 +299,7 @@ def test_known_markers_lead_their_cells(pbmc):
     assert (table["score"] > 0).groupby(table["group"]).any().all()
 
 
+@pytest.mark.slow
 def test_reference_group_sets_the_direction(simulated):
     result = sc_markers(simulated, group_by="truth", groups=["B cell"], reference="T cell", top_n=6)
     markers, _ = textbook_markers()

@@ -147,6 +147,21 @@ def test_log_rank_agrees_with_scipy(gbsg2):
     assert row["statistic"] == pytest.approx(other.statistic**2, rel=1e-6)
 
 
+@pytest.mark.parametrize("group", ["horTh", "menostat"])
+def test_the_log_rank_sentence_gives_petos_ratio(gbsg2, group):
+    # Peto: ln HR = (O - E) / V with variance 1 / V; V from the statistic, which lifelines computes: (O - E)^2 / V.
+    result = log_rank(gbsg2, time="time", event="cens", group=group)
+    row, counts = result["test_table"].iloc[0], result["observed_expected"].iloc[0]
+    excess = counts["observed"] - counts["expected"]
+    variance = excess**2 / row["statistic"]
+    assert np.log(row["hazard_ratio"]) == pytest.approx(excess / variance, rel=1e-6)
+    limits = [excess / variance + z / np.sqrt(variance) for z in (-1.959964, 1.959964)]
+    assert np.log([row["lower_95"], row["upper_95"]]) == pytest.approx(limits, rel=1e-6)
+    text = result["findings"][0]["text"]
+    assert f"hazard ratio of {counts['group']} against " in text
+    assert ("not excluded" in text) == (row["p_value"] >= 0.05)
+
+
 def test_several_groups_get_holm_adjusted_pairs(lung):
     # survdiff(Surv(time, status) ~ ph.ecog, data = lung): chisq 22 on 3 df, p = 7e-05.
     table = log_rank(lung, time="time", event="status", group="ph.ecog")["test_table"]

@@ -83,6 +83,7 @@ def test_a_question_is_planned_as_the_analysis_that_is_named(call, planner, grow
 
 
 @pytest.mark.parametrize("command", [["plan"], ["ask", "--yes"]])
+@pytest.mark.slow
 def test_a_column_is_corrected_and_stays_so(call, planner, growth_csv, command):
     def scales() -> list[str]:
         return [column.scale for column in planner.calls[-1]["profiles"][0].column_profiles if column.name == "height"]

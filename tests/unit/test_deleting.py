@@ -41,6 +41,7 @@ def files(engine) -> set[str]:
     return {path.name for path in content.rglob("*") if path.is_file()}
 
 
+@pytest.mark.slow
 def test_deleting_all_runs_leaves_no_file_of_them(engine, upload):
     first = finished(engine, upload)
     runs = [first, finished(engine, upload, "Describe height by treatment")]
@@ -55,6 +56,7 @@ def test_deleting_all_runs_leaves_no_file_of_them(engine, upload):
         engine.record(first)
 
 
+@pytest.mark.slow
 def test_what_another_run_uses_stays_and_verifies(engine, upload):
     first, second = finished(engine, upload), finished(engine, upload)
     assert any(result.status == "cached" for result in engine.view(second).results.values())
@@ -93,6 +95,7 @@ def test_a_path_that_only_seems_to_be_an_upload_is_left_alone(engine, upload, tm
     assert upload.exists()
 
 
+@pytest.mark.slow
 def test_nothing_is_deleted_while_a_run_is_at_work(engine, upload, monkeypatch):
     run_id = finished(engine, upload)
     monkeypatch.setattr(engine._parts.queue, "active", lambda: ["run_other"])

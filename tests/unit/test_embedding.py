@@ -93,6 +93,7 @@ def copy_model(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_onnx_vectors_are_those_of_sentence_transformers(exported: Path) -> None:
     assert len(VARIED) >= 50
     fast = DefaultEmbedder()

@@ -148,6 +148,7 @@ def test_a_damaged_collection_is_made_again(tmp_path: Path) -> None:
     assert len(embedder.embedded) == 300
 
 
+@pytest.mark.slow
 def test_a_killed_process_loses_at_most_the_batch_it_worked_on(tmp_path: Path) -> None:
     code = (
         "import time; from pathlib import Path\n"

@@ -146,6 +146,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     return request.param
 
 
+@pytest.mark.slow
 def test_many_rows_are_compared_with_a_shortcut_that_keeps_the_best(way: str) -> None:
     rows = unit_rows(6_000, 3, wide=256)
     index = Nearest()

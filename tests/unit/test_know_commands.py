@@ -184,6 +184,7 @@ def test_a_command_that_waited_in_vain_says_what_to_do(workspace: Path, call, mo
     assert "--workspace" in error["advice"]
 
 
+@pytest.mark.slow
 def test_facts_stated_at_the_same_time_are_kept_or_refused(tmp_path: Path) -> None:
     words = [sys.executable, "-m", "engine.cli", "memory", "add-fact", "GeneA", "binds"]
     rest = ["--workspace", str(tmp_path / "ws"), "--json", "--quiet"]

@@ -30,9 +30,9 @@ class Broken:
 @pytest.mark.parametrize(
     ("part", "method", "error"),
     [
-        ("memory", "context", RuntimeError("a defect")),
-        ("finder", "search", StorageError("no room left")),
-        ("knowledge", "check", RuntimeError("a defect")),
+        pytest.param("memory", "context", RuntimeError("a defect"), marks=pytest.mark.slow),
+        pytest.param("finder", "search", StorageError("no room left"), marks=pytest.mark.slow),
+        pytest.param("knowledge", "check", RuntimeError("a defect"), marks=pytest.mark.slow),
         ("remembering", "remember", StorageError("no room left")),
     ],
 )
@@ -47,6 +47,7 @@ def test_a_fault_in_a_companion_is_a_warning(open_engine, growth_csv, part, meth
     assert engine.view(run_id).report is not None
 
 
+@pytest.mark.slow
 def test_a_run_starts_though_its_conversation_cannot_be_kept(open_engine, growth_csv):
     engine = open_engine()
     orchestrator = engine._parts.orchestrator
@@ -83,6 +84,7 @@ def test_a_finished_run_is_remembered_learned_from_and_used_by_the_next_plan(ope
     assert any(text.startswith("Postconditions of the 1 step") for text in report.checked)
 
 
+@pytest.mark.slow
 def test_a_setting_that_was_edited_is_proposed_again(open_engine, growth_csv):
     engine = open_engine()
     run_id = engine.ask(QUESTION, [growth_csv])
@@ -99,6 +101,7 @@ def test_a_setting_that_was_edited_is_proposed_again(open_engine, growth_csv):
     assert any("you set it" in reason and run_id in reason for reason in again.reasons)
 
 
+@pytest.mark.slow
 def test_a_setting_given_with_the_question_is_proposed_again(open_engine, growth_csv):
     engine = open_engine()
     run_id = engine.ask(QUESTION, [growth_csv], auto_approve=True, changes={"compare_groups.test": "mann_whitney"})
@@ -108,6 +111,7 @@ def test_a_setting_given_with_the_question_is_proposed_again(open_engine, growth
 
 
 @pytest.mark.parametrize(("remember", "learn"), [(False, True), (True, False), (False, False)])
+@pytest.mark.slow
 def test_remembering_and_learning_are_switched_off_apart(open_engine, growth_csv, remember, learn):
     engine = open_engine(remember=remember, learn=learn)
     run_id = engine.ask(QUESTION, [growth_csv], auto_approve=True)
@@ -143,6 +147,7 @@ def test_what_is_imported_or_forgotten_counts_for_the_ranking_of_tools_at_once(o
     assert success() == 0.0
 
 
+@pytest.mark.slow
 def test_an_episode_that_is_remembered_again_stays_pinned(open_engine, growth_csv):
     engine = open_engine()
     run_id = engine.ask(QUESTION, [growth_csv], auto_approve=True)
@@ -153,6 +158,7 @@ def test_an_episode_that_is_remembered_again_stays_pinned(open_engine, growth_cs
     assert [episode.pinned for episode in again] == [True]
 
 
+@pytest.mark.slow
 def test_the_biology_a_question_names_is_kept_with_its_episode(open_engine, growth_csv):
     engine = open_engine()
     question = "Is growth higher in treated than in control? The treated plants got dexamethasone."

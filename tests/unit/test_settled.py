@@ -260,6 +260,7 @@ def test_what_is_set_with_the_question_wins_and_no_reason_says_otherwise(taught,
     assert check_plan(made, engine.registry) == []
 
 
+@pytest.mark.slow
 def test_an_edit_of_a_finished_run_is_remembered_as_one(taught):
     engine, first = taught
     plan = engine.view(first).plan
