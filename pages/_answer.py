@@ -28,7 +28,7 @@ def draw_answer(engine: Engine, view: RunView) -> None:
     report, run_id = view.report, view.record.run_id
     if report is None:
         return
-    told = {answer.text for answer in report.answers}
+    told = {answer.said for answer in report.answers}
     for sentence in report.summary:
         if sentence not in told:
             st.markdown(plain(sentence))
@@ -50,7 +50,7 @@ def _one(engine: Engine, view: RunView, answer: Any, figure: Any, key: str) -> N
     finding = next((f for f in report.findings if f.id == answer.finding), None)
     artifacts = {artifact.name: artifact for artifact in report.tables}
     with st.container(key=f"answer_{key}"):
-        st.markdown(f"**{plain(answer.text)}**")
+        st.markdown(f"**{plain(answer.said)}**")
         if answer.table is not None:
             _rows_of(answer.table, f"answer_table_{key}")
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):

@@ -48,7 +48,7 @@ def ground_claims(report: Report, check: Check) -> Report:
     """
     findings = [_with_evidence(finding, check) for finding in report.findings[:_MOST_FINDINGS]]
     findings += report.findings[_MOST_FINDINGS:]
-    computed = {finding.text for finding in report.findings}
+    computed = {finding.text for finding in report.findings} | {answer.said for answer in report.answers}
     claims: list[Claim] = []
     version, seconds = 0, 0.0
     for sentence in report.summary:

@@ -38,7 +38,7 @@ def outcome_text(view: Any, out: str | None) -> str:
     report = view.report
     lines = [f"{view.record.run_id}: {view.record.status}", ""]
     if report is not None:
-        told = {answer.text: answer for answer in report.answers}
+        told = {answer.said: answer for answer in report.answers}
         for sentence in report.summary:
             lines += [sentence, ""]
             if sentence in told:

@@ -58,6 +58,18 @@ class Answer(Value):
     table: ShownTable | None = None
     figure: str = ""
     """Name of the artifact, one of the report's figures."""
+    rows: str = ""
+    """Which rows it is about, in words; "" for all."""
+
+    @property
+    def lead(self) -> str:
+        """What stands before the finding's own words: which rows it is about."""
+        return f"Where {self.rows}: " if self.rows else ""
+
+    @property
+    def said(self) -> str:
+        """The whole sentence."""
+        return self.lead + self.text
 
 
 class Report(Value):

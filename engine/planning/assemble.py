@@ -116,7 +116,7 @@ class Assembler:
             if port is not None and not made.builder.can_make(port.type):  # the file with the columns is not there
                 raise missing([sheet.profile for sheet in made.data.sheets], bound.spec, port.type)
             raise unbound(analysis, bound, made.reading, made.data)
-        if same := self._planned(bound, made, priority):
+        if not bound.told and (same := self._planned(bound, made, priority)):
             return same
         made.open.append(bound.spec.name)
         inputs = self._rows_first(bound, made)
@@ -156,6 +156,7 @@ class Assembler:
         reasons = list(dict.fromkeys(bound.reasons))
         for wired, told in branches:
             label = {p.name: told for p in spec.params if p.role == "told" and told}
+            told = ", ".join(filter(None, (bound.told, told)))
             title = name or _title(bound) or (f"{spec.title}: {told}" if told else "")
             node = made.builder.add(
                 spec, {**label, **bound.params}, inputs=wired, reasons=reasons, name=title, priority=priority

@@ -28,6 +28,8 @@ class Bound:
     rows: list[Restriction] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
     questions: list[OpenQuestion] = field(default_factory=list)
+    told: str = ""
+    """Of one of several steps that differ by their rows only: which rows."""
 
     @property
     def sheet(self) -> Sheet | None:

@@ -82,18 +82,27 @@ def methods_named(tools: Iterable[ToolSpec], question: str) -> set[str]:
     """Return the tools whose method the question names, by a term of several parts or an abbreviation."""
     tools = list(tools)
     owners: dict[str, set[str]] = {}
-    lower = question.lower()
+    lower = _unhyphened(question)
     for tool in tools:
         for name in (tool.title, *tool.keywords):
-            if name.lower() in lower and re.search(r"[-\s]|[A-Z]{2}", name) and re.search(rf"(?<!\w){re.escape(name)}s?(?!\w)", question, re.IGNORECASE):  # fmt: skip
-                owners.setdefault(name.lower(), set()).add(tool.name)
-    names = {(name.lower(), tool.name) for tool in tools for name in (tool.title, *tool.keywords)} if owners else set()
+            said = _unhyphened(name)
+            if (
+                said in lower
+                and re.search(r"[-\s]|[A-Z]{2}", name)
+                and re.search(rf"(?<!\w){re.escape(said)}s?(?!\w)", lower)
+            ):
+                owners.setdefault(said, set()).add(tool.name)
+    names = {(_unhyphened(n), tool.name) for tool in tools for n in (tool.title, *tool.keywords)} if owners else set()
     return {
         tool
         for name, own in owners.items()
         for tool in own
         if not any(name in other for other, tool in names if tool not in own)
     }
+
+
+def _unhyphened(text: str) -> str:
+    return text.lower().replace("-", " ")  # `kaplan meier`, `log rank`
 
 
 def _played(role: str, data: Data) -> bool:

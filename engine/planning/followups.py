@@ -20,7 +20,8 @@ from engine.planning.names import STOP
 from engine.planning.reading import Contrast, Reading, Restriction
 from engine.planning.score import Candidate
 from engine.planning.settings import settings_said
-from engine.planning.sheets import Data
+from engine.planning.sheets import Data, is_group
+from engine.planning.ways import ways_said
 from engine.toolbox.registry import ToolRegistry
 
 _LEAD = r"^\W*(?:(?:ok(?:ay)?|thanks?(?: you)?|thx|great|nice|good|perfect|hmm|please|pls|can you|could you|kindly|and|but|so|now|then|also|well)\b\W*)*"
@@ -30,7 +31,8 @@ _WEAK = re.compile(
 )
 _STRONG = re.compile(
     _LEAD + r"(?:what about|how about|(?:do |run |give |show )?(?:me )?(?:the )?same(?! (?:patient|subject|animal|donor|individual|person|sample)s?\b)|again|repeat|redo|rerun|only|just|"
-    r"without|excluding|exclude|except|omit|leave|drop|remove|instead|do (?:it|that|this)|for the|in the|among|limit|restrict|adjust\w*|correct\w*)\b|"
+    r"without|excluding|exclude|except|omit|leave|drop|remove|instead|do (?:it|that|this)|for the|in the|among|limit|restrict|adjust\w*|correct\w*|"
+    r"(?:also )?(?:by|for each|within each|separate\w*|split\w*)|(?:use |on )?(?:an? |the )?log(?:10|2)?[ -]?(?:scale|transform\w*))\b|"
     r"\binstead\b|\bas well\W*$|\btoo\W*$|\bagain\W*$",
     re.I,
 )  # fmt: skip
@@ -68,6 +70,8 @@ class Try(NamedTuple):
     """What is new, in words."""
     sure: bool = True
     """False where the words hardly say that this is meant: it is asked."""
+    holds: str = ""
+    """What must stand in the parameters of a plan that does it: a formula, the column that rows are taken apart by."""
 
 
 class FollowUp(NamedTuple):
@@ -86,7 +90,7 @@ class FollowUp(NamedTuple):
     same: dict[tuple[str, str], Any]
     """(Tool, parameter) -> the columns that stay as they were, where only rows or settings change."""
 
-    def is_done(self, plan: TaskDag, *, chosen: bool) -> bool:
+    def is_done(self, plan: TaskDag, one: Try, *, chosen: bool) -> bool:
         """Say whether a plan really does what is said to be new: keeps the rows, holds the columns, has the settings.
 
         Where a person has chosen the analysis, its steps need not be those before.
@@ -94,12 +98,16 @@ class FollowUp(NamedTuple):
         values = [value for node in plan.nodes for value in node.params.values()]
         texts = " ".join(value for value in values if isinstance(value, str))
         lists = [{*value} for value in values if isinstance(value, list)]
-        kept = all(f"`{row.column}`" in texts or {*row.values} in lists for row in self.rows)
+        kept = all(f"`{row.column}`" in texts or {*row.values} in lists for row in self.rows) and one.holds in texts
         constant = {*self.held} <= {item for value in values for item in _flat(value)}
         tools = {node.tool for node in plan.nodes}
-        stays = chosen or all(
-            any(node.tool == tool and node.params.get(name) == value for node in plan.nodes)
-            for (tool, name), value in self.same.items()
+        stays = (
+            chosen
+            or bool(one.holds)
+            or all(
+                any(node.tool == tool and node.params.get(name) == value for node in plan.nodes)
+                for (tool, name), value in self.same.items()
+            )
         )
         return kept and constant and stays and (not self.settings or any(tool in tools for tool, _ in self.settings))
 
@@ -167,9 +175,50 @@ def follow_up(
     if same and len(rows) == 1 and rows[0].op == "in" and (column := data.column(rows[0].column)) is not None:
         others = [level for level in column.levels if level not in rows[0].values]  # the same rows, read more surely
         tries.append(Try(f"{base_text}, without {column.name} {' and '.join(others)}", last, kept, new))
+    if not tries or re.search(r"\b(?:split|separat|each)", question, re.IGNORECASE):
+        tries = _other_form(question, own, base, before, specs, data, last) + tries
     if not tries:
         raise _nothing_new(question, own, before, data)
     return FollowUp(tries, settings, frozenset(own.columns()), rows if new else [], held, same)
+
+
+_APART = re.compile(r"\b(?:by|per|each|every|within|split\w*|separate\w*|both|strat\w+|groups?)\b", re.IGNORECASE)
+_LOG = re.compile(r"\b(?P<log>log(?:10|2)?)[\s-]?(?:scale|transform\w*|values?)?\b", re.IGNORECASE)
+
+
+def _other_form(
+    question: str, own: Reading, base: Reading, before: TaskDag, specs: Mapping[str, ToolSpec], data: Data, last: str
+) -> list[Try]:
+    """Return the question before asked of the rows of each level (`also by sex`), or of the logarithm of what it measures."""
+    text, kept = base.question.rstrip(" .?!;,"), _short(before.question)
+    apart = [name for name in own.columns() if (column := data.column(name)) is not None and is_group(column)]
+    if len(apart) == 1 and _APART.search(question) and not base.strength(apart[0]):
+        return [
+            Try(
+                f"{text}, separately for each {apart[0]}",
+                last,
+                kept,
+                f"one step for each level of {apart[0]}",
+                holds=f"`{apart[0]}`",
+            )
+        ]
+    said = _LOG.search(question)
+    explained = [n for n in outcomes(before, specs, ("outcome", "measure", "count")) if base.strength(n)]
+    measured = explained if said and not apart else []
+    spots = [m for m in base.mentions if m.column in measured[:1] and not m.level]
+    if said is not None and spots:
+        start, log = base.words[spots[0].first].start, said["log"].lower()
+        log = "log10" if log == "log" else log
+        return [
+            Try(
+                f"{text[:start]}{log} {text[start:]}",
+                "",
+                kept,
+                f"{log} of {measured[0]}",
+                holds=f"{log}(`{measured[0]}`)",
+            )
+        ]
+    return []
 
 
 def _require_no_samples(question: str, data: Data) -> None:
@@ -197,6 +246,8 @@ def _holding(held: Sequence[str], every: Sequence[Candidate]) -> list[str]:
     return list(itertools.islice(able, 1))
 
 
+OUTCOMES = ("outcome", "measure", "y", "count")
+"""Roles of the columns that a step explains."""
 HELD = ("held", "covariates", "predictors", "strata")
 """Roles of the columns that a step can hold constant."""
 Judge = Callable[[str], tuple[Sequence[Candidate], Reading]]
@@ -227,7 +278,9 @@ def _is_held(name: str, base: Reading, before: TaskDag, specs: Mapping[str, Tool
 def _nothing_new(question: str, own: Reading, before: TaskDag, data: Data) -> PlanError:
     """Return the error for a follow-up in which nothing is found that could be done otherwise."""
     steps = ", ".join(dict.fromkeys(node.name for node in before.nodes))
-    if own.alpha is not None or own.min_lfc is not None or own.top is not None:
+    if ways := [f"{said.group()!r}: {way.says}." for said, way in ways_said(question)]:
+        message = " ".join(ways)
+    elif own.alpha is not None or own.min_lfc is not None or own.top is not None:
         message = f"No step of the plan before has a setting for what {question!r} says; its steps are: {steps}."
     elif own.named():
         message = f"What is to be done with {', '.join(own.named())} in {question!r} was not understood."
@@ -457,7 +510,7 @@ _PICTURE = re.compile(
 )
 
 
-def outcomes(before: TaskDag, specs: Mapping[str, ToolSpec]) -> list[str]:
+def outcomes(before: TaskDag, specs: Mapping[str, ToolSpec], roles: Sequence[str] = OUTCOMES) -> list[str]:
     """Return the columns that the steps answering the question before explain."""
     asked = {chosen.id for chosen in before.analysis}
     answering = [node for node in before.nodes if (s := specs.get(node.tool)) and asked & {*s.answers}]
@@ -465,7 +518,7 @@ def outcomes(before: TaskDag, specs: Mapping[str, ToolSpec]) -> list[str]:
         column
         for node in answering
         for param in specs[node.tool].params
-        if param.kind in ("column", "columns") and param.role in OUTCOMES
+        if param.kind in ("column", "columns") and param.role in roles
         for column in _flat(node.params.get(param.name))
     ]
 
@@ -480,10 +533,6 @@ def _columns(before: TaskDag, specs: Mapping[str, ToolSpec]) -> dict[tuple[str, 
         for param in spec.params
         if param.kind in ("column", "columns")
     }
-
-
-OUTCOMES = ("outcome", "measure", "y", "count")
-"""Roles of the columns that a step explains."""
 
 
 # ==== the question before, written anew ====

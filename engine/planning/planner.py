@@ -55,9 +55,11 @@ from engine.planning.refusals import (
 from engine.planning.requests import cuts, items_alone
 from engine.planning.score import Candidate, candidates, stretch
 from engine.planning.sheets import Data, is_id
+from engine.planning.subgroups import Each, apart, each_level, holds, relates, without
 from engine.planning.suggestions import first_ideas, next_ideas
 from engine.planning.text import tokens
 from engine.planning.views import data_made, with_joined, with_measure, with_spans, with_subjects
+from engine.planning.ways import not_done
 from engine.profiling.matching import cross_check
 from engine.toolbox.analyses import load_analyses
 from engine.toolbox.registry import ToolRegistry
@@ -216,7 +218,7 @@ class Planner:
             if one.analysis and not any(one.analysis in self._registry.get(n.tool).answers for n in made.plan.nodes):
                 failed = failed or PlanError(" ".join(made.plan.not_answered))
                 continue
-            if not said.is_done(made.plan, chosen=bool(analysis)):
+            if not said.is_done(made.plan, one, chosen=bool(analysis)):
                 failed = failed or PlanError(
                     f"What {question!r} changes ({one.new}) cannot be done in the analysis before.",
                     advice=f"It was read as going on from {one.kept}. Ask it as a whole question, or say it otherwise.",
@@ -287,6 +289,8 @@ class Planner:
                 if analysis
                 else listed or self._goals(reading, data, every)
             )
+            if len(goals) == 1 and not listed and (each := each_level(reading, data)) is not None:
+                reading, goals = self._of_each(each, reading, data, goals, analysis)
         if not goals:
             raise not_understood(data, found, every)
         made = self._assembler.begin(reading, data, functools.partial(near, reading, data, self._embed))
@@ -298,6 +302,25 @@ class Planner:
         made.not_answered += [f"{item!r} was not understood by itself; ask it alone." for item in lost]
         plan = self._finished(goals, every, made, profiles, told=bool(analysis))
         return Proposal(plan=plan, retrieved=_retrieved(every, found))
+
+    def _of_each(
+        self, each: Each, reading: Reading, data: Data, goals: list[Candidate], analysis: str
+    ) -> tuple[Reading, list[Candidate]]:
+        """Return what is asked of each level of a column, unless a step gives its results by them itself."""
+        inner = without(reading, each, data)
+        every = self._candidates(inner, data)
+        best = self._as_told(analysis, every, inner, data) if analysis else self._best(every, inner, data)
+        worded = each.surely or best.wording >= max(c.wording for c in every)
+        sure = analysis or (best.probability >= SURE and worded)
+        if best.bound is None or best.unmet or best.bound.missing or not sure:
+            return reading, goals
+        if not (each.surely and relates(best.bound)) and any(
+            (holds(goal.bound, each.column) and (analysis or goal.probability >= SURE))
+            or (goal.bound and each.column in goal.bound.columns() and goal.probability >= CLEAR)
+            for goal in goals
+        ):
+            return reading, goals
+        return inner, apart(best, each)
 
     def _candidates(self, reading: Reading, data: Data) -> list[Candidate]:
         return candidates(reading, data, self._analyses, self._registry, self._embed)
@@ -396,7 +419,13 @@ class Planner:
             (c.wording for c in every if c.bound is not None and any(p.role == "formula" for p in c.bound.spec.params)),
             default=0.0,
         )
-        if best is None or best.probability < (FAINT if apart else NEAR) or (not apart and best.wording < alone):
+        if best is None or best.probability < (FAINT if apart else NEAR):
+            return None
+        beside = {*reading.columns()} - {name}  # `compare log10 weight between the diets` makes no column for itself
+        asks = (
+            best.bound is not None and best.probability >= SURE and bool(beside) and beside <= {*best.bound.columns()}
+        )
+        if not apart and not asks and best.wording < alone:
             return None
         return reading, data, [best]
 
@@ -549,6 +578,9 @@ class Planner:
         taken |= {m.column for m in reading.mentions if not m.level and names_only_whom(m, reading.words)}
         for name in dict.fromkeys(name for bound in made.bounds for name in bound.unused if name not in taken):
             made.not_answered.append(f"{name!r} is named in the question and has no part in this plan.")
+        made.not_answered += not_done(
+            reading, map(self._registry.get, dict.fromkeys(n.tool for n in made.builder.nodes))
+        )
         fillers = [at for at in range(len(reading.words)) if at not in reading.used and at not in left]
         plan = TaskDag(
             question=reading.question, datasets=made.builder.used_datasets(), nodes=made.builder.nodes, open_questions=made.questions,

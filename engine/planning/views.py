@@ -87,7 +87,7 @@ def with_measure(reading: Reading, data: Data) -> tuple[Reading, Data] | None:
     name, expression = formula
     used = [column.name for column in data.columns() if _in(column.name, expression)]
     sheet = data.home(used)
-    if sheet is None or len(used) < 2:
+    if sheet is None or (len(used) < 2 and not _OF_ONE.match(expression)):
         return None
     if "/" in expression and set(used) & {*sheet.structure.times, *sheet.structure.doses}:
         return None  # `OD over hours` is a curve
@@ -153,6 +153,8 @@ def data_made(data: Data) -> str:
     return next(sheet.made[-1].column for sheet in reversed(data.sheets) if sheet.made)
 
 
+_OF_ONE = re.compile(r"(?:log\w*|sqrt)\(")
+"""What is computed of one column and is then compared or related as it is."""
 MANY = 99
 MOST = 60
 """A formula of at most so many characters is the name of what it gives."""

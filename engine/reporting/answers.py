@@ -16,6 +16,7 @@ from engine.domain.results import Artifact, NodeResult
 from engine.domain.run_view import RunView
 from engine.domain.toolspec import ToolSpec
 from engine.errors import EngineError
+from engine.planning.brief import kept_rows
 from engine.ports import ArtifactStore
 from engine.reporting.methods import spec_of
 from engine.reporting.numbers import holds_numbers
@@ -67,7 +68,24 @@ def answer_of(view: RunView, pair: Done, registry: ToolRegistry) -> Answer:
     node = pair[0]
     finding = _asked(view, pair, registry)
     figure = _figure(view, pair, registry)
-    return Answer(text=finding.text, node=node.id, finding=finding.id, figure=figure.name if figure else "")
+    name = figure.name if figure else ""
+    rows = " and ".join(dict.fromkeys(_rows_kept(view, node, registry)))
+    return Answer(text=finding.text, node=node.id, finding=finding.id, figure=name, rows=rows)
+
+
+def _rows_kept(view: RunView, node: TaskNode, registry: ToolRegistry) -> Iterator[str]:
+    """Yield in words which rows the steps before one have kept for it."""
+    ahead, seen = list(node.upstream()), set[str]()
+    while ahead and view.plan is not None:
+        before = view.plan.node(ahead.pop(0))
+        if before is None or before.id in seen:
+            continue
+        seen.add(before.id)
+        ahead += before.upstream()
+        spec = spec_of(registry, before.tool)
+        for param in spec.params if spec else ():
+            if param.role == "rows" and before.params.get(param.name):
+                yield kept_rows(str(before.params[param.name]))
 
 
 def _asked(view: RunView, pair: Done, registry: ToolRegistry) -> Finding:

@@ -58,7 +58,7 @@ def compose(view: RunView, registry: ToolRegistry) -> Report:
         assumptions=_assumptions(view),
         answers=answers,
         caveats=caveats(view, answers),
-        spoken=spoken([answer.text for answer in answers]),
+        spoken=spoken([answer.said for answer in answers]),
     )
 
 
@@ -88,7 +88,7 @@ def _answers(view: RunView, registry: ToolRegistry) -> list[Answer]:
 
 
 def _summary(view: RunView, answers: list[Answer], registry: ToolRegistry) -> list[str]:
-    told = [answer.text for answer in answers]
+    told = [answer.said for answer in answers]
     done = is_complete(view) or (bool(told) and all_answered(view, registry))
     opening: list[str] = [] if done else status_lines(view)[:3]
     sentences = list(dict.fromkeys([*opening, *told]))

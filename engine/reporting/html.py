@@ -90,14 +90,14 @@ def _header(contents: Contents) -> str:
 
 
 def _answers(contents: Contents, store: ArtifactStore) -> str:
-    told = {answer.text for answer in contents.report.answers}
+    told = {answer.said for answer in contents.report.answers}
     parts = [f'<p class="answer">{_e(text)}</p>' for text in contents.summary() if text not in told]
     drawn: set[str] = set()
     for number, answer in enumerate(contents.report.answers, start=1):
         key = f"answer-{number}"
         finding = contents.finding_of(answer.text)
         sentence = _sentence(contents, finding, answer, key) if finding else _e(answer.text)
-        parts.append(f'<p class="answer">{sentence}</p>')
+        parts.append(f'<p class="answer">{_e(answer.lead)}{sentence}</p>')
         if answer.table is not None:
             parts.append(_answer_table(answer.table, key))
         figure = next((f for f in contents.report.figures if f.artifact.name == answer.figure), None)

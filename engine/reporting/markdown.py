@@ -59,10 +59,10 @@ def _bullets(items: list[str]) -> str:
 def _answers(view: RunView, report: Report, status: list[str]) -> str:
     paths = {artifact.name: path for path, artifact in artifact_files(view)}
     figures = {figure.artifact.name: figure for figure in report.figures}
-    told = {answer.text for answer in report.answers}
+    told = {answer.said for answer in report.answers}
     parts = [_e(text) for text in report.summary if text not in told and text not in status]
     for answer in report.answers:
-        parts.append(f"**{_e(answer.text)}**")
+        parts.append(f"**{_e(answer.said)}**")
         if answer.table is not None:
             numeric, shown = shown_cells(answer.table.columns, list(answer.table.rows.values()))
             lines = [answer.table.columns, ["---:" if number else "---" for number in numeric]]

@@ -163,12 +163,13 @@ class _Page:
 
     def _answers(self) -> list[Flowable]:
         report = self.contents.report
-        told = {answer.text for answer in report.answers}
+        told = {answer.said for answer in report.answers}
         flow = [self._text(_e(text), "answer") for text in self.contents.summary() if text not in told]
         figures = {figure.artifact.name: figure for figure in report.figures}
         for answer in report.answers:
             finding = self.contents.finding_of(answer.text)
-            flow.append(self._text(self._sentence(finding) if finding else _e(answer.text), "answer"))
+            sentence = self._sentence(finding) if finding else _e(answer.text)
+            flow.append(self._text(_e(answer.lead) + sentence, "answer"))
             if answer.table is not None:
                 flow += self._answer_table(answer.table)
             if answer.figure in figures:

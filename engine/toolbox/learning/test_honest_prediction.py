@@ -448,6 +448,7 @@ def test_three_independent_measures_give_nothing_away():
 @pytest.mark.parametrize(
     "name", ["days in clinic", "final_severity", "Length.of.stay", "day of death", "survival_months"]
 )
+@pytest.mark.slow
 def test_what_is_known_only_at_the_end_predicts_nothing(name):
     table = cases()
     table[name] = np.where(table["state"] == "ill", 2.0, 9.0) + np.random.default_rng(1).normal(size=len(table))

@@ -87,6 +87,7 @@ def test_a_label_that_depends_is_predicted_and_noise_is_not():
     )
 
 
+@pytest.mark.slow
 def test_repeated_rows_of_subjects_without_a_signal_are_not_recognised():
     rng = np.random.default_rng(3)
     noise = patients(40).assign(state=rng.permutation(["ill", "healthy"] * 20))

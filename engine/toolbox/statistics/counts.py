@@ -315,7 +315,8 @@ def count_findings(rows, factors, chosen, name, what, told, asked):
         findings.append(
             {"text": f"{start}{others}: rate ratio {format_number(ratio, 4)} (95 % CI "
                      f"{format_number(row['lower_95'], 4)} to {format_number(row['upper_95'], 4)}), "
-                     f"{format_p(row['p_value'])}.",
+                     f"{format_p(row['p_value'])}"
+                     f"{'' if row['p_value'] < 0.05 else '; ratios within that interval are not excluded'}.",
              "values": finding_values(rate_ratio=(ratio, row["lower_95"], row["upper_95"]), coef=row["coef"],
                                       p_value=row["p_value"]),
              "output": "coefficients", "row": {"term": row["term"]}}

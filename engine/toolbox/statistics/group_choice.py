@@ -40,10 +40,14 @@ def check_assumptions(samples, value, paired_differences=None):
 
 
 def choose_test(test, k, paired, state, samples):
-    """Return the family of tests that answers `test` for k groups: welch, pooled, rank, paired_t or wilcoxon."""
+    """Return the family of tests that answers `test` for k groups: welch, pooled, rank, paired_t or wilcoxon.
+
+    `ranks` is the one that fits the design: the signs and sizes of differences within pairs, else of the groups.
+    """
     families = {
         "welch_t": "welch", "welch_anova": "welch", "student_t": "pooled", "anova": "pooled", "mann_whitney": "rank",
         "kruskal": "rank", "paired_t": "paired_t", "wilcoxon": "wilcoxon", "friedman": "wilcoxon",
+        "ranks": "wilcoxon" if paired else "rank",
     }  # fmt: skip
     if test != "auto":
         if test not in families:

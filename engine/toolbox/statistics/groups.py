@@ -308,6 +308,7 @@ def compare_rows(samples, contrasts, family, test, method):
                 "kruskal",
                 "welch_anova",
                 "friedman",
+                "ranks",
             ],
             words=[
                 "welch_anova: welch.{0,9}anova",
@@ -319,6 +320,7 @@ def compare_rows(samples, contrasts, family, test, method):
                 "kruskal: kruskal",
                 "friedman: friedman",
                 "anova: one.?way anova|anova",
+                "ranks: non.?param\\w*|rank.?based|distribution.?free",
             ],
         ),
         "post_hoc": param(
@@ -487,7 +489,7 @@ def compare_groups(
     warnings = []
     if test in ("paired_t", "wilcoxon", "friedman") and not pair:
         raise ValueError(f"The test {test!r} needs to know which rows belong together; name the pair column.")
-    if pair and test not in ("auto", "paired_t", "wilcoxon", "friedman"):
+    if pair and test not in ("auto", "paired_t", "wilcoxon", "friedman", "ranks"):
         warnings.append(f"The pairing by {pair} is not used: the test {test} takes all rows as independent.")
         pair = ""
     if levels:

@@ -242,7 +242,8 @@ def describe_effects(rows, tests, ratio, event, interactions, told):
         others = ", others held equal" if len(rows) > 2 else ""
         findings.append(
             {"text": f"{start}{others}: {name.replace('_', ' ')} {format_number(row[name], 4)} (95 % CI "
-                     f"{format_number(low, 4)} to {format_number(high, 4)}), {format_p(row['p_value'])}.",
+                     f"{format_number(low, 4)} to {format_number(high, 4)}), {format_p(row['p_value'])}"
+                     f"{'' if clear else '; effects within that interval are not excluded'}.",
              "values": finding_values(**{name: (row[name], low, high)}, p_value=row["p_value"]),
              "output": "coefficients", "row": {"term": row["term"]}}
         )  # fmt: skip
@@ -317,7 +318,7 @@ def numbered_anew(table, labels, fixed, subject):
                               kind="column", of="table", role="random_slope"),
         "family": param("What the outcome is; auto decides by its values and says so",
                         choices=["auto", "gaussian", "binomial", "poisson"],
-                        words=["gaussian: measured, continuous", "binomial: yes or no, binary", "poisson: counts"]),
+                        words=["gaussian: measured|continuous", "binomial: yes or no|binary", "poisson: counts"]),
         "event_value": param("The level of a yes/no outcome that is the event; empty to recognise it", kind="level",
                              of="outcome", role='event_if_binary'),
         "categorical": param("Numeric fixed effects to take as groups", kind="columns", of="table", role="as_groups"),

@@ -86,10 +86,13 @@ def describe_columns_pair(row, first, second, alpha):
         if row["lower_95"] == row["lower_95"] else " (too few pairs for a 95 % interval)"
     )  # fmt: skip
     statistic = f"t = {format_number(row['statistic'], 4)}, {row['df']:g} degrees of freedom, " if row["df"] > 0 else ""
+    unseen = (
+        "" if clear or row["lower_95"] != row["lower_95"] else "; differences within that interval are not excluded"
+    )
     text = (
         f"{start}: {row['estimate']} ({first} minus {second}) {format_number(row['difference'])}{interval}, "
         f"{statistic}{format_p(row['p_value'])} ({row['test']}, {row['n']} pairs); {row['effect_size_type']} "
-        f"{format_number(row['effect_size'])}; higher in {row['n_higher']} pairs, lower in {row['n_lower']}."
+        f"{format_number(row['effect_size'])}; higher in {row['n_higher']} pairs, lower in {row['n_lower']}{unseen}."
     )
     values = finding_values(
         difference=(row["difference"], row["lower_95"], row["upper_95"]), p_value=row["p_value"],
@@ -124,7 +127,9 @@ def describe_columns_pair(row, first, second, alpha):
         "subject": param("The column that names the subject, to notice repeated ones; may be empty", kind="column",
                          of="table", role="pair"),
         "test": param("Which test; auto chooses by the differences and says which it took",
-                      choices=["auto", "paired_t", "wilcoxon"]),
+                      choices=["auto", "paired_t", "wilcoxon"],
+                      words=["paired_t: paired (?:t|student)",
+                             "wilcoxon: wilcoxon|signed.?rank|non.?param\\w*|rank.?based|distribution.?free"]),
         "alpha": param("P-value below which a difference is reported", minimum=1e-10, maximum=0.5),
     },
     answers=['compare_paired'],

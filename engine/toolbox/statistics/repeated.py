@@ -309,7 +309,10 @@ def describe_overall(row, value, within):
         "method": param(
             "Which test; auto chooses by the data and says which it took",
             choices=["auto", "anova", "friedman"],
-            words=["friedman: nonparametric, rank based", "anova: rm anova, repeated anova"],
+            words=[
+                "friedman: friedman|wilcoxon|non.?param\\w*|rank.?based|distribution.?free",
+                "anova: (?:rm|repeated).{0,10}anova",
+            ],
         ),
     },
     answers=["repeated_measures", "compare_paired"],

@@ -381,7 +381,11 @@ def correlation_figure(rows, numbers):
         "method": param(
             "Which coefficient",
             choices=["auto", "pearson", "spearman", "kendall"],
-            words=["spearman: spearman|rank correlation", "pearson: pearson|product.?moment", "kendall: kendall"],
+            words=[
+                "spearman: spearman|rank correlation|non.?param\\w*|rank.?based|distribution.?free",
+                "pearson: pearson|product.?moment",
+                "kendall: kendall",
+            ],
         ),
     },
     checks=("tables_not_empty", "p_values_valid", "findings_match_tables", "correlations_in_range"),

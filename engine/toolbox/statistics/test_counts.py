@@ -107,7 +107,10 @@ def test_person_years_give_the_published_rate_ratio():
     assert ratio["rate_ratio"] == pytest.approx(1.86, abs=5e-3)
     assert (ratio["lower_95"], ratio["upper_95"]) == pytest.approx((1.03, 3.35), abs=5e-3)
     assert ratio["se"] == pytest.approx(math.sqrt(1 / 41 + 1 / 15))
-    assert "Rate of cases per years is 85.6 % higher in yes (0.00146) than in no" in result["findings"][0]["text"]
+    assert (
+        "Rate of cases per years is 85.6 % higher in exposed = yes (0.00146) than in exposed = no"
+        in result["findings"][0]["text"]
+    )
 
 
 def test_negative_binomial_is_the_maximum_of_the_likelihood():

@@ -225,7 +225,7 @@ def test_one_factor_gives_the_observed_share_and_woolfs_interval():
     half = 1.959964 * np.sqrt(1 / 18 + 1 / 12 + 1 / 10 + 1 / 30)
     assert row["effect"] == pytest.approx(18 * 30 / (12 * 10))
     assert row["lower_95"] == pytest.approx(4.5 * np.exp(-half), rel=1e-5)
-    assert "higher in yes (0.600) than in no (0.250)" in result["findings"][0]["text"]
+    assert "higher in exposed = yes (0.600) than in exposed = no (0.250)" in result["findings"][0]["text"]
 
 
 def test_separated_outcomes_get_no_wald_contrasts():

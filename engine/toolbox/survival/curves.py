@@ -293,6 +293,26 @@ def expected_events(times, events, labels, groups):
     return expected
 
 
+def peto_ratio(times, events, first):
+    """Return the hazard ratio of the `first` against the others and its 95 % limits by Peto's one step.
+
+    Observed minus expected events over their hypergeometric variance is the log of it (Yusuf et al. 1985, Prog
+    Cardiovasc Dis 27:335); their square over it is the log-rank chi-square. Not a number without any variance.
+    """
+    import numpy as np
+
+    times, events, first = np.asarray(times), np.asarray(events), np.asarray(first)
+    excess, variance = 0.0, 0.0
+    for moment in np.unique(times[events == 1]):
+        at_risk, died = times >= moment, (times == moment) & (events == 1)
+        n, share, deaths = at_risk.sum(), first[at_risk].mean(), died.sum()
+        excess += (died & first).sum() - deaths * share
+        variance += deaths * share * (1 - share) * (n - deaths) / max(n - 1, 1)
+    if variance <= 0:
+        return float("nan"), float("nan"), float("nan")
+    return tuple(float(np.exp(excess / variance + z / variance**0.5)) for z in (0, -1.959964, 1.959964))
+
+
 @tool(
     name="log_rank",
     title="Log-rank test of survival between groups",
@@ -307,7 +327,7 @@ def expected_events(times, events, labels, groups):
     task_type="analysis",
     inputs={"survival": "survival_table: one row per subject"},
     outputs={
-        "test_table": "table: overall test and pairs",
+        "test_table": "table: overall test and pairs, each pair with the hazard ratio of its first group (Peto)",
         "observed_expected": "table: events per group against expectation",
     },
     params={
@@ -352,7 +372,7 @@ def expected_events(times, events, labels, groups):
     packages=_PACKAGES,
     seconds=2,
     example="Do men and women differ in survival?",
-    helpers=(*SURVIVAL_HELPERS, *LANDMARK_HELPERS, format_number, format_p, expected_events),
+    helpers=(*SURVIVAL_HELPERS, *LANDMARK_HELPERS, format_number, format_p, expected_events, peto_ratio),
     answers=["log_rank"],
 )
 def log_rank(
@@ -399,11 +419,16 @@ def log_rank(
 
     def row(name, result, members, degrees):
         part = labels.isin(members)
+        pair = (data.loc[part, "time"], data.loc[part, "event"], labels[part] == members[0])
+        ratio, low, high = peto_ratio(*pair) if degrees == 1 else (float("nan"),) * 3
         return {
             "comparison": name,
             "statistic": float(result.test_statistic),
             "df": degrees,
             "p_value": float(result.p_value),
+            "hazard_ratio": ratio,
+            "lower_95": low,
+            "upper_95": high,
             "n": int(part.sum()),
             "events": int(data.loc[part, "event"].sum()),
         }
@@ -429,7 +454,8 @@ def log_rank(
     table["p_adj"] = table["p_value"]
     if len(table) > 1:
         table.loc[1:, "p_adj"] = multipletests(table["p_value"].iloc[1:], method="holm")[1]
-    table = table[["comparison", "statistic", "df", "p_value", "p_adj", "n", "events"]]
+    sizes = ["hazard_ratio", "lower_95", "upper_95"]
+    table = table[["comparison", "statistic", "df", "p_value", "p_adj", *sizes, "n", "events"]]
 
     few = [f"{item.group} ({item.observed})" for item in counts.itertuples() if item.observed < 5]
     if few:
@@ -449,16 +475,24 @@ def log_rank(
     )
     order = order if clear else ""
     named = f" ({', '.join(map(str, groups))})" if len(groups) <= 6 and not clear else ""
+    size, low, high = (rows[0][key] for key in ("hazard_ratio", "lower_95", "upper_95"))
+    hazard = (
+        f"hazard ratio of {groups[0]} against {groups[1]} {format_number(size)} (95 % CI {format_number(low)} to "
+        f"{format_number(high)}, Peto), "
+        if size == size else ""
+    )  # fmt: skip
+    unseen = "; ratios within that interval are not excluded" if hazard and not clear else ""
     findings = [
         {
             "text": (
-                f"Survival {verdict} between the {len(groups)} groups of {group}{named}{order}: log-rank chi-square "
-                f"{rows[0]['statistic']:.2f} on {rows[0]['df']} df, {format_p(rows[0]['p_value'])} "
-                f"(n={len(data)}, {int(data['event'].sum())} events, {event} = {chosen}{since})."
+                f"Survival {verdict} between the {len(groups)} groups of {group}{named}{order}: {hazard}"
+                f"log-rank chi-square {rows[0]['statistic']:.2f} on {rows[0]['df']} df, {format_p(rows[0]['p_value'])} "
+                f"(n={len(data)}, {int(data['event'].sum())} events, {event} = {chosen}{since}){unseen}."
             ),
             "values": [
                 {"name": "statistic", "value": rows[0]["statistic"], "n": rows[0]["n"]},
                 {"name": "p_value", "value": rows[0]["p_value"]},
+                *([{"name": "hazard_ratio", "value": size, "low": low, "high": high}] if hazard else []),
             ],
             "output": "test_table",
             "row": table_row(table, comparison=rows[0]["comparison"]),

@@ -79,6 +79,7 @@ def test_days_one_to_three_of_the_stack_loss_stand_apart():
     )  # chi-squared 0.975 on 3 degrees of freedom: nothing is seen without robustness
 
 
+@pytest.mark.slow
 def test_ordinary_rows_are_seldom_flagged_however_few():
     flagged = 0
     for seed in range(8):

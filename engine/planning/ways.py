@@ -1,0 +1,67 @@
+"""Ways to do an analysis that a question may ask for and a plan may not do: what is not done is said, never dropped in silence.
+
+A way counts as done where a setting took its words, or where a step of the plan is about it by its own title, keywords or
+description (`bootstrap` in an intraclass correlation with bootstrapped limits).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from engine.domain.toolspec import ToolSpec
+from engine.planning.reading import Reading
+
+
+class Way(NamedTuple):
+    """A way to do an analysis: how it is called and what is to be said where a plan does not do it."""
+
+    called: str
+    says: str
+
+
+_NO_STEP = "no step of this plan does that"
+_WAYS = (
+    Way(r"(?:one|single)[\s-]?(?:sided|tailed|tail)\b", "the tests of this plan are two-sided"),
+    Way(r"(?:[5-8]\d|9[0-46-9]|99[.,]\d+)\s?(?:%|per ?cent)\s?(?:CIs?|conf\w*|(?:credible |prediction )?intervals?|limits)\b",
+        "the intervals of this plan are of 95 %"),
+    Way(r"bootstrap\w*|jack.?knif\w*", _NO_STEP),
+    Way(r"(?:permutation|randomi[sz]ation) (?:tests?|p.?values?)|permuted p\w*", _NO_STEP),
+    Way(r"bayes\w*|credible intervals?|posterior\w*", _NO_STEP),
+    Way(r"(?:multiple |multiply )?imput(?:e|ed|ing|ation)\w*", "rows with a missing value are left out instead"),
+    Way(r"log(?:2|10|arithm\w*)?[\s-]?(?:transform\w*|scale)|(?:square[\s-]?root|sqrt|arcsine?|logit|box[\s-]?cox)[\s-]?transform\w*",
+        "name the measure with it, as in 'log10 weight', to have it computed first"),
+    Way(r"(?:without|excl\w+|remov\w+|drop\w*|omit\w*|ignor\w+|leav\w+ out|take out|minus|trim\w*)\s(?:(?:the|all|any|obvious|extreme|few|two|three)\s)*"
+        r"outli\w+|outli\w+\s(?:removed|excluded|dropped|left out)|winsori\w+|trimmed means?",
+        "nothing is left out by itself; ask whether there are outliers, then say which rows to leave out"),
+    Way(r"quadratic\w*|polynomial\w*|cubic\w*|splines?", _NO_STEP),
+    Way(r"propensit\w+|inverse probability|IPTW|IPW|case.?control match\w*|matched? (?:on|by|for) (?=age|sex)", _NO_STEP),
+    Way(r"(?:survey|sampling|inverse.variance|analytic) weight\w*", _NO_STEP),
+    Way(r"cross.?validat\w*", _NO_STEP),
+    Way(r"non.?param\w*|distribution.?free|rank.?based", _NO_STEP),
+)  # fmt: skip
+
+
+def ways_said(question: str) -> Iterator[tuple[re.Match[str], Way]]:
+    """Yield where a question asks for a way to do it, and which."""
+    for way in _WAYS:
+        if (said := re.search(rf"\b(?:{way.called})", question, re.IGNORECASE)) is not None:
+            yield said, way
+
+
+def not_done(reading: Reading, steps: Iterable[ToolSpec]) -> list[str]:
+    """Return what is said of the ways that a question asks for and that no step of the plan goes."""
+    texts = [" ".join((spec.title, spec.description, *spec.keywords)) for spec in steps]
+    lines = []
+    for said, way in ways_said(reading.question):
+        taken = [
+            reading.used.get(at, ("", "", 0.0))
+            for at, word in enumerate(reading.words)
+            if said.start() <= word.start < said.end()
+        ]
+        settled = any(kind in ("column", "level", "restriction") or " = " in value for kind, value, _ in taken)
+        about = any(re.search(rf"\b(?:{way.called})", text, re.IGNORECASE) for text in texts)
+        if not settled and not about:
+            lines.append(f"{said.group().strip()!r}: {way.says}.")
+    return lines
