@@ -310,8 +310,8 @@ class Planner:
         inner = without(reading, each, data)
         every = self._candidates(inner, data)
         best = self._as_told(analysis, every, inner, data) if analysis else self._best(every, inner, data)
-        worded = each.surely or best.wording >= max(c.wording for c in every)
-        sure = analysis or (best.probability >= SURE and worded)
+        same = each.surely or best.analysis.id == goals[0].analysis.id  # `each` alone turns nothing into another analysis
+        sure = analysis or (best.probability >= SURE and same)
         if best.bound is None or best.unmet or best.bound.missing or not sure:
             return reading, goals
         if not (each.surely and relates(best.bound)) and any(
