@@ -310,8 +310,9 @@ class Planner:
         inner = without(reading, each, data)
         every = self._candidates(inner, data)
         best = self._as_told(analysis, every, inner, data) if analysis else self._best(every, inner, data)
-        same = each.surely or best.analysis.id == goals[0].analysis.id  # `each` alone turns nothing into another analysis
-        sure = analysis or (best.probability >= SURE and same)
+        first = goals[0]  # `each` alone turns nothing into another analysis, nor takes away a column that has its part
+        same = best.analysis.id == first.analysis.id and not (first.bound and each.column in first.bound.columns())
+        sure = analysis or (best.probability >= SURE and (each.surely or same))
         if best.bound is None or best.unmet or best.bound.missing or not sure:
             return reading, goals
         if not (each.surely and relates(best.bound)) and any(
