@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from table_steps import check_issues, run_step
 
+from engine.toolbox.tables.columns import format_p
 from engine.toolbox.tables.handling import derive_column, filter_rows
 from engine.toolbox.tables.joins import join_tables, pivot_table
 
@@ -189,3 +190,11 @@ def test_row_that_breaks_the_condition_is_caught(tmp_path):
     good = filter_rows(GENES, **params)["filtered"]
     assert check_issues(name, {"filtered": good}, tmp_path, params=params) == []
     assert check_issues(name, {"filtered": GENES}, tmp_path, params=params) == ["condition_broken"]
+
+
+@pytest.mark.parametrize(
+    ("p", "text"),
+    [(0.0497, "p = 0.0497"), (0.04996, "p = 0.04996"), (0.0502, "p = 0.05"), (0.05, "p = 0.05"), (0.016, "p = 0.016")],
+)
+def test_a_p_value_is_not_rounded_across_five_per_cent(p, text):
+    assert format_p(p) == text

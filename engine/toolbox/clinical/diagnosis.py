@@ -134,6 +134,27 @@ EVENT_VALUE = param("The level that means that the condition is present; empty t
                      of="outcome", role="event")  # fmt: skip
 
 
+def with_results(table, columns):
+    """Return the rows with a result in every column, and a warning: an invalid test is no negative one."""
+    import re
+
+    void = re.compile(
+        r"(?:invalid|void|indeterminate|inconclusive|equivocal|uninterpretable|unclear|uncertain|failed|failure|error|"
+        r"contaminated|unknown|not (?:done|tested|determined|interpretable)|no result)",
+        re.IGNORECASE,
+    )
+    warnings = []
+    for name in columns:
+        labels = level_labels(table[name]).astype(str).str.strip()
+        without = labels.map(lambda label: bool(void.fullmatch(label)))
+        if without.any() and not without.all():
+            found = ", ".join(sorted(labels[without].unique()))
+            warnings.append(f"{int(without.sum())} rows have no result in {name} ({found}) and are left out; tests "
+                            "that often fail are worse than these shares say.")  # fmt: skip
+            table = table[~without.to_numpy()]
+    return table, warnings
+
+
 def positive_rows(table, test, positive, cut_point, rule):
     """Return where a test is positive, the rule in words, and warnings: a level, or a number beyond a cut-point."""
     import pandas as pd
@@ -247,7 +268,7 @@ def accuracy_figure(rows, test, what):
                       "(verification bias): ask how the others were judged."),
     ),
     helpers=(*GROUP_HELPERS, wilson_interval, exact_interval, event_rows, accuracy_shares, likelihood_ratio,
-             values_elsewhere, sick_and_values, positive_rows, accuracy_figure),
+             values_elsewhere, sick_and_values, with_results, positive_rows, accuracy_figure),
 )  # fmt: skip
 def diagnostic_accuracy(
     table,
@@ -273,7 +294,10 @@ def diagnostic_accuracy(
         raise ValueError(f"There is no interval {interval!r}; expected wilson or exact.")
     if rule not in (">=", ">", "<=", "<"):
         raise ValueError(f"There is no rule {rule!r}; expected >=, >, <= or <.")
+    require_columns(table, [test, outcome])
+    table, void = with_results(plain_table(table), [test, outcome])
     table, sick, what, warnings = sick_and_values(table, [test], outcome, event_value, 1)
+    warnings += void
     found, positive_is, notes = positive_rows(table, test, positive, cut_point, rule)
     hits, misses = int((found & sick).sum()), int((~found & sick).sum())
     alarms, clear = int((found & ~sick).sum()), int((~found & ~sick).sum())

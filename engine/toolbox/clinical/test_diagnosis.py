@@ -339,3 +339,13 @@ def test_a_plain_question_plans_it_with_its_columns(question, tmp_path):
     tool, params = PLANNED[question]
     assert step.tool == tool
     assert {key: step.params.get(key) for key in params} == params
+
+
+def test_a_test_without_a_result_is_no_negative_one():
+    table = pd.DataFrame(
+        {"test": ["pos"] * 8 + ["neg"] * 10 + ["invalid"] * 4, "ill": [1] * 10 + [0] * 8 + [1, 1, 0, 0]}
+    )
+    with_void = diagnostic_accuracy(table, test="test", outcome="ill", positive="pos")
+    without = diagnostic_accuracy(table.iloc[:18], test="test", outcome="ill", positive="pos")
+    pd.testing.assert_frame_equal(with_void["accuracy"], without["accuracy"])
+    assert any("4 rows have no result in test (invalid) and are left out" in text for text in with_void["warnings"])

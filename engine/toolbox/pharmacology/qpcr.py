@@ -230,11 +230,17 @@ def unsteady_references(means, references, factors, control):
     return []
 
 
-def fold_row(gene, level, control, one, other):
-    """Return the row of one comparison: delta-delta Ct, its fold change, Welch's interval and test."""
+def fold_row(gene, level, control, one, other, paired=False):
+    """Return the row of one comparison: delta-delta Ct, its fold change, interval and test (Welch's, or of pairs).
+
+    `one` and `other` are delta Ct by sample.
+    """
     import numpy as np
     from scipy import stats
 
+    if paired:
+        both = one.index.intersection(other.index)
+        one, other = one[both], other[both]
     gap = float(one.mean() - other.mean())
     row = {
         "comparison": f"{gene}: {level} vs {control}",
@@ -248,7 +254,8 @@ def fold_row(gene, level, control, one, other):
         "p_value": np.nan,
     }
     if min(len(one), len(other)) > 1 and one.std() + other.std() > 0:
-        test = stats.ttest_ind(one, other, equal_var=False)
+        alike = paired and (one - other).std() == 0
+        test = stats.ttest_rel(one, other) if paired and not alike else stats.ttest_ind(one, other, equal_var=False)
         limits = test.confidence_interval(0.95)
         row |= {
             "lower_95": float(2.0**-limits.high),
@@ -258,7 +265,7 @@ def fold_row(gene, level, control, one, other):
     return row
 
 
-def folds_overview(rows, control):
+def folds_overview(rows, control, how):
     """Return the finding that names every gene of one comparison, the clear ones first; none for a single gene."""
     level = {row["comparison"].split(": ", 1)[1].split(" vs ")[0] for row in rows}
     if not 2 <= len(rows) <= 8 or len(level) > 1 or any(row["p_value"] != row["p_value"] for row in rows):
@@ -270,7 +277,7 @@ def folds_overview(rows, control):
         ", ".join(f"{row['gene']} {format_number(row['fold_change'])}-fold" for row in some) for some in (clear, rest)
     ]
     parts = [f": {named[0]}" if clear else "", f"; not shown to differ: {named[1]}" if rest else ""]
-    text = f"In {level.pop()} relative to {control} {len(clear)} of {len(rows)} genes differ{''.join(parts)} (Welch on "
+    text = f"In {level.pop()} relative to {control} {len(clear)} of {len(rows)} genes differ{''.join(parts)} ({how} on "
     values = [{"name": f"fold change {row['gene']}", "value": row["fold_change"], "low": row["lower_95"],
                "high": row["upper_95"]} for row in rows]  # fmt: skip
     return [{"text": f"{text}delta Ct, p-values adjusted by Holm).", "output": "folds", "values": values}]
@@ -280,10 +287,9 @@ def folds_overview(rows, control):
     name="qpcr_relative",
     title="Relative expression by delta-delta Ct",
     description=(
-        "Gives the fold change of target genes between groups from qPCR cycles by delta-delta Ct: wells of a "
-        "sample are "
-        "averaged first, one or several reference genes are taken off, efficiencies other than 2 are allowed (Pfaffl), "
-        "and groups are compared on delta Ct (Welch) with 95 % intervals."
+        "Gives the fold change of target genes between groups from qPCR cycles by delta-delta Ct: wells of a sample "
+        "are averaged first, one or several reference genes are taken off, efficiencies other than 2 are allowed "
+        "(Pfaffl), and groups are compared on delta Ct with 95 % intervals: Welch, or in pairs of the same donors."
     ),
     domain="pharmacology",
     task_type="analysis",
@@ -308,6 +314,7 @@ def folds_overview(rows, control):
             of="table",
             role="label",
             called=r"(gene|target|assay|detector|primer|amplicon)( (name|id|symbol))?",
+            holds=r"gapdh|actb|(b|beta)[-_ ]?actin|b2m|hprt1?|rn?18s|tbp|rplp0|rpl(13a|19|32)|ywhaz|ppia|sdha|gusb",
         ),
         "cts": param(
             "Ct columns, one a gene, when the table is wide",
@@ -320,6 +327,15 @@ def folds_overview(rows, control):
         "group": param("Column of groups to compare", kind="column", of="table", role="group"),
         "sample": param(
             "Column of samples; wells of one sample are technical replicates", kind="column", of="table", role="subject"
+        ),
+        "paired": param(
+            "Compare the same samples (donors, animals) between groups, each with itself",
+            words=[
+                r"true: paired\b(?!.?end)|pairs of|same (?:donors?|animals?|mice|rats?|patients?|samples?)|matched|"
+                # The name of a column is blank here: `each donor got all three`.
+                r"(?:each|every|all)\s+(?:\w+\s+)?(?:got|gets|received?s?|ha[ds]|have|were given|was given|saw)\s+"
+                r"(?:all|both|each|every)|within (?:each|every|donors?|animals?|patients?)"
+            ],
         ),
         "treated": param("The group to compare", kind="level", of="group", role="interest"),
         "control": param("The group it is compared with", kind="level", of="group", role="reference"),
@@ -405,6 +421,7 @@ def qpcr_relative(
     cts: list[str] = [],  # noqa: B006 - a plain default, never changed
     group: str,
     sample: str = "",
+    paired: bool = False,
     treated: str = "",
     control: str = "",
     references: list[str] = [],  # noqa: B006 - a plain default, never changed
@@ -414,10 +431,11 @@ def qpcr_relative(
     """Compare groups by delta-delta Ct (Livak and Schmittgen 2001; Pfaffl 2001; Vandesompele et al. 2002).
 
     Delta Ct is in doublings; a fold change of 2 is one doubling more than the control. Intervals and p-values are
-    Welch's on delta Ct of samples.
+    Welch's on delta Ct of samples, or of the paired t test where the same samples are in both groups (`paired`).
 
     Raises:
-        ValueError: without a reference gene, a control group, or wells with cycles.
+        ValueError: without a reference gene, a control group, or wells with cycles; for pairs without two samples
+            in both groups.
     """
     import numpy as np
     import pandas as pd
@@ -467,13 +485,21 @@ def qpcr_relative(
     deltas["relative_expression"] = 2.0 ** -(deltas["delta_ct"] - deltas["gene"].map(base))
     rows = []
     for name in order_levels(deltas["gene"]):
-        part = deltas[deltas["gene"] == name].set_index("group")["delta_ct"]
+        part = deltas[deltas["gene"] == name].set_index("sample")
         for level in shown or [other for other in levels if other != calm]:
-            one, other = part[part.index == level], part[part.index == calm]
+            one, other = (part.loc[part["group"] == at, "delta_ct"] for at in (level, calm))
+            if paired and len(one.index.intersection(other.index)) < 2:
+                warnings.append(f"{name} has fewer than 2 samples with a Ct both in {level} and in {calm}: no pairs.")
+                continue
             if len(one) and len(other):
-                rows.append(fold_row(name, level, calm, one, other))
+                rows.append(fold_row(name, level, calm, one, other, paired))
             else:
                 warnings.append(f"{name} has no sample with a Ct in {level if not len(one) else calm}.")
+    if not rows and paired:
+        raise ValueError(
+            f"No sample has a Ct both in {calm} and in another group, so there are no pairs; name the column of donors "
+            "or animals (sample), or compare without pairs (paired)."
+        )
     if not rows:
         raise ValueError("No target has samples both in a group and in the control; look at the wells without a Ct.")
     tested = [row for row in rows if row["p_value"] == row["p_value"]]
@@ -490,7 +516,7 @@ def qpcr_relative(
         long[long["gene"].isin(chosen)].groupby(["sample", "group"])["ct"].mean().reset_index().groupby("group")["ct"]
     )
     twice = deltas.groupby("sample")["group"].nunique().gt(1) if sample else pd.Series(dtype=bool)
-    if twice.sum() > 1:
+    if twice.sum() > 1 and not paired:
         warnings.append(
             f"{int(twice.sum())} samples have the same name in several groups; if these are the same animals or "
             "donors, comparing them in pairs would tell more: here they count as different samples."
@@ -503,8 +529,9 @@ def qpcr_relative(
     warnings += unsteady_references(means, chosen, factors, calm)
     if len(chosen) == 1:
         warnings.append("One reference gene: whether it is steady cannot be checked.")
+    how = "paired t" if paired else "Welch"
     folds = pd.DataFrame(rows)
-    findings = folds_overview(rows, calm)
+    findings = folds_overview(rows, calm, how)
     for row in rows[:10]:
         p = row.get("p_adj", row["p_value"])
         known = p == p
@@ -523,7 +550,7 @@ def qpcr_relative(
         )
         text = f"{row['gene']} {verdict} {size} in {level} relative to {calm}"
         text += (
-            f" ({said_range(row['lower_95'], row['upper_95'])}; Welch on delta Ct, {format_p(row['p_value'])}"
+            f" ({said_range(row['lower_95'], row['upper_95'])}; {how} on delta Ct, {format_p(row['p_value'])}"
             if known
             else " ("
         )

@@ -213,3 +213,29 @@ def test_references_that_move_apart_are_said(tmp_path):
     assert any("GAPDH and ACTB move apart by 1.2" in text for text in warned)
     steady = table.assign(ct=table["ct"] - 1.2 * ((table["gene"] == "ACTB") & (table["group"] == "drug")))
     assert not any("move apart" in text for text in qpcr_relative(steady, **asked)["warnings"])
+
+
+def test_donors_that_had_every_treatment_are_compared_with_themselves():
+    table = wells(effect=1.0, seed=5)
+    table["sample"] = table["sample"].str.extract(r"(\d+)$")[0].radd("D")
+    result = qpcr_relative(table, **NAMES, paired=True)
+    means = table.groupby(["treatment", "sample", "gene"])["Ct"].mean().unstack()
+    delta = means["IL6"] - means[["ACTB", "GAPDH"]].mean(axis=1)
+    test = stats.ttest_rel(delta.loc["LPS"], delta.loc["control"])
+    row = result["folds"].set_index("gene").loc["IL6"]
+    assert row["p_value"] == pytest.approx(test.pvalue)
+    assert (row["lower_95"], row["upper_95"]) == pytest.approx(tuple(2 ** -np.array(test.confidence_interval()[::-1])))
+    assert "paired t on delta Ct" in result["findings"][0]["text"]
+    with pytest.raises(ValueError, match="no pairs"):
+        qpcr_relative(wells(), **NAMES, paired=True)
+
+
+def test_the_column_of_genes_is_known_by_its_reference_genes(tmp_path):
+    table = wells().rename(columns={"gene": "Probe", "treatment": "Arm"})
+    table.to_csv(tmp_path / "plate.csv", index=False)
+    question = "Fold change of IL6 and TNF by LPS vs control, normalised to GAPDH; each donor got both treatments"
+    plan = the_planner().plan(question, profile_files([tmp_path / "plate.csv"])).plan
+    params = plan.nodes[-1].params
+    assert (params["gene"], params["group"], params["references"]) == ("Probe", "Arm", ["GAPDH"])
+    assert params["paired"] is True
+    assert not any(node.tool == "filter_rows" for node in plan.nodes)

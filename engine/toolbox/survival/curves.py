@@ -19,7 +19,7 @@ from engine.toolbox.survival.drawing import draw_survival
 from engine.toolbox.survival.horizon import unit_of_times
 from engine.toolbox.survival.landmark import LANDMARK, LANDMARK_HELPERS, LANDMARK_UNIT, from_landmark
 from engine.toolbox.survival.moments import AT, AT_UNIT, MOMENT_HELPERS, asked_moments, point_findings, survival_points
-from engine.toolbox.tables.columns import finding_values, format_number, format_p
+from engine.toolbox.tables.columns import finding_values, format_number, format_p, likely_control
 from engine.toolbox.tables.rows import table_row
 
 _CHECKS = ("tables_not_empty", "p_values_valid", "findings_match_tables")
@@ -372,7 +372,15 @@ def peto_ratio(times, events, first):
     packages=_PACKAGES,
     seconds=2,
     example="Do men and women differ in survival?",
-    helpers=(*SURVIVAL_HELPERS, *LANDMARK_HELPERS, format_number, format_p, expected_events, peto_ratio),
+    helpers=(
+        *SURVIVAL_HELPERS,
+        *LANDMARK_HELPERS,
+        format_number,
+        format_p,
+        likely_control,
+        expected_events,
+        peto_ratio,
+    ),
     answers=["log_rank"],
 )
 def log_rank(
@@ -403,6 +411,8 @@ def log_rank(
             "comparison needs at least two."
         )
         raise ValueError(message)
+    reference = likely_control(groups) or groups[0]
+    groups = [*(name for name in groups if name != reference), reference]  # ratios are against it, as a Cox model's
     expected = expected_events(data["time"], data["event"], labels, groups)
     counts = pd.DataFrame(
         [

@@ -212,7 +212,8 @@ def format_p(p):
     if p < 1e-300:
         return "p < 1e-300"
     if p >= 0.001:
-        return f"p = {p:.2g}" if p < 0.995 else "p = 1"
+        digits = next((n for n in (2, 3, 4) if (float(f"{p:.{n}g}") < 0.05) == (p < 0.05)), 6)  # 0.0497 is no 0.05
+        return f"p = {p:.{digits}g}" if p < 0.995 else "p = 1"
     mantissa, exponent = f"{p:.1e}".split("e")
     return f"p = {mantissa}e{int(exponent)}"
 
