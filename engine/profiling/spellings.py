@@ -35,7 +35,11 @@ def spelled_alike(frame: Frame) -> dict[str, dict[str, str]]:
         total: Counter[str] = Counter()
         for column in columns:
             total.update(counted[column])
-        joined |= {column: changed for column in columns if (changed := _joined(counted[column], total))}
+        joined |= {
+            column: changed
+            for column in columns
+            if (changed := _joined(counted[column], total, slips=_of_arms(column, total)))
+        }
     return {column: joined[column] for column in counted if column in joined}
 
 
@@ -84,14 +88,14 @@ def _levels(cells: Column, name: str) -> Counter[str]:
 
 
 def _folded(cell: str) -> str:
-    return " ".join(cell.split()).casefold()
+    return re.sub(r"(?<=\d) (?=[^\W\d])", "", " ".join(cell.split()).casefold())  # `10mg` and `10 mg`
 
 
-def _joined(cells: Counter[str], family: Counter[str]) -> dict[str, str]:
+def _joined(cells: Counter[str], family: Counter[str], *, slips: bool) -> dict[str, str]:
     twins: dict[str, Counter[str]] = {}
     for cell, count in family.items():
         twins.setdefault(_folded(cell), Counter())[" ".join(cell.split())] += count
-    words_of_letters = len(twins) > 1 and any(set(twins) <= pair for pair in _LETTERS)
+    words_of_letters = len(twins) > 1 and (any(set(twins) <= pair for pair in _LETTERS) or slips)
     changed = {}
     for cell in cells:
         spelled, known = " ".join(cell.split()), twins[_folded(cell)]
@@ -104,6 +108,21 @@ def _joined(cells: Counter[str], family: Counter[str]) -> dict[str, str]:
     return changed
 
 
+_ARMS = re.compile(r"\b(?:arm|group|grp|trt|treat\w*|cohort|centre|center|site|ward|batch)\b", re.IGNORECASE)
+RARE = 0.2
+"""A letter that is so much rarer in the other case is a slip of the hand."""
+
+
+def _of_arms(column: str, cells: Counter[str]) -> bool:
+    """Say whether single letters name arms or places, so that the few in the other case are slips, no alleles."""
+    counts: dict[str, list[int]] = {}
+    for cell, count in cells.items():
+        counts.setdefault(_folded(cell), []).append(count)
+    return bool(_ARMS.search(re.sub(r"[_.]", " ", column))) and all(
+        min(found) <= RARE * max(found) for found in counts.values() if len(found) > 1
+    )
+
+
 def _case_matters(spellings: list[str]) -> bool:
     """Say whether spellings that differ by case may be different things on purpose."""
     form = spellings[0].casefold()
@@ -112,4 +131,5 @@ def _case_matters(spellings: list[str]) -> bool:
     if len(form) <= 3 and any(text not in (form, form.upper(), form.capitalize()) for text in spellings):
         return True  # aB beside Ab and ab: the gametes of a cross
     units = {text.replace("l", "L") for text in spellings if is_unit(text)}
-    return len(units) > 1 or any(in_gene_family(text) for text in spellings)
+    species = any(text not in (text.upper(), text.lower()) for text in spellings)  # Tnf of the mouse beside TNF of man
+    return len(units) > 1 or (species and any(in_gene_family(text) for text in spellings))
