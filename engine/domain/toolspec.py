@@ -94,6 +94,9 @@ class ParamSpec(Value):
     called: str = ""
     """For `column` and `columns`: what such a column is conventionally called, an expression over the words of its
     name in lower case, parted by blanks. Where words name none, a column that alone is called so is taken."""
+    holds: str = ""
+    """For a `column`: an expression that a level of it matches (`GAPDH` among genes). Where some column has such a
+    level, no other is taken for this part, and it for no other."""
     made_by: str = ""
     """For a `column` whose default names a column that a step makes: the tool that makes it."""
     each: list[str] = []

@@ -72,6 +72,12 @@ def _states(levels: list[str]) -> bool:
     return bool(yes_and_no(levels)) or {*levels} == {"0", "1"}
 
 
+def _holding(param: ParamSpec, sheet: Sheet) -> set[str]:
+    """Return the columns with a level by which the column of a parameter is known."""
+    mark = re.compile(param.holds, re.IGNORECASE)
+    return {c.name for c in sheet.columns if any(mark.fullmatch(level.strip()) for level in c.levels)}
+
+
 class Assignment:
     """Depth first over the assignments of named columns to parameters."""
 
@@ -100,6 +106,9 @@ class Assignment:
         )
         many = [p for p in params if p.kind == "columns" and p.role and p.role != "strata"]
         self.many = sorted(many, key=lambda p: p.role != "wide")  # the occasions first, then what may explain them
+        self.coded = [n for n in self.free if reading.parts.get(n) == {"outcome"} and n in reading.coding]
+        """What the question says to have happened, in codes."""
+        self.marked = {p.name: names for p in params if p.holds and (names := _holding(p, sheet))}
         self.best = float("-inf")
         self.chosen: dict[str, Any] = {}
         self.guessed: set[str] = set()
@@ -197,14 +206,25 @@ class Assignment:
                  if c.column not in states and not cases_and_controls(c.levels)]  # fmt: skip
         return bool(states and apart) and name in (apart if param.role in _HAPPENS else states)
 
+    def _explains(self, param: ParamSpec) -> bool:
+        """Say whether a parameter is what a model explains."""
+        return param.role in ("outcome", "measure", "count") and any(p.role == "predictors" for p in self.params)
+
     def _ruled_out(self, param: ParamSpec, name: str) -> bool:
         """Say whether what is said of a column keeps it from a part that it would fit."""
         reading, column = self.reading, self.sheet.column(name)
+        if any(name in names if mark != param.name else name not in names for mark, names in self.marked.items()):
+            return True
         if column and param.role in _EXPLAINS and numbers_things(column) and not reading.is_a(name, "adjust", "by"):
             return True  # `which wards have fewer falls` asks about the wards, not about their numbers
         if param.role == "predictors" and param.name not in self.needed and not reading.parts.get(name):
             # Where none is named all predict: one vague word leaves out no other, several make a list.
             return reading.strength(name) < SURE and sum(reading.strength(n) < SURE for n in self.free) == 1
+        explains = self._explains(param)
+        if explains and reading.parts.get(name) == {"cause"} and name not in self.kept:
+            return True  # `how much for 5 units of BMI` asks what goes up with it
+        if explains and self.coded and name not in self.coded:
+            return True  # whose yes and no is told is explained, and nothing beside it
         if param.role in _HAPPENS and column and was_given(column) and not reading.is_a(name, "outcome"):
             return True  # the drug did not happen to those with the disease
         if param.role in _EXPLAINED and reading.parts.get(name) == {"adjust"}:
@@ -253,6 +273,10 @@ class Assignment:
     def _natural(self, param: ParamSpec, used: set[str]) -> str:
         """Return the column that the data offer for a parameter that no word fills, or ""."""
         slot = slot_of(param.role)
+        if self.coded and self._explains(param):
+            return ""
+        if len(own := self.marked.get(param.name, set()) - used) == 1:
+            return next(iter(own))
         if param.called:
             able = self._called_so(param)
             if len(able) == 1 and able[0] not in used:

@@ -92,7 +92,10 @@ def _columns(bound: Bound, reading: Reading, given: Mapping[str, Any], needs: Se
         search = Assignment(
             variant, sheet, reading, taken=set(_flat(given.values())), cuts=_cut(bound.spec) is not None
         )
-        search.needed |= {p.name for p in variant if p.role in needs}
+        # Two columns of one row are a pair by themselves, whether or not a column names the rows.
+        search.needed |= {
+            p.name for p in variant if p.role in needs and not any(other.role == "measure_a" for other in variant)
+        }
         search.run()
         if best is None or search.best > best.best:
             best = search

@@ -218,6 +218,12 @@ _NOT_YET = re.compile(
 """What a code says that does not mean that the event came."""
 
 
+_SAYS_MORE = re.compile(
+    r"\s*(?:=|:|(?:is|are|means?|was|were|for)\b|[(]?\s*(?:and|or|/|,)?\s*(?:\w+\s+)?(?:censored|alive|lost|missing|unknown)\b)",
+    re.IGNORECASE,
+)
+
+
 def _told_event(question: str, column: ColumnProfile) -> str | None:
     """Return the level of which the question says that it is the event: `0 = it came back, 1 = still without`.
 
@@ -228,6 +234,10 @@ def _told_event(question: str, column: ColumnProfile) -> str | None:
     if len(codes) < 2 or len(codes) < len(column.levels) or len(codes) > 4:
         return None
     at = question.lower().find(column.name.lower())
+    after = question[at + len(column.name) :] if at >= 0 else ""
+    set_to = re.match(r"['\"`]?\s*={1,2}\s*(?P<code>-?\d+)(?![\d.])(?P<rest>.{0,25})", after)
+    if set_to and set_to["code"] in codes and not _SAYS_MORE.match(set_to["rest"]):
+        return set_to["code"]  # `death (status == 1; 0/2 censored)`
     told = _codes_told(question[at + len(column.name) :] if at >= 0 else question, codes)
     if at < 0 and len(told) < max(3, len(codes)):
         told = {}  # codes of another column

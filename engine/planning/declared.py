@@ -16,13 +16,14 @@ from engine.profiling.structure import look
 
 _CODE = r"(?<![\w.])['\"]?(?P<code>-?\d{1,5})(?:\.0+)?['\"]?(?![\w.]*\d)"
 _GONE = (
-    r"(?:missing|unknown|unrecorded|refused|n/?a\b|no (?:answer|data|value|information|response|reading|record|result)|"
+    r"(?:missing|unknown|unrecorded|refused|invalid|contaminated|indeterminate|inconclusive|uncertain|n/?a\b|no (?:answer|data|value|information|response|reading|record|result)|"
     r"not (?:been )?(?:recorded|known|available|measured|given|stated|answered|done|taken|asked|reported|applicable|assessed))"
 )
 _STANDS = r"(?:=+|:|(?:is|are|was|were|means?|meaning|stands? for|denotes?|codes? for|marks?|indicates?|for|as)\b)"
 _SAID = (
-    re.compile(rf"{_CODE}\s*(?:\w+\s+){{0,2}}?{_STANDS}\s*(?:(?:an?|the|to be|that it was|used for|entered for|code for|as)\s+)*{_GONE}", re.IGNORECASE),
+    re.compile(rf"{_CODE}\s*(?:in\s+(?:the\s+)?\w+\s+|(?:\w+\s+){{0,2}}?){_STANDS}\s*(?:(?:an?|the|to be|that it was|used for|entered for|code for|as)\s+)*{_GONE}", re.IGNORECASE),
     re.compile(rf"{_GONE}(?:\s+\w+){{0,2}}?\s*(?:=+|:|\(|\b(?:coded|written|entered|given|marked|shown|stored|recorded|appears?)\b(?:\s+(?:as|with|by|like|a))*)\s*{_CODE}", re.IGNORECASE),
+    re.compile(rf"(?<=[\w.])\s*(?:[,;/]|,?\s+and)\s*{_CODE}\s+{_GONE}(?=\s*(?:[.,;:)]|$))", re.IGNORECASE),
 )  # fmt: skip
 NEAR = 60
 """So many characters may lie between a code and the column it is said of."""

@@ -139,6 +139,13 @@ NEAR = 12
 """So many characters may stand between `nested in` and what it is nested in."""
 
 
+_STEEP = re.compile(
+    r"\b(?:faster|slower|quicker|more (?:slow|quick|rapid|steep)ly|steeper|slopes?|"
+    r"(?:per|a|each|every) (?:year|month|week|day|hour)|(?:growth|decline|linear) (?:rates?|trends?))\b",
+    re.IGNORECASE,
+)
+
+
 def _as_groups(bound: Bound, reading: Reading) -> None:
     """Take numbers that only count as groups: codes, and those of which the question sets several apart (`95, 96 and 97`).
 
@@ -152,6 +159,7 @@ def _as_groups(bound: Bound, reading: Reading) -> None:
     if not taken:  # a tool that takes all columns which nothing else takes
         able = [c for c in sheet.columns if c.kind in ("integer", "number") and c.name not in bound.columns()]
         taken = {c.name for c in able if c.scale in ("category", "code") and not is_id(c)}
+    steep = _STEEP.search(reading.question) is not None  # how fast something changes is a slope over the numbers
     told = {
         c.name
         for c in able
@@ -164,7 +172,7 @@ def _as_groups(bound: Bound, reading: Reading) -> None:
         and c.distinct > 2
         and (
             c.scale in ("category", "code")
-            or (c.distinct <= FEW_LEVELS and (c.name in told or len(reading.levels(c.name)) > 1))
+            or (c.distinct <= FEW_LEVELS and (c.name in told or (len(reading.levels(c.name)) > 1 and not steep)))
         )
     ]
     many = {c.name: c.distinct for c in able if c.name in chosen and c.distinct > FEW_LEVELS}

@@ -66,7 +66,11 @@ def generic_mentions(words: Sequence[Token], sheet: Sheet) -> list[Mention]:
     """Return words such as `dose` or `patients` as mentions of the only column of that part, weaker than a name."""
     found = []
     for meant, columns in _MEANT:
-        here = [at for at, token in enumerate(words) if token.text in meant]
+        here = [
+            at
+            for at, token in enumerate(words)
+            if token.text in meant and not (at and words[at - 1].number is not None and time_unit(token.text))
+        ]  # `within 30 days` is a stretch, no column of days
         if here and len(names := columns(sheet)) == 1:
             found += [Mention(names[0], "", at, at, 0.62) for at in here]
     return found + _measured_in(words, sheet)

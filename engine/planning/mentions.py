@@ -653,6 +653,48 @@ def beside_own(mentions: Sequence[Mention]) -> list[Mention]:
     return [m for m in drawn if not m.level or own.get((m.first, m.last), m.column) == m.column]
 
 
+POLAR = frozenset("positive negative pos neg yes present absent high low true false abnormal normal".split())
+"""Words for the two ends of any column: beside the name of one they are its own."""
+
+
+def of_neighbours(mentions: Sequence[Mention], words: Sequence[Token]) -> list[Mention]:
+    """Return the mentions with what is said of the column beside it: `week 12 SBP` is one, `a positive culture` no positive test."""
+    named = [m for m in mentions if not m.level and m.strength >= LIKELY]
+
+    def beside(m: Mention) -> set[str]:
+        return {n.column for n in named if n.last + 1 == m.first or m.last + 1 == n.first}
+
+    kept = []
+    for m in mentions:
+        near = beside(m)
+        polar = m.level and words[m.first].text in POLAR
+        others = near | {n.column for n in named if m.first < n.first <= m.last} if polar else set()
+        if others and m.column not in others:
+            continue
+        own = [name for name in near if m.width == 1 and words[m.first].text in name_parts(name)]
+        if not m.level and m.strength < SURE and m.column not in near and len(own) == 1:
+            m = m._replace(column=own[0], rivals=())
+        kept.append(m)
+    return kept
+
+
+def undosed(mentions: Sequence[Mention], words: Sequence[Token], columns: Sequence[ColumnProfile]) -> list[Mention]:
+    """Return the 0 of `0, 10 and 20 mg` as the level without any, where a column has doses and a placebo."""
+    found = []
+    for at, word in enumerate(words):
+        if word.number != 0:
+            continue
+        for column in columns:
+            beside = {m.level for m in mentions if m.column == column.name and at < m.first <= at + 3}
+            without = [v for v in column.levels if v.strip().lower() in _WITHOUT]
+            if len(without) == 1 and any(re.match(r"[\d.]+", v) for v in beside):
+                found.append(Mention(column.name, without[0], at, at, 0.8))
+    return found
+
+
+_WITHOUT = frozenset("placebo control vehicle none untreated veh ctrl sham".split())
+
+
 def cover(mentions: Sequence[Mention]) -> list[Mention]:
     """Return the mentions of the best cover: no word is used twice, strong and long mentions win."""
     ordered = sorted(mentions, key=lambda m: (m.last, m.first))

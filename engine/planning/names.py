@@ -104,6 +104,8 @@ def alike(word: str, part: str) -> float:
         return 0.0  # EXON12 is not EXON1
     if len(word) < 3 or len(part) < 2:
         return 0.0
+    if part in _WHOLE and word.startswith(part):
+        return 0.0  # an agent has no age
     if len(part) >= 3 and len(word) >= 4 and (word.startswith(part) or part.startswith(word)):
         return 0.85 if min(len(word), len(part)) >= 4 or word.startswith(part) else 0.6
     if len(word) >= 4 and len(part) <= len(word) + 3 and part.endswith(word):
@@ -115,6 +117,12 @@ def alike(word: str, part: str) -> float:
     if 3 <= len(part) <= 5 and len(word) >= 2 * len(part) - 1 and _skeleton(word, part):
         return 0.6
     return 0.0
+
+
+_WHOLE = frozenset(
+    "age sex day arm eye ear lab leg pen net bed gas ion oil egg cat cow hen pot plot site ward pain fat".split()
+)
+"""Short names that are words already, and no beginning of longer ones."""
 
 
 def same_meaning(word: str, part: str) -> bool:
@@ -187,6 +195,10 @@ _SPAN = re.compile(r"(?:day|night|week|month|year|hour|minute)s?[ _.](?:in|on|at
 """`days in clinic` are days: the clinic alone is not they."""
 
 
+_SQUARED = re.compile(r"(?<![^\W_])[kcdmµu]?m[23²³](?![^\W_])")
+"""Areas and volumes, whose power is no number of the name."""
+
+
 class Name:
     """A name to be found: its parts with their weights."""
 
@@ -194,7 +206,9 @@ class Name:
         self, name: str, weights: Counter[str], *, units: bool, cut: Callable[[str], list[str]] = name_parts
     ) -> None:
         self.text = name
-        parts = cut(re.sub(r"[(\[].*?[)\]]", " ", name))
+        plain = re.sub(r"[(\[].*?[)\]]", " ", name)
+        bare = _SQUARED.sub(" ", plain) if units else plain  # `BMI kg/m2` is called BMI
+        parts = cut(bare if re.search(r"[^\W\d]{2}", bare) else plain)
         if not any(len(part) > 1 for part in parts):
             parts = cut(name)  # `S (Cambs.)` is called Cambs, too
         kept = (

@@ -14,6 +14,7 @@ from engine.planning.hints import generic_mentions, of_one_measure, wide_mention
 from engine.planning.leaving_out import AFTER_ROWS, BEFORE_ROWS, talked_of
 from engine.planning.mentions import (
     LETTERS,
+    POLAR,
     SURE_NAME,
     Mention,
     beginnings,
@@ -24,7 +25,9 @@ from engine.planning.mentions import (
     letters_told,
     level_mentions,
     numbered_mentions,
+    of_neighbours,
     states_meant,
+    undosed,
 )
 from engine.planning.names import is_term
 from engine.planning.reading import Contrast, Reading, Request
@@ -70,6 +73,10 @@ def read(question: str, data: Data, terms: frozenset[tuple[str, ...]] = frozense
     mentions = [m for m in mentions if not m.level or not explained.intersection(range(m.first, m.last + 1))]
     reading = interpret(question, words, mentions, data)
     reading.coding, reading.explained = coding, explained
+    if len(coding) == 1 and not any("outcome" in parts for parts in reading.parts.values()):
+        (only,) = coding  # whose yes and no is told is what happened, unless the sentence says otherwise
+        if only not in reading.parts and len(reading.columns()) > 1:
+            reading.parts[only] = {"outcome"}
     said = "; ".join(f"{name}: {codes.yes} = yes, {codes.no} = no" for name, codes in coding.items())
     for at in explained:
         reading.mark(at, at, "level", said)
@@ -111,7 +118,10 @@ def _whole_terms(mentions: list[Mention], words: list[Token]) -> list[tuple[int,
     return [
         (m.first, m.last)
         for m in mentions
-        if m.width > 1 and m.strength >= TERM and is_term("".join(w.text for w in words[m.first : m.last + 1]))
+        if m.width > 1
+        and m.strength >= TERM
+        and is_term("".join(w.text for w in words[m.first : m.last + 1]))
+        and not (m.level and words[m.first].text in POLAR)  # a `positive blood culture` is of the cultures
     ]
 
 
@@ -202,6 +212,7 @@ def _mentions(question: str, words: list[Token], data: Data, inside: list[tuple[
         states = states_meant(words, sheet.columns, named, question)
         every = [m for m in every if not any(m.column == s.column and s.first <= m.first <= s.last for s in states)]
         every += states
+        every += undosed(every, words, sheet.columns)
         every = of_one_measure(every, sheet.structure)
         terms = [*inside, *_whole_terms(every, words)]
         every = [m for m in every if not any(_part_of(m, *term) for term in terms)]
@@ -211,7 +222,7 @@ def _mentions(question: str, words: list[Token], data: Data, inside: list[tuple[
     unique: dict[tuple[int, int, str, str], Mention] = {}
     for mention in strongest:
         unique.setdefault((mention.first, mention.last, mention.column, mention.level), mention)
-    return cover(beside_own(list(unique.values())))
+    return cover(of_neighbours(beside_own(list(unique.values())), words))
 
 
 def _not_genes(mentions: list[Mention], question: str, words: list[Token], data: Data) -> list[Mention]:

@@ -111,7 +111,7 @@ def test_finding_opens_the_table_row_behind_it(open_page, survival_run):
     # The innermost ones: what surrounds the answer may be a horizontal block too.
     rows = page.locator("[data-testid=stHorizontalBlock]:not(:has([data-testid=stHorizontalBlock]))")
     check = page.get_by_role("button", name="Check")
-    row = rows.filter(has=check).filter(has_text=re.compile(r"horTh.*hazard ratio")).first
+    row = rows.filter(has=check).filter(has_text=re.compile(r"The hazard of.*horTh")).first
     row.get_by_role("button", name="Check").click()
     expect(page.get_by_text(re.compile(r"Its row in .*cox_table\.csv")).first).to_be_visible()
 

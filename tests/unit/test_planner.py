@@ -418,7 +418,7 @@ def test_two_columns_are_not_correlated_when_a_paired_test_is_asked(planner, fol
     plan = planner.plan("paired t-test of bp after against bp before", profile_files([path])).plan
     assert len(plan.nodes) == 1
     assert plan.nodes[0].tool != "correlation"
-    assert sorted(plan.nodes[0].params["columns"]) == ["bp_after", "bp_before"]
+    assert (plan.nodes[0].params["first"], plan.nodes[0].params["second"]) == ("bp_after", "bp_before")
 
 
 def test_running_numbers_are_not_measurements(planner, folder):

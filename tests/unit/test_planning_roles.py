@@ -171,3 +171,99 @@ def test_a_unit_is_read_behind_its_number(tmp_path):
     )
     assert step.get("at", 730) == 730
     assert step.get("at_unit", "days") == "days"
+
+
+@pytest.fixture(scope="module")
+def ward(tmp_path_factory):
+    rng = np.random.default_rng(8)
+    path = tmp_path_factory.mktemp("ward") / "trial.csv"
+    n = 150
+    pd.DataFrame(
+        {
+            "Pat_ID": [f"P{i:03}" for i in range(n)],
+            "TRT": rng.choice(["placebo", "10 mg", "20 mg", "10mg"], n, p=[0.4, 0.28, 0.28, 0.04]),
+            "Arm": rng.choice(["A", "B", "a"], n, p=[0.5, 0.45, 0.05]),
+            "Age (y)": rng.integers(30, 80, n),
+            "BMI kg/m2": rng.normal(27, 4, n).round(1),
+            "SBP_scr (mmHg)": rng.normal(150, 9, n).round(),
+            "SBP_wk4 (mmHg)": rng.normal(145, 9, n).round(),
+            "SBP_wk12 (mmHg)": rng.normal(141, 9, n).round(),
+            "days": rng.integers(10, 900, n),
+            "Status_last": rng.choice([0, 1, 2], n, p=[0.2, 0.7, 0.1]),
+            "RapidTest": rng.choice(["pos", "neg", "invalid"], n, p=[0.4, 0.55, 0.05]),
+            "blood culture": rng.choice([0, 1, 9], n, p=[0.5, 0.44, 0.06]),
+            "score": rng.normal(50, 9, n).round(1),
+        }
+    ).to_csv(path, index=False)
+    return profile_files([path])
+
+
+def test_spellings_of_a_dose_and_slips_of_an_arm_are_one_level(ward):
+    levels = {column.name: set(column.levels) for column in ward[0].column_profiles}
+    assert levels["TRT"] == {"placebo", "10 mg", "20 mg"}
+    assert levels["Arm"] == {"A", "B"}
+
+
+def test_alleles_keep_their_case(tmp_path):
+    pd.DataFrame({"allele": ["A"] * 40 + ["a"] * 5 + ["B"] * 5, "y": range(50)}).to_csv(tmp_path / "g.csv", index=False)
+    columns = profile_files([tmp_path / "g.csv"])[0].column_profiles
+    assert {"A", "a", "B"} == set(next(c for c in columns if c.name == "allele").levels)
+
+
+def test_an_agent_has_no_age(ward):
+    reading = read("arm A = standard, arm B = standard + new agent: is score higher with B?", Data.of(ward))
+    assert "Age (y)" not in reading.columns()
+
+
+def test_a_unit_of_area_is_no_part_of_a_name(ward):
+    assert read("mean BMI", Data.of(ward)).named() == ["BMI kg/m2"]
+
+
+def test_what_stands_beside_an_occasion_is_of_its_column(planner, ward):
+    found = params(planner, ward, "Does week 12 SBP differ between the treatments TRT?")
+    assert found["value"] == "SBP_wk12 (mmHg)"
+
+
+def test_the_zero_of_doses_is_the_placebo(ward):
+    reading = read("a trend in week 12 SBP over 0, 10 and 20 mg", Data.of(ward))
+    assert set(reading.levels("TRT")) == {"placebo", "10 mg", "20 mg"}
+
+
+def test_two_columns_are_pairs_without_a_column_that_names_the_rows(planner, ward):
+    plan = planner.plan("paired t-test of screening vs week 12 in the placebo group only", ward).plan
+    step = max(plan.nodes, key=lambda node: node.priority)
+    assert step.tool == "compare_columns_paired"
+    assert {step.params["first"], step.params["second"]} == {"SBP_scr (mmHg)", "SBP_wk12 (mmHg)"}
+    assert any(node.params.get("condition") == "`TRT` in ['placebo']" for node in plan.nodes)
+
+
+@pytest.mark.parametrize(
+    "said", ["Status_last == 1; 0/2 censored", "Status_last = 1", "Status_last 1 = death, 0 and 2 censored"]
+)
+def test_an_event_set_equal_to_its_code_is_that_code(planner, ward, said):
+    assert params(planner, ward, f"Cox model for death ({said}), time days, Arm + age")["event_value"] == "1"
+
+
+def test_a_positive_culture_is_no_positive_test_beside_it(planner, ward):
+    question = "Is score higher with a positive blood culture? (9 = contaminated)"
+    reading = read(question, Data.of(ward))
+    assert "RapidTest" not in reading.columns()
+
+
+def test_a_code_that_stands_for_no_result_is_missing(planner, ward):
+    for said in ("9 = contaminated, ignore", "1 yes, 0 no, 9 unknown", "9 in the culture is unknown"):
+        plan = planner.plan(
+            f"accuracy of RapidTest against blood culture ({said}): sensitivity, specificity", ward
+        ).plan
+        assert any("cells (9) of 'blood culture' are read as missing" in warning for warning in plan.warnings), said
+
+
+def test_what_is_asked_for_units_of_explains(planner, ward):
+    reading = read("How much does score go up for 5 units of BMI once age is accounted for?", Data.of(ward))
+    assert reading.is_a("BMI kg/m2", "cause")
+    assert reading.is_a("Age (y)", "adjust")
+
+
+def test_codes_in_brackets_do_not_end_a_list(ward):
+    reading = read("score by Arm adjusted for age, Status_last (0 alive/1 dead) and BMI", Data.of(ward))
+    assert all(reading.is_a(name, "adjust") for name in ("Age (y)", "Status_last", "BMI kg/m2"))
