@@ -141,7 +141,8 @@ def follow_up(
     rows = [row for row in own.restrictions if row.sure or not more]  # `the risk of low weight` keeps no rows
     rows = rows or ([] if more or own.contrasts else _levels_alone(own))
     against = [c for c in own.contrasts if c.explicit or c.column not in {row.column for row in rows}]
-    last = before.analysis[0].id if len(before.analysis) == 1 else ""
+    asked = {chosen.id for chosen in before.analysis}  # one of each level is one analysis
+    last = asked.pop() if len(asked) == 1 else ""
     settings |= {key: value for key, value in _threshold(question, specs.values(), own).items() if key not in settings}
     held = [name for name, parts in own.parts.items() if "adjust" in parts]
     added = [name for name in own.named() if _ADDED.search(question) and name not in held]

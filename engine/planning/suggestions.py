@@ -61,7 +61,8 @@ def next_ideas(before: TaskDag, data: Data, analyses: Mapping[str, Analysis], re
         return
     free = [column for column in _nameable(sheet) if column.name not in named]
     explained = outcomes(before, specs)
-    last = before.analysis[0].id if len(before.analysis) == 1 else ""
+    asked = {chosen.id for chosen in before.analysis}
+    last = asked.pop() if len(asked) == 1 else ""
     groups = [c for c in free if _is_few(c)]
     others = [c for c in free if explained and c.scale in NUMBERS and _alike(c, sheet.column(explained[0]))]
     for place in range(2):

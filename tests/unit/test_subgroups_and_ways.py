@@ -163,3 +163,12 @@ def test_a_follow_up_that_asks_for_what_no_step_does_is_refused_by_name(planner,
     first = planner.plan("Does weight differ between the diets?", herd).plan
     with pytest.raises(PlanError, match="'drop the outliers': nothing is left out by itself"):
         planner.plan("drop the outliers", herd, previous=first)
+
+
+@pytest.mark.parametrize("words", ["use a non-parametric test", "without Berg", "same but with Holm"])
+def test_what_follows_on_steps_for_each_level_keeps_them(planner, herd, words):
+    first = planner.plan("Does weight differ between the diets, separately for each sex?", herd).plan
+    plan = planner.plan(words, herd, previous=first).plan
+    asked = steps(plan, "compare_groups")
+    assert [(p["value"], p["group"]) for p in asked] == [("weight", "diet")] * 2
+    assert ["female" in conditions(plan)[0], "male" in conditions(plan)[1]] == [True, True]
