@@ -14,7 +14,7 @@ from typing import Any
 
 from engine.cli import kept, know, plans, serve, show
 from engine.cli.plans import changes_of, columns_of, opened
-from engine.cli.say import say
+from engine.cli.say import json_text, say
 from engine.cli.show_plan import plan_text
 from engine.errors import EngineError, NotFoundError, PlanError, WorkspaceInUse
 
@@ -24,7 +24,7 @@ EXIT_BY_STATUS = {"succeeded": 0, "partial": 1, "failed": 1, "cancelled": 4, "in
 
 
 def _emit(options: argparse.Namespace, document: Any, text: Callable[[], str]) -> None:
-    say(json.dumps(document, ensure_ascii=False, default=str) if options.json else text())
+    say(json_text(document) if options.json else text())
 
 
 def _data(options: argparse.Namespace) -> list[Path]:
@@ -200,7 +200,7 @@ def events(options: argparse.Namespace) -> int:
     with opened(options) as engine:
         found = engine.events(options.run_id, after=options.after)
         if options.json and not options.follow:
-            say(json.dumps([json.loads(event_json(event)) for event in found], ensure_ascii=False))
+            say(json_text([json.loads(event_json(event)) for event in found]))
             return 0
         after = options.after
         while True:

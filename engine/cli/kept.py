@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from typing import Any
 
 from engine.cli import show
 from engine.cli.plans import opened
-from engine.cli.say import say
+from engine.cli.say import json_text, say
 from engine.errors import UserError
 
 
@@ -85,4 +84,4 @@ def _in_words(count: int) -> str:
 
 
 def _emit(options: argparse.Namespace, document: Any, text: str) -> None:
-    say(json.dumps(document, ensure_ascii=False, default=str) if options.json else text)
+    say(json_text(document) if options.json else text)

@@ -217,6 +217,12 @@ def _export(memory: Any, options: argparse.Namespace) -> int:
 
 def _import(memory: Any, options: argparse.Namespace) -> int:
     done = memory.import_file(Path(options.path))
+    if not (done.episodes or done.facts or done.messages or done.skipped):
+        why = f" ({done.warnings[0]})" if done.warnings else ""
+        raise UserError(
+            f"{options.path} holds no episode, no fact and no message{why}.",
+            advice="Give a file that `biodesk memory export` wrote.",
+        )
     text = f"{done.episodes} episodes, {done.facts} facts and {done.messages} messages were read; "
     text += f"{done.skipped} were there already."
     return emit(options, done.model_dump(mode="json"), "\n".join([text, *[f"  note: {w}" for w in done.warnings]]))

@@ -70,7 +70,10 @@ def _path(graph: Any, options: argparse.Namespace) -> int:
 
 def _edges_between(graph: Any, options: argparse.Namespace) -> int:
     found = graph.edges_between(options.a, options.b)
-    return emit(options, [edge.model_dump(mode="json") for edge in found], show.edges_text(found))
+    names = {key: graph.node(key).name for key in {key for edge in found for key in (edge.source, edge.target)}}
+    document = [edge.model_dump(mode="json") | {"source_name": names[edge.source], "target_name": names[edge.target]}
+                for edge in found]  # fmt: skip
+    return emit(options, document, show.edges_text(found, names))
 
 
 def _check(graph: Any, options: argparse.Namespace) -> int:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from typing import Any
 
-from engine.cli.say import say
+from engine.cli.say import json_text, say
 from engine.errors import UserError, WorkspaceInUse
 
 PATIENCE = 10.0
@@ -52,12 +51,12 @@ def require_words(text: str, what: str) -> None:
 
 def emit(options: argparse.Namespace, document: Any, text: str) -> int:
     """Print the answer; letters that the terminal or the pipe has no code for are written as escapes."""
-    said = json.dumps(document, ensure_ascii=False, default=str) if options.json else text
+    said = json_text(document) if options.json else text
     code = getattr(sys.stdout, "encoding", None) or "utf-8"
     try:
         said.encode(code)
     except UnicodeEncodeError:
-        plain = json.dumps(document, default=str) if options.json else text
+        plain = json_text(document, ascii_only=True) if options.json else text
         said = plain.encode(code, "backslashreplace").decode(code)
     say(said)
     return 0

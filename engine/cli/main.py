@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import _thread
 import argparse
-import json
 import re
 import signal
 import sys
@@ -19,7 +18,7 @@ from types import FrameType
 from typing import NoReturn
 
 from engine.cli import know_arguments as know
-from engine.cli.say import say
+from engine.cli.say import json_text, say
 from engine.errors import EngineError, UserError
 
 FORMATS = ("md", "html", "pdf", "notebook", "json")
@@ -292,7 +291,7 @@ def _report(err: EngineError, *, as_json: bool) -> int:
     message, advice = (_ENDLESS.sub(r"\1...", text) for text in (err.message, err.advice))
     if as_json:
         error = {"code": err.code, "message": message, "advice": advice, "details": err.details}
-        say(json.dumps({"error": error}, ensure_ascii=False, default=str))
+        say(json_text({"error": error}))
     else:
         say(" ".join(part for part in (message, advice) if part), to=sys.stderr)
         for issue in err.details.get("issues", [])[1:]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.cli import show_plan
-from engine.cli.say import say
+from engine.cli.say import json_text, say
 from engine.errors import EngineError, NotFoundError, PlanError, UserError
 
 
@@ -76,9 +76,9 @@ def plan(options: argparse.Namespace) -> int:
         goals = engine.briefs(made, profiles)
     document = plan_document(made, profiles, goals)
     if options.out:
-        write(Path(options.out), json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+        write(Path(options.out), json_text(document, indent=2) + "\n")
         say(f"Plan written to {options.out}; `biodesk run {options.out}` runs it.", to=sys.stderr)
-    say(json.dumps(document, ensure_ascii=False, default=str) if options.json else show_plan.plan_text(made, goals))
+    say(json_text(document) if options.json else show_plan.plan_text(made, goals))
     return 0
 
 
@@ -109,7 +109,7 @@ def _batch(options: argparse.Namespace) -> int:
     lines = _lines(Path(options.batch))
     with opened(options) as engine:
         for number, line in enumerate(lines, start=1):
-            say(json.dumps(_planned(engine, line, Path(options.batch).parent), ensure_ascii=False), flush=True)
+            say(json_text(_planned(engine, line, Path(options.batch).parent)), flush=True)
             if not options.quiet:
                 say(f"{number} of {len(lines)}", to=sys.stderr, flush=True)
     return 0
@@ -134,7 +134,7 @@ def _planned(engine: Any, line: bytes, folder: Path) -> dict[str, Any]:
         answer["question"] = asked["question"]
         made = engine.draft(asked["question"], [folder / path for path in _files(asked)])
         document = plan_document(*made)
-        json.dumps(document, ensure_ascii=False).encode()  # half characters of a file have no place on stdout
+        json_text(document).encode()  # half characters of a file have no place on stdout
         answer["plan"] = document
     except EngineError as err:
         answer["error"] = {"code": err.code, "message": err.message, "advice": err.advice}
@@ -174,14 +174,14 @@ def analyses(options: argparse.Namespace) -> int:
     """List what can be asked, or describe one analysis; opens no workspace."""
     found = list(_documents())
     if options.action != "show":
-        say(json.dumps(found, ensure_ascii=False) if options.json else show_plan.analyses_text(found))
+        say(json_text(found) if options.json else show_plan.analyses_text(found))
         return 0
     one = next((document for document in found if document["id"] == options.id), None)
     if one is None:
         close = ", ".join(difflib.get_close_matches(options.id[:200], [d["id"] for d in found], n=3, cutoff=0.4))
         advice = f"Did you mean {close}?" if close else "See `biodesk analyses`."
         raise NotFoundError(f"There is no analysis called {options.id[:100]!r}.", advice=advice)
-    say(json.dumps(one, ensure_ascii=False) if options.json else show_plan.analysis_text(one))
+    say(json_text(one) if options.json else show_plan.analysis_text(one))
     return 0
 
 

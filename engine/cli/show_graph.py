@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from engine.cli.show_words import counted, short
@@ -105,12 +106,13 @@ def paths_text(found: list[Any], a: str, b: str, longest: int) -> str:
     return "\n".join(f"{path.score:.3f}  {path_line(path)}" for path in found)
 
 
-def edges_text(found: list[Any]) -> str:
-    """Return stated relations with who states them."""
+def edges_text(found: list[Any], names: Mapping[str, str]) -> str:
+    """Return stated relations of entities by their names, with who states them."""
     if not found:
         return "The graph states nothing of the two together."
     return "\n".join(
-        f"{_stated(e, e.source, e.target)}  ({e.relation or e.type.value}; {e.origin}, confidence {e.confidence:.2f})"
+        f"{_stated(e, names[e.source], names[e.target])}  "
+        f"({e.relation or e.type.value}; {e.origin}, confidence {e.confidence:.2f})"
         for e in found
     )
 

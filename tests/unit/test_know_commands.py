@@ -17,6 +17,7 @@ import pytest
 from engine.api import open_engine
 from engine.cli import know_output
 from engine.cli.main import main
+from engine.cli.say import json_text
 from engine.errors import WorkspaceInUse
 from engine.knowledge.service import KnowledgeBase
 from storage import faults
@@ -215,3 +216,29 @@ def test_a_full_disk_is_not_said_to_have_hit_a_run(tmp_path: Path) -> None:
     assert "the vectors of tools could not be stored" in full.message
     assert "give the same command again" in full.advice
     assert "give the same command again" in faults.from_os(OSError(errno.ENOSPC, "x"), tmp_path, "the database").advice
+
+
+@pytest.mark.parametrize("content", ["", "\n\n", '{"kind": "something else"}\n', "{}\n"])
+def test_a_memory_file_with_nothing_usable_is_bad_input(call, tmp_path, content: str) -> None:
+    (tmp_path / "empty.jsonl").write_text(content)
+    code, out, err = call("memory", "import", tmp_path / "empty.jsonl")
+    assert (code, out) == (2, "")
+    assert "empty.jsonl" in err
+
+
+def test_relations_of_two_are_told_by_their_names(call, tmp_path) -> None:
+    (tmp_path / "nodes.tsv").write_text("id\ttype\tname\nx:1\tgene\tBLUR1\nx:2\tdisease\tgreyness\n")
+    (tmp_path / "edges.tsv").write_text("source\ttype\ttarget\nx:1\tassociated_with\tx:2\n")
+    code, _, err = call("kg", "import", "tables", tmp_path / "nodes.tsv", tmp_path / "edges.tsv", "--name", "colours")
+    assert code == 0, err
+    code, out, _ = call("kg", "edges", "BLUR1", "greyness")
+    assert code == 0
+    assert "BLUR1 -[" in out
+    assert "greyness" in out
+    (edge,) = json.loads(call("kg", "edges", "BLUR1", "greyness", "--json")[1])
+    assert {edge["source_name"], edge["target_name"]} == {"BLUR1", "greyness"}
+
+
+def test_what_is_no_number_is_null_in_json() -> None:
+    said = json_text({"p": float("nan"), "rows": [(float("inf"), 1.5)], "path": Path("a")})
+    assert json.loads(said, parse_constant=pytest.fail) == {"p": None, "rows": [[None, 1.5]], "path": "a"}
