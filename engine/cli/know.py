@@ -157,8 +157,12 @@ def _restore(memory: Any, options: argparse.Namespace) -> int:
 
 
 def _pin(memory: Any, options: argparse.Namespace) -> int:
-    changed = getattr(memory, options.action)(options.id)
-    return emit(options, changed.model_dump(mode="json"), f"{options.id} was {options.action}ned.")
+    if options.message is None:
+        changed = getattr(memory, options.action)(options.id)
+        return emit(options, changed.model_dump(mode="json"), f"{options.id} was {options.action}ned.")
+    message = getattr(memory.working, options.action)(options.id, options.message)
+    text = f"Message {options.message} of {options.id} was {options.action}ned."
+    return emit(options, message.model_dump(mode="json"), text)
 
 
 def _doubt(memory: Any, options: argparse.Namespace) -> int:

@@ -72,7 +72,11 @@ def add_memory(add: Callable[[str, str], Parser], common: Parser, parser_class: 
         ("trust", "Undo doubt."),
         ("forget", "Remove an episode, fact or conversation for good."),
     ):
-        sub(name, text).add_argument("id", metavar="ID")
+        own = sub(name, text)
+        own.add_argument("id", metavar="ID")
+        if name in ("pin", "unpin"):
+            own.add_argument("message", metavar="MESSAGE", nargs="?", type=_count, default=None,
+                             help="of a conversation: the number of the message to keep word for word")  # fmt: skip
     edit = sub("edit", "Correct what an episode says.")
     edit.add_argument("id", metavar="ID")
     edit.add_argument("--lessons")

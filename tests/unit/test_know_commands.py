@@ -242,3 +242,16 @@ def test_relations_of_two_are_told_by_their_names(call, tmp_path) -> None:
 def test_what_is_no_number_is_null_in_json() -> None:
     said = json_text({"p": float("nan"), "rows": [(float("inf"), 1.5)], "path": Path("a")})
     assert json.loads(said, parse_constant=pytest.fail) == {"p": None, "rows": [[None, 1.5]], "path": "a"}
+
+
+def test_a_message_is_pinned_from_the_command_line(call, workspace) -> None:
+    with open_engine(workspace=workspace) as engine:
+        engine.memory.working.add("c1", "user", "The reference is mm10.", run_id="")
+    assert call("memory", "pin", "c1", "1")[:2] == (0, "Message 1 of c1 was pinned.\n")
+    pinned = [json.loads(call("memory", "working", "c1", "--json")[1])["messages"][0]["pinned"]]
+    assert call("memory", "unpin", "c1", "1")[0] == 0
+    pinned.append(json.loads(call("memory", "working", "c1", "--json")[1])["messages"][0]["pinned"])
+    assert pinned == [True, False]
+    code, _, err = call("memory", "pin", "c1", "9")
+    assert code == 2
+    assert "9" in err
