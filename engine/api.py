@@ -390,7 +390,8 @@ class Engine:
             view = self.view(run_id)
             return planner.suggest(view.profiles, view.plan) if view.plan is not None else []
 
-        return self._suggesting.of(key, make)
+        # The first follow-up is not to wait for what recalling loads.
+        return self._suggesting.of(key, make, self.memory.episodic.warm if run_id else None)
 
     def check_plan(self, plan: TaskDag) -> list[Issue]:
         """Return what does not fit in a plan."""

@@ -1,0 +1,45 @@
+"""Suggestions are made in the background, and what comes after them waits for nobody and stops with the engine."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from engine.agents.suggesting import Suggesting
+from engine.errors import EngineError
+
+
+def waited(suggesting: Suggesting, key: str, make, then=None) -> list[str]:
+    end = time.monotonic() + 20
+    while (found := suggesting.of(key, make, then)) is None:
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    return found
+
+
+def test_what_comes_after_begins_when_they_are_there() -> None:
+    suggesting, go, seen = Suggesting(), threading.Event(), []
+
+    def then() -> None:
+        go.wait(20)
+        seen.append("done")
+
+    assert waited(suggesting, "a", lambda: ["one"], then) == ["one"]
+    assert seen == []  # they are shown before it is done
+    go.set()
+    suggesting.close()  # waits for it
+    assert seen == ["done"]
+
+
+def test_what_comes_after_may_fail_and_is_left_out_once_closed() -> None:
+    suggesting = Suggesting()
+
+    def fails() -> None:
+        raise EngineError("no room left")
+
+    assert waited(suggesting, "a", lambda: ["one"], fails) == ["one"]
+    assert waited(suggesting, "b", lambda: ["two"]) == ["two"]
+    suggesting.close()
+    called: list[str] = []
+    assert waited(suggesting, "c", lambda: ["three"], lambda: called.append("then")) == []
+    assert called == []
