@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from engine.domain.plan import TaskDag, TaskNode
@@ -130,11 +131,12 @@ def follow_up(
         PlanError: when it goes on, and nothing in it is found that the plan before could do otherwise.
     """
     specs = {node.tool: registry.get(node.tool) for node in before.nodes if node.tool in registry}
+    fresh = replace(own, used=dict(own.used))  # judging notes what other tools would take the words for
     if not before.nodes or stands_alone(question, own, judge(question)[0], specs):
         return None
     _require_no_samples(question, data)
-    settings = _settings(specs.values(), own)
-    more = _asks_more(own) and not (_ADDED.search(question) and own.named())
+    settings = _settings(specs.values(), fresh)
+    more = _asks_more(fresh) and not (_ADDED.search(question) and own.named())
     cuts = [row for row in own.restrictions if row.sure and row.op not in ("in", "not in")]
     if cuts and not _PICTURE.search(question) and {*own.named()} <= {row.column for row in cuts}:
         more = more and len(own.words) > SHORT  # `the ones older than 50 years` asks for nothing more
@@ -176,7 +178,7 @@ def follow_up(
     if same and len(rows) == 1 and rows[0].op == "in" and (column := data.column(rows[0].column)) is not None:
         others = [level for level in column.levels if level not in rows[0].values]  # the same rows, read more surely
         tries.append(Try(f"{base_text}, without {column.name} {' and '.join(others)}", last, kept, new))
-    if not tries or re.search(r"\b(?:split|separat|each)", question, re.IGNORECASE):
+    if not tries or re.search(r"\b(?:split|separat|each|log[\d\s-]{0,3}(?:scale|transf))", question, re.IGNORECASE):
         tries = _other_form(question, own, base, before, specs, data, last) + tries
     if not tries:
         raise _nothing_new(question, own, before, data)

@@ -172,3 +172,12 @@ def test_what_follows_on_steps_for_each_level_keeps_them(planner, herd, words):
     asked = steps(plan, "compare_groups")
     assert [(p["value"], p["group"]) for p in asked] == [("weight", "diet")] * 2
     assert ["female" in conditions(plan)[0], "male" in conditions(plan)[1]] == [True, True]
+
+
+def test_a_picture_and_a_summary_of_what_was_compared(planner, herd):
+    first = planner.plan("Does weight differ between the diets?", herd).plan
+    (box,) = steps(planner.plan("and as a boxplot", herd, previous=first).plan, "box_plot")
+    assert (box["value"], box["group"]) == ("weight", "diet")
+    plan = planner.plan("give me the means", herd, previous=first).plan
+    assert plan.nodes[-1].params["columns"] == ["weight"]
+    assert plan.nodes[-1].params["group_by"] == "diet"
