@@ -51,7 +51,11 @@ def taught_text(found: Any, source: str) -> str:
         lines += ["", "Entities", *[f"  {n.id}  {n.name} ({n.type.value})" for n in found.nodes[:200]]]
         lines += [f"  and {len(found.nodes) - 200:,} more"] if len(found.nodes) > 200 else []
     if found.edges:
-        lines += ["", "Relations", *[f"  {line}" for line in edges_text(found.edges[:200]).splitlines()]]
+        lines += [
+            "",
+            "Relations",
+            *[f"  {line}" for line in edges_text(found.edges[:200], {n.id: n.name for n in found.nodes}).splitlines()],
+        ]
         lines += [f"  and {len(found.edges) - 200:,} more"] if len(found.edges) > 200 else []
     return "\n".join(lines)
 
@@ -106,12 +110,16 @@ def paths_text(found: list[Any], a: str, b: str, longest: int) -> str:
     return "\n".join(f"{path.score:.3f}  {path_line(path)}" for path in found)
 
 
-def edges_text(found: list[Any], names: Mapping[str, str]) -> str:
-    """Return stated relations of entities by their names, with who states them."""
+def edges_text(found: list[Any], names: Mapping[str, str] | None = None) -> str:
+    """Return stated relations with who states them; entities by name where it is known, else by id."""
     if not found:
         return "The graph states nothing of the two together."
+
+    def called(key: str) -> str:
+        return names[key] if names is not None and key in names else key
+
     return "\n".join(
-        f"{_stated(e, names[e.source], names[e.target])}  "
+        f"{_stated(e, called(e.source), called(e.target))}  "
         f"({e.relation or e.type.value}; {e.origin}, confidence {e.confidence:.2f})"
         for e in found
     )
