@@ -265,7 +265,7 @@ def test_the_command_shows_what_a_source_put_into_the_graph(tmp_path, capsys, mo
     code, out, _ = call("kg", "taught", brought)
     assert "2 entities" in out
     assert "GENEAAA (gene)" in out
-    assert "bbb -[targets]-> aaa" in out
+    assert "drugbbb -[targets]-> GENEAAA" in out
     code, _, err = call("kg", "taught", "run_none")
     assert code == 2
     assert "no source 'run_none'" in err
