@@ -33,8 +33,9 @@ def draw_goals(
             st.markdown(f"**{plain(goal.title)}**")
             with st.container(horizontal=True, gap="small", vertical_alignment="center"):
                 for part in goal.parts:
-                    changed |= _part(engine, run_id, goal, part, f"{key}_{number}_{part.param}", unsaved=unsaved)
-            st.caption(plain(" ".join([f"{goal.method}.", *goal.why])))
+                    own = f"{key}_{number}_{part.param}{part.column}"
+                    changed |= _part(engine, run_id, goal, part, own, unsaved=unsaved)
+            st.caption(plain(" ".join([goal.computed, *goal.why])))
     if plan.not_answered:
         left = "".join(f"\n- {plain(text)}" for text in plan.not_answered)
         st.markdown(f":orange[:material/warning:] **Not answered by this plan**{left}")
@@ -56,10 +57,15 @@ def _part(engine: Engine, run_id: str, goal: Any, part: Any, key: str, *, unsave
         disabled=unsaved,
         help="Keep or drop your changes first." if unsaved else plain(param.description),
     ):
-        value = field(param, part.value, key=f"pick_{key}", options=part.candidates, label=plain(part.label))
+        if part.column:  # one level of several that the parameter holds
+            at = part.candidates.index(part.value) if part.value in part.candidates else None
+            name = plain(f"{part.label}: {part.column}")
+            value = st.selectbox(name, part.candidates, index=at, key=f"pick_{key}")
+        else:
+            value = field(param, part.value, key=f"pick_{key}", options=part.candidates, label=plain(part.label))
         if param.kind == "columns" and not st.button("Use these", key=f"use_{key}", type="primary"):
             return False
     if value == part.value or (value in (None, "", []) and part.value in (None, "", [])):
         return False
     with st.spinner("Planning again..."):
-        return attempt(lambda: engine.replan(run_id, chosen={goal.tool: {part.param: value}}))
+        return attempt(lambda: engine.replan(run_id, chosen={goal.tool: {part.param: part.chosen(value)}}))

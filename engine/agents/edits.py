@@ -92,6 +92,8 @@ def chosen_now(
     for tool in sorted({*before, *new}):
         fresh, spec = new.get(tool, {}), registry.get(tool)
         old = {n: v for n, v in before.get(tool, {}).items() if (param := spec.param(n)) and param.of not in fresh}
+        taken = {(p.of, fresh[p.name]) for p in spec.params if p.kind == "level" and p.name in fresh}
+        old = {n: v for n, v in old.items() if (p := spec.param(n)) and (p.of, v) not in taken}  # the other side now
         picked[tool] = {**old, **fresh}
     return picked
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from engine.domain.base import Value
+
+REFERENCE = "Reference"
+"""What the level is called that others are compared with."""
 
 
 class BriefPart(Value):
@@ -24,6 +28,14 @@ class BriefPart(Value):
     """True when the planner could not know it."""
     by_hand: bool = False
     """True when a person chose it."""
+    column: str = ""
+    """For one of several levels that a parameter holds as `COLUMN=LEVEL`: the column it is of."""
+    beside: list[str] = []
+    """The others that it holds."""
+
+    def chosen(self, value: Any) -> Any:
+        """Return what the parameter is set to when `value` is chosen for this part."""
+        return [*self.beside, f"{self.column}={value}"] if self.column else value
 
 
 class GoalBrief(Value):
@@ -36,12 +48,25 @@ class GoalBrief(Value):
     """The step that answers."""
     tool: str
     method: str
-    """What the step is called."""
+    """The test or model that is computed, as its field calls it."""
+    because: str = ""
+    """Why it is this one, in a few words."""
     parts: list[BriefPart]
     why: list[str]
     """Why it is done so, one sentence each."""
 
+    @property
+    def computed(self) -> str:
+        """The test or model with its reason, in a sentence."""
+        head = re.split(r"\s*[,(]| with ", self.method)[0]
+        kind = "Test" if re.search(r"\btests?$|ANOVA|analysis of variance", head) else "Method"
+        return f"{kind}: {self.method}{', because ' if self.because else ''}{self.because}."
+
     def sentence(self) -> str:
         """Return the goal in plain text."""
-        told = "".join(f" {part.label}: {part.words}." for part in self.parts)
-        return f"{self.title}.{told} Method: {self.method}."
+        against = any(part.label == "Groups" and " against " in part.words for part in self.parts)
+        twice = ("Of interest", REFERENCE) if against else ()
+        parts = [part for part in self.parts if part.label not in twice or part.column]
+        parts = [part for part in parts if part.label != REFERENCE or part.value]
+        told = "".join(f" {part.label}: {part.words}." for part in parts)
+        return f"{self.title}.{told} {self.computed}"

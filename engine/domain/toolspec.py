@@ -97,6 +97,9 @@ class ParamSpec(Value):
     holds: str = ""
     """For a `column`: an expression that a level of it matches (`GAPDH` among genes). Where some column has such a
     level, no other is taken for this part, and it for no other."""
+    otherwise: Literal["", "first", "last"] = ""
+    """For a `level` that others are compared with, or a `column` of groups that no such level goes with: which level
+    they are compared with where none is named and none is called like a control, in the natural order of levels."""
     made_by: str = ""
     """For a `column` whose default names a column that a step makes: the tool that makes it."""
     each: list[str] = []
@@ -107,6 +110,19 @@ class ParamSpec(Value):
     """For `choice` values, flags and numbers: words a person uses for it, `value: word, word` for a choice's value. For
     a `text`: patterns of what is written out in the question, of which the group `value` is taken. For `texts` of the
     role `marked`: what stands beside a level of the column `of` to single it out (`normalised to`, `reference`)."""
+
+
+class Method(Value):
+    """A test, model or way of computing that a tool has, and when it is this one."""
+
+    name: str
+    """As its field calls it; where the values decide when the step runs, by what they do. `{PARAM}` is its value."""
+    why: str = ""
+    """Why it fits, in a few words after `because`."""
+    when: list[str] = []
+    """What must hold of the step, all of it: `PARAM` is set, `not PARAM` is not, `PARAM=a|b` has one of these values,
+    `PARAM:2` is a column of which two levels are compared (`PARAM:3` for three or more), `PARAM~binary` a column of
+    this scale. What is not known of the data does not hold."""
 
 
 class Repair(Value):
@@ -165,6 +181,13 @@ class ToolSpec(Value):
     """Names of postconditions (see `engine.toolbox.checks`)."""
     keywords: list[str] = []
     """Words a biologist would use for this, beyond those of the description."""
+    methods: list[Method] = []
+    """What it computes, told before it runs: the first whose conditions hold, so that the last has none."""
+    complete: list[str] = []
+    """The parameters whose columns must hold a value in a row for it to be used; empty where rows are not left out
+    for it, or not whole ones."""
+    matched: str = ""
+    """The parameter that says which rows belong together where only those with a row in every group are used."""
     citations: list[Citation] = []
     packages: list[str] = []
     """Distribution names whose versions decide the result."""

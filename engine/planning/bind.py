@@ -18,7 +18,7 @@ from engine.domain.profile import ColumnProfile
 from engine.domain.toolspec import ParamSpec, ToolSpec
 from engine.planning.assign import MISSING, Assignment
 from engine.planning.bound import Bound
-from engine.planning.contrast import compared, control_level, event_level
+from engine.planning.contrast import compared, control_level, event_level, why_reference
 from engine.planning.fills import fill
 from engine.planning.mentions import Mention
 from engine.planning.reading import Reading, Restriction
@@ -197,10 +197,12 @@ def _levels(bound: Bound, reading: Reading, given: Mapping[str, Any]) -> None:
     """Fill the parameters that name levels: what is of interest, the reference, the event, those to keep."""
     sheet = bound.sheet
     for param in bound.spec.params:
-        if param.kind != "level" or param.name in given or sheet is None:
+        if param.kind != "level" or (param.name in given and param.role != "interest") or sheet is None:
             continue
         column = sheet.column(str(bound.params.get(param.of) or given.get(param.of) or ""))
         if column is None or not column.levels:
+            continue
+        if param.role == "event" and _only_crossed(bound, param, reading, column):
             continue
         if param.role == "event":
             value, asked = event_level(reading, column, sheet.structure.survival.get("event_value", ""))
@@ -215,6 +217,13 @@ def _levels(bound: Bound, reading: Reading, given: Mapping[str, Any]) -> None:
             bound.params |= {} if asked else {param.name: value}
         elif param.role == "interest":
             _pair(bound, reading, column, param, levels=list(column.levels))
+            _as_chosen(bound, param, given, list(column.levels))
+
+
+def _only_crossed(bound: Bound, param: ParamSpec, reading: Reading, column: ColumnProfile) -> bool:
+    """Say whether a column of many classes is crossed with another and none of them is named: none is the event."""
+    of = bound.spec.param(param.of)
+    return of is not None and of.role == "category" and len(column.levels) > 2 and not reading.levels(column.name)
 
 
 def _pair(bound: Bound, reading: Reading, column: ColumnProfile, param: ParamSpec, *, levels: list[str]) -> None:
@@ -232,9 +241,8 @@ def _pair(bound: Bound, reading: Reading, column: ColumnProfile, param: ParamSpe
     if (
         not param.required and len(levels) == 2 and usual and result.treated == usual and not told
     ):  # `lower in control than in treated`
-        result = result._replace(
-            treated=result.control, control=usual, asked=[], reason=f"{usual!r} is named like a control."
-        )
+        why = f"{result.control!r} is compared with {usual!r}, {why_reference(usual, levels)}."
+        result = result._replace(treated=result.control, control=usual, asked=[], reason=why)
     if not param.required and result.asked and len(named) < 2:
         return
     bound.params[param.name] = result.treated
@@ -245,6 +253,28 @@ def _pair(bound: Bound, reading: Reading, column: ColumnProfile, param: ParamSpe
         bound.questions += [
             q.model_copy(update={"param": update[q.param], "required": param.required}) for q in result.asked
         ]
+
+
+def _as_chosen(bound: Bound, param: ParamSpec, given: Mapping[str, Any], levels: Sequence[str]) -> None:
+    """Set the side that a person chose, and the other one so that the two differ; what the words say goes after it."""
+    sides = [p.name for p in bound.spec.params if p.kind == "level" and p.of == param.of and p.role in _SIDES]
+    chosen = {name: str(given[name]) for name in sides if given.get(name)}
+    if not chosen or len(sides) < len(_SIDES):
+        return
+    before = [bound.params[name] for name in sides if bound.params.get(name)]
+    open_sides = [name for name in sides if name not in chosen] if before or len(levels) == len(_SIDES) else []
+    for name in open_sides:
+        own = [bound.params.get(name), *before, *levels]
+        chosen[name] = next(level for level in own if level and level not in chosen.values())
+    bound.params = {key: value for key, value in bound.params.items() if key not in sides} | chosen
+    bound.questions = [q for q in bound.questions if q.param not in sides]
+    bound.reasons = [r for r in bound.reasons if not (before and all(repr(level) in r for level in before))]
+    treated, control = (chosen.get(name) for name in sides)
+    if treated and control:
+        bound.reasons.append(f"{treated!r} is compared with {control!r}, as chosen.")
+
+
+_SIDES = ("interest", "reference")
 
 
 def _set_against(reading: Reading, column: str) -> bool:
@@ -301,7 +331,8 @@ def _rows(bound: Bound, reading: Reading) -> None:
                 bound.params |= {param.name: named[:1], against.name: named[1]}
                 bound.reasons.append(f"{named[0]!r} is compared with {named[1]!r}, as the question names them.")
             elif len(named) >= (1 if against is not None else 2):
-                bound.params[param.name] = named
+                sides = {bound.params.get(p.name) for p in bound.spec.params if p.of == param.of and p.role in _SIDES}
+                bound.params |= {param.name: named} if sides - {None} <= {*named} else {}
 
 
 def _leaves_one_level(bound: Bound, reading: Reading, item: Restriction) -> bool:

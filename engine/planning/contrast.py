@@ -95,6 +95,22 @@ def control_level(levels: Sequence[str]) -> str:
     return starting[0] if len(starting) == 1 else ""
 
 
+def why_reference(level: str, levels: Sequence[str]) -> str:
+    """Return why a level is the reference where no words say so, to stand after it."""
+    plain = re.sub(r"[\s_+/-]+", "", level.lower())
+    if plain == "0":
+        return "as usual with codes from 0"
+    if plain in _DENIED:
+        return "which says that it is not so"
+    if plain in _EARLIER:
+        return "which is the earlier"
+    return "which is named like a control" if control_level(levels) == level else "which comes first"
+
+
+_DENIED = frozenset({"no", "n", "false", "none", "never", "nein", "non", "absent"})
+_EARLIER = frozenset({"before", "pre", "baseline", "day0", "0h", "d0", "t0"})
+
+
 def compared(reading: Reading, column: ColumnProfile, levels: Sequence[str]) -> Comparison:
     """Return which of `levels` (those in the data) is compared with which; see the module."""
     named = [level for level in reading.levels(column.name) if level in levels]
@@ -121,8 +137,7 @@ def compared(reading: Reading, column: ColumnProfile, levels: Sequence[str]) -> 
         )
     control = usual or (column.order or sorted(levels))[0]
     treated = next(level for level in levels if level != control)
-    reason = "is named like a control" if usual else "comes first"
-    why = f"{treated!r} is compared with {control!r}, which {reason}."
+    why = f"{treated!r} is compared with {control!r}, {why_reference(control, levels)}."
     return Comparison(
         treated, control, why, [] if usual and len(levels) == 2 else _ask(column, levels, treated, control)
     )

@@ -480,6 +480,7 @@ class Planner:
                 again = bind(joined.spec, within(reading, several, data), data, needs=self._analyses[key].needs)
                 told[key] = replace(told[key], bound=again)
         told = {key: item for key, item in told.items() if not _turns_round(item, [best, *told.values()])}
+        told = {key: item for key, item in told.items() if not _part_of(item, told.values())}
         if len(told) < 2:
             return [best]
         families = {item.analysis.family for item in told.values()}
@@ -632,6 +633,15 @@ def _turns_round(item: Candidate, others: Iterable[Candidate]) -> bool:
     measured, causes = _sides(item)
     surer = [_sides(other) for other in others if other.probability > item.probability]
     return bool(measured and causes) and (causes, measured) in surer
+
+
+def _part_of(item: Candidate, others: Iterable[Candidate]) -> bool:
+    """Say whether another request is the same step with more said of it: the comparison, and within the same subject."""
+    if item.bound is None:
+        return False
+    own = {*item.bound.columns()}
+    same = [o.bound for o in others if o.bound is not None and o is not item and o.bound.spec is item.bound.spec]
+    return any(own < {*other.columns()} and item.bound.rows == other.rows for other in same)
 
 
 def _sides(item: Candidate) -> tuple[frozenset[str], frozenset[str]]:

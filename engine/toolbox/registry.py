@@ -25,6 +25,7 @@ from engine.domain.datatypes import DataType
 from engine.domain.toolspec import (
     Citation,
     InputSpec,
+    Method,
     NextStep,
     OutputSpec,
     ParamKind,
@@ -57,6 +58,7 @@ def param(
     least: int = 0,
     called: str = "",
     holds: str = "",
+    otherwise: str = "",
     made_by: str = "",
     each: Sequence[str] = (),
     says: Sequence[str] = (),
@@ -79,6 +81,7 @@ def param(
         "least": least,
         "called": called,
         "holds": holds,
+        "otherwise": otherwise,
         "made_by": made_by,
         "each": list(each),
         "says": list(says),
@@ -108,6 +111,9 @@ def tool(
     produces_for: Sequence[str] = (),
     checks: Sequence[str] = (),
     keywords: Sequence[str] = (),
+    methods: Sequence[str] = (),
+    complete: Sequence[str] = (),
+    matched: str = "",
     citations: Sequence[Citation] = (),
     packages: Sequence[str] = (),
     seconds: float = 5.0,
@@ -127,6 +133,10 @@ def tool(
         holds: input -> the input whose values it contains.
         points: figure -> the table and columns of its points, where they have names.
         each_file: inputs of which several files make as many steps.
+        methods: what it computes, told before it runs, `CONDITION and CONDITION => NAME, because WHY` (see `Method`);
+            the first whose conditions hold is told, so the last has none.
+        complete: parameters whose columns must hold a value in a row that is used.
+        matched: the parameter that says which rows belong together where only those in every group are used.
         helpers: functions this one calls; their source is shipped with it.
         shows: output -> columns, in order, of the table (and, with no columns, the figure) that shows the answer.
 
@@ -163,6 +173,9 @@ def tool(
             produces_for=list(produces_for),
             checks=list(checks),
             keywords=list(keywords),
+            methods=[_method(text) for text in methods],
+            complete=list(complete),
+            matched=matched,
             citations=list(citations),
             packages=list(packages),
             seconds=seconds,
@@ -178,6 +191,12 @@ def tool(
         return function
 
     return describe
+
+
+def _method(text: str) -> Method:
+    conditions, arrow, told = text.rpartition(" => ")
+    name, _, why = told.partition(", because ")
+    return Method(name=name.strip(), why=why.strip(), when=conditions.split(" and ") if arrow else [])
 
 
 def _port(text: str) -> dict[str, Any]:

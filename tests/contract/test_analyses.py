@@ -6,14 +6,17 @@ import json
 import os
 import re
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
 
+from engine.domain.profile import Scale
 from engine.planning import designs  # noqa: F401 - registers its guards
 from engine.planning.choose import Wording, model, probabilities
 from engine.planning.conditions import CONDITIONS
 from engine.planning.guards import GUARDS
+from engine.planning.method_told import condition
 from engine.planning.slots import SLOTS
 from engine.toolbox.analyses import all_examples, fields, load_analyses, read_examples, sources_hash
 from engine.toolbox.registry import builtin_tools
@@ -67,6 +70,30 @@ def test_a_tools_roles_and_makers_exist(tool):
         assert set(param.instead_of) <= {other.name for other in tool.params}
         for words in param.words:
             re.compile(words)
+
+
+@pytest.mark.parametrize("tool", [tool for tool in TOOLS if tool.answers], ids=lambda tool: tool.name)
+def test_a_tool_says_what_it_computes_before_it_runs(tool):
+    assert tool.methods, "declare `methods`: the test or model, and why it fits"
+    assert [bool(method.when) for method in tool.methods] == [True] * (len(tool.methods) - 1) + [False]
+    for method in tool.methods:
+        assert method.name
+        assert {*re.findall(r"\{(\w+)\}", method.name + method.why)} <= {param.name for param in tool.params}
+        for asked in map(condition, method.when):
+            param = tool.param(asked.param)
+            assert param is not None, asked
+            known = {"=": param.choices, ":": ["1", "2", "3"], "~": get_args(Scale)}.get(asked.op)
+            assert known is None or {*asked.values} <= {*known}, asked
+            assert asked.op not in (":", "~") or param.kind in ("column", "columns"), asked
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+def test_what_rows_must_hold_are_columns_of_the_tool(tool):
+    for name in tool.complete:
+        param = tool.param(name.removeprefix("not "))
+        assert param is not None, name
+        assert name.startswith("not ") or param.kind in ("column", "columns"), name
+    assert not tool.matched or tool.matched in tool.complete
 
 
 def test_marks_in_examples_are_closed_and_known():

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from engine.api import open_engine
+from engine.planning import rows_used
 from engine.planning.brief import kept_rows
+from engine.planning.contrast import why_reference
+from engine.planning.method_told import method_told
+from engine.toolbox.registry import builtin_tools
+from engine.toolbox.statistics.groups import compare_groups
 
 ROWS = "pid,sex,age,arm,days,status,ferritin\n" + "\n".join(
     f"{i},{'fm'[i % 2]},{40 + i * 7 % 31},{'drug' if i % 3 else 'placebo'},{30 + i * 37 % 400},{1 + (i * 5 % 3 > 0)},{20 + i * 13 % 90}.5"
@@ -35,16 +41,127 @@ def told(engine, question: str, table: Path) -> dict[str, str]:
 def test_each_part_is_named_with_its_groups_counted(engine, table):
     parts = told(engine, "Does survival differ between drug and placebo?", table)
     assert parts["Time"] == "days"
-    assert parts["Groups"] == "arm: drug (60), placebo (30)"
+    assert parts["Groups"] == "arm: drug (60) against placebo (30)"
     assert parts["Adjusted for"] == "nothing"
-    assert parts["Event is"] in {"1", "2"}
+    happened = int(pd.read_csv(table)["status"].astype(str).eq(parts["Event is"][0]).sum())
+    assert parts["Event is"][1:] == f" ({happened} of 90)"
 
 
-def test_counts_are_left_out_where_rows_are_and_the_rows_are_said(engine, table):
+def test_counts_are_of_the_rows_that_are_kept_and_hold_a_value(engine, table):
+    rows = pd.read_csv(table)
+    rows.loc[[3, 4, 5, 9], "ferritin"] = None
+    rows.to_csv(table, index=False)
+    women = rows[rows["sex"] == "f"]
+    n = women.dropna(subset=["ferritin"])["arm"].value_counts()
     parts = told(engine, "Is ferritin different between the arms in women only?", table)
-    assert parts["Rows"] == "sex is f"
-    assert parts["Groups"] == "arm: drug, placebo"
+    lacking = int(women["ferritin"].isna().sum())
+    assert parts["Rows"] == f"sex is f; {n.sum()} ({lacking} more without a value in ferritin)"
+    assert parts["Groups"] == f"arm: drug ({n['drug']}) against placebo ({n['placebo']})"
     assert parts["Outcome"] == "ferritin"
+
+
+def test_of_a_large_file_no_rows_are_counted(engine, table, monkeypatch):
+    monkeypatch.setattr(rows_used, "LARGEST", 10)
+    parts = told(engine, "Is ferritin different between the arms in women only?", table)
+    assert (parts["Rows"], parts["Groups"]) == ("sex is f", "arm: drug against placebo")
+
+
+def test_pairs_are_counted_where_only_they_are_used(engine, tmp_path):
+    rows = [f"m{i},{when},{20 + i * 7 % 5 + len(when)}.5" for i in range(12) for when in ("before", "after")]
+    rows[5] = "m2,after,"
+    path = tmp_path / "mice.csv"
+    path.write_text("mouse,occasion,weight_g\n" + "\n".join(rows))
+    (goal,) = engine.briefs(engine.plan("Compare weight_g before and after, paired by mouse", [path]))
+    parts = {part.label: part.words for part in goal.parts}
+    assert parts["Groups"] == "occasion: after (11) against before (11)"
+    assert parts["Rows"].startswith("11 pairs, one for each mouse (1 more without a value in weight_g, 1 more without")
+    assert goal.computed.startswith("Test: paired t test (Wilcoxon")
+    assert goal.because == "each mouse is measured in both groups"
+
+
+@pytest.mark.parametrize(
+    ("question", "computed"),
+    [
+        ("Does survival differ between drug and placebo?", "Test: log-rank test, because times are censored."),
+        ("Is ferritin different between the arms?", "Test: Welch's t test (Mann-Whitney if"),
+        ("Compare ferritin between the arms with a Mann-Whitney test", "Test: Mann-Whitney test, because two"),
+        ("Does ferritin depend on age and sex (linear regression)?", "Method: linear regression (least squares) with"),
+    ],
+)
+def test_the_test_is_named_with_its_reason(engine, table, question, computed):
+    (goal,) = engine.briefs(engine.plan(question, [table]))
+    assert goal.sentence().endswith(goal.computed)
+    assert goal.computed.startswith(computed)
+
+
+SAMPLES = {
+    "a": [5.1, 4.8, 6.2, 5.5, 5.9, 6.1, 4.7, 5.0],
+    "b": [6.1, 5.9, 7.4, 6.6, 6.8, 7.1, 5.7, 6.3],
+    "c": [5.6, 5.2, 6.9, 6.1, 6.5, 6.4, 5.1, 5.8],
+}
+
+
+@pytest.mark.parametrize("levels", [["a", "b"], ["a", "b", "c"]])
+@pytest.mark.parametrize("paired", [False, True])
+@pytest.mark.parametrize("test", ["auto", "welch_t", "student_t", "mann_whitney", "paired_t", "wilcoxon", "ranks"])
+def test_what_is_told_of_a_comparison_is_what_its_tool_computes(levels, paired, test):
+    if test in ("paired_t", "wilcoxon") and not paired:
+        return  # refused by the tool
+    if paired and test in ("welch_t", "student_t", "mann_whitney"):
+        return  # the tool says that the pairing is not used
+    rows = [(i, level, x) for level in levels for i, x in enumerate(SAMPLES[level])]
+    table = pd.DataFrame(rows, columns=["mouse", "arm", "weight"])
+    params = {"value": "weight", "group": "arm", "pair": "mouse" if paired else "", "test": test}
+    spec = builtin_tools().get("compare_groups")
+    defaults = {param.name: param.default for param in spec.params}
+    method = method_told(spec, defaults | params, lambda _: len(levels), lambda _: None)
+    done = compare_groups(table, **params)["comparison"]["test"].iloc[0]
+    short = {"Mann-Whitney U test": "Mann-Whitney", "Welch's t-test": "Welch's t test"}
+    short |= {"Student's t-test": "Student's t test", "paired t-test": "paired t test"}
+    short |= {"Wilcoxon signed-rank test": "Wilcoxon's signed-rank test"}
+    assert method.name.startswith(short.get(done, done)), (method.name, done)
+
+
+def test_the_reference_can_be_chosen_and_the_other_side_gives_way(engine, table):
+    run_id = engine.ask("Is ferritin different between drug and placebo?", [table])
+    assert engine.wait(run_id, 60).status == "awaiting_approval"
+    (goal,) = engine.briefs(engine.view(run_id).plan)
+    part = next(part for part in goal.parts if part.label == "Reference")
+    assert (part.value, part.candidates) == ("placebo", ["drug", "placebo"])
+    plan = engine.replan(run_id, chosen={goal.tool: {part.param: part.chosen("drug")}})
+    (again,) = engine.briefs(plan)
+    words = next(part.words for part in again.parts if part.label == "Groups")
+    assert words == "arm: placebo (30) against drug (60)"
+    assert again.why == ["'placebo' is compared with 'drug', as chosen."]
+    engine.cancel(run_id)
+
+
+def test_each_reference_of_a_model_is_told_and_can_be_chosen(engine, table):
+    run_id = engine.ask("Does ferritin depend on age, sex and arm (linear regression)?", [table])
+    assert engine.wait(run_id, 60).status == "awaiting_approval"
+    (goal,) = engine.briefs(engine.view(run_id).plan)
+    sides = {part.column: part for part in goal.parts if part.label == "Reference"}
+    assert sides["arm"].words == "arm: drug (60) against placebo (30)"
+    assert sides["sex"].words == "sex: m (45) against f (45)"
+    plan = engine.replan(run_id, chosen={goal.tool: {"references": sides["sex"].chosen("m")}})
+    (again,) = engine.briefs(plan)
+    assert "sex: f (45) against m (45)" in [part.words for part in again.parts]
+    assert next(n for n in plan.nodes if n.tool == goal.tool).params["references"] == ["sex=m"]
+    engine.cancel(run_id)
+
+
+@pytest.mark.parametrize(
+    ("levels", "level", "why"),
+    [
+        (["1", "0"], "0", "as usual with codes from 0"),
+        (["2", "1"], "1", "which comes first"),
+        (["yes", "no"], "no", "which says that it is not so"),
+        (["drug", "placebo"], "placebo", "which is named like a control"),
+        (["after", "before"], "before", "which is the earlier"),
+    ],
+)
+def test_a_code_is_no_control(levels, level, why):
+    assert why_reference(level, levels) == why
 
 
 def test_what_is_only_described_has_no_outcome(engine, table):
@@ -72,7 +189,7 @@ def test_a_chosen_column_goes_before_the_words_and_stays_when_planned_again(engi
     plan = engine.replan(run_id, chosen={goal.tool: {group.param: "sex"}})
     (again,) = engine.briefs(plan)
     part = next(part for part in again.parts if part.param == group.param)
-    assert (part.words, part.by_hand) == ("sex: f (45), m (45)", True)
+    assert (part.words, part.by_hand) == ("sex: m (45) against f (45)", True)
     assert again.analysis == goal.analysis
     assert not any("drug" in str(value) for node in plan.nodes for value in node.params.values())
     assert not any("drug" in reason for node in plan.nodes for reason in node.reasons)

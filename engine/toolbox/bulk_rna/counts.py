@@ -42,6 +42,7 @@ EDGER = Citation(
     ),
     domain="transcriptomics",
     task_type="preprocessing",
+    methods=("median and spread of the library sizes; no test",),
     inputs={"counts": "count_matrix: raw read counts, genes x samples", "samples": "sample_sheet: one row a sample"},
     optional_inputs=("samples",),
     outputs={"qc_table": "table: one row a sample", "library_plot": "figure: library sizes and detected features"},
@@ -166,6 +167,11 @@ def count_qc(counts, samples, *, outlier_mads: float = 3.0):
     ),
     domain="transcriptomics",
     task_type="preprocessing",
+    methods=(
+        "method=vst => variance stabilising transformation of DESeq2; no test",
+        "method=log_cpm => log2 counts per million, as edgeR computes them; no test",
+        "log2 of counts over median-of-ratios size factors; no test",
+    ),
     inputs={"counts": "count_matrix: raw read counts, genes x samples", "samples": "sample_sheet: one row a sample"},
     optional_inputs=("samples",),
     outputs={
@@ -313,6 +319,7 @@ def normalize_counts(counts, samples, *, method: str = "vst", min_count: int = 1
     ),
     domain="transcriptomics",
     task_type="analysis",
+    methods=("principal components of the most variable genes; no test",),
     inputs={
         "expression": "expression_matrix: log2 values, genes x samples",
         "samples": "sample_sheet: one row a sample",

@@ -214,6 +214,13 @@ def check_design(factors, terms, condition):
     ),
     domain="transcriptomics",
     task_type="analysis",
+    methods=(
+        "covariates => negative binomial model of DESeq2 with a Wald test for each gene, "
+        "Benjamini-Hochberg adjusted, because the data are read counts, and effects of {covariates} are "
+        "held constant",
+        "negative binomial model of DESeq2 with a Wald test for each gene, Benjamini-Hochberg adjusted, "
+        "because the data are read counts",
+    ),
     inputs={"counts": "count_matrix: raw read counts, genes x samples", "samples": "sample_sheet: one row a sample"},
     outputs={
         "de_table": "de_table: one row a tested gene, best first",

@@ -60,6 +60,7 @@ def ensembl_ids(symbols, organism):
     ),
     domain="transcriptomics",
     task_type="annotation",
+    methods=("look-up of the names in Ensembl; no test",),
     inputs={"table": "table: any table with a column of gene identifiers"},
     outputs={"mapped": "table: the same rows with the identifiers added"},
     params={
@@ -175,6 +176,7 @@ def map_gene_ids(table, *, column: str = "", to: str = "symbol", organism: str =
     ),
     domain="transcriptomics",
     task_type="preprocessing",
+    methods=("cut at the adjusted p-value and the fold change; no test",),
     inputs={"de_table": "de_table: result of a differential expression analysis"},
     outputs={"genes": "gene_list: the selected genes, best first"},
     params={
@@ -263,6 +265,7 @@ def select_genes(de_table, *, direction: str = "both", alpha: float = 0.05, min_
     ),
     domain="transcriptomics",
     task_type="preprocessing",
+    methods=("order of all genes by {by}; no test",),
     inputs={"de_table": "de_table: result of a differential expression analysis, all genes"},
     outputs={"ranked": "ranked_genes: gene and score, highest first"},
     params={

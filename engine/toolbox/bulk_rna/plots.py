@@ -17,6 +17,7 @@ from engine.toolbox.registry import param, tool
     ),
     domain="visualisation",
     task_type="visualization",
+    methods=("drawing; no test",),
     inputs={"de_table": "de_table: result of a differential expression analysis"},
     outputs={
         "volcano": "figure: fold change against significance",
@@ -148,6 +149,7 @@ def volcano_plot(
     ),
     domain="visualisation",
     task_type="visualization",
+    methods=("drawing; no test",),
     inputs={"de_table": "de_table: result of a differential expression analysis"},
     outputs={"ma": "figure: fold change against mean count", "ma_table": "table: every gene that is drawn"},
     points={
@@ -221,6 +223,7 @@ def ma_plot(de_table, *, alpha: float = 0.05):
     ),
     domain="visualisation",
     task_type="visualization",
+    methods=("drawing of z-scores, genes clustered by correlation; no test",),
     inputs={
         "expression": "expression_matrix: log2 values, genes x samples",
         "samples": "sample_sheet: one row a sample",
@@ -350,6 +353,7 @@ def expression_heatmap(
     ),
     domain="transcriptomics",
     task_type="visualization",
+    methods=("drawing with means and medians of each group; no test",),
     inputs={
         "expression": "expression_matrix: log2 values, genes x samples",
         "samples": "sample_sheet: one row a sample",

@@ -274,6 +274,12 @@ def balance_figure(balance, limit):
     ),
     domain="clinical",
     task_type="analysis",
+    methods=(
+        "p_values => means, medians and shares of each group with standardised differences and p-values",
+        "group => means, medians and shares of each group with standardised differences; no test",
+        "means, medians and shares; no test",
+    ),
+    complete=("group",),
     answers=["table_one"],
     inputs={"table": "table: one row a subject"},
     outputs={

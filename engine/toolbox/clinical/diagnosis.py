@@ -207,6 +207,11 @@ def accuracy_figure(rows, test, what):
     ),
     domain="clinical",
     task_type="analysis",
+    methods=(
+        "interval=exact => sensitivity, specificity and predictive values with exact intervals; no test",
+        "sensitivity, specificity and predictive values with Wilson intervals; no test",
+    ),
+    complete=("test", "outcome"),
     answers=["diagnostic_accuracy"],
     inputs={"table": "table: one row a subject, with test and truth"},
     outputs={

@@ -298,6 +298,16 @@ LED_BY = param(
     ),
     domain="clinical",
     task_type="analysis",
+    methods=(
+        "design=case_control => odds ratio, and a chi-square test (Fisher's exact test where an expected "
+        "count is below 5), because subjects were chosen by the outcome",
+        "design=cohort => risk ratio, odds ratio and risk difference, and a chi-square test (Fisher's "
+        "exact test where an expected count is below 5), because groups are compared by a yes/no outcome",
+        "risk ratio, odds ratio and risk difference (only the odds ratio where subjects were chosen by the "
+        "outcome), and a chi-square test (Fisher's exact test where an expected count is below 5), because "
+        "groups are compared by a yes/no outcome",
+    ),
+    complete=("exposure", "outcome", "not events"),
     answers=["risk_measures"],
     inputs={"table": "table: one row a subject, or rows of events and totals"},
     outputs={

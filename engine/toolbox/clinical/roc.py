@@ -142,6 +142,12 @@ def roc_figure(curves, rows, what):
     ),
     domain="clinical",
     task_type="analysis",
+    methods=(
+        "others => area under the ROC curve of each marker, compared by DeLong's test, because the markers "
+        "were measured in the same subjects",
+        "area under the ROC curve with DeLong's interval, because a number is to tell two states apart",
+    ),
+    complete=("marker", "outcome", "others"),
     answers=["roc_curve"],
     inputs={"table": "table: one row a subject"},
     outputs={

@@ -231,6 +231,11 @@ def strata_figure(rows, crude, common, measure, title):
     ),
     domain="clinical",
     task_type="analysis",
+    methods=(
+        "Cochran-Mantel-Haenszel test with Mantel-Haenszel measures, because two groups are compared by a "
+        "yes/no outcome within the strata of {stratum}",
+    ),
+    complete=("exposure", "stratum", "outcome", "not events", "not count"),
     answers=["stratified_risks"],
     inputs={"table": "table: one row a subject, or counts per stratum and group"},
     outputs={

@@ -140,6 +140,10 @@ def gene_keys(genes, library, what):
     ),
     domain="functional genomics",
     task_type="analysis",
+    methods=(
+        "one-sided hypergeometric test (Fisher's exact) for each set, Benjamini-Hochberg adjusted, because "
+        "a list of genes is set against a background",
+    ),
     inputs={
         "genes": "gene_list: the genes of interest, e.g. the significant ones",
         "gene_sets": "gene_set_library: named sets (GMT)",
@@ -389,6 +393,10 @@ def over_representation(
     ),
     domain="functional genomics",
     task_type="analysis",
+    methods=(
+        "gene set enrichment analysis with {permutations} permutations of the sets, because all genes are "
+        "ranked and none is cut off",
+    ),
     inputs={
         "ranked": "ranked_genes: all genes with a score, highest first",
         "gene_sets": "gene_set_library: named sets (GMT)",
@@ -616,6 +624,7 @@ def gsea_preranked(
     ),
     domain="functional genomics",
     task_type="preprocessing",
+    methods=("sizes of the sets; no test",),
     inputs={"gene_sets": "gene_set_library: named sets (GMT)"},
     outputs={"sets": "table: one row a set, largest first"},
     checks=("tables_not_empty", "findings_match_tables"),

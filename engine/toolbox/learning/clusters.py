@@ -58,6 +58,13 @@ def clusters_count_every_row(step: StepOutputs) -> Iterator[Issue]:
     ),
     domain="statistics",
     task_type="analysis",
+    methods=(
+        "method=kmeans => k-means clusters, set against data without groups, because no column says what "
+        "the groups are",
+        "method=hierarchical => hierarchical clusters (Ward), set against data without groups, because no "
+        "column says what the groups are",
+        "Gaussian mixture, set against data without groups, because no column says what the groups are",
+    ),
     answers=["cluster_samples"],
     inputs={"table": "table: one row a sample, columns of measurements"},
     outputs={

@@ -150,6 +150,13 @@ def factors_beside(frame, number, above):
     ),
     domain="statistics",
     task_type="analysis",
+    methods=(
+        "method=pca => principal components; no test",
+        "method=tsne => t-SNE map; no test",
+        "method=umap => UMAP map; no test",
+        "method=mds|classical_mds => multidimensional scaling; no test",
+        "factor analysis (maximum likelihood, varimax); no test",
+    ),
     answers=["dimension_reduction"],
     inputs={"table": "table: one row a sample, columns of measurements"},
     outputs={

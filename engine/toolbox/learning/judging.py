@@ -115,6 +115,10 @@ def unseen_quality(fitted, new, truth, number):
     ),
     domain="statistics",
     task_type="analysis",
+    methods=(
+        "loss of prediction on unseen rows when a column is shuffled, in repeated cross-validation of a "
+        "{model} model",
+    ),
     answers=["feature_importance"],
     inputs={"table": "table: one row a sample"},
     outputs={
@@ -295,6 +299,11 @@ def feature_importance(
     ),
     domain="statistics",
     task_type="analysis",
+    methods=(
+        "Brier score, and calibration intercept and slope from logistic fits, because predicted "
+        "probabilities are held against what happened",
+    ),
+    complete=("outcome", "probability"),
     answers=["calibration"],
     inputs={"table": "table: one row a subject, its predicted probability and what happened"},
     outputs={

@@ -162,6 +162,12 @@ def told_values(row):
     ),
     domain="statistics",
     task_type="analysis",
+    methods=(
+        "model=linear => penalised logistic regression judged by nested cross-validation, because what "
+        "counts is rows the model has not seen",
+        "{model} model judged by nested cross-validation, because what counts is rows the model has not seen",
+    ),
+    complete=("outcome", "subject"),
     answers=["classify"],
     inputs={"table": "table: one row a sample"},
     outputs={
@@ -339,6 +345,12 @@ def classify(
     ),
     domain="statistics",
     task_type="analysis",
+    methods=(
+        "model=linear => ridge regression judged by nested cross-validation, because what counts is rows "
+        "the model has not seen",
+        "{model} model judged by nested cross-validation, because what counts is rows the model has not seen",
+    ),
+    complete=("outcome", "subject"),
     answers=["predict_value"],
     inputs={"table": "table: one row a sample"},
     outputs={

@@ -62,6 +62,12 @@ def unknowns_within_range(step: StepOutputs) -> Iterator[Issue]:
     ),
     domain="pharmacology",
     task_type="analysis",
+    methods=(
+        "model=4PL => four-parameter logistic curve, read backwards for the unknowns; no test",
+        "model=linear|log-linear => straight line, read backwards for the unknowns; no test",
+        "four-parameter logistic curve or straight line, by what the standards show, read backwards for "
+        "the unknowns; no test",
+    ),
     inputs={"table": "table: standards and samples, one row a well"},
     outputs={
         "unknowns": "table: concentration of every sample with its interval",

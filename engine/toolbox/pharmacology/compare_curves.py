@@ -207,6 +207,13 @@ def shape_finding(tests, kind, term):
     ),
     domain="pharmacology",
     task_type="analysis",
+    methods=(
+        "events => log-logistic curves by maximum likelihood and likelihood ratio tests of what they "
+        "share, because the response is counts out of totals",
+        "log-logistic curves by least squares and extra-sum-of-squares F tests of what they share, because "
+        "curves of several groups are compared",
+    ),
+    complete=("dose", "response", "group", "not events"),
     inputs={"table": "table: one row a dose and response"},
     outputs={
         "potency": "table: ratios of doses and relative potencies, from parallel and from separate curves",

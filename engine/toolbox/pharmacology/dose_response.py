@@ -57,6 +57,14 @@ def doses_rise_with_effect(step: StepOutputs) -> Iterator[Issue]:
     ),
     domain="pharmacology",
     task_type="analysis",
+    methods=(
+        "events => two-limit log-logistic curve by maximum likelihood, because the response is counts out of totals",
+        "model=brain_cousens => Brain-Cousens curve with stimulation by small doses",
+        "three_parameters => three-parameter log-logistic curve by least squares, because the response is "
+        "measured over doses",
+        "four-parameter log-logistic curve by least squares, because the response is measured over doses",
+    ),
+    complete=("dose", "response", "group", "not events"),
     inputs={"table": "table: one row a dose and response"},
     outputs={
         "curves": "table: slope, plateaus and fit of every curve",

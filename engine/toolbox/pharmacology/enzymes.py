@@ -232,6 +232,15 @@ def curves_finding(rows, substrate_unit, rate_unit):
     ),
     domain="pharmacology",
     task_type="analysis",
+    methods=(
+        "model=auto => Michaelis-Menten curve by non-linear least squares, or with substrate inhibition "
+        "where an F test shows it, because rates are measured over a substrate",
+        "model=michaelis_menten => Michaelis-Menten curve by non-linear least squares, because rates are "
+        "measured over a substrate",
+        "Michaelis-Menten curve with substrate inhibition (Haldane) by non-linear least squares, because "
+        "rates are measured over a substrate",
+    ),
+    complete=("substrate", "rate", "group"),
     inputs={"table": "table: one row a substrate concentration and rate"},
     outputs={
         "constants": "table: Km, Vmax and Vmax/Km of every curve",

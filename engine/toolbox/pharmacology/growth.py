@@ -162,6 +162,17 @@ def time_words(time, time_unit):
     ),
     domain="pharmacology",
     task_type="analysis",
+    methods=(
+        "method=logistic and group => logistic curve of each culture, then Welch's t tests between groups, "
+        "because each culture counts once",
+        "method=exponential and group => exponential of each culture, then Welch's t tests between groups, "
+        "because each culture counts once",
+        "group => steepest stretch of log density of each culture, then Welch's t tests between groups, "
+        "because each culture counts once",
+        "method=logistic => logistic curve of each culture; no test",
+        "method=exponential => exponential of each culture; no test",
+        "steepest stretch of log density of each culture; no test",
+    ),
     inputs={"table": "table: density over time"},
     outputs={
         "rates": "table: mean rate, doubling time, lag and plateau of every group",

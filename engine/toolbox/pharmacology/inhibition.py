@@ -207,6 +207,11 @@ def mode_sentence(who, rows, substrate, inhibitor, unit, sure):
     ),
     domain="pharmacology",
     task_type="analysis",
+    methods=(
+        "competitive, uncompetitive, non-competitive and mixed inhibition fitted to all rates, ranked by "
+        "AICc and F tests, because each mode predicts other rates",
+    ),
+    complete=("substrate", "inhibitor", "rate", "group"),
     inputs={"table": "table: one row a rate at a substrate and an inhibitor concentration"},
     outputs={
         "models": "table: fit, AICc, weight, F tests and constants of every mode",

@@ -65,6 +65,7 @@ def exposure_adds_up(step: StepOutputs) -> Iterator[Issue]:
     ),
     domain="pharmacology",
     task_type="analysis",
+    methods=("non-compartmental analysis of each subject; no test",),
     inputs={"table": "table: one row a sample of a subject"},
     outputs={
         "summary": "table: every parameter over the subjects, by group",

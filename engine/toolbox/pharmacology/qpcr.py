@@ -293,6 +293,10 @@ def folds_overview(rows, control, how):
     ),
     domain="pharmacology",
     task_type="analysis",
+    methods=(
+        "paired => paired t test on delta Ct, because the same donors are in both groups",
+        "Welch's t test on delta Ct, because the wells of a sample are averaged first and samples are compared",
+    ),
     inputs={"table": "table: one row a well, or one a sample with a Ct column for each gene"},
     outputs={
         "folds": "table: delta-delta Ct, fold change, interval and p-value of every comparison",

@@ -233,6 +233,10 @@ def draw_excess(axis, doses_a, doses_b, values, shown, first, second, title, lar
     ),
     domain="pharmacology",
     task_type="analysis",
+    methods=(
+        "excess over Bliss, highest single agent and Loewe, with intervals from plates or resampled wells, "
+        "because both single doses are measured beside the pair",
+    ),
     inputs={"table": "table: one row a well with the doses of both drugs and a response"},
     outputs={
         "summary": "table: mean excess over every reference, with interval",

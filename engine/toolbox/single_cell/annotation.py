@@ -145,6 +145,7 @@ def name_group(scores, on, broader, min_score, min_margin):
     ),
     domain="single-cell",
     task_type="annotation",
+    methods=("scores of marker genes for each cluster; no test",),
     inputs={
         "adata": "anndata: cells with cluster labels",
         "marker_sets": "gene_set_library: cell type -> marker genes, instead of the built-in ones",

@@ -32,6 +32,7 @@ from engine.toolbox.tables.rows import table_row
     ),
     domain="single-cell",
     task_type="preprocessing",
+    methods=("counts, genes and mitochondrial share of each cell; no test",),
     inputs={"adata": "anndata: cells x genes"},
     outputs={
         "adata": "anndata: the cells and genes kept, with total_counts, n_genes_by_counts, pct_counts_mt in obs",
@@ -269,6 +270,7 @@ def sc_qc(adata, *, min_genes: int = 200, min_cells: int = 3, max_mito_percent: 
     ),
     domain="single-cell",
     task_type="preprocessing",
+    methods=("same number of molecules for each cell, then log(1 + x); no test",),
     inputs={"adata": "anndata: cells x genes"},
     outputs={"adata": "anndata: X log-normalised, counts in layers['counts']"},
     params={"target_sum": param("molecules per cell after scaling", unit="molecules", minimum=1)},
@@ -376,6 +378,7 @@ def sc_normalize(adata, *, target_sum: float = 10000):
     ),
     domain="single-cell",
     task_type="preprocessing",
+    methods=("variation beyond what the mean predicts; no test",),
     inputs={"adata": "anndata: log-normalised cells x genes"},
     outputs={
         "adata": "anndata: with var['highly_variable']",

@@ -31,6 +31,7 @@ from engine.toolbox.tables.rows import table_row
     ),
     domain="single-cell",
     task_type="analysis",
+    methods=("principal components, neighbours and UMAP; no test",),
     inputs={"adata": "anndata: log-normalised cells x genes"},
     outputs={
         "adata": "anndata: with X_pca, neighbours and X_umap",
@@ -166,6 +167,7 @@ def sc_embed(adata, *, n_pcs: int = 50, n_neighbors: int = 15, color_by: str = "
     ),
     domain="single-cell",
     task_type="analysis",
+    methods=("Leiden clusters of the neighbour graph; no test",),
     inputs={"adata": "anndata: with a neighbour graph"},
     outputs={
         "adata": "anndata: with obs['cluster']",

@@ -48,6 +48,12 @@ def compare_shares(wide, conditions, paired):
     ),
     domain="single-cell",
     task_type="analysis",
+    methods=(
+        "sample_key and condition => Welch's t test on logits of shares (paired where at least two samples "
+        "are in both conditions, ANOVA for more than two), Benjamini-Hochberg adjusted, because samples "
+        "and not cells are the replicates",
+        "shares of cells; no test",
+    ),
     inputs={"adata": "anndata: cells with type labels"},
     outputs={
         "composition": "table: cells and share per type and sample",

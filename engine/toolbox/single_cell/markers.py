@@ -56,6 +56,12 @@ def locate_genes(genes, names, symbols):
     ),
     domain="single-cell",
     task_type="analysis",
+    methods=(
+        "method=t-test => Welch's t test for each gene and group, Benjamini-Hochberg adjusted; it ranks "
+        "markers, because cells are no replicates",
+        "Wilcoxon rank-sum test for each gene and group, Benjamini-Hochberg adjusted; it ranks markers, "
+        "because cells are no replicates",
+    ),
     inputs={"adata": "anndata: cells with group labels"},
     outputs={
         "markers": "table: top genes per group with share of cells in and out of the group",
@@ -289,6 +295,7 @@ def sc_markers(
     ),
     domain="single-cell",
     task_type="visualization",
+    methods=("drawing with means and shares of cells; no test",),
     inputs={"adata": "anndata: cells with group labels"},
     outputs={"gene_table": "table: mean and share of cells per gene and group", "gene_plot": "figure: dot plot"},
     params={

@@ -127,6 +127,10 @@ def fit_pseudobulk(counts, factors, formula, alpha):
     ),
     domain="single-cell",
     task_type="analysis",
+    methods=(
+        "counts summed by {sample_key}, then the DESeq2 Wald test (paired where a {sample_key} is in both "
+        "conditions), because samples and not cells are the replicates",
+    ),
     inputs={"adata": "anndata: cells with raw counts, sample and condition columns"},
     outputs={
         "de_table": "de_table: one row per gene and cell type",

@@ -415,6 +415,14 @@ def rated_agreement(ratings, levels, ordered):
     ),
     domain="statistics",
     task_type="analysis",
+    methods=(
+        "kind=measurements => limits of agreement (Bland and Altman) and intraclass correlations, because "
+        "the same subjects are measured twice",
+        "kind=ordered => weighted kappa, because the same subjects are rated twice in ordered categories",
+        "kind=categories => Cohen's kappa, because the same subjects are rated twice",
+        "limits of agreement and intraclass correlations for measurements, or kappa for categories, "
+        "because the same subjects are measured or rated twice",
+    ),
     answers=["agreement"],
     inputs={"table": "table: one row a subject, or a row a rating"},
     outputs={

@@ -370,6 +370,13 @@ def level_findings(contrasts, pairs, grid, value, crossed):
     ),
     domain="statistics",
     task_type="analysis",
+    methods=(
+        "interaction => analysis of variance with interaction (type {ss_type} sums of squares), because a "
+        "measurement is set against one or more factors",
+        "analysis of variance without interaction (type {ss_type} sums of squares), because a measurement "
+        "is set against one or more factors",
+    ),
+    complete=("value", "factors"),
     inputs={"table": "table: one row an observation"},
     outputs={
         "anova_table": "table: a row a term: sum of squares, F, p-value, partial eta squared",

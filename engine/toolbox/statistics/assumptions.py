@@ -183,6 +183,12 @@ def next_in_words(normal, equal, logs, smallest, groups):
     ),
     domain="statistics",
     task_type="analysis",
+    methods=(
+        "predictors => Shapiro-Wilk, Breusch-Pagan and RESET tests of the residuals of a linear model",
+        "group => Shapiro-Wilk test in each group, Brown-Forsythe, Levene and Bartlett tests of equal variances",
+        "Shapiro-Wilk test of normality",
+    ),
+    complete=("measure", "group", "predictors"),
     answers=["assumption_checks"],
     inputs={"table": "table: one row a measurement"},
     outputs={

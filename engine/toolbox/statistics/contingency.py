@@ -169,6 +169,13 @@ def tally(table, row, column, count):
     ),
     domain="statistics",
     task_type="analysis",
+    methods=(
+        "row:2 and column:2 => chi-square test, or Fisher's exact test where an expected count is below 5, "
+        "because two classifications are crossed",
+        "chi-square test, or Fisher's exact test where expected counts are small, because two "
+        "classifications are crossed",
+    ),
+    complete=("row", "column", "not count"),
     answers=['contingency'],
     inputs={"table": "table: one row a subject, or already tallied with a count column"},
     outputs={

@@ -338,6 +338,13 @@ def count_findings(rows, factors, chosen, name, what, told, asked):
     ),
     domain="statistics",
     task_type="analysis",
+    methods=(
+        "model=poisson => Poisson regression, because the outcome is a count",
+        "model=negative_binomial => negative binomial regression, because the outcome is a count",
+        "Poisson regression, or negative binomial where the counts scatter more than Poisson allows, "
+        "because the outcome is a count",
+    ),
+    complete=("count", "predictors", "exposure", "cluster"),
     answers=['count_regression'],
     shows={"marginal_means": [], "coefficients": []},
     inputs={"table": "table: one row an observation with its count"},

@@ -229,6 +229,12 @@ def curve_figure(data, fits, x, y, title):
     ),
     domain="statistics",
     task_type="analysis",
+    methods=(
+        "formula => least-squares fit of {formula}, because the formula is given",
+        "model=auto => curves of several kinds by least squares, the best by AICc, because none is named",
+        "{model} curve by least squares",
+    ),
+    complete=("y", "x", "group"),
     answers=["nonlinear_fit"],
     inputs={"table": "table: one row a point"},
     outputs={

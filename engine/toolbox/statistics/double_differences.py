@@ -224,6 +224,12 @@ PERIOD = (
     ),
     domain="statistics",
     task_type="analysis",
+    methods=(
+        "unit => linear model of the change, errors clustered by {unit}, because a treated group is set "
+        "against an untreated one before and after",
+        "linear model of the change, because a treated group is set against an untreated one before and after",
+    ),
+    complete=("y", "group", "time", "unit"),
     answers=["difference_in_differences"],
     inputs={"table": "table: one row a unit and period"},
     outputs={
@@ -238,7 +244,7 @@ PERIOD = (
         "unit": param("Column of the units with several rows, by which errors are clustered", kind="column",
                       of="table", role="panel_unit"),
         "treated": param("The group that was treated", kind="level", of="group", role="interest"),
-        "control": param("The group that was not", kind="level", of="group", role="reference"),
+        "control": param("The group that was not", kind="level", of="group", role="reference", otherwise="first"),
         "after": param("The period after, where there are two", kind="level", of="time", role="interest"),
         "before": param("The period before", kind="level", of="time", role="reference"),
         "start": param(

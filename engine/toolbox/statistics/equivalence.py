@@ -110,6 +110,13 @@ def margin_figure(row, what, back):
     ),
     domain="statistics",
     task_type="analysis",
+    methods=(
+        "first => paired two one-sided t tests (TOST), because both columns are of the same subjects",
+        "pair => paired two one-sided t tests (TOST), because rows of one {pair} belong together",
+        "Welch's two one-sided t tests (TOST), because two independent groups are to be alike within a margin",
+    ),
+    complete=("value", "group", "pair", "first", "second"),
+    matched="pair",
     answers=["equivalence_test"],
     inputs={"table": "table: measurements of two groups, or two columns a subject"},
     outputs={
@@ -120,7 +127,8 @@ def margin_figure(row, what, back):
         "value": param("The measurement", kind="column", of="table", role="measure", needed=True),
         "group": param("Column of the two groups", kind="column", of="table", role="group", needed=True),
         "treated": param("The group that is compared (the new one)", kind="level", of="group", role="interest"),
-        "control": param("The group it is compared with (the standard)", kind="level", of="group", role="reference"),
+        "control": param("The group it is compared with (the standard)", kind="level", of="group", role="reference",
+                         otherwise="first"),
         "pair": param("Column of subjects that have a value in both groups", kind="column", of="table", role="pair"),
         "first": param("Measurement of one column, when both stand in columns", kind="column", of="table",
                        role="measure_a", instead_of=["value", "group", "treated", "control", "pair"]),

@@ -279,6 +279,49 @@ def compare_rows(samples, contrasts, family, test, method):
     ),
     domain="statistics",
     task_type="analysis",
+    methods=(
+        "pair and test=auto and group:2 => paired t test (Wilcoxon's signed-rank test if fewer than 30 "
+        "differences are clearly not normal), because each {pair} is measured in both groups",
+        "pair and test=auto => Friedman test and Wilcoxon's signed-rank tests, because each {pair} is "
+        "measured in every group",
+        "pair and test=paired_t and group:2 => paired t test, because each {pair} is measured in both groups",
+        "pair and test=paired_t => Friedman test and paired t tests, because each {pair} is measured in every group",
+        "pair and test=wilcoxon|friedman|ranks and group:2 => Wilcoxon's signed-rank test, because each "
+        "{pair} is measured in both groups",
+        "pair and test=wilcoxon|friedman|ranks => Friedman test and Wilcoxon's signed-rank tests, because "
+        "each {pair} is measured in every group",
+        "post_hoc=dunnett => one-way ANOVA with Dunnett's comparisons with the control where there are "
+        "more than two groups, because these comparisons are asked for",
+        "post_hoc=tukey => one-way ANOVA with Tukey's comparisons where there are more than two groups, "
+        "because these comparisons are asked for",
+        "post_hoc=games_howell => Welch's ANOVA with Games-Howell comparisons where there are more than "
+        "two groups, because these comparisons are asked for",
+        "post_hoc=dunn => Kruskal-Wallis test with Dunn's comparisons where there are more than two "
+        "groups, because these comparisons are asked for",
+        "test=auto and group:2 => Welch's t test (Mann-Whitney if a group of fewer than 30 is clearly not "
+        "normal), because two independent groups are compared by a measurement",
+        "test=auto and group:3 and post_hoc=holm|bonferroni => one-way ANOVA, then pairs adjusted by "
+        "{post_hoc} (Welch's ANOVA if spreads differ, Kruskal-Wallis if a group of fewer than 30 is "
+        "clearly not normal), because several independent groups are compared by a measurement",
+        "test=auto and group:3 and control => one-way ANOVA, then each group against {control}, adjusted "
+        "by Holm (Welch's ANOVA if spreads differ, Kruskal-Wallis if a group of fewer than 30 is clearly "
+        "not normal), because several independent groups are compared by a measurement",
+        "test=auto and group:3 => one-way ANOVA with Tukey's comparisons (Welch's ANOVA if spreads differ, "
+        "Kruskal-Wallis if a group of fewer than 30 is clearly not normal), because several independent "
+        "groups are compared by a measurement",
+        "test=auto => Welch's t test for two groups, one-way ANOVA for more (rank tests if a group of "
+        "fewer than 30 is clearly not normal), because independent groups are compared by a measurement",
+        "test=welch_t and group:2 => Welch's t test, because two independent groups are compared by a measurement",
+        "test=welch_t|welch_anova => Welch's ANOVA and comparisons of pairs, because independent groups "
+        "are compared by a measurement",
+        "test=student_t and group:2 => Student's t test, because two independent groups are compared by a measurement",
+        "test=student_t|anova => one-way ANOVA and comparisons of pairs, because independent groups are "
+        "compared by a measurement",
+        "group:2 => Mann-Whitney test, because two independent groups are compared by ranks",
+        "Kruskal-Wallis test and comparisons of pairs, because independent groups are compared by ranks",
+    ),
+    complete=("value", "group", "pair"),
+    matched="pair",
     inputs={"table": "table: one row a measurement, with a column of values and a column of groups"},
     outputs={
         "groups": "table: n, mean, SD and median of every compared group, the highest mean first",
@@ -341,6 +384,7 @@ def compare_rows(samples, contrasts, family, test, method):
             kind="level",
             of="group",
             role="reference",
+            otherwise="first",
         ),
         "levels": param("Only these groups, in this order; empty for all", kind="texts", role="levels", of="group"),
         "unit": param("Unit of the value, for the figure"),

@@ -66,7 +66,7 @@ PER = param("Units of numeric predictors that effects are given for: 10 for `per
 
 
 REFERENCES = param("Levels that the other levels of a group are compared with, each as column=level; empty for the "
-                   "control-like one, else the first", kind="texts", role="references")  # fmt: skip
+                   "control-like one, else the first", kind="texts", role="references", otherwise="first")  # fmt: skip
 
 
 def with_references(table, references, columns):
@@ -382,6 +382,12 @@ def linear_findings(fit, rows, outcome, predictors, marginal, joint):
     ),
     domain="statistics",
     task_type="analysis",
+    methods=(
+        "robust_se => linear regression (least squares) with t tests and robust errors (HC3), because the "
+        "outcome is a measurement",
+        "linear regression (least squares) with t tests, because the outcome is a measurement",
+    ),
+    complete=("outcome", "predictors"),
     inputs={"table": "table: one row an observation"},
     outputs={
         "coefficients": "table: a row a term: estimate, interval, p-value",

@@ -228,6 +228,11 @@ def logistic_figure(rows, event, probability, outcome, level):
     ),
     domain="statistics",
     task_type="analysis",
+    methods=(
+        "logistic regression with Wald tests (Firth's penalised likelihood where predictors separate "
+        "events from non-events), because the outcome is yes or no",
+    ),
+    complete=("outcome", "predictors"),
     inputs={"table": "table: one row a subject"},
     outputs={
         "coefficients": "table: a row a term: coefficient, odds ratio, interval, p-value",

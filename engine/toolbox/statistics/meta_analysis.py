@@ -141,6 +141,17 @@ def funnel_figure(studies, row, name):
     ),
     domain="statistics",
     task_type="analysis",
+    methods=(
+        "moderator => meta-regression, because the effects of studies are set against {moderator}",
+        "model=fixed => fixed-effect meta-analysis (inverse variance), because effects of several studies "
+        "are combined",
+        "model=dersimonian_laird => random-effects meta-analysis (DerSimonian-Laird, Hartung-Knapp "
+        "interval), because effects of several studies are combined",
+        "model=paule_mandel => random-effects meta-analysis (Paule-Mandel, Hartung-Knapp interval), "
+        "because effects of several studies are combined",
+        "random-effects meta-analysis (REML, Hartung-Knapp interval), because effects of several studies "
+        "are combined",
+    ),
     answers=["meta_analysis"],
     inputs={"table": "table: one row a study"},
     outputs={

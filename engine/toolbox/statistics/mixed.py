@@ -283,6 +283,26 @@ def numbered_anew(table, labels, fixed, subject):
     ),
     domain="statistics",
     task_type="analysis",
+    methods=(
+        "family=binomial => logistic GEE with robust errors, because rows of one {subject} belong together "
+        "and the outcome is yes or no",
+        "family=poisson => Poisson GEE with robust errors, because rows of one {subject} belong together "
+        "and the outcome is a count",
+        "exposure => Poisson GEE with robust errors, because rows of one {subject} belong together and the "
+        "outcome is a count",
+        "family=gaussian => linear mixed model (REML) with t tests, because rows of one {subject} belong together",
+        "outcome~binary => logistic GEE with robust errors, because rows of one {subject} belong together "
+        "and the outcome is yes or no",
+        "columns => linear mixed model (REML) with t tests (GEE for yes/no outcomes and counts), because "
+        "each row is measured in several columns",
+        "subject and outcome~number|share => linear mixed model (REML) with t tests, because rows of one "
+        "{subject} belong together",
+        "subject => linear mixed model (REML) for a measurement, GEE for whole numbers from 0 on that look "
+        "like counts, because rows of one {subject} belong together",
+        "linear mixed model (REML) for a measurement, GEE for a yes/no outcome or a count, because rows "
+        "belong together",
+    ),
+    complete=("outcome", "fixed", "subject", "exposure", "nested_in", "random_slope"),
     inputs={"table": "table: one row a measurement, several rows a subject"},
     outputs={
         "coefficients": "table: a row a term: estimate, interval, p-value, odds or rate ratio",

@@ -114,6 +114,13 @@ def describe_columns_pair(row, first, second, alpha):
     ),
     domain="statistics",
     task_type="analysis",
+    methods=(
+        "test=paired_t => paired t test, because {first} and {second} are of the same subjects",
+        "test=wilcoxon => Wilcoxon's signed-rank test, because {first} and {second} are of the same subjects",
+        "paired t test (Wilcoxon's signed-rank test if fewer than 30 differences are clearly not normal), "
+        "because {first} and {second} are of the same subjects",
+    ),
+    complete=("first", "second"),
     inputs={"table": "table: one row a subject, with both measurements in it"},
     outputs={
         "comparison": "table: one row: means, difference first minus second, interval, p-value, effect size",

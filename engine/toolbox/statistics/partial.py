@@ -90,6 +90,11 @@ def residual_figure(a, b, x, y, row):
     ),
     domain="statistics",
     task_type="analysis",
+    methods=(
+        "method=spearman => partial correlation of ranks (Spearman), because {held} is held constant",
+        "partial correlation (Pearson), because {held} is held constant",
+    ),
+    complete=("x", "y", "held"),
     answers=["partial_correlation"],
     inputs={"table": "table: one row a subject"},
     outputs={"partial": "table: partial and plain correlation", "residual_plot": "figure: what is left of both"},

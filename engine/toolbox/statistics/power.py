@@ -183,6 +183,9 @@ _NO_SHARE = r"(?!\s*(?:power|alpha|chance|certainty|significance|drop|loss|lost|
     ),
     domain="statistics",
     task_type="analysis",
+    methods=(
+        "formulas of power for the design that is named; no test",
+    ),
     answers=["power_sample_size"],
     inputs={"table": "table: a pilot, for the standard deviation"},
     optional_inputs=("table",),

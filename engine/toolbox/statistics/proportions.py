@@ -304,6 +304,15 @@ def share_test_finding(row, what, alpha, shares, group):
     ),
     domain="statistics",
     task_type="analysis",
+    methods=(
+        "value and not group => exact binomial test, because one share is set against a fixed value",
+        "group:2 => chi-square test (uncorrected), or Fisher's exact test where an expected count is below "
+        "5, because two groups are compared by a yes/no outcome",
+        "group => chi-square test over all groups (random tables where counts are small), then pairs "
+        "adjusted by Holm, because groups are compared by a yes/no outcome",
+        "share with Wilson's interval; no test",
+    ),
+    complete=("event", "group", "not events"),
     answers=["proportion_test"],
     shows={"shares": [], "share_plot": []},
     inputs={"table": "table: one row a subject, or rows of events and totals"},
@@ -336,7 +345,9 @@ def share_test_finding(row, what, alpha, shares, group):
             "Column of groups to compare; empty for one share", kind="column", of="table", role="group_optional"
         ),
         "treated": param("The group to compare", kind="level", of="group", role="interest"),
-        "control": param("The group it is compared with", kind="level", of="group", role="reference"),
+        "control": param(
+            "The group it is compared with", kind="level", of="group", role="reference", otherwise="first"
+        ),
         "value": param(
             "The share it is compared with, between 0 and 1",
             minimum=0,

@@ -277,6 +277,18 @@ def describe_overall(row, value, within):
     ),
     domain="statistics",
     task_type="analysis",
+    methods=(
+        "method=friedman and within:2 => Wilcoxon's signed-rank test, because each {subject} is measured in both",
+        "method=friedman => Friedman test and Wilcoxon's signed-rank tests, because the same subjects are "
+        "measured several times",
+        "method=anova => repeated-measures ANOVA (Greenhouse-Geisser) and paired t tests, because the same "
+        "subjects are measured several times",
+        "repeated-measures ANOVA (Greenhouse-Geisser; Friedman, or Wilcoxon for two occasions, if "
+        "residuals of fewer than 30 subjects are clearly not normal), because the same subjects are "
+        "measured several times",
+    ),
+    complete=("value", "within", "subject", "columns"),
+    matched="subject",
     inputs={"table": "table: one row a measurement, or one row a subject with a column an occasion"},
     outputs={
         "tests": "table: overall test: statistic, epsilon, p-value, effect size",

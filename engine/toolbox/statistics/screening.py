@@ -76,6 +76,13 @@ def screen_row(samples, names):
     ),
     domain="statistics",
     task_type="analysis",
+    methods=(
+        "group:2 => Welch's t test for each column, Benjamini-Hochberg adjusted, because two groups are "
+        "compared by many measurements",
+        "group:3 => Welch's analysis of variance for each column, Benjamini-Hochberg adjusted, because "
+        "several groups are compared by many measurements",
+        "Welch's test for each column, Benjamini-Hochberg adjusted, because groups are compared by many measurements",
+    ),
     inputs={"table": "table: one row a subject or sample"},
     outputs={"screening": "table: one row a measurement, most significant first", "screening_plot": "figure"},
     params={
@@ -91,7 +98,9 @@ def screen_row(samples, names):
         "treated": param(
             "With two groups: the one differences are counted for", kind="level", of="group", role="interest"
         ),
-        "control": param("With two groups: the one that is subtracted", kind="level", of="group", role="reference"),
+        "control": param(
+            "With two groups: the one that is subtracted", kind="level", of="group", role="reference", otherwise="last"
+        ),
         "alpha": param("False discovery rate at which a difference counts", minimum=0, maximum=1),
     },
     checks=("tables_not_empty", "p_values_valid", "findings_match_tables"),

@@ -111,6 +111,10 @@ def margin_tests(first, second, margin, alpha):
     ),
     domain="statistics",
     task_type="analysis",
+    methods=(
+        "score tests of Farrington and Manning, because two shares are to be alike within a margin",
+    ),
+    complete=("outcome", "group", "not events"),
     answers=["equivalence_test"],
     inputs={"table": "table: one row a subject, or rows of events and totals"},
     outputs={
@@ -127,7 +131,8 @@ def margin_tests(first, second, margin, alpha):
                        instead_of=["outcome", "event_value"]),
         "group": param("Column of the two groups", kind="column", of="table", role="group"),
         "treated": param("The group that is compared (the new one)", kind="level", of="group", role="interest"),
-        "control": param("The group it is compared with (the standard)", kind="level", of="group", role="reference"),
+        "control": param("The group it is compared with (the standard)", kind="level", of="group", role="reference",
+                         otherwise="first"),
         "margin": param(
             "The difference that would not matter, as a share: say it in the question, for example `within 5 points`",
             unit="share",

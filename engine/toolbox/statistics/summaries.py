@@ -138,6 +138,7 @@ def describe_levels(rows, group_by):
     ),
     domain="statistics",
     task_type="analysis",
+    methods=("means, quartiles and counts; no test",),
     inputs={"table": "table: any table"},
     outputs={"summary": "table: one row a column (and group)"},
     params={
@@ -353,6 +354,14 @@ def correlation_figure(rows, numbers):
     ),
     domain="statistics",
     task_type="analysis",
+    methods=(
+        "method=pearson => Pearson's correlation, because two measurements are set against each other",
+        "method=spearman => Spearman's correlation, because ranks follow any steady rise",
+        "method=kendall => Kendall's correlation, because ranks follow any steady rise",
+        "Pearson's correlation, or Spearman's where a column is strongly skewed or has far outliers, "
+        "because measurements are set against each other",
+    ),
+    complete=("x", "y"),
     inputs={"table": "table: numeric columns"},
     outputs={
         "correlations": "table: a row a pair: coefficient, interval, p-value, n",
@@ -563,6 +572,11 @@ def correlation(
     ),
     domain="statistics",
     task_type="analysis",
+    methods=(
+        "method=benjamini_hochberg => Benjamini-Hochberg",
+        "method=holm => Holm",
+        "Bonferroni",
+    ),
     inputs={"table": "table: a column of raw p-values"},
     outputs={"adjusted": "table: the table with p_adj and significant, in the same order"},
     params={

@@ -429,6 +429,16 @@ def is_yes_no(column):
     ),
     domain="statistics",
     task_type="analysis",
+    methods=(
+        "events => Cochran-Armitage test for trend, because the groups have an order and the outcome is "
+        "counts out of totals",
+        "event_value => Cochran-Armitage test for trend, because the groups have an order and the outcome is yes or no",
+        "value~number|share|count => Jonckheere-Terpstra test for trend, because the groups have an order "
+        "and the outcome is measured",
+        "Jonckheere-Terpstra test for a measurement, Cochran-Armitage for a yes/no outcome, because the "
+        "groups have an order",
+    ),
+    complete=("group", "value", "not events"),
     answers=["trend_test"],
     inputs={"table": "table: one row a subject, or rows of events and totals"},
     outputs={

@@ -243,6 +243,13 @@ def draw_incidences(curves, causes, groups, group, unit, moment):
     ),
     domain="clinical",
     task_type="analysis",
+    methods=(
+        "group => Gray's test with cumulative incidence (Aalen-Johansen) and Fine-Gray and Cox ratios, "
+        "because one kind of end rules out the others",
+        "covariates => cumulative incidence (Aalen-Johansen) with Fine-Gray and Cox regression, because "
+        "one kind of end rules out the others",
+        "cumulative incidence (Aalen-Johansen), because one kind of end rules out the others",
+    ),
     answers=["competing_risks"],
     inputs={"survival": "survival_table: one row per subject"},
     outputs={

@@ -83,6 +83,8 @@ def describe_medians(rows, group, unit, since):
     ),
     domain="clinical",
     task_type="analysis",
+    methods=("Kaplan-Meier curves; no test",),
+    complete=("time", "event", "group", "not landmark"),
     inputs={"survival": "survival_table: one row per subject"},
     outputs={
         "km_table": "table: n, events and median per group",
@@ -325,6 +327,11 @@ def peto_ratio(times, events, first):
     ),
     domain="clinical",
     task_type="analysis",
+    methods=(
+        "event:2|3 => log-rank test, because times are censored",
+        "log-rank test, because the outcome is the time to an event",
+    ),
+    complete=("time", "event", "group", "not landmark"),
     inputs={"survival": "survival_table: one row per subject"},
     outputs={
         "test_table": "table: overall test and pairs, each pair with the hazard ratio of its first group (Peto)",
@@ -334,7 +341,7 @@ def peto_ratio(times, events, first):
         "time": _TIME,
         "event": _EVENT,
         "event_value": _EVENT_VALUE,
-        "group": param("column of the groups compared", kind="column", of="survival", role="group"),
+        "group": param("column of the groups compared", kind="column", of="survival", role="group", otherwise="first"),
         "landmark": LANDMARK,
         "landmark_unit": LANDMARK_UNIT,
     },

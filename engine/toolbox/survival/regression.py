@@ -80,6 +80,15 @@ def hazard_ratios_consistent(step: StepOutputs) -> Iterator[Issue]:
     ),
     domain="clinical",
     task_type="analysis",
+    methods=(
+        "since => Cox regression with Wald tests, because the outcome is the time to an event and "
+        "{covariates} begins during follow-up",
+        "strata => Cox regression with Wald tests, stratified by {strata}, because the outcome is the time "
+        "to an event",
+        "event:2|3 => Cox regression with Wald tests, because times are censored",
+        "Cox regression with Wald tests, because the outcome is the time to an event",
+    ),
+    complete=("time", "event", "covariates", "strata", "start", "subject", "not landmark", "not since"),
     inputs={"survival": "survival_table: one row per subject, or spans of time with a start and an end"},
     outputs={
         "cox_table": "table: hazard ratio per term",

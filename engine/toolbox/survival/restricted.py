@@ -133,6 +133,12 @@ def draw_restricted(curves, tau, unit):
     ),
     domain="clinical",
     task_type="analysis",
+    methods=(
+        "group => difference and ratio of restricted mean survival times with a z test, because times are "
+        "censored and hazards need not be proportional",
+        "restricted mean survival time, because times are censored",
+    ),
+    complete=("time", "event", "group"),
     answers=["restricted_mean_survival"],
     inputs={"survival": "survival_table: one row per subject"},
     outputs={
@@ -148,7 +154,8 @@ def draw_restricted(curves, tau, unit):
                              role="event"),
         "group": param("Column of groups to compare; empty for one mean", kind="column", of="survival", role="group"),
         "treated": param("The group to compare", kind="level", of="group", role="interest"),
-        "control": param("The group it is compared with", kind="level", of="group", role="reference"),
+        "control": param("The group it is compared with", kind="level", of="group", role="reference",
+                         otherwise="first"),
         "tau": param(
             "Time up to which the mean is taken; empty for the smallest last follow-up", minimum=0,
             words=["tau", "up to", "until", "till", "within(?: the)?(?: first)?", "first", "inside", "by day", "to",

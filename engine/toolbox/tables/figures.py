@@ -98,6 +98,8 @@ def colour_points(figure, axis, x, y, column, name):
     ),
     domain="visualisation",
     task_type="visualization",
+    methods=("drawing; no test",),
+    complete=("x", "y"),
     inputs={"table": "table: two numeric columns"},
     outputs={"scatter": "figure: the points", "scatter_table": "table: every point that is drawn, with its name"},
     points={"scatter": Points(table="scatter_table", x="=x", y="=y", colour="=color_by", log="log")},
@@ -182,6 +184,10 @@ def scatter_plot(table, *, x: str, y: str, color_by: str = "", log: str = "none"
     ),
     domain="visualisation",
     task_type="visualization",
+    methods=(
+        "drawing; no test",
+    ),
+    complete=("column", "group_by"),
     inputs={"table": "table: a numeric column"},
     outputs={"histogram": "figure: the counts", "histogram_table": "table: bins and counts"},
     params={

@@ -68,6 +68,8 @@ def crossed_groups(table, value, group, second):
     ),
     domain="visualisation",
     task_type="visualization",
+    methods=("drawing with quartiles; no test",),
+    complete=("value", "group", "color_by"),
     inputs={"table": "table: one row a measurement"},
     outputs={"box_plot": "figure: the distributions", "box_table": "table: n, mean, SD, quartiles of every group"},
     params={
@@ -213,6 +215,10 @@ def bar_rows(table, category, value, aggregate):
     ),
     domain="visualisation",
     task_type="visualization",
+    methods=(
+        "value => drawing of the {aggregate} of each group; no test",
+        "drawing of counts; no test",
+    ),
     inputs={"table": "table: a column of categories"},
     outputs={"bar_plot": "figure: the bars", "bar_table": "table: the height of every bar"},
     params={

@@ -150,6 +150,9 @@ def describe_order(table, total, sort_by, order, top_n):
     ),
     domain="data handling",
     task_type="preprocessing",
+    methods=(
+        "rows that meet the condition; no test",
+    ),
     inputs={"table": "table: any table"},
     outputs={"filtered": "table: the rows that meet the condition, in order"},
     params={
@@ -240,6 +243,9 @@ def filter_rows(
     ),
     domain="data handling",
     task_type="preprocessing",
+    methods=(
+        "formula in every row; no test",
+    ),
     inputs={"table": "table: any table"},
     outputs={"derived": "table: the table with the new column last"},
     params={

@@ -192,6 +192,9 @@ def heatmap_figure(z, trees, names, strip, title, bar_label):
     ),
     domain="visualisation",
     task_type="visualization",
+    methods=(
+        "drawing with {linkage} linkage of {distance} distances; no test",
+    ),
     inputs={"table": "table: rows with several numeric columns"},
     outputs={
         "heatmap": "figure: the matrix in the order of the trees",

@@ -89,6 +89,9 @@ def counted(number, noun):
     ),
     domain="data handling",
     task_type="annotation",
+    methods=(
+        "look-up in the table of ids; no test",
+    ),
     inputs={
         "table": "table: the table whose ids are translated",
         "mapping": "table: old ids and new ids, a row a pair",

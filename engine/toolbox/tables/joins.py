@@ -55,6 +55,7 @@ def multiplied_keys(first, second, shared):
     ),
     domain="data handling",
     task_type="preprocessing",
+    methods=("rows of both tables with one key; no test",),
     inputs={"left": "table: the first table", "right": "table: the table whose columns are added"},
     outputs={"joined": "table: the combined table", "unmatched": "table: keys without a partner on either side"},
     optional_outputs=("unmatched",),
@@ -160,6 +161,7 @@ def join_tables(left, right, *, left_on: str, right_on: str, how: str = "inner")
     ),
     domain="data handling",
     task_type="preprocessing",
+    methods=("{aggregate} of each combination; no test",),
     inputs={"table": "table: a long table"},
     outputs={"pivoted": "table: the wide table"},
     params={

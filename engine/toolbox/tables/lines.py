@@ -299,6 +299,10 @@ def changes_finding(changes, names):
     ),
     domain="visualisation",
     task_type="visualization",
+    methods=(
+        "drawing with means; no test",
+    ),
+    complete=("value", "x", "group", "subject"),
     inputs={"table": "table: one row a measurement, or one row a subject with a column an occasion"},
     outputs={
         "line_plot": "figure: lines of subjects and means of groups",

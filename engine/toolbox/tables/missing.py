@@ -336,6 +336,9 @@ def presence(table, gaps, visits, subject, occasion):
     ),
     domain="statistics",
     task_type="analysis",
+    methods=(
+        "counts of gaps, Mann-Whitney, chi-square or Fisher tests of what they go with, and Little's test",
+    ),
     inputs={"table": "table: any table"},
     outputs={
         "missing_table": "table: present and missing values of every column",

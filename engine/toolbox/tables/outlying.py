@@ -338,6 +338,11 @@ def odd_figure(frame, labels, odd, limits, names):
     ),
     domain="statistics",
     task_type="analysis",
+    methods=(
+        "rule=iqr => Tukey's fences of 1.5 interquartile ranges; no test",
+        "rule=sd => distance from the mean in standard deviations; no test",
+        "robust z-scores from median and MAD; no test",
+    ),
     inputs={"table": "table: numeric columns, a row a subject or sample"},
     outputs={
         "limits": "table: median, scale, quartiles and limits of every column",

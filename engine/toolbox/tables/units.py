@@ -336,6 +336,9 @@ def with_converted(table, column, to_unit, from_unit, molar_mass, bushel_lb, dec
     ),
     domain="data handling",
     task_type="preprocessing",
+    methods=(
+        "factor of the two units; no test",
+    ),
     inputs={"table": "table: any table with a measurement"},
     outputs={
         "converted": "table: all columns, with the new one",
