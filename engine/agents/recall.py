@@ -1,6 +1,7 @@
 """What a plan takes from past analyses of the same user, each thing with its reason in the plan.
 
-Three things can be taken. A pipeline: when an analysis of the same data ran through the same steps, a note says so.
+Three things can be taken. A pipeline: when an analysis of the same columns of the same data ran through the same steps,
+a note says so.
 A parameter: one that a user changed in a similar plan that then succeeded is proposed again. An avoided failure: a
 parameter that a repair had to change is set from the start, and what failed on the same data without a repair is a
 warning. What the question, the data or the user settled (`TaskNode.settled`), and what the planner asks, is never
@@ -12,7 +13,7 @@ parameter here is mentioned: what is merely alike says nothing of this one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from engine.agents.edits import memory_reason
@@ -79,7 +80,7 @@ def _apply(plan: TaskDag, item: RecalledEpisode, registry: ToolRegistry, *, same
     if not episode.success:
         return _warned(plan, episode) if same_data else plan
     shared = [node.tool for node in plan.nodes if node.tool in episode.tools]
-    same = same_data and len(shared) >= _PIPELINE * len(plan.nodes)
+    same = same_data and len(shared) >= _PIPELINE * len(plan.nodes) and _same_columns(plan, episode, registry)
     changes = {node.id: _changed(node, item, plan, registry) for node in plan.nodes}
     if not same and not any(changes.values()):
         return plan
@@ -93,6 +94,27 @@ def _same_kind(plan: TaskDag, episode: Episode) -> bool:
     """Say whether the episode was about data of a kind this plan uses; one that does not say counts as such."""
     kinds = {dataset.type.value for dataset in plan.datasets}
     return not episode.data_types or bool(kinds & set(episode.data_types))
+
+
+def _same_columns(plan: TaskDag, episode: Episode, registry: ToolRegistry) -> bool:
+    """Say whether the steps that both have are about the same columns, levels and rows: else another thing was asked."""
+    for node in plan.nodes:
+        if node.tool not in registry:
+            continue
+        before = [step.params for step in episode.steps if step.tool == node.tool]
+        own = _about(node.params, node.tool, registry)
+        if own and not any(_about(params, node.tool, registry) == own for params in before):
+            return False
+    return True
+
+
+def _about(params: Mapping[str, Any], tool: str, registry: ToolRegistry) -> dict[str, Any]:
+    """Return the parameters of a step that name columns, levels, rows or genes."""
+    names = [p.name for p in registry.get(tool).params if p.kind in _NAMING or p.role in ("rows", "formula")]
+    return {name: params[name] for name in names if params.get(name) not in (None, "", [])}
+
+
+_NAMING = ("column", "columns", "level", "texts")
 
 
 def _changed(

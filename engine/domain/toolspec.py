@@ -145,6 +145,8 @@ class NextStep(Value):
     """Not said when this parameter is set."""
     needs_param: str = ""
     """Said only when this parameter is set."""
+    after: Literal["", "found", "nothing"] = ""
+    """Said only where the step's answer is an effect, or where none was shown; empty: whatever came out."""
 
 
 class Citation(Value):

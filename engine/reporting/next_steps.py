@@ -21,6 +21,7 @@ from engine.toolbox.registry import ToolRegistry
 
 PLACEHOLDER = re.compile(r"\{(name|rows|param:(\w+))\}")
 _ROWS_NAMED = 3
+USUAL_ALPHA = 0.05
 _NAME_COLUMNS = ("symbol", "term_name", "gene", "feature", "term_id", "term")
 
 
@@ -34,7 +35,10 @@ def next_steps(view: RunView, registry: ToolRegistry) -> list[str]:
         params = effective_params(spec, node, result)
         steps = spec.next_steps if spec else []
         advice += [
-            text for step in steps if _applies(step, params, tools) if (text := _said(step, node, result, params))
+            text
+            for step in steps
+            if _applies(step, params, tools) and step.after in ("", _came_out(result, params))
+            if (text := _said(step, node, result, params))
         ]
     if done and not advice:
         advice.append("Repeat the analysis on an independent data set before relying on the result.")
@@ -60,6 +64,18 @@ def _applies(step: NextStep, params: Mapping[str, Any], tools: set[str]) -> bool
         or (step.unless_param and params.get(step.unless_param))
         or (step.needs_param and not params.get(step.needs_param))
     )
+
+
+def _came_out(result: NodeResult, params: Mapping[str, Any]) -> str:
+    """Say whether the step's answer is an effect (`found`) or shows none (`nothing`), by the numbers of its first finding."""
+    numbers = {value.name: value.value for value in result.findings[0].values} if result.findings else {}
+    count = numbers.get("n_significant")
+    if isinstance(count, int | float):
+        return "found" if count > 0 else "nothing"
+    p = numbers.get("p_adj", numbers.get("p_value"))
+    alpha = params.get("alpha")
+    limit = alpha if isinstance(alpha, float) else USUAL_ALPHA
+    return ("found" if p < limit else "nothing") if isinstance(p, int | float) else "unknown"
 
 
 def _said(step: NextStep, node: TaskNode, result: NodeResult, params: Mapping[str, Any]) -> str:

@@ -156,6 +156,13 @@ def test_a_pipeline_that_ran_on_these_data_is_a_short_note_without_its_numbers(r
     ]
 
 
+@pytest.mark.parametrize(("condition", "told"), [("treatment", True), ("sex", False)])
+def test_a_pipeline_that_compared_something_else_is_not_told(registry, condition, told):
+    step = EpisodeStep(tool="differential_expression", params={"condition": condition, "alpha": 0.01})
+    made = apply_recall(plan(condition="treatment"), recalled(episode(steps=[step])), registry)
+    assert bool(made.notes) is told
+
+
 def test_other_kinds_of_data_teach_nothing(registry):
     untouched = plan()
     assert apply_recall(untouched, recalled(episode(data_types=["survival_table"])), registry) == untouched

@@ -6,7 +6,7 @@ import pytest
 from reporting_run import FolderStore, execute, small_plan, small_registry, with_failure
 
 from engine.agents.synthesizer import synthesize
-from engine.domain.findings import Finding
+from engine.domain.findings import Finding, FindingValue
 from engine.domain.plan import OpenQuestion, TaskNode
 from engine.domain.profile import Profile
 from engine.domain.results import Issue, NodeResult, RunRecord, Verdict
@@ -157,12 +157,34 @@ def test_titles_keep_gene_names_and_length():
     assert title_of("word " * 100).endswith("word...")
 
 
+SHOWN = [FindingValue(name="n_significant", value=1)]
+
+
+@pytest.mark.parametrize(
+    ("values", "params", "replicate"),
+    [
+        ({"p_value": 0.01}, {}, True),
+        ({"p_value": 0.3}, {}, False),
+        ({"p_value": 0.01, "p_adj": 0.2}, {}, False),
+        ({"p_value": 0.03}, {"alpha": 0.01}, False),
+    ],
+)
+def test_a_replication_is_advised_only_of_an_effect_that_was_found(run, values, params, replicate):
+    found = Finding(id="f", node="n1", text="x", values=[FindingValue(name=k, value=v) for k, v in values.items()])
+    node = TaskNode(id="n1", name="Compare", tool="compare_groups", params={"value": "weight", **params})
+    result = NodeResult(node="n1", tool=node.tool, status="succeeded", findings=[found], params=node.params)
+    plan = run.plan.model_copy(update={"nodes": [node]})
+    (advice,) = next_steps(run.model_copy(update={"plan": plan, "results": {"n1": result}}), builtin_tools())
+    assert ("Plan a replication of the effect on weight" in advice) is replicate
+    assert ("which differences in weight are still possible" in advice) is not replicate
+
+
 def test_next_steps_name_the_genes_of_this_run(run):
     node = run.plan.nodes[0].model_copy(
         update={"tool": "differential_expression", "params": {"treated": "dex", "control": "none", "covariates": ["d"]}}
     )
     finding = Finding(id="f", node="n1", text="DUSP1 (ENSG00000120129) is higher in dex than in none.",
-                      artifact="t.csv", row={"feature": "ENSG00000120129"})  # fmt: skip
+                      artifact="t.csv", row={"feature": "ENSG00000120129"}, values=SHOWN)  # fmt: skip
     result = NodeResult(node="n1", tool=node.tool, status="succeeded", findings=[finding], params=node.params)
     plan = run.plan.model_copy(update={"nodes": [node]})
     advice = next_steps(run.model_copy(update={"plan": plan, "results": {"n1": result}}), builtin_tools())
@@ -186,7 +208,7 @@ def test_advice_that_this_run_cannot_fill_or_has_followed_is_not_given(run):
     assert any("Fit a Cox model (cox_regression) with arm and" in text for text in advice("log_rank", group="arm"))
     assert not any("Cox model" in text for text in advice("log_rank", ["cox_regression"], group="arm"))
     assert not any("Cox model" in text for text in advice("kaplan_meier", group=""))
-    named = Finding(id="f", node="n0", text="MYC targets", row={"term_name": "MYC targets"})
+    named = Finding(id="f", node="n0", text="MYC targets", row={"term_name": "MYC targets"}, values=SHOWN)
     assert any("leading-edge genes of MYC targets before" in text for text in advice("gsea_preranked", [], [named]))
     assert not any("leading-edge" in text for text in advice("gsea_preranked"))
     assert advice("no_such_tool") == ["Repeat the analysis on an independent data set before relying on the result."]

@@ -289,10 +289,12 @@ def check_design(factors, terms, condition):
                 " {param:control})."
             ),
             needs_param="treated",
+            after="found",
         ),
         NextStep(
             text="Confirm {rows} by RT-qPCR in samples that were not part of this experiment.",
             unless_param="treated",
+            after="found",
         ),
         NextStep(
             text=(
@@ -300,6 +302,7 @@ def check_design(factors, terms, condition):
                 "least two-fold, if small changes do not matter to the question."
             ),
             unless_param="lfc_threshold",
+            after="found",
         ),
         NextStep(
             text=(

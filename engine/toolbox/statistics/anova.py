@@ -501,6 +501,14 @@ def level_findings(contrasts, pairs, grid, value, crossed):
                 "Plan a replication of the effect on {param:value} with a sample size chosen from the interval found"
                 " here, not from its midpoint."
             ),
+            after="found",
+        ),
+        NextStep(
+            text=(
+                "The interval says which differences in {param:value} are still possible: where one of them would "
+                "matter, plan a study that is large enough to see it (power_sample_size)."
+            ),
+            after="nothing",
         ),
     ],
     packages=("statsmodels", "patsy", "scipy", "numpy", "pandas"),

@@ -474,6 +474,14 @@ def compare_rows(samples, contrasts, family, test, method):
                 "Plan a replication of the effect on {param:value} with a sample size chosen from the interval found"
                 " here, not from its midpoint."
             ),
+            after="found",
+        ),
+        NextStep(
+            text=(
+                "The interval says which differences in {param:value} are still possible: where one of them would "
+                "matter, plan a study that is large enough to see it (power_sample_size)."
+            ),
+            after="nothing",
         ),
     ],
     packages=("scipy", "numpy", "pandas"),

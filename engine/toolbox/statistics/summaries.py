@@ -437,6 +437,7 @@ def correlation_figure(rows, numbers):
         NextStep(
             text="Adjust the correlation for known confounders (linear_regression) before reading it as an effect.",
             unless_tool="linear_regression",
+            after="found",
         ),
     ],
     packages=("scipy", "numpy", "pandas"),

@@ -524,6 +524,7 @@ def is_yes_no(column):
             "with a control (compare_groups).",
             needs_param="value",
             unless_tool="compare_groups",
+            after="found",
         ),
     ),
     helpers=(
