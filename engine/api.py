@@ -357,10 +357,11 @@ class Engine:
         analysis: str = "",
         chosen: Mapping[str, Mapping[str, Any]] | None = None,
         alone: bool = False,
+        goal: str = "",
     ) -> TaskDag:
         """Plan the question of a run that waits for approval again; see `Orchestrator.replan`."""
         _require_analysis(analysis)
-        return self._orchestrator.replan(run_id, analysis=analysis, chosen=chosen, alone=alone)
+        return self._orchestrator.replan(run_id, analysis=analysis, chosen=chosen, alone=alone, goal=goal)
 
     def briefs(self, plan: TaskDag, profiles: Sequence[Profile] | None = None) -> list[GoalBrief]:
         """Return in words what a plan answers, goal by goal, with what else each part could be.

@@ -24,6 +24,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from engine.agents.choices import goes_alone, others_kept, set_for_goal
 from engine.agents.corrections import Corrections
 from engine.agents.deleting import Deleting
 from engine.agents.edits import changes_between, chosen_now, kept_by_hand, settled_by_hand
@@ -68,7 +69,7 @@ from engine.errors import (
 )
 from engine.knowledge.service import KnowledgeBase
 from engine.memory.service import Memory
-from engine.planning.planner import Planner
+from engine.planning.planner import Choices, Planner
 from engine.ports import ArtifactStore, CancelToken, Clock, IdSource, RunStore
 from engine.reporting.gather import gather
 from engine.retrieval.service import ToolFinder
@@ -229,13 +230,15 @@ class Orchestrator:
         analysis: str = "",
         chosen: Mapping[str, Mapping[str, Any]] | None = None,
         alone: bool = False,
+        goal: str = "",
     ) -> TaskDag:
         """Plan the question of a run that waits for approval again and store the plan as its newest version.
 
         It is planned as `analysis` when given, with the parameters in `chosen` (tool -> parameter -> value) and all
         that were chosen before, `alone` without what it took over from the question before, and always with what
         people said of its columns meanwhile. Other settings that were
-        changed by hand stay where their step is still there.
+        changed by hand stay where their step is still there. With several goals, what is chosen for the step `goal`
+        changes no other goal.
 
         Raises:
             PlanError: when the run does not wait (any more), or the question cannot be planned so.
@@ -245,7 +248,8 @@ class Orchestrator:
             self._require_let_go(run_id)
             record, old = self._require_waiting(run_id)  # again: it may have been cancelled meanwhile
             before = {} if analysis and analysis != record.analysis else record.chosen
-            picked = chosen_now(before, chosen or {}, self.registry)
+            own = goes_alone(old, goal, self.registry)  # and what is kept for a tool would go to all its steps
+            picked = before if own else chosen_now(before, chosen or {}, self.registry)
             analysis = analysis or record.analysis
             if picked and not analysis and len(old.analysis) == 1:
                 analysis = old.analysis[0].id  # another column is chosen for what was proposed, not something else
@@ -259,13 +263,25 @@ class Orchestrator:
                 "profiles_sha256": self._kept(profiles),
             }
             record = record.model_copy(update=update)
-            plan = kept_by_hand(old, self._thought_of(record, profiles, way).plan, picked, self.registry)
+            plan = self._with_choice(record, way, old, profiles, goal, chosen or {})
             plan = plan.model_copy(update={"version": old.version + 1})
             keep_inputs(plan, self.artifacts)
             changes = ["The question was planned again.", *changes_between(old, plan)]
             self.log.with_plan(run_id, plan, PlanEdited(run_id=run_id, plan=plan, changes=changes))
             self._update(record)
             return plan
+
+    def _with_choice(
+        self, record: RunRecord, way: Route, old: TaskDag, profiles: list[Profile], goal: str, fresh: Choices
+    ) -> TaskDag:
+        """Return the plan of a question made again with what was chosen, the other goals as they were."""
+        node = old.node(goal)
+        values = fresh.get(node.tool, {}) if node is not None else {}
+        if goes_alone(old, goal, self.registry):
+            return set_for_goal(old, goal, values, self.registry)
+        plan = kept_by_hand(old, self._thought_of(record, profiles, way).plan, record.chosen, self.registry)
+        kept = others_kept(old, plan, goal, values, self.registry) if values else plan
+        return kept or set_for_goal(old, goal, values, self.registry)
 
     def _last_plan(self, conversation: str, before: str = "") -> TaskDag | None:
         """Return the newest plan of a conversation, of the runs made before a time when one is given."""

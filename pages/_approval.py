@@ -68,4 +68,5 @@ def _part(engine: Engine, run_id: str, goal: Any, part: Any, key: str, *, unsave
     if value == part.value or (value in (None, "", []) and part.value in (None, "", [])):
         return False
     with st.spinner("Planning again..."):
-        return attempt(lambda: engine.replan(run_id, chosen={goal.tool: {part.param: part.chosen(value)}}))
+        chosen = {goal.tool: {part.param: part.chosen(value)}}
+        return attempt(lambda: engine.replan(run_id, chosen=chosen, goal=goal.node))

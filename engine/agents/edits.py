@@ -47,8 +47,9 @@ def set_params(plan: TaskDag, changes: Mapping[str, str], registry: ToolRegistry
             problem = param_problem(param, value) if value not in (None, "", []) else ""
             if problem:
                 raise PlanError(f"Step {node.id}: {problem}")
-            changed = nodes[node.id].model_copy(update={"params": {**nodes[node.id].params, name: value}})
-            nodes[node.id] = _decided(changed, [name], "set")
+            before = nodes[node.id]
+            changed = _decided(before.model_copy(update={"params": {**before.params, name: value}}), [name], "set")
+            nodes[node.id] = _without_past(before, changed, [name])
             answered.add((node.id, name))
     left = [q for q in plan.open_questions if (q.node, q.param) not in answered]
     made = [nodes[node.id] for node in plan.nodes]
@@ -72,12 +73,20 @@ def settled_by_hand(old: TaskDag, new: TaskDag) -> TaskDag:
 
 
 def _without_past(old: TaskNode, new: TaskNode, names: Sequence[str]) -> TaskNode:
-    """Return a changed step without the reasons that speak of what was changed away: a covariate, a group, a level."""
+    """Return a changed step without the reasons that speak of what was changed away: a covariate, a group, a level.
+
+    Also of two that changed their places: a reason that quotes both said which is set against which.
+    """
+    quoted = {repr(text) for name in names for text in _texts(old.params.get(name))}
     now = {text for value in new.params.values() for text in _texts(value)}
     gone = {text for name in names for text in _texts(old.params.get(name))} - now
     speaks = [re.compile(rf"(?<!\w){re.escape(text)}(?!\w)") for text in gone]
     reasons = [reason for reason in new.reasons if not any(pattern.search(reason) for pattern in speaks)]
+    reasons = [reason for reason in reasons if sum(text in reason for text in quoted) < _BOTH]
     return new.model_copy(update={"reasons": reasons})
+
+
+_BOTH = 2
 
 
 def _texts(value: Any) -> list[str]:

@@ -97,7 +97,7 @@ def _same_kind(plan: TaskDag, episode: Episode) -> bool:
 
 
 def _same_columns(plan: TaskDag, episode: Episode, registry: ToolRegistry) -> bool:
-    """Say whether the steps that both have are about the same columns, levels and rows: else another thing was asked."""
+    """Say whether the steps are about the same columns, levels and rows: else another thing was asked."""
     for node in plan.nodes:
         if node.tool not in registry:
             continue

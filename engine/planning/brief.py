@@ -71,22 +71,34 @@ def briefs(
 ) -> list[GoalBrief]:
     """Return what a plan answers, one item for each goal in the order of the question."""
     data = with_spans(with_subjects(Data.of(list(profiles))))
+    told = []
+    for key, node in goals_of(plan, registry, analyses):
+        spec = registry.get(node.tool)
+        title = analyses[key].name if key in analyses else spec.title
+        told.append(_Reader(plan, node, spec, registry, data).brief(key, title))
+    return told
+
+
+def goals_of(plan: TaskDag, registry: ToolRegistry, analyses: Mapping[str, Analysis]) -> list[tuple[str, TaskNode]]:
+    """Return the steps that answer, each with the analysis that it answers, in the order of the question."""
     wanted = [chosen.id for chosen in plan.analysis]
     top = max((node.priority for node in plan.nodes), default=0)
     found = []
     for node in plan.nodes:
         spec = registry.get(node.tool)
+        set_roles = {param.role for param in spec.params if node.params.get(param.name)}
         own = [key for key in wanted if key in spec.answers]
+        # Of two analyses of one tool a step answers the one whose needs it has bound: in pairs where there are pairs.
+        own.sort(key=lambda key: -len(needs) if (needs := _needs(key, analyses)) <= set_roles else len(needs))
         if own and (node.priority == top or not any(key in _answered_above(plan, registry, top) for key in own)):
-            title = analyses[own[0]].name if own[0] in analyses else spec.title
-            found.append((wanted.index(own[0]), _Reader(plan, node, spec, registry, data).brief(own[0], title)))
+            found.append((own[0], node))
     if not found:  # planned as what a person chose, by a step that is not declared for it
-        titles = [analyses[key].name for key in wanted if key in analyses]
-        for node in (node for node in plan.nodes if node.priority == top):
-            spec = registry.get(node.tool)
-            title = titles[0] if titles else spec.title
-            found.append((0, _Reader(plan, node, spec, registry, data).brief("".join(wanted[:1]), title)))
-    return [goal for _, goal in sorted(found, key=lambda pair: pair[0])]
+        return [("".join(wanted[:1]), node) for node in plan.nodes if node.priority == top]
+    return sorted(found, key=lambda pair: wanted.index(pair[0]))
+
+
+def _needs(key: str, analyses: Mapping[str, Analysis]) -> set[str]:
+    return {*analyses[key].needs} if key in analyses else set()
 
 
 def _answered_above(plan: TaskDag, registry: ToolRegistry, top: int) -> set[str]:
@@ -303,7 +315,10 @@ class _Reader:
             node = self.plan.node(ref.partition(".")[0])
             ref = next(iter(self._handed(node, ref)), "") if node else ""
         name = ref.removeprefix(DATA_PREFIX)
-        return next((sheet for sheet in self.data.sheets if sheet.name == name), None)
+        dataset = self.plan.dataset(name)  # one file can be two datasets of a plan: as a table, and of survival
+        path = dataset.path if dataset else ""
+        same = [sheet for sheet in self.data.sheets if sheet.name == name or (path and sheet.profile.path == path)]
+        return same[0] if same else None
 
     def _handed(self, node: TaskNode, ref: str) -> list[str]:
         """Return the inputs of a step that are of the type of its output `ref`: what it hands on, the first one first."""

@@ -536,7 +536,7 @@ class Planner:
         rest = replace(
             interpret(reading.question, reading.words, mentions, data), requests=first.rest, used=reading.used
         )
-        rest = replace(rest, coding=reading.coding, explained=reading.explained)
+        rest = replace(rest, coding=reading.coding, explained=reading.explained, chosen=reading.chosen)
         every = candidates(
             rest, data, self._analyses, self._registry, self._embed, first=first.rest[0].first, last=first.rest[-1].last
         )

@@ -196,7 +196,7 @@ def within(reading: Reading, request: Request | Sequence[Request], data: Data) -
     ]
     own = interpret(reading.question, reading.words, mentions, data)
     own.requests, own.used = own_requests, reading.used
-    own.coding, own.explained = reading.coding, reading.explained
+    own.coding, own.explained, own.chosen = reading.coding, reading.explained, reading.chosen
     return own
 
 

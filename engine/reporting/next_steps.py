@@ -67,7 +67,7 @@ def _applies(step: NextStep, params: Mapping[str, Any], tools: set[str]) -> bool
 
 
 def _came_out(result: NodeResult, params: Mapping[str, Any]) -> str:
-    """Say whether the step's answer is an effect (`found`) or shows none (`nothing`), by the numbers of its first finding."""
+    """Say whether the step's first finding is of an effect (`found`) or shows none (`nothing`), by its numbers."""
     numbers = {value.name: value.value for value in result.findings[0].values} if result.findings else {}
     count = numbers.get("n_significant")
     if isinstance(count, int | float):

@@ -7,7 +7,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from engine.agents.choices import goes_alone, set_for_goal
 from engine.api import open_engine
+from engine.domain.plan import Chosen, TaskDag, TaskNode
 from engine.planning import rows_used
 from engine.planning.brief import kept_rows
 from engine.planning.contrast import why_reference
@@ -134,6 +136,47 @@ def test_the_reference_can_be_chosen_and_the_other_side_gives_way(engine, table)
     assert words == "arm: placebo (30) against drug (60)"
     assert again.why == ["'placebo' is compared with 'drug', as chosen."]
     engine.cancel(run_id)
+
+
+def test_a_choice_for_one_goal_leaves_the_others_as_they_were(engine, table):
+    question = "Is ferritin different between the arms? Does survival differ between drug and placebo?"
+    run_id = engine.ask(question, [table])
+    assert engine.wait(run_id, 60).status == "awaiting_approval"
+    old = engine.view(run_id).plan
+    goals = {goal.tool: goal for goal in engine.briefs(old)}
+    assert {*goals} == {"compare_groups", "log_rank"}
+    goal = goals["log_rank"]
+    plan = engine.replan(run_id, chosen={"log_rank": {"group": "sex"}}, goal=goal.node)
+    assert plan.node(goals["compare_groups"].node) == old.node(goals["compare_groups"].node)
+    assert {node.params["group"] for node in plan.nodes if node.tool in ("log_rank", "kaplan_meier")} == {"sex"}
+    plan = engine.replan(run_id, chosen={"compare_groups": {"control": "drug"}}, goal=goals["compare_groups"].node)
+    params = plan.node(goals["compare_groups"].node).params
+    assert (params["treated"], params["control"]) == ("placebo", "drug")
+    assert {node.params["group"] for node in plan.nodes if node.tool in ("log_rank", "kaplan_meier")} == {"sex"}
+    engine.cancel(run_id)
+
+
+def test_a_choice_for_one_of_two_steps_of_a_tool_is_set_in_that_step_alone():
+    def step(key, **params):
+        return TaskNode(
+            id=key, name=key, tool="compare_groups", inputs={"table": "data:t.csv"}, priority=1, params=params
+        )
+
+    first = step("n1", value="weight", group="occasion", pair="mouse", treated="after", control="before")
+    second = step("n2", value="weight", group="arm", treated="a", control="b")
+    second = second.model_copy(update={"reasons": ["'a' is compared with 'b', which comes first."]})
+    analyses = [Chosen(id="compare_paired", probability=0.9), Chosen(id="compare_groups", probability=0.9)]
+    plan = TaskDag(question="q", nodes=[first, second], analysis=analyses)
+    tools = builtin_tools()
+    assert goes_alone(plan, "n2", tools)
+    made = set_for_goal(plan, "n2", {"control": "a"}, tools)
+    assert made.node("n1") == first
+    assert (made.node("n2").params["treated"], made.node("n2").params["control"]) == ("b", "a")
+    assert made.node("n2").reasons == []
+    other = set_for_goal(plan, "n2", {"group": "sex"}, tools).node("n2").params
+    assert (other["group"], other["treated"], other["control"]) == ("sex", "", "")
+    twins = plan.model_copy(update={"analysis": analyses[1:]})  # one request, a step for each sex
+    assert not goes_alone(twins, "n2", tools)
 
 
 def test_each_reference_of_a_model_is_told_and_can_be_chosen(engine, table):

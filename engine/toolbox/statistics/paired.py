@@ -164,7 +164,8 @@ def describe_columns_pair(row, first, second, alpha):
     ],
     next_steps=[
         NextStep(text="A change from {param:second} to {param:first} without a control group may also be time, "
-                      "practice or regression to the mean; compare it with subjects that were not treated.", after="found"),
+                      "practice or regression to the mean; compare it with subjects that were not treated.",
+                 after="found"),
     ],
 )  # fmt: skip
 def compare_columns_paired(
