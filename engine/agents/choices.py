@@ -35,7 +35,7 @@ def others_kept(
     shared = [node for node in _upstream(new, made) if node.id in kept] if made is not None else []
     if (
         made is None
-        or any(made.params.get(name) != value for name, value in values.items())
+        or any((made.params.get(name) or None) != (value or None) for name, value in values.items())
         or any(node.params != kept[node.id].params for node in shared)
     ):
         return None

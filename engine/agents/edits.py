@@ -83,7 +83,21 @@ def _without_past(old: TaskNode, new: TaskNode, names: Sequence[str]) -> TaskNod
     speaks = [re.compile(rf"(?<!\w){re.escape(text)}(?!\w)") for text in gone]
     reasons = [reason for reason in new.reasons if not any(pattern.search(reason) for pattern in speaks)]
     reasons = [reason for reason in reasons if sum(text in reason for text in quoted) < _BOTH]
-    return new.model_copy(update={"reasons": reasons})
+    return new.model_copy(update={"reasons": reasons, "name": _name_now(old, new)})
+
+
+def _name_now(old: TaskNode, new: TaskNode) -> str:
+    """Return a step's name with the levels that are set against each other now, where it tells them."""
+    told = re.fullmatch(r"(?P<what>.+): (?P<first>.+) against (?P<second>.+)", new.name)
+    if told is None:
+        return new.name
+    sides = [
+        next((key for key, value in old.params.items() if value == told[side]), "") for side in ("first", "second")
+    ]
+    if not all(sides):
+        return new.name
+    first, second = (new.params.get(side) for side in sides)
+    return f"{told['what']}: {first} against {second}" if first and second else told["what"]
 
 
 _BOTH = 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import groupby
 from typing import Any
 
 from engine.domain.base import Value
@@ -58,8 +59,8 @@ class GoalBrief(Value):
     @property
     def computed(self) -> str:
         """The test or model with its reason, in a sentence."""
-        head = re.split(r"\s*[,(]| with ", self.method)[0]
-        kind = "Test" if re.search(r"\btests?$|ANOVA|analysis of variance", head) else "Method"
+        head = re.split(r"\s*[,(;]| with ", self.method)[0]
+        kind = "Test" if re.search(r"\btests?\b|ANOVA|analysis of variance", head) else "Method"
         return f"{kind}: {self.method}{', because ' if self.because else ''}{self.because}."
 
     def sentence(self) -> str:
@@ -68,5 +69,6 @@ class GoalBrief(Value):
         twice = ("Of interest", REFERENCE) if against else ()
         parts = [part for part in self.parts if part.label not in twice or part.column]
         parts = [part for part in parts if part.label != REFERENCE or part.value]
-        told = "".join(f" {part.label}: {part.words}." for part in parts)
+        alike = groupby(parts, key=lambda part: part.label)
+        told = "".join(f" {label}: {'; '.join(part.words for part in own)}." for label, own in alike)
         return f"{self.title}.{told} {self.computed}"

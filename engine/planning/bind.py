@@ -55,6 +55,8 @@ def bind(
             )
     reading = _from_then_on(bound, reading)
     _columns(bound, reading, given, needs)
+    own = [p.name for p in spec.params if p.kind in ("column", "columns") and p.name in given]
+    bound.params |= {name: given[name] for name in own}  # what is filled in later goes by them
     if any(p.role in ("rows", "formula") for p in spec.params):  # what is named goes into its condition or formula
         apart = {c.column for c in reading.contrasts if c.explicit}  # set against each other, not kept
         kept = {r.column for r in reading.restrictions} | set(reading.columns()) & set(reading.levels_named())

@@ -21,6 +21,7 @@ from engine.planning.groups_told import (
     factors_of,
     groups_of,
     in_words,
+    named_groups,
     natural,
     usual_reference,
 )
@@ -74,7 +75,9 @@ def briefs(
     told = []
     for key, node in goals_of(plan, registry, analyses):
         spec = registry.get(node.tool)
-        title = analyses[key].name if key in analyses else spec.title
+        role_of = {param.role: param.name for param in spec.params}
+        unmet = [role for role in _needs(key, analyses) if role in role_of and not node.params.get(role_of[role])]
+        title = analyses[key].name if key in analyses and not unmet else spec.title
         told.append(_Reader(plan, node, spec, registry, data).brief(key, title))
     return told
 
@@ -122,14 +125,20 @@ class _Reader:
         parts = [part for param in self.spec.params if (part := self._part(param)) is not None]
         explained = any(part.label in ("Groups", "Explained by", "Along", "Ordered groups") for part in parts)
         if not explained:  # a mean or a histogram has no outcome
-            parts = [p.model_copy(update={"label": "Measured"}) if p.label == "Outcome" else p for p in parts]
+            happens = {p.of for p in self.spec.params if p.role in _HAPPENS}
+            parts = [
+                p.model_copy(update={"label": "Measured"}) if p.label == "Outcome" and p.param not in happens else p
+                for p in parts
+            ]
         parts += self._references()
         parts.sort(key=lambda part: _ORDER.index(part.label) if part.label in _ORDER else len(_ORDER))
-        if any(part.label == "Groups" for part in parts) and not any(
-            part.label in ("Adjusted for", "Explained by") for part in parts
-        ):
-            parts.append(BriefPart(label="Adjusted for", words="nothing"))
         method = method_told(self.spec, self.params, self._number_of_groups, self._scale)
+        if (
+            any(part.label == "Groups" for part in parts)
+            and method.why
+            and not any(part.label in ("Adjusted for", "Explained by") for part in parts)
+        ):  # what only describes or draws has no reason to tell, and adjusts for nothing
+            parts.append(BriefPart(label="Adjusted for", words="nothing"))
         return GoalBrief(
             analysis=analysis, title=title[:1].upper() + title[1:], node=self.node.id, tool=self.spec.name,
             method=method.name, because=method.why, parts=[*parts, *self._rows()], why=list(self.node.reasons),
@@ -244,7 +253,8 @@ class _Reader:
         for name, column in factors_of(self.spec, self.params, {c.name: c for c in sheet.columns}).items():
             counts = self._counts(name)
             levels = natural(column, counts)
-            reference = told.get(name) or usual_reference(levels, param.otherwise)
+            usual = levels if named_groups(self.spec, self.params, column) else levels[:1]
+            reference = told.get(name) or usual_reference(usual, param.otherwise)
             words = f"{name}: {in_words(Groups(levels, reference), counts)}"
             found.append(BriefPart(
                 label=REFERENCE, words=words, node=self.node.id, param=param.name, value=reference, candidates=levels,
@@ -257,7 +267,8 @@ class _Reader:
         """Count the rows that the step will use."""
         told = [name for name in self.spec.complete if not name.startswith("not ")]
         never = [name.removeprefix("not ") for name in self.spec.complete if name.startswith("not ")]
-        first = next((p for p in self.spec.params if p.name in self.columns), None)
+        able = [p for p in self.spec.params if p.kind in ("column", "columns") and self.params[p.name]]
+        first = next(iter(able), None)
         sheet = self._sheet(first) if first else None
         if first is None or sheet is None or any(self.params[name] for name in never):
             return None

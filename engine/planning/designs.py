@@ -160,6 +160,7 @@ def pairs_and_batches(case: Case) -> None:
     for column in others:
         if column.name != pair and (column.name in asked or _is_batch(case, column)):
             _adjust(case, column, used, groups, covariates, wanted=column.name in asked, pair=pair)
+    covariates = _as_chosen(case, held, covariates)
     case.bound.params[held] = covariates
     said = " ".join(case.warnings)
     for column in others:
@@ -169,6 +170,21 @@ def pairs_and_batches(case: Case) -> None:
             case.warnings.append(
                 f"Every {name} group has its own value of {column.name!r}: their effects cannot be told apart."
             )
+
+
+def _as_chosen(case: Case, held: str, covariates: list[str]) -> list[str]:
+    """Return what a person chose to hold constant, in place of what the design would, with a warning of what that leaves."""
+    chosen = case.reading.chosen.get(case.bound.spec.name, {}).get(held)
+    if chosen is None:
+        return covariates
+    left = [name for name in covariates if name not in chosen]
+    for name in left:
+        case.bound.reasons[:] = [reason for reason in case.bound.reasons if repr(name) not in reason]
+        case.warnings[:] = [warning for warning in case.warnings if repr(name) not in warning]
+        case.warnings.append(f"{name!r} is left out of the design, as chosen: its differences stay in the comparison.")
+    if case.facts.get("pair") in left:
+        case.facts.pop("pair")
+    return [*chosen]
 
 
 def _ignored(case: Case, column: str) -> bool:

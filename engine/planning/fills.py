@@ -178,7 +178,8 @@ def _as_groups(bound: Bound, reading: Reading) -> None:
     many = {c.name: c.distinct for c in able if c.name in chosen and c.distinct > FEW_LEVELS}
     strata = next((p for p in bound.spec.params if p.role == "strata"), None)
     covariates = next((p for p in bound.spec.params if p.role == "covariates"), None)
-    if strata and covariates and many and set(bound.of_role("covariates")) - set(many):
+    free = covariates is not None and covariates.name not in reading.chosen.get(bound.spec.name, {})
+    if strata and covariates and free and many and set(bound.of_role("covariates")) - set(many):
         bound.params[strata.name] = list(dict.fromkeys([*(bound.params.get(strata.name) or []), *many]))
         bound.params[covariates.name] = [name for name in bound.of_role("covariates") if name not in many]
         chosen = [name for name in chosen if name not in many]

@@ -95,15 +95,17 @@ def natural(column: ColumnProfile, counts: Mapping[str, int] | None) -> list[str
 def factors_of(
     spec: ToolSpec, params: Mapping[str, Any], columns: Mapping[str, ColumnProfile]
 ) -> dict[str, ColumnProfile]:
-    """Return the explaining columns that a model takes as groups: names, and numbers told to be such."""
-    as_groups = [str(n) for p in spec.params if p.role == "as_groups" for n in params.get(p.name) or []]
+    """Return the explaining columns that a model takes as groups: names, numbers told to be such, or of two values."""
     names = [str(n) for p in spec.params if p.role in _EXPLAIN for n in params.get(p.name) or []]
     found = {name: columns[name] for name in names if name in columns and columns[name].levels}
-    return {
-        name: column
-        for name, column in found.items()
-        if name in as_groups or column.kind in ("category", "boolean", "text")
-    }
+    groups = {name for name, column in found.items() if named_groups(spec, params, column)}
+    return {name: column for name, column in found.items() if name in groups or len(column.levels) == 2}
+
+
+def named_groups(spec: ToolSpec, params: Mapping[str, Any], column: ColumnProfile) -> bool:
+    """Say whether a model takes a column as names; what else has two values is a number, and the lower its reference."""
+    as_groups = [str(n) for p in spec.params if p.role == "as_groups" for n in params.get(p.name) or []]
+    return column.name in as_groups or column.kind in ("category", "boolean", "text")
 
 
 _EXPLAIN = ("predictors", "covariates", "factors")

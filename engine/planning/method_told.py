@@ -56,7 +56,7 @@ def method_told(
         asked = condition(text)
         value = params.get(asked.param)
         if asked.op == "":
-            found = value not in (None, "", [], False)
+            found = value is not False and value not in (None, "", [])
         elif asked.op == "=":
             found = str(value) in asked.values
         elif asked.op == ":":

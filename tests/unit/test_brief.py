@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -177,6 +178,42 @@ def test_a_choice_for_one_of_two_steps_of_a_tool_is_set_in_that_step_alone():
     assert (other["group"], other["treated"], other["control"]) == ("sex", "", "")
     twins = plan.model_copy(update={"analysis": analyses[1:]})  # one request, a step for each sex
     assert not goes_alone(twins, "n2", tools)
+
+
+def test_what_is_held_constant_can_be_emptied_and_the_plan_says_what_that_leaves(engine, tmp_path):
+    rng = np.random.default_rng(1)
+    names = [f"s{i}" for i in range(8)]
+    counts = pd.DataFrame(rng.negative_binomial(5, 0.05, (120, 8)), columns=names)
+    counts.index = pd.Index([f"ENSG{i:011d}" for i in range(120)], name="gene")
+    counts.to_csv(tmp_path / "counts.csv")
+    sheet = {"sample": names, "donor": [f"d{i // 2}" for i in range(8)], "treatment": ["drug", "vehicle"] * 4}
+    pd.DataFrame(sheet).to_csv(tmp_path / "sheet.csv", index=False)
+    files = [tmp_path / "counts.csv", tmp_path / "sheet.csv"]
+    run_id = engine.ask("Which genes differ between drug and vehicle?", files)
+    assert engine.wait(run_id, 60).status == "awaiting_approval"
+    (goal,) = engine.briefs(engine.view(run_id).plan)
+    assert "effects of donor are held constant" in goal.because
+    plan = engine.replan(run_id, chosen={goal.tool: {"covariates": []}}, goal=goal.node)
+    node = plan.node(goal.node)
+    assert not node.params.get("covariates")
+    assert not any("donor" in reason for reason in node.reasons)
+    assert "'donor' is left out of the design, as chosen: its differences stay in the comparison." in plan.warnings
+    engine.cancel(run_id)
+
+
+def test_covariates_chosen_by_hand_bring_no_other_column_into_the_model(engine, table):
+    rows = pd.read_csv(table)
+    # A code, which a model would take as groups if it were among its covariates.
+    rows["centre"] = np.random.default_rng(2).integers(1, 25, len(rows))
+    rows.to_csv(table, index=False)
+    run_id = engine.ask("Does sex affect survival, adjusted for age?", [table], analysis="cox_regression")
+    assert engine.wait(run_id, 60).status == "awaiting_approval"
+    plan = engine.replan(run_id, chosen={"cox_regression": {"covariates": ["sex", "age", "ferritin"]}})
+    params = next(node.params for node in plan.nodes if node.tool == "cox_regression")
+    assert params["covariates"] == ["sex", "age", "ferritin"]
+    assert not params.get("categorical")
+    assert not params.get("strata")
+    engine.cancel(run_id)
 
 
 def test_each_reference_of_a_model_is_told_and_can_be_chosen(engine, table):

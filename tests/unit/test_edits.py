@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.agents.edits import changes_between, parse_value, set_params
+from engine.agents.edits import changes_between, parse_value, set_params, settled_by_hand
 from engine.domain.plan import OpenQuestion, TaskDag, TaskNode
 from engine.domain.toolspec import ParamSpec
 from engine.errors import PlanError
@@ -49,6 +49,22 @@ def test_an_answer_to_a_question_reaches_every_step_it_concerns_and_closes_the_q
     new = set_params(a_plan(), {"n1.event_value": "2"}, REGISTRY)
     assert [node.params["event_value"] for node in new.nodes] == ["2", "2"]
     assert [question.id for question in new.open_questions] == ["q2"]
+
+
+def test_levels_that_change_their_places_take_the_name_along_and_the_reason_goes():
+    node = TaskNode(
+        id="n1",
+        name="Compare: drug against placebo",
+        tool="compare_groups",
+        params={"value": "weight", "group": "arm", "treated": "drug", "control": "placebo"},
+        reasons=["'drug' is compared with 'placebo', which is named like a control.", "Adjusted by Holm."],
+    )
+    old = TaskDag(question="q", nodes=[node])
+    turned = node.model_copy(update={"params": {**node.params, "treated": "placebo", "control": "drug"}})
+    (made,) = settled_by_hand(old, old.model_copy(update={"nodes": [turned]})).nodes
+    assert (made.name, made.reasons) == ("Compare: placebo against drug", ["Adjusted by Holm."])
+    (cleared,) = set_params(old, {"n1.treated": "", "n1.control": ""}, REGISTRY).nodes
+    assert (cleared.name, cleared.reasons) == ("Compare", ["Adjusted by Holm."])
 
 
 def test_a_change_of_one_of_several_steps_leaves_the_question_open():
