@@ -27,7 +27,7 @@ from typing import Any
 from engine.agents.choices import goes_alone, others_kept, set_for_goal
 from engine.agents.corrections import Corrections
 from engine.agents.deleting import Deleting
-from engine.agents.edits import changes_between, chosen_now, kept_by_hand, settled_by_hand
+from engine.agents.edits import changes_between, chosen_now, kept_by_hand, settled_by_hand, sides_apart
 from engine.agents.executor import Executor
 from engine.agents.grounder import ground_claims, ground_findings
 from engine.agents.remember import Remembering
@@ -342,7 +342,7 @@ class Orchestrator:
             record, old = self._record(run_id), self.store.plan(run_id)
             if old is None:
                 raise PlanError(f"Run {run_id} has no plan to change.", advice="Wait until its question is planned.")
-            edited = settled_by_hand(old, plan)
+            edited = settled_by_hand(old, sides_apart(old, plan, self.registry))
             changes = changes_between(old, edited)
             changed = bool(changes) or edited.open_questions != old.open_questions
             if record.status == "awaiting_approval":

@@ -35,7 +35,9 @@ def draw_goals(
                 for part in goal.parts:
                     own = f"{key}_{number}_{part.param}{part.column}"
                     changed |= _part(engine, run_id, goal, part, own, unsaved=unsaved)
-            st.caption(plain(" ".join([goal.computed, *goal.why])))
+            st.markdown(f":small[{plain(goal.computed)}]")
+            if goal.why:
+                st.caption(plain(" ".join(goal.why)))
     if plan.not_answered:
         left = "".join(f"\n- {plain(text)}" for text in plan.not_answered)
         st.markdown(f":orange[:material/warning:] **Not answered by this plan**{left}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from engine.agents.edits import settled_by_hand
+from engine.agents.edits import settled_by_hand, sides_apart
 from engine.domain.plan import TaskDag, TaskNode
 from engine.planning.brief import goals_of
 from engine.toolbox.analyses import load_analyses
@@ -55,7 +55,8 @@ def set_for_goal(plan: TaskDag, goal: str, values: Mapping[str, Any], registry: 
         fresh = values if step.id == goal else _renamed(step, renamed, registry) if beside else {}
         nodes.append(_with(step, fresh, registry) if fresh else step)
     left = [q for q in plan.open_questions if q.node != goal or q.param not in values]
-    return settled_by_hand(plan, plan.model_copy(update={"nodes": nodes, "open_questions": left}))
+    made = plan.model_copy(update={"nodes": nodes, "open_questions": left})
+    return settled_by_hand(plan, sides_apart(plan, made, registry))
 
 
 def _others(plan: TaskDag, goal: str, registry: ToolRegistry) -> list[TaskNode]:
@@ -79,13 +80,14 @@ def _renamed(step: TaskNode, renamed: Mapping[str, Any], registry: ToolRegistry)
 
 
 def _with(step: TaskNode, values: Mapping[str, Any], registry: ToolRegistry) -> TaskNode:
-    """Return a step with parameters set; levels of a column that is another now go, and two sides never are one."""
+    """Return a step with parameters set; levels of a column that is another now go."""
     params = {**step.params, **values}
     for param in registry.get(step.tool).params:
-        if param.kind in ("level", "texts") and param.of in values and param.name not in values:
+        if (
+            param.kind in ("level", "texts")
+            and param.of in values
+            and param.name not in values
+            and param.name in params
+        ):
             params[param.name] = param.default
-        elif param.kind == "level" and param.name not in values:
-            sides = [n for n, v in values.items() if (p := registry.get(step.tool).param(n)) and p.of == param.of
-                     and p.kind == "level" and v == params.get(param.name)]  # fmt: skip
-            params[param.name] = step.params.get(sides[0], param.default) if sides else params.get(param.name)
-    return step.model_copy(update={"params": {k: v for k, v in params.items() if k in step.params or v is not None}})
+    return step.model_copy(update={"params": params})

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from engine.domain.plan import Settler, TaskDag, TaskNode
-from engine.domain.toolspec import ParamSpec
+from engine.domain.toolspec import ParamSpec, ToolSpec
 from engine.errors import PlanError
 from engine.toolbox.registry import ToolRegistry
 from engine.toolbox.typecheck import param_problem
@@ -48,14 +48,39 @@ def set_params(plan: TaskDag, changes: Mapping[str, str], registry: ToolRegistry
             if problem:
                 raise PlanError(f"Step {node.id}: {problem}")
             before = nodes[node.id]
-            changed = _decided(before.model_copy(update={"params": {**before.params, name: value}}), [name], "set")
-            nodes[node.id] = _without_past(before, changed, [name])
+            given = before.model_copy(update={"params": {**before.params, name: value}})
+            changed = _apart(before, given, registry.get(node.tool))
+            names = different_params(before, changed)
+            nodes[node.id] = _without_past(before, _decided(changed, [name], "set"), names)
             answered.add((node.id, name))
     left = [q for q in plan.open_questions if (q.node, q.param) not in answered]
     made = [nodes[node.id] for node in plan.nodes]
     base = plan.base or plan.version
     update = {"version": plan.version + 1, "base": base, "nodes": made, "open_questions": left}
     return plan.model_copy(update=update)
+
+
+def sides_apart(old: TaskDag, new: TaskDag, registry: ToolRegistry) -> TaskDag:
+    """Return a changed plan in which no level is set against itself: a side gives way to the other that took its."""
+    nodes = [
+        _apart(before, node, registry.get(node.tool))
+        if node.tool in registry and (before := old.node(node.id)) and before.tool == node.tool
+        else node
+        for node in new.nodes
+    ]
+    return new.model_copy(update={"nodes": nodes})
+
+
+def _apart(old: TaskNode, new: TaskNode, spec: ToolSpec) -> TaskNode:
+    for one in (param for param in spec.params if param.kind == "level" and param.role == "interest"):
+        other = next((p for p in spec.params if p.kind == "level" and p.of == one.of and p.role == "reference"), None)
+        if other is None or not new.params.get(one.name) or new.params[one.name] != new.params.get(other.name):
+            continue
+        changed = [p.name for p in (one, other) if new.params[p.name] != old.params.get(p.name)]
+        if len(changed) == 1:
+            left = other.name if changed[0] == one.name else one.name
+            return new.model_copy(update={"params": {**new.params, left: old.params.get(changed[0], "")}})
+    return new
 
 
 def settled_by_hand(old: TaskDag, new: TaskDag) -> TaskDag:

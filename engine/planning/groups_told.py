@@ -31,7 +31,7 @@ def compared_levels(spec: ToolSpec, params: Mapping[str, Any], column: str) -> t
     if levels := own.get("levels"):
         return tuple(map(str, levels))
     both = (own.get("interest"), own.get("reference"))
-    return tuple(map(str, both)) if all(both) else ()
+    return tuple(map(str, both)) if all(both) and both[0] != both[1] else ()
 
 
 _SIDES = ("interest", "reference", "levels")

@@ -63,6 +63,9 @@ def test_levels_that_change_their_places_take_the_name_along_and_the_reason_goes
     turned = node.model_copy(update={"params": {**node.params, "treated": "placebo", "control": "drug"}})
     (made,) = settled_by_hand(old, old.model_copy(update={"nodes": [turned]})).nodes
     assert (made.name, made.reasons) == ("Compare: placebo against drug", ["Adjusted by Holm."])
+    (swapped,) = set_params(old, {"n1.control": "drug"}, REGISTRY).nodes  # the other side gives way
+    assert (swapped.params["treated"], swapped.params["control"]) == ("placebo", "drug")
+    assert (swapped.name, swapped.reasons) == ("Compare: placebo against drug", ["Adjusted by Holm."])
     (cleared,) = set_params(old, {"n1.treated": "", "n1.control": ""}, REGISTRY).nodes
     assert (cleared.name, cleared.reasons) == ("Compare", ["Adjusted by Holm."])
 
