@@ -317,9 +317,14 @@ def _proposal(engine: Engine, view: RunView) -> None:
     # Before what it depends on, so that a keyboard is there in a few steps; it is filled when that is known.
     buttons = st.container(horizontal=True, vertical_alignment="center", key="proposal_buttons")
     key = f"{run_id}_{stored.version}"  # a plan that was made again asks its own questions
-    if draw_goals(engine, run_id, stored, view.profiles, key=key) | draw_alternatives(engine, run_id, stored):
-        st.rerun()
+    goals, others = st.container(key="proposal_goals"), st.container(key="proposal_others")
     plan = draw_questions(engine, stored, key=key)
+    with goals:  # what is answered below counts: the groups must not be told the other way round
+        again = draw_goals(engine, run_id, plan, view.profiles, key=key)
+    with others:
+        again |= draw_alternatives(engine, run_id, stored)
+    if again:
+        st.rerun()
     draw_warnings(plan)
     runnable = draw_problems(engine, plan)
     with buttons:

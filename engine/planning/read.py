@@ -29,7 +29,7 @@ from engine.planning.mentions import (
     states_meant,
     undosed,
 )
-from engine.planning.names import is_term
+from engine.planning.names import STOP, is_term
 from engine.planning.reading import Contrast, Reading, Request
 from engine.planning.requests import requests_of
 from engine.planning.sheets import Data
@@ -100,6 +100,12 @@ def _in_other_words(mentions: list[Mention], words: list[Token], question: str) 
 
 PHRASE = 3
 """So many words before a name in brackets may say the same."""
+
+
+def _only_sounds(m: Mention, term: list[Token], first: int) -> bool:
+    """Say whether a level is found in the name of a method by another word for it: no `male` in `Mann-Whitney`."""
+    within = first <= m.first and m.last < first + len(term) and m.width < len(term)
+    return bool(m.level) and within and m.strength < SURE_NAME and not any(word.text in STOP for word in term)
 
 
 def _part_of(m: Mention, first: int, last: int) -> bool:
@@ -216,6 +222,7 @@ def _mentions(question: str, words: list[Token], data: Data, inside: list[tuple[
         every = of_one_measure(every, sheet.structure)
         terms = [*inside, *_whole_terms(every, words)]
         every = [m for m in every if not any(_part_of(m, *term) for term in terms)]
+        every = [m for m in every if not any(_only_sounds(m, words[a : b + 1], a) for a, b in inside)]
         every = _in_other_words(every, words, question)
         found += [mention._replace(file=sheet.name) for mention in every]
     strongest = sorted(found, key=lambda m: -m.strength)

@@ -97,6 +97,17 @@ def test_the_test_is_named_with_its_reason(engine, table, question, computed):
     assert goal.computed.startswith(computed)
 
 
+def test_the_name_of_a_test_names_no_level(engine, tmp_path):
+    path = tmp_path / "birds.csv"
+    path.write_text(
+        "sex,isle,mass_g\n"
+        + "\n".join(f"{'fe' * (i % 2)}male,{'AB'[i % 3 > 0]},{300 + i * 7 % 31}.5" for i in range(40))
+    )
+    (goal,) = engine.briefs(engine.plan("Is mass different between the isles with a Mann-Whitney test?", [path]))
+    assert goal.method == "Mann-Whitney test"
+    assert next(part.words for part in goal.parts if part.label == "Rows") == "40"  # and not the males only
+
+
 SAMPLES = {
     "a": [5.1, 4.8, 6.2, 5.5, 5.9, 6.1, 4.7, 5.0],
     "b": [6.1, 5.9, 7.4, 6.6, 6.8, 7.1, 5.7, 6.3],
