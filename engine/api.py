@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.agents.deleting import Deleting
-from engine.agents.edits import set_params
+from engine.agents.edits import set_params, settled_by_hand, sides_apart
 from engine.agents.suggesting import Suggesting
 from engine.bootstrap import Parts, build, embedding_state, make_profiler, make_sandbox, try_workspace, workspace_holder
 from engine.domain.brief import GoalBrief
@@ -422,6 +422,10 @@ class Engine:
         wired = {name: refs[0] for name, refs in found.items() if refs}
         node = node.model_copy(update={"inputs": wired, "reasons": ["Added by hand."]})
         return plan.model_copy(update={"nodes": [*plan.nodes, node]})
+
+    def as_edited(self, old: TaskDag, new: TaskDag) -> TaskDag:
+        """Return a changed plan as it would be stored: no level against itself, and no reason that no longer holds."""
+        return settled_by_hand(old, sides_apart(old, new, self._parts.registry))
 
     def edit_plan(self, run_id: str, plan: TaskDag) -> tuple[str, list[Issue]]:
         """Store an edited plan; see `Orchestrator.edit_plan`."""

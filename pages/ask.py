@@ -318,9 +318,12 @@ def _proposal(engine: Engine, view: RunView) -> None:
     buttons = st.container(horizontal=True, vertical_alignment="center", key="proposal_buttons")
     key = f"{run_id}_{stored.version}"  # a plan that was made again asks its own questions
     goals, others = st.container(key="proposal_goals"), st.container(key="proposal_others")
-    plan = draw_questions(engine, stored, key=key)
-    with goals:  # what is answered below counts: the groups must not be told the other way round
-        again = draw_goals(engine, run_id, plan, view.profiles, key=key)
+    plan = engine.as_edited(stored, draw_questions(engine, stored, key=key))
+    # What is answered below counts: the groups must not be told the other way round. Pickers begin anew with it.
+    answers = [f"{node.id}_{name}_{value}" for node in plan.nodes for name, value in node.params.items()
+               if (before := stored.node(node.id)) and before.params.get(name) != value]  # fmt: skip
+    with goals:
+        again = draw_goals(engine, run_id, plan, view.profiles, key="_".join([key, *answers]))
     with others:
         again |= draw_alternatives(engine, run_id, stored)
     if again:

@@ -194,6 +194,30 @@ def test_another_column_is_chosen_in_the_sentence_itself(waiting, page):
     assert engine.view(run_id).plan.version == 2
 
 
+def test_the_sentence_follows_what_is_answered_below_it(workspace, tmp_path):
+    from pages._engine import _opened
+
+    engine, path = _opened(str(workspace)), tmp_path / "birds.csv"
+    path.write_text("isle,mass_g\n" + "\n".join(f"{'NS'[i % 2]}orth,{300 + i * 7 % 31}.5" for i in range(30)))
+    run_id = engine.ask("Is mass_g different between North and Sorth?", [path])
+    assert engine.wait(run_id, 60).status == "awaiting_approval"
+    at = opened(run_id, "pages/ask.py")
+    (asked,) = [box for box in at.selectbox if "is the reference" in box.label]
+    first, second = asked.value, next(name for name in ("North", "Sorth") if name != asked.value)
+    told = lambda: next(box.value for box in at.selectbox if box.label.startswith("Reference"))  # noqa: E731
+    assert told() == first
+    assert f"'{first}' is the reference" in shown(at)
+    asked.set_value(second).run()
+    assert not at.exception
+    assert told() == second
+    assert f"'{first}' is the reference" not in shown(at)  # and the reason for the other one is gone
+    assert engine.view(run_id).plan.version == 1
+    at.button(key="run_plan").click().run()
+    engine.wait(run_id, 90)
+    params = engine.view(run_id).plan.node("n1").params
+    assert (params["treated"], params["control"]) == (first, second)
+
+
 def test_changes_that_are_not_kept_are_not_lost_to_an_alternative(waiting):
     engine, run_id = waiting
     at = opened(run_id, "pages/plan_run.py")
