@@ -95,7 +95,15 @@ class Assignment:
             if r.op == "in" and len(r.values) == 1 and not two_states(sheet, r.column)
         }
         numeric = {r.column for r in reading.restrictions if r.op not in ("in", "not in") and not cuts}
-        once = {c for c in numeric if sum(m.column == c for m in reading.mentions) <= 1}
+        cut = [r for r in reading.restrictions if r.op not in ("in", "not in")]
+        apart = [
+            m for m in reading.mentions if not any(r.first <= m.first <= r.last for r in cut if r.column == m.column)
+        ]
+        once = {
+            c
+            for c in numeric
+            if sum(m.column == c for m in reading.mentions) <= 1 or c not in {m.column for m in apart}
+        }
         left = {r.column for r in reading.restrictions if r.op == "not in" and reading.levels(r.column)}
         loose = ((sure | maybe) - set(reading.named()) - left | once) - contrasted
         self.kept = {r.column for r in reading.restrictions if r.op == "in"} - contrasted

@@ -134,7 +134,7 @@ def doubts(reading: Reading, left: list[int]) -> list[OpenQuestion]:
         dict.fromkeys(
             reading.question[word.start : word.end]
             for word in words
-            if len(word.text) > 3 and not _MANNER.search(word.text)
+            if len(word.text) > 2 and not _MANNER.search(word.text)
         )
     )
     if not told:

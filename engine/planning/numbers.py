@@ -99,6 +99,14 @@ _NOT_GENES = frozenset(
 )
 _BEST = "most|best|strongest|top|highest|largest|lowest|smallest|heaviest|lightest|longest|shortest|oldest|youngest|biggest|worst|fastest|slowest|tallest"
 
+UNIT = r"(?:\s*(?:years?|yrs?|y|kg|g|mg|cm|mm|m|days?|weeks?|months?|%|points?|mmHg)\b(?:\s+(?:old|of age))?)?"
+UP = r"(?:above|over|more|older|higher|greater|later|up|upwards?|onwards?|beyond|longer|heavier|larger|taller|worse)"
+DOWN = r"(?:below|under|less|younger|fewer|lower|earlier|down|downwards?|shorter|lighter|smaller|before)"
+THEN = rf"(?:\s*\+|\s*(?:or|and|&)\s+(?:(?P<up>{UP})|(?P<down>{DOWN}))\b)"
+"""What follows a number that is an end: `65 or over`, `65+`."""
+CUT_AFTER = re.compile(rf"{UNIT}{THEN}", re.IGNORECASE)
+"""What stands behind a number at which rows are cut."""
+
 
 class Said(NamedTuple):
     """A number with the characters that say it."""

@@ -55,6 +55,7 @@ from engine.planning.refusals import (
 from engine.planning.requests import cuts, items_alone
 from engine.planning.score import Candidate, candidates, stretch
 from engine.planning.sheets import Data, is_id
+from engine.planning.sides import with_sides
 from engine.planning.subgroups import Each, apart, each_level, holds, relates, without
 from engine.planning.suggestions import first_ideas, next_ideas
 from engine.planning.text import tokens
@@ -275,6 +276,8 @@ class Planner:
             reading = read(question, data, self._terms)
             mark_told(reading)
         reading.chosen = chosen
+        if (sided := with_sides(reading, data)) is not None:
+            reading, data = sided
         every = self._candidates(reading, data)
         listed, lost = list[Candidate](), list[str]()
         if not profiles:
@@ -573,7 +576,7 @@ class Planner:
                 id=answered[0].analysis.id, probability=round(answered[0].probability, 3), says=says(answered[0])
             )
             alternatives = [own, *alternatives[:2]]
-        taken = {name for bound in made.bounds for name in bound.columns()}
+        taken = {name for bound in made.bounds for name in (*bound.columns(), *(row.column for row in bound.rows))}
         computed = [m for bound in made.bounds if bound.sheet for m in bound.sheet.made if m.column in taken]
         taken |= {name for m in computed for name in re.findall(r"`([^`]+)`", m.expression)}
         taken |= {m.column for m in reading.mentions if not m.level and names_only_whom(m, reading.words)}

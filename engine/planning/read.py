@@ -294,6 +294,8 @@ def masked(reading: Reading, columns: dict[str, ColumnProfile], first: int = 0, 
         kind = "LEV" if mention.level else kind_of(column) if column else "NUM"
         if mention.level and column is not None and column.role("time") >= 0.5:
             kind = "TIME"
+        elif mention.level and column is not None and column.scale == "binary" and happened(mention.column, reading):
+            kind = "BIN"  # `is mortality higher in men` asks of what happened, not of one group
         spans.append((words[mention.first].start, words[mention.last].end, kind))
     for start, end, kind in sorted(spans):
         pieces += [reading.question[at:start], kind]
@@ -302,6 +304,11 @@ def masked(reading: Reading, columns: dict[str, ColumnProfile], first: int = 0, 
     for gene, _, _ in reading.genes:
         text = re.sub(rf"(?<!\w){re.escape(gene)}(?!\w)", "GENE", text)
     return text
+
+
+def happened(name: str, reading: Reading) -> bool:
+    """Say whether a column of two states is what the sentence asks the share or odds of."""
+    return reading.parts.get(name) == {"outcome"} and not any(c.column == name for c in reading.contrasts)
 
 
 ENOUGH = 2
