@@ -113,6 +113,17 @@ TERM = 0.75
 """From this strength on several words name a column as the term that they are together."""
 
 
+_STATISTICS = frozenset(
+    "sensitivity specificity accuracy precision prevalence significance significant power effect interaction correlation variance "
+    "deviation median mean average range percentile quartile interval confidence residual heterogeneity".split()
+)
+
+
+def _is_statistic(m: Mention, words: list[Token]) -> bool:
+    """Say whether one word for a statistic only sounds like a part of a name: of `specificity` no `Sp. gravity` is meant."""
+    return m.width == 1 and m.strength < TERM and words[m.first].text in _STATISTICS
+
+
 def _whole_terms(mentions: list[Mention], words: list[Token]) -> list[tuple[int, int]]:
     """Return the spans of mentions that are one term: `birth weight` is no weight of a birth."""
     return [
@@ -216,6 +227,7 @@ def _mentions(question: str, words: list[Token], data: Data, inside: list[tuple[
         every = of_one_measure(every, sheet.structure)
         terms = [*inside, *_whole_terms(every, words)]
         every = [m for m in every if not any(_part_of(m, *term) for term in terms)]
+        every = [m for m in every if not _is_statistic(m, words)]
         every = _in_other_words(every, words, question)
         found += [mention._replace(file=sheet.name) for mention in every]
     strongest = sorted(found, key=lambda m: -m.strength)
