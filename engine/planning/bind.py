@@ -63,6 +63,7 @@ def bind(
         bound.unused.clear()
     _levels(bound, reading, given)
     _rows(bound, reading)
+    _with_control_dose(bound)
     _all_meant(bound)
     _cut_said(bound, reading)
     fill(bound, reading)
@@ -171,6 +172,15 @@ def propose_missing(bound: Bound, reading: Reading, near: Near, left: str) -> No
             )
         )  # fmt: skip
         _levels(bound, reading, {p.name: None for p in bound.spec.params if p.of != param.name})
+
+
+def ask_values(bound: Bound) -> None:
+    """Ask for each number that a step needs and no word gives, such as the margin of an equivalence: the plan waits for it."""
+    for param in bound.spec.params:
+        if param.required and param.kind in ("integer", "number") and bound.params.get(param.name) is None:
+            why = "No word of the question says it, and no value would be honest without being chosen."
+            text = f"{param.description.partition(': say it')[0].rstrip('.:')}?"
+            bound.questions.append(OpenQuestion(id=param.name, param=param.name, text=text, why=why, blocking=True))
 
 
 def _kin(name: str, others: Sequence[str]) -> float:
@@ -302,6 +312,30 @@ def _rows(bound: Bound, reading: Reading) -> None:
                 bound.reasons.append(f"{named[0]!r} is compared with {named[1]!r}, as the question names them.")
             elif len(named) >= (1 if against is not None else 2):
                 bound.params[param.name] = named
+
+
+def _with_control_dose(bound: Bound) -> None:
+    """Keep the rows of a control that stands at a dose of its own: `Cpd-31 at the highest dose against DMSO`, which has none.
+
+    Only where neither side has rows at the dose of the other, so that each keeps what is meant of it.
+    """
+    sheet = bound.sheet
+    doses = [r for r in bound.rows if sheet and r.column in sheet.structure.doses and r.op == "in"]
+    pair = {p.role: (p.of, bound.params.get(p.name)) for p in bound.spec.params if p.role in ("interest", "reference")}
+    group = str(bound.params.get(pair["reference"][0]) or "") if len(pair) == 2 else ""
+    sides = [str(level) for _, level in pair.values() if level not in (None, "")]
+    if sheet is None or len(doses) != 1 or len(sides) != 2 or sheet.column(group) is None:
+        return
+    frame = sheet.frame()
+    given = {level: set(frame.loc[frame[group].astype(str) == level, doses[0].column].dropna()) for level in sides}
+    wanted = {float(value) for value in doses[0].values}
+    lacking = [level for level in sides if given[level] and not given[level] & wanted]
+    if len(lacking) != 1 or any(given[lacking[0]] & given[level] for level in sides if level != lacking[0]):
+        return
+    own = tuple(f"{value:.12g}" for value in sorted(given[lacking[0]]))
+    at = bound.rows.index(doses[0])
+    bound.rows[at] = doses[0]._replace(values=(*doses[0].values, *own))
+    bound.reasons.append(f"{lacking[0]!r} has no rows there and is taken at {', '.join(own)}, its own.")
 
 
 def _leaves_one_level(bound: Bound, reading: Reading, item: Restriction) -> bool:

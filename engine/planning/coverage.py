@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import pairwise
 
 from engine.domain.plan import OpenQuestion
 from engine.planning.bound import Bound
@@ -126,17 +127,22 @@ def _loose(reading: Reading, at: int) -> bool:
     return not any(n in reading.used for n in near)
 
 
+def _things(reading: Reading, left: list[int]) -> list[int]:
+    """Return the tokens of a request that nothing answers to and that say more than how something is done."""
+    asked = {at for request in reading.requests for at in range(request.first, request.last + 1)}
+    words = ((at, reading.words[at].text) for at in left if at in asked)
+    return [at for at, text in words if len(text) > 2 and not _MANNER.search(text)]
+
+
+def leaves_what_is_asked(reading: Reading, left: list[int]) -> bool:
+    """Say whether what is left aside is what the request is about: two words that name a thing, as `isoform usage` does."""
+    return any(b - a == 1 for a, b in pairwise(_things(reading, left)))
+
+
 def doubts(reading: Reading, left: list[int]) -> list[OpenQuestion]:
     """Return the question whether words of the request that nothing in the plan answers to may be left aside."""
-    asked = {at for request in reading.requests for at in range(request.first, request.last + 1)}
-    words = [reading.words[at] for at in left if at in asked]
-    told = list(
-        dict.fromkeys(
-            reading.question[word.start : word.end]
-            for word in words
-            if len(word.text) > 2 and not _MANNER.search(word.text)
-        )
-    )
+    words = [reading.words[at] for at in _things(reading, left)]
+    told = list(dict.fromkeys(reading.question[word.start : word.end] for word in words))
     if not told:
         return []
     listed = ", ".join(map(repr, told[:5]))

@@ -188,25 +188,44 @@ def _as_groups(bound: Bound, reading: Reading) -> None:
         bound.params[param.name] = chosen
 
 
-_PER = re.compile(r"\b(?:per|for (?:each|every))\s+(\d+(?:[.,]\d+)?)\s*-?\s*([A-Za-zµμ%]+)", re.IGNORECASE)
+_PER = re.compile(
+    r"\b(?:per|(?:for |with )?(?:each|every)|for one|a|an)\s+(?:(?:extra|additional|further|more)\s+)?(\d+(?:[.,]\d+)?)?\s*-?\s*([A-Za-zµμ%]+)",
+    re.IGNORECASE,
+)
 
 
 def _per(bound: Bound, reading: Reading) -> None:
-    """Give effects for as many units of a predictor as the question says: `per 10 years` of age, `per 1000 m` of depth."""
-    param, said = next((p for p in bound.spec.params if p.role == "per"), None), _PER.search(reading.question)
-    if param is None or said is None or bound.sheet is None:
+    """Give effects for as many units of a predictor as the question says: `per 10 years` of age, `each km` of a distance in m."""
+    param = next((p for p in bound.spec.params if p.role == "per"), None)
+    if param is None or bound.sheet is None:
         return
-    unit = said[2].lower().replace("µ", "u").replace("μ", "u")
-    for name in bound.of_role("predictors", "covariates"):
-        column = bound.sheet.column(name)
-        if column is None or column.kind not in ("integer", "number"):
-            continue
-        pieces = [*name_parts(f"{name} {column.unit}"), *re.split(r"[^a-z%]+", f"{name} {column.unit}".lower())]
-        years = column.role("covariate") >= LIKELY and "age" in pieces and time_unit(unit) == "year"
-        if years or unit in pieces or (time_unit(unit) and time_unit(unit) in map(time_unit, pieces)):
-            bound.params[param.name] = float(said[1].replace(",", "."))
-            reading.mark_text(*said.span(), "number", f"{param.name} = {said[1]}")
-            return
+    for said in _PER.finditer(reading.question):
+        unit = said[2].lower().replace("µ", "u").replace("μ", "u")
+        number = float((said[1] or "1").replace(",", "."))
+        for name in bound.of_role("predictors", "covariates"):
+            column = bound.sheet.column(name)
+            if column is None or column.kind not in ("integer", "number"):
+                continue
+            pieces = [*name_parts(f"{name} {column.unit}"), *re.split(r"[^a-z%]+", f"{name} {column.unit}".lower())]
+            years = column.role("covariate") >= LIKELY and "age" in pieces and time_unit(unit) == "year"
+            same = years or unit in pieces or (time_unit(unit) and time_unit(unit) in map(time_unit, pieces))
+            factor = 1.0 if same else _units_in(unit, pieces)
+            if factor and number * factor != 1:
+                bound.params[param.name] = number * factor
+                reading.mark_text(*said.span(), "number", f"{param.name} = {number * factor:g}")
+                return
+
+
+def _units_in(unit: str, pieces: list[str]) -> float:
+    """Return how many of the unit that a name ends in make one of another, 0 where they are of different kinds."""
+    own = next((piece for piece in reversed(pieces) if piece in _IN_SI), "")
+    size, other = _IN_SI.get(unit.removesuffix("s") if len(unit) > 2 else unit), _IN_SI.get(own)
+    return size[1] / other[1] if size and other and size[0] == other[0] else 0.0
+
+
+_IN_SI = {"km": ("m", 1000.0), "m": ("m", 1.0), "cm": ("m", 0.01), "mm": ("m", 0.001), "kg": ("g", 1000.0), "g": ("g", 1.0), "mg": ("g", 0.001),
+          "ug": ("g", 1e-6), "l": ("l", 1.0), "dl": ("l", 0.1), "ml": ("l", 0.001)}  # fmt: skip
+"""The units of length, mass and volume that effects are asked for in, by their size."""
 
 
 _BASE = r"(?:reference|baseline|base(?=\s+(?:level|group|category)|\W*$)|comparator)"

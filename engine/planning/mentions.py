@@ -571,7 +571,7 @@ def _before(
 
 
 _HIGHEST, _LOWEST = (
-    frozenset("highest top maximum maximal largest".split()),
+    frozenset("highest top maximum maximal largest biggest strongest".split()),
     frozenset("lowest smallest minimum".split()),
 )
 _LAST, _FIRST = frozenset("last final latest".split()), frozenset("first 1 earliest initial".split())

@@ -33,7 +33,7 @@ from engine.planning.bound import Bound
 from engine.planning.builder import in_words, why_not
 from engine.planning.choose import Embed, Wording, probabilities
 from engine.planning.conditions import members
-from engine.planning.coverage import doubts, unexplained
+from engine.planning.coverage import doubts, leaves_what_is_asked, unexplained
 from engine.planning.declared import mark_told, with_missing
 from engine.planning.followups import Try, follow_up, with_what_was_set
 from engine.planning.hints import names_only_whom
@@ -569,6 +569,7 @@ class Planner:
             or first.unmet
             or first.left
             or _overruled(first, every)
+            or leaves_what_is_asked(reading, left)
         )
         if len(answered) == 1 and unsure and not told:
             made.questions.insert(0, did_you_mean(answered[0], alternatives))
