@@ -21,6 +21,7 @@ from engine.planning.bound import Bound
 from engine.planning.contrast import compared, control_level, event_level
 from engine.planning.fills import fill
 from engine.planning.mentions import Mention
+from engine.planning.names import STOP
 from engine.planning.reading import Reading, Restriction
 from engine.planning.samples import sample_sheet
 from engine.planning.settings import settings_said, written
@@ -232,6 +233,15 @@ def _pair(bound: Bound, reading: Reading, column: ColumnProfile, param: ParamSpe
         (p for p in bound.spec.params if p.kind == "level" and p.role == "reference" and p.of == param.of), None
     )
     named = [level for level in reading.levels(column.name) if level in levels]
+    if len(levels) > 2 and len(named) == 1 and reference is not None and (word := _unknown_side(reading)):
+        others = [level for level in levels if level != named[0]]
+        bound.params |= {param.name: named[0], reference.name: others[0]}
+        text, why = f"Which group of {column.name!r} is {word!r}?", "No group is called so."
+        bound.questions.append(
+            OpenQuestion(id=reference.name, param=reference.name, text=text, why=why, choices=others[:CHOICES],
+                         proposed=others[0], blocking=True)
+        )  # fmt: skip
+        return
     if not param.required and len(levels) > 2 and len(named) != 2:
         if reference is not None and len(named) == 1 and _set_against(reading, column.name):
             bound.params[reference.name] = named[0]  # `Dunnett against A`: all others with it
@@ -255,6 +265,23 @@ def _pair(bound: Bound, reading: Reading, column: ColumnProfile, param: ParamSpe
         bound.questions += [
             q.model_copy(update={"param": update[q.param], "required": param.required}) for q in result.asked
         ]
+
+
+_THAN = re.compile(
+    r"\b(?:than|versus|vs\.?|against|compared (?:to|with))\s+(?:(?:the|in|those|from|of|with|for)\s+)*(?P<word>[A-Za-z-]{4,})",
+    re.IGNORECASE,
+)
+_ALL_OTHERS = frozenset("other others rest remaining average expected chance each another elsewhere before".split())
+
+
+def _unknown_side(reading: Reading) -> str:
+    """Return the word that a named level is set against where nothing in the data is called so: `more than the Dutch ones`."""
+    for said in _THAN.finditer(reading.question):
+        at = next((n for n, word in enumerate(reading.words) if word.start == said.start("word")), None)
+        word = said["word"].lower()
+        if at is not None and at not in reading.used and word not in _ALL_OTHERS | STOP and not control_level([word]):
+            return said["word"]
+    return ""
 
 
 def _set_against(reading: Reading, column: str) -> bool:

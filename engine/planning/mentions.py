@@ -319,7 +319,9 @@ def _one_word(token: Token, level: str, name: Name, strength: float, distinctive
     if strength < SURE and len(word) > 5 and not remark and any(same_meaning(word, part) for part in name.parts):
         strength = 0.8  # `knockout` for `Nlrp3KO`
     if len(level) <= 3 and strength < 0.97 and not same_meaning(word, level.lower()):
-        return 0.0
+        # `the Swedish plants` for SW: a name, not any word that begins so
+        proper = token.start > 0 and written[0].isupper() and not written.isupper() and len(word) >= 5
+        return 0.8 if proper and level.isupper() and len(level) > 1 and word.startswith(level.lower()) else 0.0
     if len(level) <= 2 and written != level and strength >= 0.97:
         return 0.0  # `no`, `an`, `OJ`: short names count as written only
     return strength

@@ -207,14 +207,18 @@ def direction(question: str) -> str:
     """Return `up` or `down` where the question asks for changes of one direction only, else ""."""
     up = bool(
         re.search(
-            r"\bup.?regulat\w*|\bgo(?:es)? up\b(?! ?(?:or|and|/) ?down)|\binduced\b|\bactivated\b|\bincreased genes\b",
+            r"\b(?:up|over).?(?:regulat|express)\w*|\b(?:go(?:es)?|are|most) up\b(?! ?(?:or|and|/) ?down)|\binduced\b|\bactivated\b|"
+            r"\b(?:increased|up) genes\b|\bgenes (?:that (?:are|go) )?(?:up|higher)\b(?! ?(?:or|and|/))",
             question,
             re.I,
         )
     )
     down = bool(
         re.search(
-            r"\bdown.?regulat\w*|\bgo(?:es)? down\b|\brepressed\b|\bsuppressed\b|\bdecreased genes\b", question, re.I
+            r"\b(?:down|under).?(?:regulat|express)\w*|\b(?:go(?:es)?|are|most) down\b|\brepressed\b|\bsuppressed\b|"
+            r"\b(?:decreased|down) genes\b|\bgenes (?:that (?:are|go) )?(?:down|lower)\b",
+            question,
+            re.I,
         )
     )
     return "up" if up and not down else "down" if down and not up else ""

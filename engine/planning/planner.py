@@ -59,7 +59,7 @@ from engine.planning.sides import with_sides
 from engine.planning.subgroups import Each, apart, each_level, holds, relates, without
 from engine.planning.suggestions import first_ideas, next_ideas
 from engine.planning.text import tokens
-from engine.planning.views import data_made, with_joined, with_measure, with_spans, with_subjects
+from engine.planning.views import data_made, with_joined, with_list_as_set, with_measure, with_spans, with_subjects
 from engine.planning.ways import not_done
 from engine.profiling.matching import cross_check
 from engine.toolbox.analyses import load_analyses
@@ -264,7 +264,7 @@ class Planner:
     def _data(self, profiles: list[Profile]) -> Data:
         data = Data.of(profiles)
         require_data(profiles, data)
-        return with_spans(with_subjects(data))
+        return with_list_as_set(with_spans(with_subjects(data)))
 
     def _planned(
         self, question: str, profiles: list[Profile], found: ToolSearch | None, analysis: str, chosen: Choices

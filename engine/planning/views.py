@@ -76,6 +76,27 @@ def _with_span(sheet: Sheet) -> Sheet:
     return view(Sheet(profile, sheet.made), [*sheet.columns, column], structure.repeated, made)
 
 
+def with_list_as_set(data: Data) -> Data:
+    """Return the data with a list of genes as the one set to look for, where genes come from an experiment beside it.
+
+    A list of half the genes or more is what was tested, and one beside sets is what they are looked for in.
+    """
+    lists = [sheet for sheet in data.sheets if sheet.profile.types[0].type is DataType.GENE_LIST]
+    tested = [sheet for kind in (DataType.COUNT_MATRIX, DataType.DE_TABLE) for sheet in data.serving(kind)]
+    if len(lists) != 1 or not tested or data.serving(DataType.GENE_SET_LIBRARY):
+        return data
+    own, guess = lists[0], lists[0].profile.types[0]
+    if _TESTED.search(own.name) or 2 * (own.profile.rows or 0) >= (tested[0].profile.rows or 0):
+        return data
+    read = {**guess.read, "one": own.name.rpartition(".")[0] or own.name}
+    kinds = [guess.model_copy(update={"type": DataType.GENE_SET_LIBRARY, "read": read})]
+    shown = Sheet(own.profile.model_copy(update={"types": kinds}), own.made)
+    return Data([shown if sheet is own else sheet for sheet in data.sheets])
+
+
+_TESTED = re.compile(r"back.?ground|universe|tested|expressed|detected|measured|all.?genes|reference", re.IGNORECASE)
+
+
 def with_measure(reading: Reading, data: Data) -> tuple[Reading, Data] | None:
     """Return question and data with the measure that the question computes from columns; None when it computes none."""
     trial = replace(reading, used={})

@@ -297,7 +297,9 @@ def _belongs(clock: Col, event: Col, value: str, others: list[Col]) -> float:
 
 OWN = 0.3
 """What a name shared by time and event counts, beside a clock that is called so."""
-_GENERAL = frozenset("time months month days day weeks years year follow up fu status event to of until in free m d".split())
+_GENERAL = frozenset(
+    "time months month days day weeks years year follow up fu status event to of until in free m d".split()
+)
 
 
 def _event_value(col: Col) -> str:
