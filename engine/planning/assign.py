@@ -148,6 +148,12 @@ class Assignment:
         contrasted = any(c.column == name for c in reading.contrasts)
         natural = slot.natural(self.sheet) if slot.natural else []
         told = param.role in ("time", "event") and strength >= SURE_NAME and name in reading.named()
+        told = told or (
+            param.role == "event"
+            and strength >= SURE
+            and reading.parts.get(name) == {"outcome"}
+            and two_states(self.sheet, name)
+        )
         if natural and name not in natural and fits < 0.8 and not told:
             return -1.0  # what the structure of the data offers is surer than a word
         chosen_by_it = column is not None and cases_and_controls(column.levels)

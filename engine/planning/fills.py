@@ -13,13 +13,14 @@ from engine.planning.contrast import control_level
 from engine.planning.mentions import LIKELY
 from engine.planning.reading import Reading
 from engine.planning.sheets import is_id
-from engine.planning.slots import FEW_LEVELS, panel_units
+from engine.planning.slots import FEW_LEVELS, panel_units, slot_of
 from engine.planning.text import name_parts, time_unit
 
 
 def fill(bound: Bound, reading: Reading) -> None:
     """Fill the parameters of these roles in place, as far as words and data settle them."""
     _spans(bound)
+    _time_of_event(bound)
     _nested(bound, reading)
     _within_each(bound, reading)
     _as_groups(bound, reading)
@@ -57,6 +58,23 @@ def _later_first(bound: Bound) -> None:
         if len(pair) == 2 and measure.ordered and {*names} <= {*measure.columns}:
             later, earlier = sorted(names, key=measure.columns.index, reverse=True)
             bound.params |= {pair[0]: later, pair[1]: earlier}
+
+
+def _time_of_event(bound: Bound) -> None:
+    """Take time and event that are called alike where another end than the usual one is asked of: `Months to PCM` and `PCM`."""
+    columns = [p for p in bound.spec.params if p.kind == "column" and p.role in ("time", "event")]
+    sheet, names = bound.sheet, {p.role: p.name for p in columns}
+    event, time = (str(bound.params.get(names.get(role, ""), "")) for role in ("event", "time"))
+    usual = sheet.structure.survival if sheet else {}
+    if sheet is None or not usual or (event == usual.get("event")) == (time == usual.get("time")):
+        return
+    role, known = ("time", event) if time == usual.get("time") else ("event", time)
+    fits, own = slot_of(role).fits, {*name_parts(known)} - {*name_parts(usual[role])}
+    able = [c for c in sheet.columns if c.name != known and own & {*name_parts(c.name)} and fits(c, sheet) > 0]
+    able = [c for c in able if role == "time" or c.scale == "binary"]
+    if len(able) == 1:
+        bound.params[names[role]] = able[0].name
+        bound.reasons.append(f"{able[0].name!r} goes with {known!r}.")
 
 
 def _panel(bound: Bound) -> None:
