@@ -26,10 +26,12 @@ _ABOVE: dict[str, Op] = {">": ">", ">=": ">=", "≥": ">=", "above": ">", "over"
 _BELOW: dict[str, Op] = {"<": "<", "<=": "<=", "≤": "<=", "below": "<", "under": "<", "less than": "<", "fewer than": "<", "at most": "<=", "younger than": "<",
           "before": "<", "earlier than": "<", "until": "<=", "up to": "<=", "lower than": "<", "smaller than": "<", "shorter than": "<",
           "lighter than": "<", "prior to": "<", "no more than": "<="}  # fmt: skip
-_COMPARE = {**_ABOVE, **_BELOW}
+_COMPARE: dict[str, Op] = {**_ABOVE, **_BELOW}
 _WORDS = "|".join(re.escape(word) for word in sorted(_COMPARE, key=len, reverse=True))
 _DOWN = re.compile(r"^(?:young|light|short|small|low|less|few|thin|earl|cold|slow|under|below)", re.IGNORECASE)
 _NUMBER = r"(?P<n>(?<![\w.,])-?\d+(?:[.,]\d+)?)"
+_END = rf"(?<!over )(?<!above )(?<!than )(?<!under )(?<!below ){_NUMBER}"
+"""A number that may be an end itself: in `over 65 and younger` it is none of `65 and younger`."""
 _OTHER = r"(?P<m>-?\d+(?:[.,]\d+)?)"
 _WITH = r"\b(?:with|having|have|had|has|of|whose)\s+"
 _PERSONS = r"(?:patients?|people|persons?|subjects?|women|men|adults?|males?|females?|participants?|individuals?|those|volunteers?|donors?|children|boys|girls|ones)"
@@ -53,12 +55,13 @@ def _beside_column(coded: Coded) -> Iterator[Restriction]:
     column = r"(?P<c><c\d+>)"
     for match in re.finditer(rf"{column}{gap}(?P<w>{_WORDS}|than)\s*{_NUMBER}", text, re.IGNORECASE):
         said = coded.words[coded.inside(match["c"])[0].first].text
-        yield _made(coded, match, _COMPARE.get(match["w"].lower(), "<" if _DOWN.match(said) else ">"), match["n"])
+        op: Op = _COMPARE.get(match["w"].lower()) or ("<" if _DOWN.match(said) else ">")
+        yield _made(coded, match, op, match["n"])
     for match in re.finditer(rf"{column}{gap}(?:between|from)\s+{_NUMBER}\s*(?:and|to|-|–)\s*{_OTHER}", text, re.IGNORECASE):  # fmt: skip
         yield _made(coded, match, "between", match["n"], match["m"])
-    for match in re.finditer(rf"{column}(?:\s+(?:of|is|was|being|aged|>=?))?\s*{_NUMBER}{UNIT}{THEN}", text, re.IGNORECASE):  # fmt: skip
+    for match in re.finditer(rf"{column}(?:\s+(?:of|is|was|being|aged|>=?))?\s*{_END}{UNIT}{THEN}", text, re.IGNORECASE):  # fmt: skip
         yield _made(coded, match, "<=" if match["down"] else ">=", match["n"])
-    for match in re.finditer(rf"(?:{column}\s+)?{_NUMBER}{UNIT}\s*(?:or|and)\s+(?P<d><c\d+>)(?!\s*(?:than|-?\d))", text, re.IGNORECASE):  # fmt: skip
+    for match in re.finditer(rf"(?:{column}\s+)?{_END}{UNIT}\s*(?:or|and)\s+(?P<d><c\d+>)(?!\s*(?:than|-?\d))", text, re.IGNORECASE):  # fmt: skip
         mention = coded.inside(match["d"])[0]
         said = coded.words[mention.first].text
         if said.endswith(("er", "est")) and (not match["c"] or coded.inside(match["c"])[0].column == mention.column):
@@ -78,7 +81,7 @@ def _without_column(coded: Coded, columns: Mapping[str, ColumnProfile]) -> Itera
     if len(ages) == 1:
         forms = (
             rf"\b{_PERSONS}\s+(?:aged\s+|who (?:are|were)\s+)?(?P<w>over|above|under|below|(?:older|younger)\s+than)\s+{_NUMBER}",
-            rf"\b{_PERSONS}\s+(?:aged\s+|of\s+|who (?:are|were)\s+)?{_NUMBER}{UNIT}{THEN}",
+            rf"\b{_PERSONS}\s+(?:aged\s+|of\s+|who (?:are|were)\s+)?{_END}{UNIT}{THEN}",
             rf"\b(?:the\s+)?(?P<w>over|under)[\s-]+{_NUMBER}s\b",
             rf"{_NUMBER}(?:\s*\+|\s*(?:years?|yrs?)\s*(?:\+|or (?:(?P<up>older)|(?P<down>younger))))\s*{_PERSONS}?\b",
         )
@@ -93,8 +96,8 @@ def _without_column(coded: Coded, columns: Mapping[str, ColumnProfile]) -> Itera
     for match in re.finditer(rf"\b(?:who|that|which|with|having|of|weigh\w*|\w+er)\s+(?:(?!<)\w+\s+){{0,2}}?(?P<w>{_WORDS}|than)\s+{_NUMBER}\s*(?P<u>[A-Za-z/%]+[23]?)\b", question, re.IGNORECASE):  # fmt: skip
         able = [c.name for c in columns.values() if _has_unit(c, match["u"].lower())]
         if len(able) == 1:
-            op = _COMPARE.get(match["w"].lower(), "<" if _DOWN.search(match[0]) else ">")
-            yield from _of_words(coded, able[0], op, match, match["n"])
+            way: Op = _COMPARE.get(match["w"].lower()) or ("<" if _DOWN.search(match[0]) else ">")
+            yield from _of_words(coded, able[0], way, match, match["n"])
     if len(years) == 1:
         for match in re.finditer(rf"\b(?P<w>since|after|from|before|until|prior to|up to)\s+{_YEAR}(?P<on>\s+on\w*)?\b", question, re.IGNORECASE):  # fmt: skip
             yield from _of_words(coded, years[0], _COMPARE[match["w"].lower()], match, match["n"])

@@ -35,6 +35,7 @@ from engine.planning.choose import Embed, Wording, probabilities
 from engine.planning.conditions import members
 from engine.planning.coverage import doubts, leaves_what_is_asked, unexplained
 from engine.planning.declared import mark_told, with_missing
+from engine.planning.first_end import with_first_end
 from engine.planning.followups import Try, follow_up, with_what_was_set
 from engine.planning.hints import names_only_whom
 from engine.planning.mentions import SURE as SURE_NAMED
@@ -276,8 +277,8 @@ class Planner:
             reading = read(question, data, self._terms)
             mark_told(reading)
         reading.chosen = chosen
-        if (sided := with_sides(reading, data)) is not None:
-            reading, data = sided
+        for seen in (with_sides, with_first_end):
+            reading, data = seen(reading, data) or (reading, data)
         every = self._candidates(reading, data)
         listed, lost = list[Candidate](), list[str]()
         if not profiles:

@@ -149,9 +149,9 @@ def _token(coded: Coded, reading: Reading, match: re.Match[str], key: str) -> in
 def _seen(cut: _Cut, reading: Reading, data: Data, sheet: Sheet, column: ColumnProfile) -> tuple[Reading, Data] | None:
     import pandas as pd
 
-    values = pd.to_numeric(sheet.frame()[column.name], errors="coerce")
+    values = pd.Series(pd.to_numeric(sheet.frame()[column.name], errors="coerce"))
     at = float(values.median()) if cut.at is None else cut.at
-    upper = values >= at if cut.including else values > at
+    upper = pd.Series(values >= at if cut.including else values > at)
     counts = [int((upper & values.notna()).sum()), int((~upper & values.notna()).sum())]
     if min(counts) < 1:
         return None
