@@ -12,7 +12,7 @@ from engine.domain.plan import DATA_PREFIX, OpenQuestion
 from engine.domain.toolspec import InputSpec, ParamSpec, ToolSpec
 from engine.errors import PlanError
 from engine.planning import designs  # noqa: F401 - registers its guards
-from engine.planning.bind import Near, bind, condition, propose_missing, takes_rows
+from engine.planning.bind import Near, ask_values, bind, condition, propose_missing, takes_rows
 from engine.planning.bound import Bound
 from engine.planning.builder import Builder, in_words, missing
 from engine.planning.conditions import holds
@@ -116,6 +116,7 @@ class Assembler:
             if port is not None and not made.builder.can_make(port.type):  # the file with the columns is not there
                 raise missing([sheet.profile for sheet in made.data.sheets], bound.spec, port.type)
             raise unbound(analysis, bound, made.reading, made.data)
+        ask_values(bound)
         if not bound.told and (same := self._planned(bound, made, priority)):
             return same
         made.open.append(bound.spec.name)

@@ -31,7 +31,7 @@ _COMPARES = frozenset({"group", "group_optional", "condition", "factors", "split
 _HAPPENS = frozenset({"outcome", "event", "category"})
 _EXPLAINS = frozenset({"predictors", "covariates", "factors"})
 _MOST = 7
-"""At most so many named columns are weighed one by one."""
+"""At most so many named columns, the surest, are weighed for parts of one column each."""
 
 
 def two_states(sheet: Sheet, name: str) -> bool:
@@ -95,12 +95,21 @@ class Assignment:
             if r.op == "in" and len(r.values) == 1 and not two_states(sheet, r.column)
         }
         numeric = {r.column for r in reading.restrictions if r.op not in ("in", "not in") and not cuts}
-        once = {c for c in numeric if sum(m.column == c for m in reading.mentions) <= 1}
+        cut = [r for r in reading.restrictions if r.op not in ("in", "not in")]
+        apart = [
+            m for m in reading.mentions if not any(r.first <= m.first <= r.last for r in cut if r.column == m.column)
+        ]
+        once = {
+            c
+            for c in numeric
+            if sum(m.column == c for m in reading.mentions) <= 1 or c not in {m.column for m in apart}
+        }
         left = {r.column for r in reading.restrictions if r.op == "not in" and reading.levels(r.column)}
         loose = ((sure | maybe) - set(reading.named()) - left | once) - contrasted
         self.kept = {r.column for r in reading.restrictions if r.op == "in"} - contrasted
         self.alone = {r.column for r in reading.restrictions if r.sure and r.op == "in" and len(r.values) == 1}
-        self.free = [c for c in named if c not in loose][:_MOST]
+        self.free = [c for c in named if c not in loose][:MANY]
+        self.few = sorted(sorted(self.free, key=lambda c: -reading.strength(c))[:_MOST], key=self.free.index)
         self.singles = sorted(
             (p for p in params if p.kind == "column" and p.role), key=lambda p: (p.name not in self.needed,)
         )
@@ -139,6 +148,12 @@ class Assignment:
         contrasted = any(c.column == name for c in reading.contrasts)
         natural = slot.natural(self.sheet) if slot.natural else []
         told = param.role in ("time", "event") and strength >= SURE_NAME and name in reading.named()
+        told = told or (
+            param.role == "event"
+            and strength >= SURE
+            and reading.parts.get(name) == {"outcome"}
+            and two_states(self.sheet, name)
+        )
         if natural and name not in natural and fits < 0.8 and not told:
             return -1.0  # what the structure of the data offers is surer than a word
         chosen_by_it = column is not None and cases_and_controls(column.levels)
@@ -249,7 +264,7 @@ class Assignment:
             return
         param = self.singles[at]
         needed = param.name in self.needed
-        for name in self.free:
+        for name in self.few:
             if name in used:
                 continue
             gain = self._gain(param, name)
@@ -312,6 +327,7 @@ class Assignment:
             picked = [name for name, gain in gains.items() if gain > 0.12]
             picked = list(dict.fromkeys(name for one in picked for name in self._with_replicates(one, slot, used)))
             picked += [name for name in self._between(picked) if name not in (*picked, *used)]
+            picked = [name for name in picked if self._like_the_pair(name, chosen)]
             measured = [name for name in picked if not self._whom(name)]
             picked = measured or picked
             if param.most:
@@ -348,6 +364,12 @@ class Assignment:
             self.best = total
             self.chosen = {key.rstrip("*"): value for key, value in chosen.items()}
             self.guessed = {key.rstrip("*") for key in chosen if key.endswith("*")}
+
+    def _like_the_pair(self, name: str, chosen: dict[str, Any]) -> bool:
+        """Say whether a column could hold what a chosen pair of columns holds: a height is no further reading of a weight."""
+        pair = [chosen.get(p.name) or chosen.get(f"{p.name}*") for p in self.singles if slot_of(p.role).pairs]
+        columns = [column for other in [name, *pair] if other and (column := self.sheet.column(other))]
+        return len(columns) < 2 or len({column.unit for column in columns if column.unit}) < 2
 
     def _matched(self, chosen: dict[str, Any]) -> float:
         """Return what speaks for two columns that are to hold one quantity, or against them."""

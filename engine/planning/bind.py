@@ -21,6 +21,7 @@ from engine.planning.bound import Bound
 from engine.planning.contrast import compared, control_level, event_level, why_reference
 from engine.planning.fills import fill
 from engine.planning.mentions import Mention
+from engine.planning.names import STOP
 from engine.planning.reading import Reading, Restriction
 from engine.planning.samples import sample_sheet
 from engine.planning.settings import settings_said, written
@@ -65,6 +66,7 @@ def bind(
         bound.unused.clear()
     _levels(bound, reading, given)
     _rows(bound, reading)
+    _with_control_dose(bound)
     _all_meant(bound)
     _cut_said(bound, reading)
     fill(bound, reading)
@@ -175,6 +177,15 @@ def propose_missing(bound: Bound, reading: Reading, near: Near, left: str) -> No
         _levels(bound, reading, {p.name: None for p in bound.spec.params if p.of != param.name})
 
 
+def ask_values(bound: Bound) -> None:
+    """Ask for each number that a step needs and no word gives, such as the margin of an equivalence: the plan waits for it."""
+    for param in bound.spec.params:
+        if param.required and param.kind in ("integer", "number") and bound.params.get(param.name) is None:
+            why = "No word of the question says it, and no value would be honest without being chosen."
+            text = f"{param.description.partition(': say it')[0].rstrip('.:')}?"
+            bound.questions.append(OpenQuestion(id=param.name, param=param.name, text=text, why=why, blocking=True))
+
+
 def _kin(name: str, others: Sequence[str]) -> float:
     """Return how much of its beginning a name shares with one of others: reader2 with reader1."""
     shared = [_alike(name.lower(), other.lower()) / max(len(name), len(other)) for other in others]
@@ -233,6 +244,15 @@ def _pair(bound: Bound, reading: Reading, column: ColumnProfile, param: ParamSpe
         (p for p in bound.spec.params if p.kind == "level" and p.role == "reference" and p.of == param.of), None
     )
     named = [level for level in reading.levels(column.name) if level in levels]
+    if len(levels) > 2 and len(named) == 1 and reference is not None and (word := _unknown_side(reading)):
+        others = [level for level in levels if level != named[0]]
+        bound.params |= {param.name: named[0], reference.name: others[0]}
+        text, why = f"Which group of {column.name!r} is {word!r}?", "No group is called so."
+        bound.questions.append(
+            OpenQuestion(id=reference.name, param=reference.name, text=text, why=why, choices=others[:CHOICES],
+                         proposed=others[0], blocking=True)
+        )  # fmt: skip
+        return
     if not param.required and len(levels) > 2 and len(named) != 2:
         if reference is not None and len(named) == 1 and _set_against(reading, column.name):
             bound.params[reference.name] = named[0]  # `Dunnett against A`: all others with it
@@ -277,6 +297,23 @@ def _as_chosen(bound: Bound, param: ParamSpec, given: Mapping[str, Any], levels:
 
 
 _SIDES = ("interest", "reference")
+
+
+_THAN = re.compile(
+    r"\b(?:than|versus|vs\.?|against|compared (?:to|with))\s+(?:(?:the|in|those|from|of|with|for)\s+)*(?P<word>[A-Za-z-]{4,})",
+    re.IGNORECASE,
+)
+_ALL_OTHERS = frozenset("other others rest remaining average expected chance each another elsewhere before".split())
+
+
+def _unknown_side(reading: Reading) -> str:
+    """Return the word that a named level is set against where nothing in the data is called so: `more than the Dutch ones`."""
+    for said in _THAN.finditer(reading.question):
+        at = next((n for n, word in enumerate(reading.words) if word.start == said.start("word")), None)
+        word = said["word"].lower()
+        if at is not None and at not in reading.used and word not in _ALL_OTHERS | STOP and not control_level([word]):
+            return said["word"]
+    return ""
 
 
 def _set_against(reading: Reading, column: str) -> bool:
@@ -335,6 +372,30 @@ def _rows(bound: Bound, reading: Reading) -> None:
             elif len(named) >= (1 if against is not None else 2):
                 sides = {bound.params.get(p.name) for p in bound.spec.params if p.of == param.of and p.role in _SIDES}
                 bound.params |= {param.name: named} if sides - {None} <= {*named} else {}
+
+
+def _with_control_dose(bound: Bound) -> None:
+    """Keep the rows of a control that stands at a dose of its own: `Cpd-31 at the highest dose against DMSO`, which has none.
+
+    Only where neither side has rows at the dose of the other, so that each keeps what is meant of it.
+    """
+    sheet = bound.sheet
+    doses = [r for r in bound.rows if sheet and r.column in sheet.structure.doses and r.op == "in"]
+    pair = {p.role: (p.of, bound.params.get(p.name)) for p in bound.spec.params if p.role in ("interest", "reference")}
+    group = str(bound.params.get(pair["reference"][0]) or "") if len(pair) == 2 else ""
+    sides = [str(level) for _, level in pair.values() if level not in (None, "")]
+    if sheet is None or len(doses) != 1 or len(sides) != 2 or sheet.column(group) is None:
+        return
+    frame = sheet.frame()
+    given = {level: set(frame.loc[frame[group].astype(str) == level, doses[0].column].dropna()) for level in sides}
+    wanted = {float(value) for value in doses[0].values}
+    lacking = [level for level in sides if given[level] and not given[level] & wanted]
+    if len(lacking) != 1 or any(given[lacking[0]] & given[level] for level in sides if level != lacking[0]):
+        return
+    own = tuple(f"{value:.12g}" for value in sorted(given[lacking[0]]))
+    at = bound.rows.index(doses[0])
+    bound.rows[at] = doses[0]._replace(values=(*doses[0].values, *own))
+    bound.reasons.append(f"{lacking[0]!r} has no rows there and is taken at {', '.join(own)}, its own.")
 
 
 def _leaves_one_level(bound: Bound, reading: Reading, item: Restriction) -> bool:

@@ -160,6 +160,13 @@ def outcome_is_number(bound: Bound, reading: Reading) -> bool:
 
 
 @_named
+def ends_explain_nothing(bound: Bound, reading: Reading) -> bool:
+    """No other end of the follow-up is held constant: who died before could not come to the event that is asked about."""
+    usual = bound.sheet.structure.survival.get("event", "") if bound.sheet else ""
+    return usual not in bound.of_role("covariates", "strata")
+
+
+@_named
 def two_occasions(bound: Bound, reading: Reading) -> bool:
     """Two columns of one measurement are named and no grouping by which they could be compared, or more of one in order."""
     if bound.sheet is None:

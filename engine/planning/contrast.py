@@ -196,6 +196,8 @@ def event_level(reading: Reading, column: ColumnProfile, known: str = "") -> tup
         named = []  # `of the PCR negatives many had a positive strip` asks nothing of the negatives
     said = [m.level for m in reading.mentions if m.column == column.name and m.level in named]
     named.sort(key=said.count, reverse=True)
+    if known in levels and named and all(_NOT_YET.search(level) for level in named):
+        named = []  # who is alive at a year is told by the deaths
     if len(named) == 1 or (named and said.count(named[0]) > said.count(named[1])):
         return named[0], []
     if known in levels:

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import pairwise
 
 from engine.domain.plan import OpenQuestion
 from engine.planning.bound import Bound
 from engine.planning.choose import model
 from engine.planning.hints import WHOM
-from engine.planning.mentions import FAMILY
+from engine.planning.mentions import FAMILY, PERSONS
+from engine.planning.names import STOP
 from engine.planning.reading import Reading
 from engine.planning.text import name_parts, stem, tokens
 
@@ -66,9 +68,9 @@ def unexplained(reading: Reading, analyses: list[str], bounds: list[Bound], file
     for bound in bounds:
         spec = bound.spec
         known |= {token.stem for text in (spec.title, spec.description, *spec.keywords) for token in tokens(text)}
-    left = []
+    left, explained = [], _in_other_words(reading)
     for at, token in enumerate(reading.words):
-        if at in reading.used or (token.number is not None and not _loose(reading, at)):
+        if at in reading.used or at in explained or (token.number is not None and not _loose(reading, at)):
             continue
         if not _names_group(reading, at) and (
             token.text in _SMALL
@@ -126,17 +128,40 @@ def _loose(reading: Reading, at: int) -> bool:
     return not any(n in reading.used for n in near)
 
 
+def _things(reading: Reading, left: list[int]) -> list[int]:
+    """Return the tokens of a request that nothing answers to and that say more than how something is done."""
+    asked = {at for request in reading.requests for at in range(request.first, request.last + 1)}
+    words = ((at, reading.words[at].text) for at in left if at in asked)
+    return [at for at, text in words if len(text) > 2 and not _MANNER.search(text)]
+
+
+def leaves_what_is_asked(reading: Reading, left: list[int]) -> bool:
+    """Say whether what is left aside is what the request is about: two words that name a thing, as `isoform usage` does.
+
+    `breast cancer patients` are whom it is about.
+    """
+    places, texts = _things(reading, left), [word.text for word in reading.words]
+    whom = {at for at in places if {*texts[at + 1 : at + 3]} & (WHOM | PERSONS | {text + "s" for text in PERSONS})}
+    return any(b - a == 1 and not {a, b} & whom for a, b in pairwise(places))
+
+
+def _in_other_words(reading: Reading) -> set[int]:
+    """Return the words that a name in brackets behind them explains: the hormone therapy of `hormone therapy (horTh)`."""
+    found: set[int] = set()
+    for m in reading.mentions:
+        start, end = reading.words[m.first].start, reading.words[m.last].end
+        if reading.question[max(0, start - 1) : start] == "(" and reading.question[end : end + 1] == ")":
+            at = m.first - 1
+            while at >= max(0, m.first - 3) and reading.words[at].text not in STOP and at not in reading.used:
+                found.add(at)
+                at -= 1
+    return found
+
+
 def doubts(reading: Reading, left: list[int]) -> list[OpenQuestion]:
     """Return the question whether words of the request that nothing in the plan answers to may be left aside."""
-    asked = {at for request in reading.requests for at in range(request.first, request.last + 1)}
-    words = [reading.words[at] for at in left if at in asked]
-    told = list(
-        dict.fromkeys(
-            reading.question[word.start : word.end]
-            for word in words
-            if len(word.text) > 3 and not _MANNER.search(word.text)
-        )
-    )
+    words = [reading.words[at] for at in _things(reading, left)]
+    told = list(dict.fromkeys(reading.question[word.start : word.end] for word in words))
     if not told:
         return []
     listed = ", ".join(map(repr, told[:5]))

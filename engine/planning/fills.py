@@ -13,13 +13,14 @@ from engine.planning.contrast import control_level
 from engine.planning.mentions import LIKELY
 from engine.planning.reading import Reading
 from engine.planning.sheets import is_id
-from engine.planning.slots import FEW_LEVELS, panel_units
+from engine.planning.slots import FEW_LEVELS, panel_units, slot_of
 from engine.planning.text import name_parts, time_unit
 
 
 def fill(bound: Bound, reading: Reading) -> None:
     """Fill the parameters of these roles in place, as far as words and data settle them."""
     _spans(bound)
+    _time_of_event(bound)
     _nested(bound, reading)
     _within_each(bound, reading)
     _as_groups(bound, reading)
@@ -57,6 +58,23 @@ def _later_first(bound: Bound) -> None:
         if len(pair) == 2 and measure.ordered and {*names} <= {*measure.columns}:
             later, earlier = sorted(names, key=measure.columns.index, reverse=True)
             bound.params |= {pair[0]: later, pair[1]: earlier}
+
+
+def _time_of_event(bound: Bound) -> None:
+    """Take time and event that are called alike where another end than the usual one is asked of: `Months to PCM` and `PCM`."""
+    columns = [p for p in bound.spec.params if p.kind == "column" and p.role in ("time", "event")]
+    sheet, names = bound.sheet, {p.role: p.name for p in columns}
+    event, time = (str(bound.params.get(names.get(role, ""), "")) for role in ("event", "time"))
+    usual = sheet.structure.survival if sheet else {}
+    if sheet is None or not usual or (event == usual.get("event")) == (time == usual.get("time")):
+        return
+    role, known = ("time", event) if time == usual.get("time") else ("event", time)
+    fits, own = slot_of(role).fits, {*name_parts(known)} - {*name_parts(usual[role])}
+    able = [c for c in sheet.columns if c.name != known and own & {*name_parts(c.name)} and fits(c, sheet) > 0]
+    able = [c for c in able if role == "time" or c.scale == "binary"]
+    if len(able) == 1:
+        bound.params[names[role]] = able[0].name
+        bound.reasons.append(f"{able[0].name!r} goes with {known!r}.")
 
 
 def _panel(bound: Bound) -> None:
@@ -189,25 +207,44 @@ def _as_groups(bound: Bound, reading: Reading) -> None:
         bound.params[param.name] = chosen
 
 
-_PER = re.compile(r"\b(?:per|for (?:each|every))\s+(\d+(?:[.,]\d+)?)\s*-?\s*([A-Za-zµμ%]+)", re.IGNORECASE)
+_PER = re.compile(
+    r"\b(?:per|(?:for |with )?(?:each|every)|for one|a|an)\s+(?:(?:extra|additional|further|more)\s+)?(\d+(?:[.,]\d+)?)?\s*-?\s*([A-Za-zµμ%]+)",
+    re.IGNORECASE,
+)
 
 
 def _per(bound: Bound, reading: Reading) -> None:
-    """Give effects for as many units of a predictor as the question says: `per 10 years` of age, `per 1000 m` of depth."""
-    param, said = next((p for p in bound.spec.params if p.role == "per"), None), _PER.search(reading.question)
-    if param is None or said is None or bound.sheet is None:
+    """Give effects for as many units of a predictor as the question says: `per 10 years` of age, `each km` of a distance in m."""
+    param = next((p for p in bound.spec.params if p.role == "per"), None)
+    if param is None or bound.sheet is None:
         return
-    unit = said[2].lower().replace("µ", "u").replace("μ", "u")
-    for name in bound.of_role("predictors", "covariates"):
-        column = bound.sheet.column(name)
-        if column is None or column.kind not in ("integer", "number"):
-            continue
-        pieces = [*name_parts(f"{name} {column.unit}"), *re.split(r"[^a-z%]+", f"{name} {column.unit}".lower())]
-        years = column.role("covariate") >= LIKELY and "age" in pieces and time_unit(unit) == "year"
-        if years or unit in pieces or (time_unit(unit) and time_unit(unit) in map(time_unit, pieces)):
-            bound.params[param.name] = float(said[1].replace(",", "."))
-            reading.mark_text(*said.span(), "number", f"{param.name} = {said[1]}")
-            return
+    for said in _PER.finditer(reading.question):
+        unit = said[2].lower().replace("µ", "u").replace("μ", "u")
+        number = float((said[1] or "1").replace(",", "."))
+        for name in bound.of_role("predictors", "covariates"):
+            column = bound.sheet.column(name)
+            if column is None or column.kind not in ("integer", "number"):
+                continue
+            pieces = [*name_parts(f"{name} {column.unit}"), *re.split(r"[^a-z%]+", f"{name} {column.unit}".lower())]
+            years = column.role("covariate") >= LIKELY and "age" in pieces and time_unit(unit) == "year"
+            same = years or unit in pieces or (time_unit(unit) and time_unit(unit) in map(time_unit, pieces))
+            factor = 1.0 if same else _units_in(unit, pieces)
+            if factor and number * factor != 1:
+                bound.params[param.name] = number * factor
+                reading.mark_text(*said.span(), "number", f"{param.name} = {number * factor:g}")
+                return
+
+
+def _units_in(unit: str, pieces: list[str]) -> float:
+    """Return how many of the unit that a name ends in make one of another, 0 where they are of different kinds."""
+    own = next((piece for piece in reversed(pieces) if piece in _IN_SI), "")
+    size, other = _IN_SI.get(unit.removesuffix("s") if len(unit) > 2 else unit), _IN_SI.get(own)
+    return size[1] / other[1] if size and other and size[0] == other[0] else 0.0
+
+
+_IN_SI = {"km": ("m", 1000.0), "m": ("m", 1.0), "cm": ("m", 0.01), "mm": ("m", 0.001), "kg": ("g", 1000.0), "g": ("g", 1.0), "mg": ("g", 0.001),
+          "ug": ("g", 1e-6), "l": ("l", 1.0), "dl": ("l", 0.1), "ml": ("l", 0.001)}  # fmt: skip
+"""The units of length, mass and volume that effects are asked for in, by their size."""
 
 
 _BASE = r"(?:reference|baseline|base(?=\s+(?:level|group|category)|\W*$)|comparator)"

@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Sequence
 
 from engine.domain.profile import ColumnProfile
+from engine.planning.cuts import compared, onwards
 from engine.planning.leaving_out import LEVELS, SHORT, left_out, talked_of
 from engine.planning.mentions import Mention
 from engine.planning.reading import Contrast, Part, Restriction
@@ -72,22 +73,13 @@ _RELATIONS: tuple[tuple[str, dict[str, Part]], ...] = (
 _COMPILED = tuple((re.compile(pattern, re.IGNORECASE), roles) for pattern, roles in _RELATIONS)
 _AGAINST = r"(?:vs\.?|versus|against|compared (?:to|with)|relative to|over|than|(?<=er )then|(?<=more )then|(?<=less )then|rather than|minus|instead of|from|better|worse)"
 _ONLY = r"(?:only|just|solely|exclusively|restrict\w* (?:\w+ )?to|limit\w* (?:\w+ )?to|confin\w* to|keep\w*(?: only)?|subset (?:of|to)|nothing but)(?!\s+(?:\d+|<l\d+>)\s+(?:out\s+)?of\b)"
-_ABOVE = {">": ">", ">=": ">=", "≥": ">=", "above": ">", "over": ">", "more than": ">", "greater than": ">", "at least": ">=", "older than": ">",
-          "after": ">", "later than": ">", "since": ">=", "from": ">=", "exceeding": ">", "higher than": ">", "larger than": ">", "longer than": ">",
-          "heavier than": ">", "beyond": ">", "no less than": ">="}  # fmt: skip
-_BELOW = {"<": "<", "<=": "<=", "≤": "<=", "below": "<", "under": "<", "less than": "<", "fewer than": "<", "at most": "<=", "younger than": "<",
-          "before": "<", "earlier than": "<", "until": "<=", "up to": "<=", "lower than": "<", "smaller than": "<", "shorter than": "<",
-          "lighter than": "<", "prior to": "<", "no more than": "<="}  # fmt: skip
-_COMPARE = {**_ABOVE, **_BELOW}
-_WORDS = "|".join(re.escape(word) for word in sorted(_COMPARE, key=len, reverse=True))
-_DOWN = re.compile(r"^(?:young|light|short|small|low|less|few|thin|earl|cold|slow)", re.IGNORECASE)
 
 
 class Coded:
     """A question with its mentions as `<c0>` and `<l1>`, and the way back."""
 
     def __init__(self, question: str, words: Sequence[Token], mentions: Sequence[Mention]) -> None:
-        self.words, self.mentions = words, mentions
+        self.question, self.words, self.mentions = question, words, mentions
         pieces: list[str] = []
         numeric: list[str] = []
         at = 0
@@ -212,7 +204,7 @@ def restrictions(coded: Coded, columns: dict[str, ColumnProfile]) -> list[Restri
         re.IGNORECASE,
     ):
         add(match, "in", not _beside_others(coded, match))
-    found += _onwards(coded, found) + _compared(coded, columns)
+    found += [*onwards(coded, columns), *compared(coded, columns)]
     for match in re.finditer(rf"\b(?:in|among|within|for|at|on|during|of|with|by)\s+(?:(?:the|all|our)\s+)?(?:<c\d+>\s*)?(?P<l>{LEVELS})", text, re.IGNORECASE):  # fmt: skip
         add(match, "in", False)
     for match in re.finditer(rf"(?:^|[:(,]\s*)(?:<c\d+>\s*)?(?P<l>{LEVELS})\s*[:,]", text):
@@ -254,42 +246,6 @@ def _says_nothing(item: Restriction, columns: dict[str, ColumnProfile]) -> bool:
     """Say whether all levels of a column are named: leaving them out leaves no row, keeping them leaves out none."""
     column = columns.get(item.column)
     return item.op in ("in", "not in") and column is not None and 0 < len(column.levels) <= len(item.values)
-
-
-def _onwards(coded: Coded, found: Sequence[Restriction]) -> list[Restriction]:
-    extra = []
-    for match in re.finditer(r"\bfrom\s+(?:<c\d+>\s*|\w+\s+)?(?P<l><l\d+>)\s+(?:on|onwards?)\b|(?P<m><l\d+>)\s+(?:and later|onwards?)", coded.text, re.IGNORECASE):  # fmt: skip
-        mention = coded.inside(match["l"] or match["m"])[0]
-        extra.append(Restriction(mention.column, ">=", (mention.level,), mention.first, mention.last, sure=True))
-    return [item for item in extra if item not in found]
-
-
-def _compared(coded: Coded, columns: dict[str, ColumnProfile]) -> list[Restriction]:
-    """Return restrictions of a column to numbers: `age > 60`, `older than 60`, `diagnosed before 1975`, `between 2 and 8`."""
-    number = r"(?P<n>-?\d+(?:[.,]\d+)?)"
-    found = []
-    for match in re.finditer(rf"(?P<c><c\d+>)(?:\s+(?!<)\w+){{0,2}}?\s*(?P<w>{_WORDS}|than)\s*{number}", coded.numbers, re.IGNORECASE):  # fmt: skip
-        mention = coded.inside(match["c"])[0]
-        word = match["w"].lower()
-        said = coded.words[mention.first].text
-        op = _COMPARE.get(word, "<" if _DOWN.match(said) else ">")
-        found.append(_numeric(mention, op, (match["n"],)))
-    for match in re.finditer(rf"(?P<c><c\d+>)\s+(?:between|from)\s+{number}\s*(?:and|to|-)\s*(?P<m>-?\d+(?:[.,]\d+)?)", coded.numbers, re.IGNORECASE):  # fmt: skip
-        found.append(_numeric(coded.inside(match["c"])[0], "between", (match["n"], match["m"])))
-    return [item for item in found if (c := columns.get(item.column)) and _cuts(item, c)]
-
-
-def _cuts(item: Restriction, column: ColumnProfile) -> bool:
-    """Say whether a column of numbers can be cut there: `hauls from 1977` are not those numbered 1977 and above."""
-    if column.kind not in ("integer", "number") or column.scale in ("code", "identifier"):
-        return False
-    low, high = column.minimum, column.maximum
-    return low is None or high is None or any(low <= float(value) <= high for value in item.values)
-
-
-def _numeric(mention: Mention, op: str, values: tuple[str, ...]) -> Restriction:
-    values = tuple(f"{float(value.replace(',', '.')):.12g}" for value in values)
-    return Restriction(mention.column, op, values, mention.first, mention.last, sure=True)  # type: ignore[arg-type]
 
 
 def _merged(found: Sequence[Restriction]) -> list[Restriction]:

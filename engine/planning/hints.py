@@ -58,6 +58,20 @@ def _unit(name: str) -> str:
     return pieces[1] if len(pieces) == 2 and pieces[0] not in UNITS else ""
 
 
+_ALLOCATED = frozenset(
+    "group arm treatment trt tx rx therapy allocation allocated randomisation randomization intervention treatmentgroup studyarm".split()
+)
+"""What the column is conventionally called that says what somebody was given."""
+_GIVEN = frozenset("treatment treated treating therapy intervention allocation untreated".split())
+
+
+def _given(words: Sequence[Token], sheet: Sheet) -> list[Mention]:
+    """Return `the treatment` as a mention of the only column that is called as what was given is: Group, arm."""
+    names = [c.name for c in sheet.columns if is_group(c) and "".join(name_parts(c.name)) in _ALLOCATED]
+    here = [at for at, token in enumerate(words) if token.text in _GIVEN]
+    return [Mention(names[0], "", at, at, 0.8) for at in here] if len(names) == 1 else []
+
+
 def _with(names: list[str], unit: str) -> list[str]:
     return [name for name in names if any(stem(part) == unit for part in name_parts(name))] or names
 
@@ -73,7 +87,7 @@ def generic_mentions(words: Sequence[Token], sheet: Sheet) -> list[Mention]:
         ]  # `within 30 days` is a stretch, no column of days
         if here and len(names := columns(sheet)) == 1:
             found += [Mention(names[0], "", at, at, 0.62) for at in here]
-    return found + _measured_in(words, sheet)
+    return found + _measured_in(words, sheet) + _given(words, sheet)
 
 
 _START = frozenset("baseline start started beginning entry outset initially before".split())

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from engine.domain.profile import ColumnProfile
 from engine.planning.names import STOP, UNITS, Name, alike, same_meaning
+from engine.planning.numbers import CUT_AFTER
 from engine.planning.text import CARDINALS, Token, as_number, name_parts, name_pieces, time_unit, tokens
 
 SURE = 0.8
@@ -318,7 +319,9 @@ def _one_word(token: Token, level: str, name: Name, strength: float, distinctive
     if strength < SURE and len(word) > 5 and not remark and any(same_meaning(word, part) for part in name.parts):
         strength = 0.8  # `knockout` for `Nlrp3KO`
     if len(level) <= 3 and strength < 0.97 and not same_meaning(word, level.lower()):
-        return 0.0
+        # `the Swedish plants` for SW: a name, not any word that begins so
+        proper = token.start > 0 and written[0].isupper() and not written.isupper() and len(word) >= 5
+        return 0.8 if proper and level.isupper() and len(level) > 1 and word.startswith(level.lower()) else 0.0
     if len(level) <= 2 and written != level and strength >= 0.97:
         return 0.0  # `no`, `an`, `OJ`: short names count as written only
     return strength
@@ -345,15 +348,18 @@ def numbered_mentions(
     for at, token in enumerate(words[:-1]):
         if token.text in PERSONS and words[at + 1].number is not None and len(ids := _ids(columns)) == 1:
             after.setdefault(at + 1, []).append((ids[0], 0.8))
-    found = [*_before(words, by_name, named, text), *_runs(words, columns), *_measured(words, columns)]
-    found += _at_a_time(words, columns)
     heads = {m.first for m in named if not m.level and m.strength >= SURE}
+    ends = _ends(words, by_name, named, text)
+    found = [*_before(words, by_name, named, text), *_runs(words, columns, heads), *_measured(words, columns)]
+    found = [m for m in found if not any(e.first <= m.first <= e.last for e in ends)]
+    found += [*ends, *_at_a_time(words, columns)]
     for start, able in after.items():
         for name, strength in able:
             column = by_name.get(name)
             if column is not None and (column.levels or column.scale in ("number", "count", "ordered", "code")):
                 found += _numbers_from(words, start, column, strength, text, heads - {start})
-    return found
+    numbered = {c.name for c in columns if c.scale in ("code", "identifier")}  # `patients 65 and over` is no patient 65
+    return [m for m in found if m.column not in numbered or not CUT_AFTER.match(text[words[m.last].end :])]
 
 
 _MEANS = re.compile(
@@ -566,6 +572,42 @@ def _before(
     return found
 
 
+_HIGHEST, _LOWEST = (
+    frozenset("highest top maximum maximal largest biggest strongest".split()),
+    frozenset("lowest smallest minimum".split()),
+)
+_LAST, _FIRST = frozenset("last final latest".split()), frozenset("first 1 earliest initial".split())
+_AT_THE = re.compile(
+    r"(?:^|\b(?:at|on|in|with|for|by|from|to|than|of|and|between|versus|vs\.?|against|minus|only))\s*(?:the\s+|its\s+|their\s+)?$",
+    re.IGNORECASE,
+)
+_SOUGHT = re.compile(
+    r"\s*(?:that|which|where|at which|still|not|without|with (?:an?|no)|to (?:have|show|give))\b", re.IGNORECASE
+)
+"""What follows a dose that is looked for: `the lowest dose that works` names no rows."""
+
+
+def _ends(
+    words: Sequence[Token], by_name: dict[str, ColumnProfile], named: Sequence[Mention], text: str
+) -> list[Mention]:
+    """Return `at the highest dose` and `on the last day` as the level at that end of a column of doses or times."""
+    found = []
+    for mention in (m for m in named if not m.level and m.first and m.first == m.last):
+        column, said = by_name.get(mention.column), words[mention.first - 1]
+        if column is None or not _AT_THE.search(text[: said.start]) or _SOUGHT.match(text[words[mention.last].end :]):
+            continue
+        dosed, timed = column.role("dose") >= LIKELY, column.role("time") >= LIKELY
+        values = sorted((number, level) for level in column.levels if (number := as_number(level)) is not None)
+        given = [level for number, level in values if number > 0] if dosed else [level for _, level in values]
+        top, bottom = (_HIGHEST, _LOWEST) if dosed else (_LAST, _FIRST)
+        if len(values) < len(column.levels) or len(given) < 2 or not (dosed or timed):
+            continue
+        if said.text in top | bottom:
+            level = given[-1] if said.text in top else given[0]
+            found.append(Mention(column.name, level, mention.first - 1, mention.last, 0.9))
+    return found
+
+
 _AT = frozenset(["after", "at", "in", "on", "until", "by"])
 _BETWEEN = frozenset(
     ["and", "or", "vs", "versus", "to", "against", "than", "with", "the", "from", "until", "nr", "no", "number"]
@@ -604,13 +646,16 @@ def _numbers_from(
     return found
 
 
-def _runs(words: Sequence[Token], columns: Sequence[ColumnProfile]) -> list[Mention]:
-    """Return numbers in a row (`95, 96 and 97`, `1 vs 2`) that are levels of one column and of no other."""
+def _runs(words: Sequence[Token], columns: Sequence[ColumnProfile], heads: set[int]) -> list[Mention]:
+    """Return numbers in a row (`95, 96 and 97`, `1 vs 2`) that are levels of one column and of no other.
+
+    A number before the name of a column is no part of a row: `(d21), 4 diets`.
+    """
     found: list[Mention] = []
     run: list[int] = []
     for at in range(len(words) + 1):
         token = words[at] if at < len(words) else None
-        if token is not None and token.number is not None:
+        if token is not None and token.number is not None and at + 1 not in heads:
             run.append(at)
         elif run and (token is None or token.text not in ("and", "or", "vs", "versus", "to", "against")):
             if len(run) > 1 and run[-1] - run[0] <= 2 * len(run):

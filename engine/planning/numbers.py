@@ -99,6 +99,14 @@ _NOT_GENES = frozenset(
 )
 _BEST = "most|best|strongest|top|highest|largest|lowest|smallest|heaviest|lightest|longest|shortest|oldest|youngest|biggest|worst|fastest|slowest|tallest"
 
+UNIT = r"(?:\s*(?:years?|yrs?|y|kg|g|mg|cm|mm|m|days?|weeks?|months?|%|points?|mmHg)\b(?:\s+(?:old|of age))?)?"
+UP = r"(?:above|over|more|older|higher|greater|later|up|upwards?|onwards?|beyond|longer|heavier|larger|taller|worse)"
+DOWN = r"(?:below|under|less|younger|fewer|lower|earlier|down|downwards?|shorter|lighter|smaller|before)"
+THEN = rf"(?:\s*\+|\s*(?:or|and|&)\s+(?:(?P<up>{UP})|(?P<down>{DOWN}))\b)"
+"""What follows a number that is an end: `65 or over`, `65+`."""
+CUT_AFTER = re.compile(rf"{UNIT}{THEN}", re.IGNORECASE)
+"""What stands behind a number at which rows are cut."""
+
 
 class Said(NamedTuple):
     """A number with the characters that say it."""
@@ -199,14 +207,18 @@ def direction(question: str) -> str:
     """Return `up` or `down` where the question asks for changes of one direction only, else ""."""
     up = bool(
         re.search(
-            r"\bup.?regulat\w*|\bgo(?:es)? up\b(?! ?(?:or|and|/) ?down)|\binduced\b|\bactivated\b|\bincreased genes\b",
+            r"\b(?:up|over).?(?:regulat|express)\w*|\b(?:go(?:es)?|are|most) up\b(?! ?(?:or|and|/) ?down)|\binduced\b|\bactivated\b|"
+            r"\b(?:increased|up) genes\b|\bgenes (?:that (?:are|go) )?(?:up|higher)\b(?! ?(?:or|and|/))",
             question,
             re.I,
         )
     )
     down = bool(
         re.search(
-            r"\bdown.?regulat\w*|\bgo(?:es)? down\b|\brepressed\b|\bsuppressed\b|\bdecreased genes\b", question, re.I
+            r"\b(?:down|under).?(?:regulat|express)\w*|\b(?:go(?:es)?|are|most) down\b|\brepressed\b|\bsuppressed\b|"
+            r"\b(?:decreased|down) genes\b|\bgenes (?:that (?:are|go) )?(?:down|lower)\b",
+            question,
+            re.I,
         )
     )
     return "up" if up and not down else "down" if down and not up else ""

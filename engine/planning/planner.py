@@ -33,8 +33,9 @@ from engine.planning.bound import Bound
 from engine.planning.builder import in_words, why_not
 from engine.planning.choose import Embed, Wording, probabilities
 from engine.planning.conditions import members
-from engine.planning.coverage import doubts, unexplained
+from engine.planning.coverage import doubts, leaves_what_is_asked, unexplained
 from engine.planning.declared import mark_told, with_missing
+from engine.planning.first_end import with_first_end
 from engine.planning.followups import Try, follow_up, with_what_was_set
 from engine.planning.hints import names_only_whom
 from engine.planning.mentions import SURE as SURE_NAMED
@@ -55,10 +56,11 @@ from engine.planning.refusals import (
 from engine.planning.requests import cuts, items_alone
 from engine.planning.score import Candidate, candidates, stretch
 from engine.planning.sheets import Data, is_id
+from engine.planning.sides import with_sides
 from engine.planning.subgroups import Each, apart, each_level, holds, relates, without
 from engine.planning.suggestions import first_ideas, next_ideas
 from engine.planning.text import tokens
-from engine.planning.views import data_made, with_joined, with_measure, with_spans, with_subjects
+from engine.planning.views import data_made, with_joined, with_list_as_set, with_measure, with_spans, with_subjects
 from engine.planning.ways import not_done
 from engine.profiling.matching import cross_check
 from engine.toolbox.analyses import load_analyses
@@ -263,7 +265,7 @@ class Planner:
     def _data(self, profiles: list[Profile]) -> Data:
         data = Data.of(profiles)
         require_data(profiles, data)
-        return with_spans(with_subjects(data))
+        return with_list_as_set(with_spans(with_subjects(data)))
 
     def _planned(
         self, question: str, profiles: list[Profile], found: ToolSearch | None, analysis: str, chosen: Choices
@@ -275,6 +277,8 @@ class Planner:
             reading = read(question, data, self._terms)
             mark_told(reading)
         reading.chosen = chosen
+        for seen in (with_sides, with_first_end):
+            reading, data = seen(reading, data) or (reading, data)
         every = self._candidates(reading, data)
         listed, lost = list[Candidate](), list[str]()
         if not profiles:
@@ -567,6 +571,7 @@ class Planner:
             or first.unmet
             or first.left
             or _overruled(first, every)
+            or leaves_what_is_asked(reading, left)
         )
         if len(answered) == 1 and unsure and not told:
             made.questions.insert(0, did_you_mean(answered[0], alternatives))
@@ -574,7 +579,7 @@ class Planner:
                 id=answered[0].analysis.id, probability=round(answered[0].probability, 3), says=says(answered[0])
             )
             alternatives = [own, *alternatives[:2]]
-        taken = {name for bound in made.bounds for name in bound.columns()}
+        taken = {name for bound in made.bounds for name in (*bound.columns(), *(row.column for row in bound.rows))}
         computed = [m for bound in made.bounds if bound.sheet for m in bound.sheet.made if m.column in taken]
         taken |= {name for m in computed for name in re.findall(r"`([^`]+)`", m.expression)}
         taken |= {m.column for m in reading.mentions if not m.level and names_only_whom(m, reading.words)}

@@ -119,6 +119,17 @@ TERM = 0.75
 """From this strength on several words name a column as the term that they are together."""
 
 
+_STATISTICS = frozenset(
+    "sensitivity specificity accuracy precision prevalence significance significant power effect interaction correlation variance "
+    "deviation median mean average range percentile quartile interval confidence residual heterogeneity".split()
+)
+
+
+def _is_statistic(m: Mention, words: list[Token]) -> bool:
+    """Say whether one word for a statistic only sounds like a part of a name: of `specificity` no `Sp. gravity` is meant."""
+    return m.width == 1 and m.strength < TERM and words[m.first].text in _STATISTICS
+
+
 def _whole_terms(mentions: list[Mention], words: list[Token]) -> list[tuple[int, int]]:
     """Return the spans of mentions that are one term: `birth weight` is no weight of a birth."""
     return [
@@ -223,6 +234,7 @@ def _mentions(question: str, words: list[Token], data: Data, inside: list[tuple[
         terms = [*inside, *_whole_terms(every, words)]
         every = [m for m in every if not any(_part_of(m, *term) for term in terms)]
         every = [m for m in every if not any(_only_sounds(m, words[a : b + 1], a) for a, b in inside)]
+        every = [m for m in every if not _is_statistic(m, words)]
         every = _in_other_words(every, words, question)
         found += [mention._replace(file=sheet.name) for mention in every]
     strongest = sorted(found, key=lambda m: -m.strength)
@@ -301,6 +313,8 @@ def masked(reading: Reading, columns: dict[str, ColumnProfile], first: int = 0, 
         kind = "LEV" if mention.level else kind_of(column) if column else "NUM"
         if mention.level and column is not None and column.role("time") >= 0.5:
             kind = "TIME"
+        elif mention.level and column is not None and column.scale == "binary" and happened(mention.column, reading):
+            kind = "BIN"  # `is mortality higher in men` asks of what happened, not of one group
         spans.append((words[mention.first].start, words[mention.last].end, kind))
     for start, end, kind in sorted(spans):
         pieces += [reading.question[at:start], kind]
@@ -309,6 +323,11 @@ def masked(reading: Reading, columns: dict[str, ColumnProfile], first: int = 0, 
     for gene, _, _ in reading.genes:
         text = re.sub(rf"(?<!\w){re.escape(gene)}(?!\w)", "GENE", text)
     return text
+
+
+def happened(name: str, reading: Reading) -> bool:
+    """Say whether a column of two states is what the sentence asks the share or odds of."""
+    return reading.parts.get(name) == {"outcome"} and not any(c.column == name for c in reading.contrasts)
 
 
 ENOUGH = 2

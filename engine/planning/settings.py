@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Collection
 from typing import Any
 
 from engine.domain.toolspec import ParamSpec, ToolSpec
@@ -29,7 +30,9 @@ def settings_said(spec: ToolSpec, reading: Reading, bound: dict[str, Any]) -> di
         reading: the question.
         bound: what is settled already.
     """
-    text = _without_names(reading)
+    # Whether somebody is alive at a year is asked of the event: its states are no names there.
+    events = {str(bound.get(p.name)) for p in spec.params if p.role == "event"}
+    text = _without_names(reading, events)
     found: dict[str, Any] = {}
     for param in sorted(spec.params, key=lambda p: (p.kind != "text", p.unit != "ratio")):  # `3 to 1` is no other's
         if param.name in bound or param.kind in ("column", "columns", "level"):
@@ -98,21 +101,23 @@ def _runs_along(text: str, column: str) -> bool:
     return bool(across or glued or len(free) < len([n for n in names if n != "pi"])) and bool(free)
 
 
-def _without_names(reading: Reading) -> str:
+def _without_names(reading: Reading, events: Collection[str] = ()) -> str:
     """Return the question with a blank for each name of a column or level, except single letters (`t` of t-test).
 
     What stands beside a number is its unit: `after 6 months` names no column of days.
     """
     text = reading.question
-    for word in reading.words:
+    for word, after in zip(reading.words, [*reading.words[1:], None], strict=True):
         said = text[word.start : word.end]
-        if word.number is not None and said.isalpha() and said.lower() in CARDINALS and said.lower() != "one":
+        counts = said.lower() != "one" or (after is not None and bool(time_unit(after.text)))  # `one` is often nobody
+        if word.number is not None and said.isalpha() and said.lower() in CARDINALS and counts:
             text = text[: word.start] + f"{word.number:g}".ljust(len(said)) + text[word.end :]  # `at three years`
     for mention in reading.mentions:
         start, end = reading.words[mention.first].start, reading.words[mention.last].end
         number = mention.first > 0 and reading.words[mention.first - 1].number is not None
         unit = number and mention.width == 1 and bool(time_unit(reading.words[mention.first].text))
-        if end - start > 2 and not unit and mention.strength >= SURE:
+        state = bool(mention.level) and mention.column in events
+        if end - start > 2 and not unit and not state and mention.strength >= SURE:
             text = text[:start] + " " * (end - start) + text[end:]
     return text
 

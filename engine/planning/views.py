@@ -44,7 +44,7 @@ def _with_subject(sheet: Sheet) -> Sheet:
     )
     columns = [column if c.name == inner.name else c for c in sheet.columns]
     repeated = [_renamed(item, inner.name, name) for item in sheet.structure.repeated]
-    return _view(sheet, columns, repeated, made)
+    return view(sheet, columns, repeated, made)
 
 
 def _renamed(item: Repeated, old: str, new: str) -> Repeated:
@@ -73,7 +73,28 @@ def _with_span(sheet: Sheet) -> Sheet:
     structure = sheet.structure.model_copy(update={"survival": survival})
     guess = TypeGuess(type=DataType.SURVIVAL_TABLE, confidence=0.9, read=sheet.profile.types[0].read)
     profile = sheet.profile.model_copy(update={"types": [guess, *sheet.profile.types], "structure": structure})
-    return _view(Sheet(profile, sheet.made), [*sheet.columns, column], structure.repeated, made)
+    return view(Sheet(profile, sheet.made), [*sheet.columns, column], structure.repeated, made)
+
+
+def with_list_as_set(data: Data) -> Data:
+    """Return the data with a list of genes as the one set to look for, where genes come from an experiment beside it.
+
+    A list of half the genes or more is what was tested, and one beside sets is what they are looked for in.
+    """
+    lists = [sheet for sheet in data.sheets if sheet.profile.types[0].type is DataType.GENE_LIST]
+    tested = [sheet for kind in (DataType.COUNT_MATRIX, DataType.DE_TABLE) for sheet in data.serving(kind)]
+    if len(lists) != 1 or not tested or data.serving(DataType.GENE_SET_LIBRARY):
+        return data
+    own, guess = lists[0], lists[0].profile.types[0]
+    if _TESTED.search(own.name) or 2 * (own.profile.rows or 0) >= (tested[0].profile.rows or 0):
+        return data
+    read = {**guess.read, "one": own.name.rpartition(".")[0] or own.name}
+    kinds = [guess.model_copy(update={"type": DataType.GENE_SET_LIBRARY, "read": read})]
+    shown = Sheet(own.profile.model_copy(update={"types": kinds}), own.made)
+    return Data([shown if sheet is own else sheet for sheet in data.sheets])
+
+
+_TESTED = re.compile(r"back.?ground|universe|tested|expressed|detected|measured|all.?genes|reference", re.IGNORECASE)
 
 
 def with_measure(reading: Reading, data: Data) -> tuple[Reading, Data] | None:
@@ -95,8 +116,8 @@ def with_measure(reading: Reading, data: Data) -> tuple[Reading, Data] | None:
         name = expression.replace("`", "")
     column = ColumnProfile(name=name, kind="number", scale="number", distinct=MANY)
     made = Made(name, expression, "The question is about a measure that is computed first.")
-    view = _view(sheet, [*sheet.columns, column], sheet.structure.repeated, made)
-    data = Data([view if s is sheet else s for s in data.sheets])
+    shown = view(sheet, [*sheet.columns, column], sheet.structure.repeated, made)
+    data = Data([shown if s is sheet else s for s in data.sheets])
     mention = Mention(name, "", min(trial.used), max(trial.used), 1.0, sheet.name)
     rest = [m for m in reading.mentions if (m.last < mention.first or m.first > mention.last) and m.column not in used]
     seen = interpret(reading.question, reading.words, sorted([*rest, mention], key=lambda m: m.first), data)
@@ -164,7 +185,8 @@ def _in(column: str, expression: str) -> bool:
     return f"`{column}`" in expression or re.search(rf"(?<!\w){re.escape(column)}(?!\w)", expression) is not None
 
 
-def _view(sheet: Sheet, columns: Sequence[ColumnProfile], repeated: Sequence[Repeated], made: Made) -> Sheet:
+def view(sheet: Sheet, columns: Sequence[ColumnProfile], repeated: Sequence[Repeated], made: Made) -> Sheet:
+    """Return a file with a column that a step would make."""
     structure = sheet.structure.model_copy(update={"repeated": list(repeated)})
     profile = sheet.profile.model_copy(update={"column_profiles": list(columns), "structure": structure})
     return Sheet(profile, made=(*sheet.made, made))

@@ -19,6 +19,8 @@ class Way(NamedTuple):
 
     called: str
     says: str
+    of_rows: bool = False
+    """True where rows that the question leaves out by name are what is meant."""
 
 
 _NO_STEP = "no step of this plan does that"
@@ -35,6 +37,9 @@ _WAYS = (
     Way(r"(?:without|excl\w+|remov\w+|drop\w*|omit\w*|ignor\w+|leav\w+ out|take out|minus|trim\w*)\s(?:(?:the|all|any|obvious|extreme|few|two|three)\s)*"
         r"outli\w+|outli\w+\s(?:removed|excluded|dropped|left out)|winsori\w+|trimmed means?",
         "nothing is left out by itself; ask whether there are outliers, then say which rows to leave out"),
+    Way(r"(?:leav\w+|tak\w+|throw\w*)\s+(?:that|this|these|those|it|him|her|them)(?:\s+\w+){0,2}\s+out|"
+        r"(?:exclud\w+|omit\w*|drop|remove|ignore)\s+(?:that|this|these|those)\s+(?:one\s+|two\s+|few\s+)?\w+",
+        "which rows these are is not said by a column and its values, so none is left out", of_rows=True),
     Way(r"quadratic\w*|polynomial\w*|cubic\w*|splines?", _NO_STEP),
     Way(r"propensit\w+|inverse probability|IPTW|IPW|case.?control match\w*|matched? (?:on|by|for) (?=age|sex)", _NO_STEP),
     Way(r"(?:survey|sampling|inverse.variance|analytic) weight\w*", _NO_STEP),
@@ -62,6 +67,7 @@ def not_done(reading: Reading, steps: Iterable[ToolSpec]) -> list[str]:
         ]
         settled = any(kind in ("column", "level", "restriction") or " = " in value for kind, value, _ in taken)
         about = any(re.search(rf"\b(?:{way.called})", text, re.IGNORECASE) for text in texts)
-        if not settled and not about:
+        left = way.of_rows and any(row.op == "not in" for row in reading.restrictions)
+        if not settled and not about and not left:
             lines.append(f"{said.group().strip()!r}: {way.says}.")
     return lines

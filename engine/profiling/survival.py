@@ -52,7 +52,12 @@ def time_to_event(table: View, times: list[str], repeated: list[Repeated]) -> di
         return {}
     if interval:
         return {"start": interval[0], "time": interval[1], "event": event.name, "event_value": value}
-    fitting = [(_clock_score(col, times) + ENDS * _ends_with_study(event, col), col) for col in table.cols]
+    others = [col for _, _, col in events if col is not event]
+    fitting = [
+        (fit + _belongs(col, event, value, others), col)
+        for col in table.cols
+        if (fit := _clock_score(col, times) + ENDS * _ends_with_study(event, col)) > 0
+    ]
     # What many lack is the wait until something that they never got.
     clocks = [(fit - float((col.codes < 0).mean()), col) for fit, col in fitting if fit > 0]
     clocks.sort(key=lambda found: -found[0])
@@ -267,6 +272,34 @@ def _clock_score(col: Col, times: list[str]) -> float:
     if col.name in times or col.hint("time") or unit_is_time(col.name):
         return 0.6 if col.size > FEW or col.size > 0.4 * len(col.codes) else 0.4
     return 0.25 if spread and col.size > FEW and not unit_of(col.name) and column.scale == "number" else 0.0
+
+
+_OF_DEATH = frozenset("os overall death dead died dies mortality deceased surv survival".split())
+_OF_OTHER = frozenset(
+    "pfs dfs rfs efs ttp ttr progression progress relapse recurrence free failure response remission dfi pfi".split()
+)
+"""What the time to the end of life is called, and that to an end before it (progression-free survival counts both)."""
+
+
+def _belongs(clock: Col, event: Col, value: str, others: list[Col]) -> float:
+    """Return what the name of a time says for or against its being that of an event: `OS months` of `Status = dead`."""
+    named = {*clock.named, *tokens(ascii_lower(clock.name))}
+    told = {*event.named, *tokens(ascii_lower(f"{event.name} {value}"))}
+    if named & told - _GENERAL:
+        return OWN
+    if any(named & {*other.named, *tokens(ascii_lower(other.name))} - told - _GENERAL for other in others):
+        return -OWN
+    of_death = bool(told & _OF_DEATH)
+    if named & _OF_OTHER:
+        return -OWN if of_death else 0.0
+    return OWN if of_death and named & _OF_DEATH else 0.0
+
+
+OWN = 0.3
+"""What a name shared by time and event counts, beside a clock that is called so."""
+_GENERAL = frozenset(
+    "time months month days day weeks years year follow up fu status event to of until in free m d".split()
+)
 
 
 def _event_value(col: Col) -> str:

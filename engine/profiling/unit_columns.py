@@ -5,12 +5,15 @@ A mean over mg/dL and mmol/L is a number without meaning, and nothing in the val
 
 from __future__ import annotations
 
+import re
+
 from engine.domain.profile import Structure
 from engine.profiling.cells import is_unit
 from engine.profiling.scales import Col, View, tokens
 from engine.profiling.source import Frame
 
 _CALLED = frozenset("unit units uom einheit einheiten unite unites unidad unidades".split())
+_NUMBERED = re.compile(r"^[A-Za-z]+\d+$")
 MOST = 8
 """More units than these are names of something else."""
 
@@ -30,6 +33,9 @@ def _are_units(col: Col) -> bool:
     levels = list(col.profile.levels)
     if _CALLED & set(tokens(col.name)):
         return bool(levels) and sum(map(is_unit, levels)) >= len(levels) / 2
+    numbered = {re.sub(r"\d+", "", level) for level in levels} if all(map(_NUMBERED.search, levels)) else {*levels}
+    if len(numbered) < len(levels):
+        return False  # `b1` and `b2` count batches, though one may be read as a unit
     return bool(levels) and all(len(level) > 1 and is_unit(level) for level in levels)
 
 

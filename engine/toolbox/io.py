@@ -113,10 +113,12 @@ def read_matrix(path, transpose=False, **options):
     return frame
 
 
-def read_gene_sets(path):
-    """Read a GMT file into a dict: gene set name -> list of genes."""
+def read_gene_sets(path, one="", **options):
+    """Read a GMT file into a dict: gene set name -> list of genes; `one` names the only set of a list."""
     import gzip
 
+    if one:
+        return {one: read_gene_list(path, **options)}
     sets = {}
     with open(path, "rb") as handle:
         opener = gzip.open if handle.read(2) == b"\x1f\x8b" else open
@@ -166,7 +168,7 @@ def read_data(path, kind, **options):
     if kind in ("count_matrix", "expression_matrix"):
         return read_matrix(path, **options)
     if kind == "gene_set_library":
-        return read_gene_sets(path)
+        return read_gene_sets(path, **options)
     if kind == "gene_list":
         return read_gene_list(path, **options)
     if kind == "anndata":

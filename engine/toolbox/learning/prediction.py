@@ -51,7 +51,9 @@ _MODEL_WORDS = [
     r"svm: svms?\b|svc\b|svr\b|support.vectors?",
     r"knn: k-?nn\b|(?:k[- ])?nearest[- ]neighbou?rs?",
     r"lda: lda\b|(?:linear )?discriminant",
-    r"pls: o?pls(?:-?da|r)?\b|partial least squares",
+    # `pls` at the end of a wish is please.
+    r"pls: (?-i:O?PLS)(?:-?DA|R)?\b|o?pls-?(?:da|r)\b|(?:with|by|using|an?) o?pls\b|pls (?:model|regression)|"
+    r"partial least squares",
     "elastic_net: elastic[- ]?net",
     "lasso: lasso",
     "linear: logistic|ridge|linear",

@@ -14,7 +14,9 @@ AT = param(
         r"surviv\w*(?:\s+\w+){0,3}?\s+(?:at|to|past|beyond|until|after|than)",
         r"survive[ds]?",
         r"(?:alive|living|lives?|free(?:\s+of)?|event.?free|relapse.?free)(?:\s+\w+){0,2}?\s+(?:at|after|by|past|to)",
-        r"(?:years?|months?|weeks?|days?)[\s-]+(?:\w+[\s-]+){0,2}surviv\w*",
+        r"(?:fractions?|percent\w*|shares?|proportions?|probabilit\w+|risks?|many|much)(?:\s+\w+){0,6}?\s+(?:at|by|after|within|past)",
+        r"(?:years?|yrs?|y|months?|mo|weeks?|wks?|days?)[\s-]+(?:\w+[\s-]+){0,2}(?:surviv\w*|risk|probability|incidence)",
+        r"(?:years?|yrs?|months?|weeks?|days?)\s+(?:on|later|out)",
     ],
 )
 _NO_LANDMARK = "".join(rf"(?<!landmark{words} )" for words in ("", " at", " of", " analysis at"))

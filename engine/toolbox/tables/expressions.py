@@ -43,6 +43,9 @@ def apply_function(name, arguments, text):
         column = pd.Series(arguments[0]).astype("string")
         found = column.str.contains(arguments[1], regex=False) if name == "contains" else None
         return (getattr(column.str, name)(arguments[1]) if found is None else found).astype("boolean")
+    if name == "if_else" and len(arguments) == 3 and isinstance(arguments[0], pd.Series):
+        chosen = pd.Series(np.where(arguments[0].fillna(False).astype(bool), arguments[1], arguments[2]), dtype=object)
+        return chosen.set_axis(arguments[0].index).where(arguments[0].notna())
     if name == "days_between" and len(arguments) == 2 and all(isinstance(part, pd.Series) for part in arguments):
         return days_between(*arguments)
     if name == "join" and len(arguments) == 2:
@@ -54,7 +57,7 @@ def apply_function(name, arguments, text):
             raise ValueError(f"{name} in {text!r} needs numbers, but was given text. Choose a numeric column.")
         with np.errstate(all="ignore"):
             return numeric[name](values)
-    known = ", ".join([*numeric, "is_missing", "notna", "upper", "lower", "join", "days_between", *textual])
+    known = ", ".join([*numeric, "is_missing", "notna", "upper", "lower", "join", "days_between", "if_else", *textual])
     raise ValueError(f"{name!r} in {text!r} is no function that can be used here, or has the wrong number of "
                      f"arguments; "
                      f"expected one of: {known}.")  # fmt: skip

@@ -1,0 +1,157 @@
+"""Parts that words name in their own way or not at all: what is asked then, and what is taken from the data."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from engine.planning.planner import Planner
+from engine.profiling.profiler import profile_files
+from engine.toolbox.enrichment.sets import over_representation
+from engine.toolbox.io import read_data
+from engine.toolbox.registry import builtin_tools
+from engine.toolbox.tables.handling import derive_column
+
+RNG = np.random.default_rng(17)
+N = 120
+
+
+@pytest.fixture(scope="module")
+def planner() -> Planner:
+    return Planner(builtin_tools())
+
+
+def saved(table: pd.DataFrame, folder, name: str = "table.csv"):
+    path = folder / name
+    table.to_csv(path, index=False)
+    return profile_files([path])
+
+
+@pytest.fixture(scope="module")
+def births(tmp_path_factory):
+    yes_no = lambda: RNG.choice(["Yes", "No"], N)  # noqa: E731 - five columns alike
+    table = pd.DataFrame(
+        {
+            "Group": RNG.choice(["T", "C"], N),
+            "Region": RNG.choice(["SP", "SW", "NL"], N),
+            **{name: yes_no() for name in ("Preterm", "Diabetes", "Anaemia", "Asthma", "Smoking", "Oedema", "Twins", "Fever")},
+            "weight reported (kg)": RNG.normal(70, 9, N).round(),
+            "weight measured (kg)": RNG.normal(70, 9, N).round(),
+            "height measured (cm)": RNG.normal(168, 9, N).round(),
+            "Sp. gravity": RNG.normal(1.02, 0.005, N).round(3),
+            "calcium": RNG.normal(4, 1, N).round(2),
+            "dist_m": RNG.integers(50, 9000, N),
+        }
+    )  # fmt: skip
+    return saved(table, tmp_path_factory.mktemp("births"))
+
+
+def params(plan, tool: str) -> dict:
+    return next(node.params for node in plan.nodes if node.tool == tool)
+
+
+def test_the_treatment_is_the_column_called_as_what_was_given_is(planner, births) -> None:
+    plan = planner.plan("Did the treatment lower the risk of preterm birth?", births).plan
+    found = params(plan, "risk_measures")
+    assert {found["exposure"], found["outcome"]} == {"Group", "Preterm"}
+    assert not any(question.blocking for question in plan.open_questions)
+
+
+def test_a_long_list_of_columns_loses_none(planner, births) -> None:
+    listed = ["Preterm", "Diabetes", "Anaemia", "Asthma", "Smoking", "Oedema", "Twins", "Fever", "calcium"]
+    plan = planner.plan(f"Table 1 by Group with {', '.join(listed)}", births).plan
+    assert set(listed) <= {*params(plan, "table_one")["columns"]}
+
+
+def test_a_word_of_statistics_is_no_part_of_a_name(planner, births) -> None:
+    plan = planner.plan("ROC of calcium for preterm, with sensitivity and specificity", births).plan
+    assert "Sp. gravity" not in str([node.params for node in plan.nodes])
+
+
+def test_a_height_is_no_further_reading_of_a_weight(planner, births) -> None:
+    plan = planner.plan("Bland-Altman of reported against measured weight. In one row weight and height are swapped, leave that row out.", births).plan  # fmt: skip
+    found = params(plan, "agreement")
+    assert (found["first"], found["second"]) == ("weight reported (kg)", "weight measured (kg)")
+    assert not found.get("further")
+    assert any("leave that row out" in text for text in plan.not_answered)
+
+
+@pytest.mark.parametrize(("words", "per"), [("with each km", 1000.0), ("per 100 m", 100.0), ("for every 10 m", 10.0)])
+def test_effects_are_of_the_unit_that_is_said(planner, births, words: str, per: float) -> None:
+    plan = planner.plan(f"How do the odds of preterm change {words} of dist_m?", births).plan
+    assert params(plan, "logistic_regression")["per"] == per
+
+
+def test_a_group_nothing_is_called_is_asked_for_where_another_is_set_against_it(planner, births) -> None:
+    plan = planner.plan("Do SP births have more calcium than the Dutch ones?", births).plan
+    (asked,) = [
+        question for question in plan.open_questions if "'Dutch'" in question.text and question.choices != ["yes"]
+    ]
+    assert asked.blocking
+    assert {*asked.choices} == {"SW", "NL"}
+    plan = planner.plan("Do the Swedish births have more calcium than those of NL?", births).plan
+    assert [value for value in params(plan, "compare_groups").values() if value in ("SW", "NL")] == ["SW", "NL"]
+
+
+def test_a_number_that_no_word_gives_is_asked(planner, births) -> None:
+    plan = planner.plan("Is calcium equivalent in T and C?", births, analysis="equivalence_test").plan
+    (asked,) = [question for question in plan.open_questions if question.param == "margin"]
+    assert asked.blocking
+    assert not plan.answers(asked)
+
+
+@pytest.mark.parametrize(
+    ("words", "asked"), [("channel conductance differ", True), ("differ in lung cancer patients", False)]
+)
+def test_a_thing_that_no_column_is_blocks_the_run(planner, births, words: str, asked: bool) -> None:
+    plan = planner.plan(f"Does calcium {words} between T and C?", births).plan
+    assert any(question.id == "analysis" for question in plan.open_questions) is asked
+
+
+def test_please_is_no_partial_least_squares(planner, births) -> None:
+    question = "Can preterm be predicted from calcium, dist_m and Smoking? accuracy on unseen births pls"
+    assert params(planner.plan(question, births).plan, "classify").get("model") != "pls"
+
+
+@pytest.fixture(scope="module")
+def experiment(tmp_path_factory):
+    """A matrix of counts with its sample sheet and a list of genes that go up."""
+    folder = tmp_path_factory.mktemp("experiment")
+    genes = ["IFIT1", "MX1", "OAS1", "ISG15", "STAT1", *(f"GENE{k}" for k in range(195))]
+    counts = pd.DataFrame(RNG.negative_binomial(20, 0.1, (200, 6)), index=pd.Index(genes, name="gene"))
+    counts.columns = [f"s{k}" for k in range(6)]
+    counts.iloc[:5, 3:] *= 8
+    counts.to_csv(folder / "counts.csv")
+    sheet = {"sample": counts.columns, "treatment": ["control"] * 3 + ["ifn"] * 3, "batch": ["b1", "b2", "b1"] * 2}
+    pd.DataFrame({**sheet, "rin": [9.1, 8.9, 9.0, 8.7, 9.2, 8.8]}).to_csv(folder / "samples.csv", index=False)
+    (folder / "my_genes.txt").write_text("\n".join(genes[:4]) + "\n")
+    return [folder / name for name in ("counts.csv", "samples.csv", "my_genes.txt")]
+
+
+def test_a_list_beside_an_experiment_is_the_set_that_is_looked_for(planner, experiment) -> None:
+    plan = planner.plan("Is my gene list over-represented among the genes up with ifn?", profile_files(experiment)).plan
+    step = next(node for node in plan.nodes if node.tool == "over_representation")
+    dataset = plan.dataset(step.inputs["gene_sets"].removeprefix("data:"))
+    assert (dataset.name, dataset.read["one"]) == ("my_genes.txt", "my_genes")
+    sets = read_data(dataset.path, "gene_set_library", **dataset.read)
+    assert sets == {"my_genes": ["IFIT1", "MX1", "OAS1", "ISG15"]}
+    assert over_representation(["IFIT1", "MX1"], sets, min_size=2)["enrichment"]["overlap"].tolist() == [2]
+
+
+def test_numbered_batches_are_no_units(experiment) -> None:
+    assert profile_files(experiment[1:2])[0].structure.units == {}
+
+
+def test_whether_a_gene_is_up_is_tested(planner, experiment) -> None:
+    plan = planner.plan("Is MX1 up with ifn against control?", profile_files(experiment[:2])).plan
+    assert params(plan, "differential_expression")["genes_of_interest"] == ["MX1"]
+    plan = planner.plan("Draw the expression of MX1 by treatment", profile_files(experiment[:2])).plan
+    assert params(plan, "gene_expression")["genes"] == ["MX1"]
+
+
+def test_one_of_two_values_is_written_where_a_condition_holds() -> None:
+    table = pd.DataFrame({"age": [30.0, 65.0, None, 80.0]})
+    made = derive_column(table, name="old", expression="if_else(age >= 65, 'yes', 'no')")["derived"]["old"]
+    assert made.tolist()[:2] + made.tolist()[3:] == ["no", "yes", "yes"]
+    assert pd.isna(made[2])
