@@ -15,7 +15,7 @@ from engine.planning.grammar import Coded
 from engine.planning.mentions import Mention
 from engine.planning.read import interpret
 from engine.planning.reading import Reading, Restriction
-from engine.planning.sheets import Data, Made, Sheet
+from engine.planning.sheets import Data, Made, Sheet, is_group
 from engine.planning.views import view
 
 _THE_REST = re.compile(
@@ -64,7 +64,7 @@ class _Cut(NamedTuple):
 
 def with_sides(reading: Reading, data: Data) -> tuple[Reading, Data] | None:
     """Return question and data with the two sides of a number as groups; None where the question sets none apart."""
-    cut = _of_two_cuts(reading) or _of_the_rest(reading) or _of_halves(reading, data)
+    cut = _of_two_cuts(reading) or _of_the_rest(reading, data) or _of_halves(reading, data)
     sheet = data.home([cut.column]) if cut else None
     column = sheet.column(cut.column) if cut and sheet else None
     if cut is None or sheet is None or column is None or not _is_measured(column):
@@ -90,18 +90,35 @@ def _place(item: Restriction) -> tuple[int, int]:
     return item.first, item.last
 
 
-def _of_the_rest(reading: Reading) -> _Cut | None:
+_MORE_IN = re.compile(
+    r"\b(?:worse|better|more|less|fewer|increased|reduced|raised|(?!other|over|under|after|whether|number)\w{3,}er)\b[^.,;:?!]{0,40}"
+    r"\b(?:in|with|among|for|of)\b[^.,;:?!]{0,25}$",
+    re.IGNORECASE,
+)
+
+
+def _is_more_in(item: Restriction, reading: Reading, data: Data) -> bool:
+    """Say whether something is asked to be more in these rows than in all others: `is pain worse over 65?`."""
+    others = [c for name in reading.named() if name != item.column and (c := data.column(name)) and is_group(c)]
+    apart = [c for c in others if not reading.is_a(c.name, "outcome", "adjust")]
+    asked = reading.question[: reading.words[item.first].start]
+    return not apart and not reading.contrasts and _MORE_IN.search(asked) is not None
+
+
+def _of_the_rest(reading: Reading, data: Data) -> _Cut | None:
     """Return the cut of a restriction that is set against all other rows: `over 65 versus younger`."""
     cuts = [r for r in reading.restrictions if r.op in (">", ">=", "<", "<=")]
     if len(cuts) != 1:
         return None
     item = cuts[0]
     said = _THE_REST.search(reading.question, reading.words[item.last].end)
+    up = item.op in (">", ">=")
     if said is None:
-        return None
+        place = [_place(item)] if _is_more_in(item, reading, data) else []
+        sides = (place, []) if up else ([], place)
+        return _Cut(item.column, float(item.values[0]), item.op in (">=", "<"), *sides, []) if place else None
     rest = [n for n, word in enumerate(reading.words) if word.start == said.start("rest")]
     other = [(rest[0], rest[0])] if rest else []
-    up = item.op in (">", ">=")
     sides = ([_place(item)], other) if up else (other, [_place(item)])
     return _Cut(item.column, float(item.values[0]), item.op in (">=", "<"), *sides, [])
 
