@@ -9,6 +9,7 @@ import streamlit as st
 from pages._engine import attempt
 from pages._escape import plain
 from pages._params import field
+from pages._plan import with_param
 
 if TYPE_CHECKING:
     from engine.api import Engine, Profile, TaskDag
@@ -33,7 +34,7 @@ def draw_goals(
             st.markdown(f"**{plain(goal.title)}**")
             with st.container(horizontal=True, gap="small", vertical_alignment="center"):
                 for part in goal.parts:
-                    changed |= _part(engine, run_id, goal, part, f"{key}_{number}_{part.param}", unsaved=unsaved)
+                    changed |= _part(engine, run_id, plan, goal, part, f"{key}_{number}_{part.param}", unsaved=unsaved)
             st.caption(plain(" ".join([f"{goal.method}.", *goal.why])))
     if plan.not_answered:
         left = "".join(f"\n- {plain(text)}" for text in plan.not_answered)
@@ -41,11 +42,12 @@ def draw_goals(
     return changed
 
 
-def _part(engine: Engine, run_id: str, goal: Any, part: Any, key: str, *, unsaved: bool) -> bool:
+def _part(engine: Engine, run_id: str, plan: TaskDag, goal: Any, part: Any, key: str, *, unsaved: bool) -> bool:
     """Draw a part of a goal and say whether another was chosen for it."""
     param = engine.tool(goal.tool).param(part.param) if part.param else None
     label = f"{part.label}: **{plain(part.words)}**"
-    if param is None or not part.candidates:
+    setting = param is not None and param.kind not in ("column", "columns", "level")
+    if param is None or not (part.candidates or setting):
         st.markdown(f":small[{label}]", width="content")
         return False
     with st.popover(
@@ -56,10 +58,18 @@ def _part(engine: Engine, run_id: str, goal: Any, part: Any, key: str, *, unsave
         disabled=unsaved,
         help="Keep or drop your changes first." if unsaved else plain(param.description),
     ):
-        value = field(param, part.value, key=f"pick_{key}", options=part.candidates, label=plain(part.label))
+        value = field(
+            param, part.value, key=f"pick_{key}", options=part.candidates, label=plain(part.label), closed=True
+        )
         if param.kind == "columns" and not st.button("Use these", key=f"use_{key}", type="primary"):
             return False
-    if value == part.value or (value in (None, "", []) and part.value in (None, "", [])):
+    if value == part.value or (value in (None, "", []) and (setting or part.value in (None, "", []))):
         return False
+    if setting:
+        # Said once in the question, it holds for every step that took it from there.
+        for node in plan.nodes:
+            if node.params.get(param.name) == part.value:
+                plan = with_param(plan, node.id, param.name, value)
+        return attempt(lambda: engine.edit_plan(run_id, plan))
     with st.spinner("Planning again..."):
         return attempt(lambda: engine.replan(run_id, chosen={goal.tool: {part.param: value}}))

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from engine.domain.brief import BriefPart, GoalBrief
-from engine.domain.plan import DATA_PREFIX, TaskDag, TaskNode
+from engine.domain.plan import DATA_PREFIX, OpenQuestion, TaskDag, TaskNode
 from engine.domain.profile import ColumnProfile, Profile
 from engine.domain.toolspec import ParamSpec, ToolSpec
 from engine.planning.sheets import Data, Sheet
@@ -46,6 +46,8 @@ _ORDER = (
     "Of interest",
     "Compared with",
 )
+PICKED = frozenset({"number", "integer", "choice", "boolean"})
+"""Kinds of settings that can be chosen without knowing the data."""
 SHOWN_LEVELS = 6
 CANDIDATES = 40
 
@@ -112,15 +114,28 @@ class _Reader:
         if param.kind not in ("column", "columns", "level"):
             if empty or not settled or param.role in ("rows", "formula") or param.words == []:
                 return None
-            return BriefPart(label=label, words=_value(value, param.unit), by_hand=settled in ("edit", "set"))
+            told = BriefPart(label=label, words=_value(value, param.unit), by_hand=settled in ("edit", "set"))
+            if param.kind not in PICKED:
+                return told
+            return told.model_copy(update={"node": self.node.id, "param": param.name, "value": value})
         if empty and param.role != "held" and settled != "edit":
             return None
-        asked = [q for q in self.plan.open_questions if q.param == param.name and self.node.id in (q.node, *q.also)]
-        unclear = any(not self.plan.answers(question) for question in asked)
+        waiting = self._waiting(param.name)
+        if param.kind == "level" and any(question.blocking for question in self._waiting(param.of)):
+            return None
+        if any(question.blocking for question in waiting):  # what is only proposed is not said as if it were decided
+            words, value = "not known yet", None
+        else:
+            words = self._words(param, value)
         return BriefPart(
-            label=label, words=self._words(param, value), node=self.node.id, param=param.name, value=value, asked=unclear,
+            label=label, words=words, node=self.node.id, param=param.name, value=value, asked=bool(waiting),
             candidates=self._candidates(param), by_hand=settled in ("edit", "set"),
         )  # fmt: skip
+
+    def _waiting(self, name: str) -> list[OpenQuestion]:
+        """Return the questions about a parameter that nobody answered yet."""
+        asked = [q for q in self.plan.open_questions if q.param == name and self.node.id in (q.node, *q.also)]
+        return [question for question in asked if not self.plan.answers(question)]
 
     def _words(self, param: ParamSpec, value: Any) -> str:
         if value in (None, "", []):
@@ -143,7 +158,11 @@ class _Reader:
             shown = [f"{level} ({count:,})" if self.whole else level for level, count in column.levels.items()]
             more = f" and {len(shown) - SHOWN_LEVELS} more" if len(shown) > SHOWN_LEVELS else ""
             return f": {', '.join(shown[:SHOWN_LEVELS])}{more}"
-        return f" in {column.unit}" if column.unit else ""
+        return (
+            f" in {column.unit}"
+            if column.unit and column.unit not in re.findall(r"[^\s()\[\],_]+", column.name)
+            else ""
+        )
 
     def _candidates(self, param: ParamSpec) -> list[str]:
         sheet = self._sheet(param if param.kind != "level" else self.spec.param(param.of) or param)
