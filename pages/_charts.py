@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import streamlit as st
 
 from pages._escape import plain
-from pages._tables import is_number, is_p, reading_order, save_button, show_figure, table_of
-from pages._words import number, p_text, size
+from pages._tables import is_number, is_p, reading_order, row_values, save_button, show_figure, table_of
+from pages._words import p_text, size
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -150,20 +150,13 @@ def _row(engine: Engine, chart: Chart, row: int, *, key: str) -> None:
     found = chart.frame.loc[row]
     name = str(found[chart.label])
     called = f"{chart.label} {name}" if is_number(chart.frame[chart.label]) else name
-    values = {
-        str(column): p_text(found[column]) if is_p(column, chart.frame[column]) else number(_python(found[column]))
-        for column in reading_order(chart.frame)
-    }
     with st.container(border=True, key=f"point_{key}"):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"**{plain(called)}**", width="content")
             draw_entity_link(engine, name)
-        rows = [{"Column": plain(column), "Value": plain(value)} for column, value in values.items()]
+        values = row_values(chart.frame.loc[[row]], reading_order(chart.frame))
+        rows = [{"Column": plain(column), "Value": plain(value)} for column, value in values]
         st.table(rows, border="horizontal", hide_index=True)
-
-
-def _python(cell: Any) -> Any:
-    return cell.item() if hasattr(cell, "item") else "" if cell is None else cell
 
 
 def draw_entity_link(engine: Engine, name: str) -> None:
