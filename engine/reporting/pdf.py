@@ -33,7 +33,7 @@ SANS, BOLD, MONO = "BiodeskSans", "BiodeskSans-Bold", "BiodeskMono"
 PAPER_COLUMNS = 8
 """More columns than this are not readable on a page; the caption says how many are left to the file."""
 CELL_LENGTH = 34
-WHOLE, BEGINNING = 24, 110
+WHOLE, BEGINNING = 24, 150
 """So many lines of a table are not parted; so many points must be free below for a longer one to begin."""
 _DECIDES = re.compile(r"(?:lower|upper)_95|p|p_value|p_adj|padj|fdr|q_value")
 _INK, _SOFT, _LINE, _ACCENT, _PANEL = "#1d2733", "#5b6878", "#cfd6dd", "#0b6e75", "#f5f7f9"
@@ -163,7 +163,7 @@ class _Page:
         return Paragraph(markup, self.styles["item"], bulletText=bullet)
 
     def _section(self, title: str, content: list[Flowable]) -> list[Flowable]:
-        return [self._text(_e(title), "h2"), *content] if content else []
+        return _headed(self._text(_e(title), "h2"), content) if content else []
 
     def _answers(self) -> list[Flowable]:
         report = self.contents.report
@@ -173,10 +173,8 @@ class _Page:
         for answer in report.answers:
             finding = self.contents.finding_of(answer.text)
             sentence = self._sentence(finding) if finding else _e(answer.text)
-            flow.append(self._text(_e(answer.lead) + sentence, "answer"))
-            flow[-1].keepWithNext = answer.table is not None
-            if answer.table is not None:
-                flow += self._answer_table(answer.table)
+            said = self._text(_e(answer.lead) + sentence, "answer")
+            flow += _headed(said, self._answer_table(answer.table) if answer.table is not None else [])
             if answer.figure in figures:
                 flow += self._figure(figures.pop(answer.figure))
         return flow
@@ -319,6 +317,21 @@ class _Page:
             self._item(f"{_e(d.name)}: {_e(file_name(d.path))}<br/>SHA-256 {d.sha256}")
             for d in (plan.datasets if plan else [])
         ]
+
+
+def _headed(heading: Flowable, content: list[Flowable]) -> list[Flowable]:
+    """Return what stands under a heading with it, so that no page ends between the two.
+
+    To keep a heading with the next part is not enough where that part is several that are kept together.
+    """
+    from reportlab.platypus import CondPageBreak, KeepTogether
+
+    first, rest = content[:1], content[1:]
+    if first and isinstance(first[0], KeepTogether):
+        return [KeepTogether([heading, *first[0]._content]), *rest]  # pyright: ignore[reportAttributeAccessIssue]
+    if first and isinstance(first[0], CondPageBreak):
+        return [*first, heading, *rest]
+    return [heading, *content]
 
 
 _TABLE_STYLE = [

@@ -159,6 +159,8 @@ def test_on_paper_a_table_stays_with_its_heading_and_shows_what_decides(made):
     wide.rows = {1: rows[1]}
     whole, _ = page._table(wide)
     assert [type(part).__name__ for part in whole._content] == ["Paragraph", "Table", "Paragraph"]
+    (section, *_) = page._section("Tables", page._table(wide))
+    assert [type(part).__name__ for part in section._content] == ["Paragraph", "Paragraph", "Table", "Paragraph"]
 
 
 def test_pdf_prints_letters_beyond_latin(made):
