@@ -40,6 +40,7 @@ class Chart(NamedTuple):
     log: str
     left_out: int
     """Points that are not drawn."""
+    picture_first: bool = False
 
 
 def draw_figure(engine: Engine, view: RunView, artifact: Any, *, caption: str, key: str) -> None:
@@ -49,7 +50,7 @@ def draw_figure(engine: Engine, view: RunView, artifact: Any, *, caption: str, k
 
 def _figure(engine: Engine, view: RunView, artifact: Any, *, caption: str, key: str) -> None:
     chart = chart_of(engine, view, artifact)
-    chosen = _VIEWS[0] if chart else _VIEWS[1]
+    chosen = _VIEWS[0] if chart and not chart.picture_first else _VIEWS[1]
     if chart:
         chosen = st.segmented_control(
             "Shown as", _VIEWS, default=chosen, key=f"figure_view_{key}", label_visibility="collapsed", required=True
@@ -107,7 +108,9 @@ def chart_of(engine: Engine, view: RunView, artifact: Any) -> Chart | None:
     frame = frame.loc[known].reset_index(drop=True)
     drawn = _thinned(frame, {name: log in (axis, "both") for name, axis in ((x, "x"), (y, "y"))})
     left_out = len(frame) - len(drawn)
-    return Chart(drawn, label, x, y, column(points.colour), points.colours, log, left_out) if len(drawn) else None
+    if not len(drawn):
+        return None
+    return Chart(drawn, label, x, y, column(points.colour), points.colours, log, left_out, points.picture_first)
 
 
 def _thinned(frame: pd.DataFrame, axes: dict[str, bool]) -> pd.DataFrame:
