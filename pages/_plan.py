@@ -21,8 +21,8 @@ def draw_warnings(warnings: Sequence[str]) -> None:
         st.markdown("  \n".join(f":orange[:material/warning:] {plain(warning)}" for warning in warnings))
 
 
-def draw_steps(plan: TaskDag, *, key: str) -> None:
-    """Draw the steps, a line each, and their settings to unfold."""
+def draw_steps(plan: TaskDag, *, key: str, told: bool = False) -> None:
+    """Draw the steps, a line each, and their settings to unfold; an only step not again where it was told above."""
     import pandas as pd
 
     rows, lines = [], []
@@ -38,7 +38,8 @@ def draw_steps(plan: TaskDag, *, key: str) -> None:
                 "Settings": "; ".join(f"{name} = {setting(value)}" for name, value in decided.items()),
             }
         )
-    st.markdown("\n".join(lines))
+    if len(lines) > 1 or not told:
+        st.markdown("\n".join(lines))
     with st.expander("Settings of the steps", icon=":material/tune:", type="compact", key=f"settings_{key}"):
         st.dataframe(
             pd.DataFrame(rows),

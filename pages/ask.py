@@ -371,13 +371,15 @@ def _proposal(engine: Engine, view: RunView) -> None:
     plan = draw_questions(engine, stored, choose, key=key, blocking=True)
     # Before what it depends on, so that a keyboard is there in a few steps; it is filled when that is known.
     buttons = st.container(horizontal=True, vertical_alignment="center", key="proposal_buttons")
+    problems = st.container()
     again |= draw_goals(engine, run_id, stored, view.profiles, key=key)
     again |= not first and draw_alternatives(engine, run_id, stored)
     if again:
         st.rerun()
     plan = draw_questions(engine, plan, choose, key=key, blocking=False)
     draw_warnings(plan.warnings)
-    runnable = draw_problems(engine, plan, asked=True)
+    with problems:
+        runnable = draw_problems(engine, plan, asked=True)
     with buttons:
         steps = counted(len(stored.nodes), "step")
         st.markdown(f"This is the plan, {steps}. Nothing has been computed yet.", width="stretch")
@@ -389,7 +391,7 @@ def _proposal(engine: Engine, view: RunView) -> None:
             if plan != stored:
                 attempt(lambda: engine.edit_plan(run_id, plan))
             st.switch_page("pages/plan_run.py", query_params={"run": run_id})
-    draw_steps(plan, key=key)
+    draw_steps(plan, key=key, told=True)
     draw_understood(engine, stored, key=key)
 
 
