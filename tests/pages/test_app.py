@@ -321,6 +321,24 @@ def test_what_must_be_answered_stands_above_the_button_that_runs(workspace, tmp_
     assert not at.button(key="run_plan").disabled
 
 
+def test_columns_that_a_refusal_names_are_chosen_on_its_card(workspace, tmp_path):
+    table = "leaf,length,width,mass\n" + "".join(f"l{k},{k % 7},{k * 3 % 11},{k * 5 % 13}\n" for k in range(40))
+    (tmp_path / "leaves.csv").write_text(table)
+    engine = opened(workspace)
+    run_id = engine.ask("Show correlations", [tmp_path / "leaves.csv"])
+    engine.wait(run_id, 60)
+    at = app()
+    at.query_params["run"] = run_id
+    at.run()
+    at.multiselect(key=f"way_columns_{run_id}_0").set_value(["length", "mass"]).run()
+    at.button(key=f"way_use_{run_id}_0").click().run()
+    assert not at.exception
+    newest = engine.runs()[0]
+    assert (newest.question, newest.analysis) == ("Show correlations", "correlation")
+    engine.wait(newest.run_id, 60)
+    assert [node.params["columns"] for node in engine.view(newest.run_id).plan.nodes] == [["length", "mass"]]
+
+
 def test_step_that_does_not_fit_is_said_at_once_and_blocks_the_run(workspace, tmp_path):
     run_id = asked(workspace, tmp_path, auto_approve=False)
     at = app()
