@@ -25,7 +25,7 @@ from engine.domain.brief import GoalBrief
 from engine.domain.datatypes import accepts
 from engine.domain.events import EngineEvent
 from engine.domain.knowledge import EDGE_TYPES, EdgeType, Neighbourhood, NodeType
-from engine.domain.plan import DATA_PREFIX, TaskDag, TaskNode
+from engine.domain.plan import DATA_PREFIX, TaskDag, TaskNode, WayOn
 from engine.domain.profile import Profile
 from engine.domain.results import Artifact, Issue, RunRecord
 from engine.domain.retrieval import ToolSearch
@@ -90,6 +90,7 @@ __all__ = [
     "ToolFinder",
     "UserError",
     "Verification",
+    "WayOn",
     "WorkspaceInUse",
     "builtin_analyses",
     "builtin_tool_specs",
@@ -445,13 +446,14 @@ class Engine:
         conversation: str = "",
         analysis: str = "",
         columns: Mapping[str, str] | None = None,
+        chosen: Mapping[str, Mapping[str, Any]] | None = None,
         alone: bool = False,
     ) -> str:
         """Start a run in the background and return its id.
 
         Without `auto_approve` it stops at `awaiting_approval`, and `approve` lets it go on. A follow-up gives
         the `conversation` of the run it follows (see `RunRecord`); `alone` it takes over nothing from it. `analysis`
-        and `columns` are as in `draft`.
+        and `columns` are as in `draft`, `chosen` (tool -> parameter -> value) as in `replan`.
 
         Raises:
             UserError: for an empty question, a strategy this version lacks, or an analysis or column that does
@@ -472,6 +474,7 @@ class Engine:
             strategy=strategy,
             changes=changes,
             conversation=conversation,
+            chosen=chosen,
             alone=alone,
         )
 

@@ -52,7 +52,7 @@ from engine.domain.events import (
     WarningRaised,
 )
 from engine.domain.hashing import canonical_json
-from engine.domain.plan import TaskDag
+from engine.domain.plan import TaskDag, WayOn
 from engine.domain.profile import Profile
 from engine.domain.report import Report
 from engine.domain.results import FINAL, Issue, NodeResult, Route, RunRecord, RunStatus, Usage
@@ -129,6 +129,7 @@ class Orchestrator:
         changes: Mapping[str, str] | None = None,
         conversation: str = "",
         analysis: str = "",
+        chosen: Mapping[str, Mapping[str, Any]] | None = None,
         alone: bool = False,
     ) -> str:
         """Start a run and return its id; the plan appears as an event."""
@@ -141,6 +142,7 @@ class Orchestrator:
             changes=changes,
             conversation=conversation,
             analysis=analysis,
+            chosen=chosen,
             alone=alone,
         )
         self.log.new_run(record)
@@ -499,7 +501,7 @@ class Orchestrator:
             record = self._require_resumable(run_id)  # again: it may have come to another end meanwhile
             kept = [node for node, result in self.store.results(run_id).items() if result.status in DONE]
             resumed = RunResumed(run_id=run_id, kept=kept)
-            fresh = {"error": "", "error_code": "", "advice": "", "finished_at": ""}
+            fresh = {"error": "", "error_code": "", "advice": "", "ways_on": [], "finished_at": ""}
             record = self._update(record, resumed, status="queued", **fresh)
             if record.approved_version:
                 stage = lambda cancel: lambda: self._execute(record, cancel)  # noqa: E731 - two stages, one shape
@@ -684,7 +686,8 @@ class Orchestrator:
     def _give_up(self, run_id: str, err: EngineError, status: RunStatus) -> None:
         # When even this cannot be written (a full disk), the next start finds the run unfinished and
         # marks it interrupted, so swallowing the second error loses nothing; until then it is remembered here.
-        told = {"error": err.message, "error_code": err.code, "advice": err.advice}
+        ways_on = [WayOn.model_validate(way) for way in err.details.get("ways_on", [])]
+        told = {"error": err.message, "error_code": err.code, "advice": err.advice, "ways_on": ways_on}
         record = self._record(run_id)
         try:
             raised = ErrorRaised(run_id=run_id, code=err.code, message=err.message, advice=err.advice)
@@ -747,6 +750,7 @@ class Orchestrator:
         changes: Mapping[str, str] | None = None,
         conversation: str = "",
         analysis: str = "",
+        chosen: Mapping[str, Mapping[str, Any]] | None = None,
         alone: bool = False,
     ) -> RunRecord:
         run_id = self.ids.new("run")
@@ -763,6 +767,7 @@ class Orchestrator:
             data=[str(Path(os.path.expanduser(path)).absolute()) for path in data],  # noqa: PTH111
             changes=dict(changes or {}),
             analysis=analysis,
+            chosen=chosen_now({}, chosen or {}, self.registry),
             alone=alone,
             environment=dict(self.environment),
         )

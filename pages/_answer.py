@@ -9,7 +9,7 @@ import streamlit as st
 from pages._charts import draw_figure
 from pages._escape import plain
 from pages._graph import levels_of
-from pages._tables import rows_shown_by, show_artifact, show_frame, table_of
+from pages._tables import row_values, rows_shown_by, show_artifact, show_frame, table_of
 from pages._text_check import draw_check
 from pages._words import duration, number, size
 
@@ -184,7 +184,11 @@ def draw_evidence(engine: Engine, finding: Any, artifact: Any, run_id: str) -> N
         told = [name for name in named if name in frame.columns]
         frame = frame.loc[:, list(dict.fromkeys([*told, *frame.columns]))]
         st.caption(plain(f"Its row in {artifact.name} (step {finding.node}), the numbers of the sentence first"))
-        show_frame(frame, key=f"row_{run_id}_{finding.id}", alt=f"Row of {artifact.name} behind this finding")
+        if len(frame) == 1:  # downwards: nothing of a row lies beside what there is room for
+            rows = [{"Column": plain(name), "Value": plain(value)} for name, value in row_values(frame, frame.columns)]
+            st.table(rows, border="horizontal", hide_index=True)
+        else:
+            show_frame(frame, key=f"row_{run_id}_{finding.id}", alt=f"Row of {artifact.name} behind this finding")
     else:
         st.caption(plain(f"Shown by {artifact.name} (step {finding.node}, {size(artifact.bytes)})"))
         show_frame(

@@ -9,6 +9,7 @@ import streamlit as st
 from pages._engine import attempt
 from pages._escape import plain
 from pages._params import field
+from pages._plan import with_param
 
 if TYPE_CHECKING:
     from engine.api import Engine, Profile, TaskDag
@@ -34,7 +35,7 @@ def draw_goals(
             with st.container(horizontal=True, gap="small", vertical_alignment="center"):
                 for part in goal.parts:
                     own = f"{key}_{number}_{part.param}{part.column}"
-                    changed |= _part(engine, run_id, goal, part, own, unsaved=unsaved)
+                    changed |= _part(engine, run_id, plan, goal, part, own, unsaved=unsaved)
             st.markdown(f":small[{plain(goal.computed)}]")
             if goal.why:
                 st.caption(plain(" ".join(goal.why)))
@@ -44,11 +45,12 @@ def draw_goals(
     return changed
 
 
-def _part(engine: Engine, run_id: str, goal: Any, part: Any, key: str, *, unsaved: bool) -> bool:
+def _part(engine: Engine, run_id: str, plan: TaskDag, goal: Any, part: Any, key: str, *, unsaved: bool) -> bool:
     """Draw a part of a goal and say whether another was chosen for it."""
     param = engine.tool(goal.tool).param(part.param) if part.param else None
     label = f"{part.label}: **{plain(part.words)}**"
-    if param is None or not part.candidates:
+    setting = param is not None and param.kind not in ("column", "columns", "level")
+    if param is None or not (part.candidates or setting):
         st.markdown(f":small[{label}]", width="content")
         return False
     with st.popover(
@@ -64,11 +66,18 @@ def _part(engine: Engine, run_id: str, goal: Any, part: Any, key: str, *, unsave
             name = plain(f"{part.label}: {part.column}")
             value = st.selectbox(name, part.candidates, index=at, key=f"pick_{key}")
         else:
-            value = field(param, part.value, key=f"pick_{key}", options=part.candidates, label=plain(part.label))
+            label = plain(part.label)
+            value = field(param, part.value, key=f"pick_{key}", options=part.candidates, label=label, closed=True)
         if param.kind == "columns" and not st.button("Use these", key=f"use_{key}", type="primary"):
             return False
-    if value == part.value or (value in (None, "", []) and part.value in (None, "", [])):
+    if value == part.value or (value in (None, "", []) and (setting or part.value in (None, "", []))):
         return False
+    if setting:
+        # Said once in the question, it holds for every step that took it from there.
+        for node in plan.nodes:
+            if node.params.get(param.name) == part.value:
+                plan = with_param(plan, node.id, param.name, value)
+        return attempt(lambda: engine.edit_plan(run_id, plan))
     with st.spinner("Planning again..."):
         chosen = {goal.tool: {part.param: part.chosen(value)}}
         return attempt(lambda: engine.replan(run_id, chosen=chosen, goal=goal.node))

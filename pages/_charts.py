@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import streamlit as st
 
 from pages._escape import plain
-from pages._tables import is_number, is_p, reading_order, save_button, show_figure, table_of
-from pages._words import number, p_text, size
+from pages._tables import is_number, is_p, reading_order, row_values, save_button, show_figure, table_of
+from pages._words import p_text, size
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,6 +40,7 @@ class Chart(NamedTuple):
     log: str
     left_out: int
     """Points that are not drawn."""
+    picture_first: bool = False
 
 
 def draw_figure(engine: Engine, view: RunView, artifact: Any, *, caption: str, key: str) -> None:
@@ -49,7 +50,7 @@ def draw_figure(engine: Engine, view: RunView, artifact: Any, *, caption: str, k
 
 def _figure(engine: Engine, view: RunView, artifact: Any, *, caption: str, key: str) -> None:
     chart = chart_of(engine, view, artifact)
-    chosen = _VIEWS[0] if chart else _VIEWS[1]
+    chosen = _VIEWS[0] if chart and not chart.picture_first else _VIEWS[1]
     if chart:
         chosen = st.segmented_control(
             "Shown as", _VIEWS, default=chosen, key=f"figure_view_{key}", label_visibility="collapsed", required=True
@@ -107,7 +108,9 @@ def chart_of(engine: Engine, view: RunView, artifact: Any) -> Chart | None:
     frame = frame.loc[known].reset_index(drop=True)
     drawn = _thinned(frame, {name: log in (axis, "both") for name, axis in ((x, "x"), (y, "y"))})
     left_out = len(frame) - len(drawn)
-    return Chart(drawn, label, x, y, column(points.colour), points.colours, log, left_out) if len(drawn) else None
+    if not len(drawn):
+        return None
+    return Chart(drawn, label, x, y, column(points.colour), points.colours, log, left_out, points.picture_first)
 
 
 def _thinned(frame: pd.DataFrame, axes: dict[str, bool]) -> pd.DataFrame:
@@ -150,20 +153,13 @@ def _row(engine: Engine, chart: Chart, row: int, *, key: str) -> None:
     found = chart.frame.loc[row]
     name = str(found[chart.label])
     called = f"{chart.label} {name}" if is_number(chart.frame[chart.label]) else name
-    values = {
-        str(column): p_text(found[column]) if is_p(column, chart.frame[column]) else number(_python(found[column]))
-        for column in reading_order(chart.frame)
-    }
     with st.container(border=True, key=f"point_{key}"):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"**{plain(called)}**", width="content")
             draw_entity_link(engine, name)
-        rows = [{"Column": plain(column), "Value": plain(value)} for column, value in values.items()]
+        values = row_values(chart.frame.loc[[row]], reading_order(chart.frame))
+        rows = [{"Column": plain(column), "Value": plain(value)} for column, value in values]
         st.table(rows, border="horizontal", hide_index=True)
-
-
-def _python(cell: Any) -> Any:
-    return cell.item() if hasattr(cell, "item") else "" if cell is None else cell
 
 
 def draw_entity_link(engine: Engine, name: str) -> None:

@@ -66,7 +66,9 @@ def known_levels(
     return list(column.levels) if column else []
 
 
-def field(param: Any, value: Any, *, key: str, options: list[str] | None = None, label: str = "") -> Any:
+def field(
+    param: Any, value: Any, *, key: str, options: list[str] | None = None, label: str = "", closed: bool = False
+) -> Any:
     """Draw the field of one parameter and return what it holds.
 
     Args:
@@ -75,6 +77,7 @@ def field(param: Any, value: Any, *, key: str, options: list[str] | None = None,
         key: the widget's key.
         options: names to choose from, for columns, levels and lists.
         label: the label, when the parameter's own name is not to be shown.
+        closed: True where the options are all there is, so that nothing else can be typed.
     """
     label = label or param.name.replace("_", " ") + (f" ({param.unit})" if param.unit else "")
     if param.required:
@@ -87,10 +90,10 @@ def field(param: Any, value: Any, *, key: str, options: list[str] | None = None,
     if param.kind in ("columns", "texts"):
         chosen = [str(item) for item in value] if isinstance(value, list) else []
         names = list(dict.fromkeys([*(options or []), *chosen]))
-        return st.multiselect(label, names, default=chosen, key=key, help=help_text, accept_new_options=True)
+        return st.multiselect(label, names, default=chosen, key=key, help=help_text, accept_new_options=not closed)
     if param.kind == "text" and not options:
         return st.text_input(label, value="" if value is None else str(value), key=key, help=help_text)
-    return _one_of(param, value, label, key, help_text, options or [])
+    return _one_of(param, value, label, key, help_text, options or [], closed=closed)
 
 
 def _number(param: Any, value: Any, label: str, key: str, help_text: str) -> Any:
@@ -110,7 +113,7 @@ def _number(param: Any, value: Any, label: str, key: str, help_text: str) -> Any
     return cast(entered) if entered is not None else None
 
 
-def _one_of(param: Any, value: Any, label: str, key: str, help_text: str, options: list[str]) -> str:
+def _one_of(param: Any, value: Any, label: str, key: str, help_text: str, options: list[str], *, closed: bool) -> str:
     names = [str(choice) for choice in param.choices] if param.kind == "choice" else list(options)
     current = "" if value is None else str(value)
     if current and current not in names:
@@ -124,8 +127,8 @@ def _one_of(param: Any, value: Any, label: str, key: str, help_text: str, option
         key=key,
         help=help_text,
         format_func=lambda name: name or "not set",
-        accept_new_options=param.kind != "choice",
-        placeholder="Choose or type",
+        accept_new_options=not closed and param.kind != "choice",
+        placeholder="Choose" if closed else "Choose or type",
     )
     return chosen or ""
 

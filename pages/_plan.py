@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from engine.api import Engine, TaskDag
 
 
-def draw_warnings(plan: TaskDag) -> None:
-    """Draw what speaks against the data or design."""
-    for warning in plan.warnings:
-        st.markdown(f":orange[:material/warning:] {plain(warning)}")
+def draw_warnings(warnings: Sequence[str]) -> None:
+    """Draw what speaks against the data or design, a line each."""
+    if warnings:
+        st.markdown("  \n".join(f":orange[:material/warning:] {plain(warning)}" for warning in warnings))
 
 
-def draw_steps(plan: TaskDag, *, key: str) -> None:
-    """Draw the steps, a line each, and their settings to unfold."""
+def draw_steps(plan: TaskDag, *, key: str, told: bool = False) -> None:
+    """Draw the steps, a line each, and their settings to unfold; an only step not again where it was told above."""
     import pandas as pd
 
     rows, lines = [], []
@@ -38,7 +38,8 @@ def draw_steps(plan: TaskDag, *, key: str) -> None:
                 "Settings": "; ".join(f"{name} = {setting(value)}" for name, value in decided.items()),
             }
         )
-    st.markdown("\n".join(lines))
+    if len(lines) > 1 or not told:
+        st.markdown("\n".join(lines))
     with st.expander("Settings of the steps", icon=":material/tune:", type="compact", key=f"settings_{key}"):
         st.dataframe(
             pd.DataFrame(rows),
@@ -90,12 +91,23 @@ def to_answer(plan: TaskDag) -> list[Any]:
     return [question for question in plan.open_questions if question.param or not others & set(question.choices)]
 
 
-def draw_questions(engine: Engine, plan: TaskDag, *, key: str) -> TaskDag:
-    """Draw what the planner could not know, with what it proposes and why; return the plan with the answers."""
-    open_questions = to_answer(plan)
+def draw_questions(
+    engine: Engine, plan: TaskDag, choose: Callable[[str, str, Any], None], *, key: str, blocking: bool
+) -> TaskDag:
+    """Draw what the planner could not know, with what it proposes and why; return the plan with the answers.
+
+    Args:
+        engine: knows the parameters.
+        plan: the plan as far as it was answered.
+        choose: plans again with a column (tool, parameter, column): what is asked of its levels depends on it.
+        key: the widgets' key.
+        blocking: True for the questions without whose answer nothing runs, False for the others.
+    """
+    open_questions = [question for question in to_answer(plan) if question.blocking is blocking]
     if not open_questions:
         return plan
-    st.markdown("**Please check before it runs**")
+    title = "Answer this first: it decides what comes out" if blocking else "Please check before it runs"
+    st.markdown(f"**{title}**")
     for question in open_questions:
         node = plan.node(question.node)
         param = engine.tool(node.tool).param(question.param) if node and question.param else None
@@ -112,9 +124,12 @@ def draw_questions(engine: Engine, plan: TaskDag, *, key: str) -> TaskDag:
             key=f"question_{key}_{question.id}",
             options=question.choices,
             label=plain(question.text),
+            closed=bool(question.choices),
         )
         st.caption(plain(question.why))
         if answer != value and not (answer in (None, "", []) and value in (None, "", [])):
+            if param.kind == "column":
+                choose(node.tool, param.name, answer)
             for node_id in (node.id, *question.also):
                 plan = with_param(plan, node_id, param.name, answer)
     return plan
@@ -131,10 +146,12 @@ def with_param(plan: TaskDag, node_id: str, name: str, value: Any) -> TaskDag:
     return plan.model_copy(update={"nodes": nodes})
 
 
-def draw_problems(engine: Engine, plan: TaskDag) -> bool:
-    """Show what does not fit in a plan and say whether it can run."""
+def draw_problems(engine: Engine, plan: TaskDag, *, asked: bool = False) -> bool:
+    """Show what does not fit in a plan and say whether it can run; `asked` where its open questions stand above."""
     issues = engine.check_plan(plan)
     for issue in issues:
+        if asked and issue.code == "open_question":
+            continue
         color = "red" if issue.severity == "error" else "orange"
         st.markdown(f":{color}[:material/error:] {plain(issue.message)}")
     return bool(plan.nodes) and not any(issue.severity == "error" for issue in issues)

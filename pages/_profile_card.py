@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from pages._escape import plain
+from pages._plan import draw_warnings
 from pages._preview import draw_preview
 from pages._structure import draw_corrections, draw_structure
 from pages._words import IS, number, said_as, size
@@ -46,7 +47,7 @@ def draw_card(
     Args:
         profile: the file, looked at.
         key: the widgets' key.
-        expanded: True to show the columns at once.
+        expanded: True to show the first rows and the columns at once.
         engine: remembers what a person says of columns; without it nothing can be corrected.
         changed: called after a correction; True when the page is to be drawn again.
     """
@@ -60,12 +61,14 @@ def draw_card(
                 label = f"{type_words(guess.type.value)} {guess.confidence:.0%}"
                 st.badge(label, color="primary" if first else "gray")
         st.caption(plain(" · ".join(part for part in (shape(profile), profile.summary) if part)))
-        for warning in profile.warnings:
-            st.markdown(f":orange[:material/warning:] {plain(warning)}")
+        if expanded:
+            draw_preview(profile, key)
+        draw_warnings([warning.removeprefix(f"{profile.name}: ") for warning in profile.warnings])
         draw_structure(profile)
         if profile.column_profiles:
             with st.expander(f"{len(profile.column_profiles)} columns", expanded=expanded, key=f"columns_{key}"):
-                draw_preview(profile, key)
+                if not expanded:
+                    draw_preview(profile, key)
                 draw_columns(profile, key)
                 if engine is not None:
                     draw_corrections(engine, profile, key=key, changed=lambda: _looked_at_again() and changed())

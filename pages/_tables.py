@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import streamlit as st
 
 from pages._escape import plain
-from pages._words import p_text, size
+from pages._words import number, p_text, size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 PREVIEW_ROWS = 200_000
 PREVIEW_CELLS = 2_000_000
+ROOM = 40
+"""Letters of texts before the numbers that leave these in sight in a window of 1280 pixels."""
 FEW_ROWS = 20
 """Longer tables can be filtered by a name."""
 STYLED_ROWS = 500
@@ -84,7 +87,17 @@ def reading_order(frame: pd.DataFrame) -> list[str]:
         within = [n for n in (*effects, *numbers) if not (frame[n].lt(low - 1e-9) | frame[n].gt(high + 1e-9)).any()]
         effects = [*within, *effects]
     first = next((place for place, name in enumerate(columns) if is_number(frame[name])), len(columns))
-    return list(dict.fromkeys([*columns[:first], *effects[:1], *limits, *found, *columns]))
+    names = _naming(frame, columns[:first])
+    return list(dict.fromkeys([*names, *effects[:1], *limits, *found, *columns]))
+
+
+def _naming(frame: pd.DataFrame, texts: list[str]) -> list[str]:
+    """Return the texts that stand before the numbers: all where there is room, else as many as tell the rows apart."""
+    letters = [max([len(name), *frame[name].head(FEW_ROWS).astype(str).str.len()]) for name in texts]
+    if sum(letters) <= ROOM or not texts:
+        return texts
+    apart = next((at for at in range(1, len(texts)) if frame.duplicated(texts[:at]).sum() == 0), len(texts))
+    return texts[:apart]
 
 
 def number_columns(frame: pd.DataFrame, units: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -112,6 +125,10 @@ def number_columns(frame: pd.DataFrame, units: Mapping[str, str] | None = None) 
     return formats
 
 
+def _p_or_none(value: float) -> str:
+    return "n/a" if math.isinf(value) else p_text(value)
+
+
 def show_frame(
     frame: pd.DataFrame,
     *,
@@ -126,11 +143,14 @@ def show_frame(
     Rows whose index is in `marked` stand out.
     """
     formats = number_columns(frame, units)
-    chances = [str(name) for name in frame.columns if is_p(name, frame[name])]
     shown: Any = frame
+    chances = [str(name) for name in frame.columns if is_p(name, frame[name])]
     if chances and frame.columns.is_unique and 0 < len(frame) <= STYLED_ROWS:
-        # Sorted as the numbers they are; a cell says what a number alone could not: too small for one, or none.
-        shown = (frame if marked else frame.reset_index(drop=True)).style.format(p_text, subset=chances)
+        # Sorted as the numbers they are; a cell says what a number alone could not: too small for one, or none. The
+        # browser would sort what is missing as 0, so it stands here as what no p-value can be and comes last.
+        filled = frame.fillna(dict.fromkeys(chances, math.inf))
+        shown = filled if marked else filled.reset_index(drop=True)
+        shown = shown.style.format(_p_or_none, subset=chances)
         for name in chances:
             label = formats[name].get("label")
             formats[name] = st.column_config.NumberColumn(label, help=_ABOUT_P)
@@ -259,6 +279,18 @@ def save_button(path: Path, name: str, *, key: str, note: str = "", label: str =
         icon=":material/download:",
         key=key,
     )
+
+
+def row_values(frame: pd.DataFrame, names: Iterable[Any]) -> list[tuple[str, str]]:
+    """Return (column, cell) of a table's first row as they are read, columns in the order of `names`."""
+    found = []
+    for name in names:
+        cell = frame[name].iloc[0]
+        if is_p(name, frame[name]):
+            found.append((str(name), p_text(float(cell))))
+        else:
+            found.append((str(name), number(cell.item() if hasattr(cell, "item") else cell)))
+    return found
 
 
 def rows_shown_by(frame: pd.DataFrame, row: dict[str, Any]) -> pd.DataFrame:

@@ -15,7 +15,7 @@ from pages._session import focus
 from pages._words import counted, shortened, size, when
 
 if TYPE_CHECKING:
-    from engine.api import Conversation, Engine, RunRecord, RunView
+    from engine.api import Conversation, Engine, RunRecord, RunView, WayOn
 
 POLL_SECONDS = 0.7
 DELETING = "deleting"
@@ -117,9 +117,24 @@ def _wait(engine: Engine, run_id: str, data: list[str]) -> None:
 
 
 def draw_refusal(
-    engine: Engine, record: RunRecord, advice: str, ask: Callable[[str, list[str]], None], *, follows: bool
+    engine: Engine,
+    record: RunRecord,
+    advice: str,
+    ask: Callable[[str, list[str]], None],
+    again: Callable[[WayOn, list[str]], None],
+    *,
+    follows: bool,
 ) -> None:
-    """Draw a question that cannot be answered as it stands: what is missing, and what can be asked instead."""
+    """Draw a question that cannot be answered as it stands: what is missing, and what can be asked instead.
+
+    Args:
+        engine: finds questions that can be asked.
+        record: the run of the question.
+        advice: what to do.
+        ask: asks a question by itself.
+        again: asks this question once more in one of the ways it could be meant, with the columns chosen for that.
+        follows: True where the question goes on from another one.
+    """
     with st.container(border=True, key="refusal"):
         st.markdown(":material/help: **This cannot be answered as it stands**")
         st.markdown(plain(record.error))
@@ -127,6 +142,9 @@ def draw_refusal(
             st.caption(plain(advice))
         if follows and st.button("Ask it as a new question", key="refused_alone", icon=":material/undo:"):
             ask(record.question, record.data)
+        for number, way in enumerate(record.ways_on):
+            if named := _chosen_way(way, f"{record.run_id}_{number}"):
+                again(way, named)
         files = [path for path in record.data if Path(path).is_file()]
         if files:
             draw_suggestions(
@@ -140,22 +158,38 @@ def draw_refusal(
             st.caption('"New question" leads to examples on real data.')
 
 
+def _chosen_way(way: WayOn, key: str) -> list[str]:
+    """Draw one way to ask again and return the columns chosen for it (a blank where none is needed) once it is."""
+    if not way.columns:
+        label = plain(shortened(way.says, 150))
+        return [""] if st.button(label, key=f"way_{key}", icon=":material/alt_route:") else []
+    with st.container(key=f"way_{key}"):
+        if way.several:
+            with st.container(horizontal=True, vertical_alignment="bottom"):
+                names = st.multiselect(plain(way.says), way.columns, key=f"way_columns_{key}", placeholder="Columns")
+                clicked = st.button("Ask with these", key=f"way_use_{key}", type="primary", disabled=not names)
+            return names if clicked else []
+        name = st.pills(plain(way.says), way.columns, key=f"way_column_{key}")
+        return [name] if name else []
+
+
 # ==== name, delete ====
 
 
+def draw_name_tools(engine: Engine, talk: Conversation) -> None:
+    """Draw the ways to rename and to delete a conversation."""
+    with st.popover("Rename", icon=":material/edit:", type="tertiary", key="rename_conversation"):
+        name = st.text_input("Name of this conversation", value=talk.title, max_chars=200, key=f"name_{talk.id}")
+        if st.button("Keep this name", key="keep_name") and attempt(lambda: engine.rename_conversation(talk.id, name)):
+            st.rerun()
+    if st.button("Delete", key="delete_conversation", icon=":material/delete:", type="tertiary"):
+        st.session_state[DELETING] = talk.id
+
+
 def draw_name(engine: Engine, talk: Conversation, run_id: str, gone: Callable[[], None]) -> None:
-    """Draw what a conversation is called, with ways to rename and to delete it or its open turn."""
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="conversation_bar"):
-        if talk.named or len(talk.runs) > 1:  # else the question below says the same
-            st.markdown(f"**{plain(shortened(talk.title, 120))}**", width="content")
-        with st.popover("Rename", icon=":material/edit:", type="tertiary", key="rename_conversation"):
-            name = st.text_input("Name of this conversation", value=talk.title, max_chars=200, key=f"name_{talk.id}")
-            if st.button("Keep this name", key="keep_name") and attempt(
-                lambda: engine.rename_conversation(talk.id, name)
-            ):
-                st.rerun()
-        if st.button("Delete", key="delete_conversation", icon=":material/delete:", type="tertiary"):
-            st.session_state[DELETING] = talk.id
+    """Draw what a conversation is called, and what deleting it or its open turn would take where that is asked for."""
+    if talk.named or len(talk.runs) > 1:  # else the question below says the same
+        st.markdown(f"**{plain(shortened(talk.title, 120))}**")
     if st.session_state.get(DELETING) != talk.id:
         return
     turns = [record.run_id for record in talk.runs]

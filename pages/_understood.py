@@ -107,8 +107,12 @@ def draw_alternatives(engine: Engine, run_id: str, plan: TaskDag, *, unsaved: bo
     if not others:
         return False
     titles = titles_of(engine)
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"alternatives_{run_id}"):
-        st.markdown("**Did you mean**", width="content")
+    waits = must_choose(plan)
+    with st.container(horizontal=not waits, vertical_alignment="center", gap="small", key=f"alternatives_{run_id}"):
+        st.markdown(
+            "**Which of these is meant? Nothing runs before you chose.**" if waits else "**Did you mean**",
+            width="content",
+        )
         clicked = [
             other for other in others if _alternative(other, titles, f"{run_id}_{plan.version}", unsaved=unsaved)
         ]
@@ -116,6 +120,12 @@ def draw_alternatives(engine: Engine, run_id: str, plan: TaskDag, *, unsaved: bo
         return False
     with st.spinner("Planning again..."):
         return attempt(lambda: engine.replan(run_id, analysis=clicked[0].id))
+
+
+def must_choose(plan: TaskDag) -> bool:
+    """Say whether a plan waits for the choice among what its question could mean."""
+    others = {other.id for other in plan.alternatives}
+    return any(q.blocking and not q.param and others & {*q.choices} for q in plan.open_questions)
 
 
 def _alternative(other: Any, titles: dict[str, str], key: str, *, unsaved: bool) -> bool:

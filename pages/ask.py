@@ -21,6 +21,7 @@ from pages._session import focus, run_in_focus, unfocus
 from pages._thread import (
     DELETING,
     draw_name,
+    draw_name_tools,
     draw_past,
     draw_refusal,
     draw_reused,
@@ -28,15 +29,18 @@ from pages._thread import (
     draw_taken_over,
     draw_turns,
 )
-from pages._understood import draw_alternatives, draw_understood
+from pages._understood import draw_alternatives, draw_understood, must_choose
 from pages._uploads import save_upload, with_own_name
 from pages._words import STRATEGIES, counted
 
 if TYPE_CHECKING:
-    from engine.api import Engine, Profile, RunView
+    from engine.api import Engine, Profile, RunView, WayOn
 
-# Session keys: paths of the files the next question comes with; whether plans run at once.
+# Session keys: paths of the files the next question comes with, from the question's field and from the field for files;
+# a question that waits until its files were looked at; whether plans run at once.
 ATTACHED = "attached"
+UPLOADED = "uploaded"
+HELD = "held_question"
 AUTO = "auto_approve"
 PAST_SHOWN = 6
 
@@ -52,6 +56,8 @@ def draw(engine: Engine) -> None:
 
 
 def _question_field(placeholder: str) -> Any:
+    if held := st.session_state.pop(HELD, ""):
+        st.session_state["question"] = held  # written into the field; whoever asks sends it
     # Inside a container it stands where it is written. At the foot of the page it would keep the page scrolled
     # to its end, and the first thing seen of an answer would be its last line.
     with st.container(key="question_box"):
@@ -59,28 +65,42 @@ def _question_field(placeholder: str) -> Any:
 
 
 def _take(engine: Engine, message: Any) -> None:
-    """Keep the files of a message; ask when it has words."""
+    """Keep the files of a message; ask when it has words and its files were seen before."""
+    seen = _attached()
     given = [_keep(engine, file) for file in message.files]
-    st.session_state[ATTACHED] = _unique([*_attached(), *given])
-    if message.text.strip():
-        data = _attached()
-        if run_id:
-            # A follow-up keeps the files it follows; a new file of the same name replaces the old one.
-            names = {Path(path).name for path in data}
-            old = [path for path in engine.record(run_id).data if Path(path).name not in names]
-            data = [*(path for path in old if Path(path).is_file()), *data]
-        _ask(engine, message.text, data)
+    if message.text.strip() and {*given} <= {*seen}:
+        _ask(engine, message.text, _all_files(engine))
+        return
+    # The field hands over its files with the words: what they were taken for is shown before anything is asked of them.
+    st.session_state[ATTACHED] = _unique([*st.session_state.get(ATTACHED, []), *given])
+    st.session_state[HELD] = message.text
+    st.session_state[f"{HELD}_told"] = bool(message.text.strip())
+    st.rerun()
 
 
-def _ask(engine: Engine, question: str, data: list[str], *, alone: bool = False) -> None:
+def _all_files(engine: Engine) -> list[str]:
+    """Return the files of the next question: a follow-up keeps those it follows, but for a new one of the same name."""
+    data = _attached()
+    names = {Path(path).name for path in data}
+    old = [path for path in engine.record(run_id).data if Path(path).name not in names] if run_id else []
+    return [*(path for path in old if Path(path).is_file()), *data]
+
+
+def _ask(engine: Engine, question: str, data: list[str], **more: Any) -> None:
+    """Ask and show the run; `more` is as in `Engine.ask`."""
     auto = bool(st.session_state.get(f"{AUTO}_kept", False))
     talk = engine.record(run_id).conversation if run_id else ""
     started: list[str] = []
-    if attempt(lambda: started.append(engine.ask(question, data, auto_approve=auto, conversation=talk, alone=alone))):
-        st.session_state.pop(ATTACHED, None)
-        st.session_state["uploader_round"] = st.session_state.get("uploader_round", 0) + 1
+    if attempt(lambda: started.append(engine.ask(question, data, auto_approve=auto, conversation=talk, **more))):
+        _forget_files()
         focus(started[0])
         st.rerun()
+
+
+def _forget_files() -> None:
+    for key in (ATTACHED, UPLOADED, HELD, f"{HELD}_told"):
+        st.session_state.pop(key, None)
+    st.session_state["uploader_round"] = st.session_state.get("uploader_round", 0) + 1
 
 
 # ==== a fresh start ====
@@ -89,13 +109,7 @@ def _ask(engine: Engine, question: str, data: list[str], *, alone: bool = False)
 def _start(engine: Engine) -> None:
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        uploads = st.file_uploader(
-            "Data files",
-            accept_multiple_files=True,
-            key=f"uploader_{st.session_state.get('uploader_round', 0)}",
-            help="Tables (CSV, TSV, Excel), count matrices with their sample sheet, single-cell data (h5ad), "
-            "gene sets (GMT). Files stay on this machine.",
-        )
+        _file_field(engine)
     with right:
         auto = st.toggle(
             "Run plans without asking me first",
@@ -105,12 +119,27 @@ def _start(engine: Engine) -> None:
         )
         st.session_state[f"{AUTO}_kept"] = auto
         st.caption("Otherwise you see the plan first and can change every step of it.")
-    st.session_state[ATTACHED] = _unique([*_attached(), *(_keep(engine, file) for file in uploads)])
     if _attached():
         _cards(engine)
         return
     _examples(engine)
     draw_past(engine, shown=PAST_SHOWN)
+
+
+def _file_field(engine: Engine) -> None:
+    key = f"uploader_{st.session_state.get('uploader_round', 0)}"
+
+    def changed() -> None:  # not what the field holds: after another page was open it holds nothing
+        st.session_state[UPLOADED] = [_keep(engine, file) for file in st.session_state[key]]
+
+    st.file_uploader(
+        "Data files",
+        accept_multiple_files=True,
+        key=key,
+        on_change=changed,
+        help="Tables (CSV, TSV, Excel), count matrices with their sample sheet, single-cell data (h5ad), "
+        "gene sets (GMT). Files stay on this machine.",
+    )
 
 
 def _keep(engine: Engine, file: Any) -> str:
@@ -124,7 +153,8 @@ def _keep(engine: Engine, file: Any) -> str:
 
 
 def _attached() -> list[str]:
-    return [path for path in st.session_state.get(ATTACHED, []) if Path(path).is_file()]
+    paths = [*st.session_state.get(ATTACHED, []), *st.session_state.get(UPLOADED, [])]
+    return [path for path in _unique(paths) if Path(path).is_file()]
 
 
 def _unique(paths: list[str]) -> list[str]:
@@ -132,11 +162,16 @@ def _unique(paths: list[str]) -> list[str]:
 
 
 def _cards(engine: Engine) -> None:
+    if st.session_state.get(f"{HELD}_told"):
+        st.markdown(
+            ":material/visibility: Look at what the files were taken for; your question waits in the field above."
+        )
+    data = _all_files(engine)
     draw_suggestions(
         engine,
-        lambda question: _ask(engine, question, _attached()),
+        lambda question: _ask(engine, question, data),
         key="attached",
-        data=_attached(),
+        data=data,
         title="Ask one of these, or write your own question above",
     )
     profiles = []
@@ -148,8 +183,7 @@ def _cards(engine: Engine) -> None:
     for problem in engine.cross_check(profiles) if len(profiles) > 1 else []:
         st.markdown(f":orange[:material/warning:] {plain(problem)}")
     if st.button("Remove files", key="remove_files", icon=":material/close:", type="tertiary"):
-        st.session_state.pop(ATTACHED, None)
-        st.session_state["uploader_round"] = st.session_state.get("uploader_round", 0) + 1
+        _forget_files()
         st.rerun()
     st.caption("Naming a column, a group or a gene makes the plan more exact.")
 
@@ -196,7 +230,9 @@ def _conversation(engine: Engine, run_id: str) -> None:
     view = engine.view(run_id)
     talk = engine.conversation(run_id)
     place = next(at for at, record in enumerate(talk.runs) if record.run_id == run_id)
-    _bar(run_id)
+    with st.container(horizontal=True, vertical_alignment="center", key="ask_bar"):
+        _bar(run_id)
+        draw_name_tools(engine, talk)
     draw_name(engine, talk, run_id, _left)
     draw_turns(engine, talk.runs[:place])
     with st.chat_message("user", avatar=":material/person:"):
@@ -210,13 +246,14 @@ def _conversation(engine: Engine, run_id: str) -> None:
         draw_suggestions(
             engine, lambda question: _ask(engine, question, data), key=run_id, run_id=run_id, title="Next you could ask"
         )
-    if _attached():
-        names = ", ".join(Path(path).name for path in _attached())
-        st.caption(f":material/attach_file: {plain(names)} will go with your next question.")
     message = _question_field("Ask on: other rows, a setting, what comes next, a picture, or why something is missing")
     if message:
         _take(engine, message)
-        st.rerun()
+    if working:
+        return
+    _file_field(engine)
+    if _attached():
+        _cards(engine)
 
 
 def _left() -> None:
@@ -227,14 +264,13 @@ def _left() -> None:
 
 
 def _bar(run_id: str) -> None:
-    with st.container(horizontal=True, vertical_alignment="center", key="ask_bar"):
-        if st.button("New question", key="new_question", icon=":material/add:"):
-            unfocus()
-            st.session_state.pop(ATTACHED, None)
-            st.rerun()
-        link = {"run": run_id}
-        st.page_link("pages/plan_run.py", label="Open in Plan & Run", icon=":material/account_tree:", query_params=link)
-        st.page_link("pages/provenance.py", label="Provenance", icon=":material/fact_check:", query_params=link)
+    if st.button("New question", key="new_question", icon=":material/add:"):
+        unfocus()
+        _forget_files()
+        st.rerun()
+    link = {"run": run_id}
+    st.page_link("pages/plan_run.py", label="Open in Plan & Run", icon=":material/account_tree:", query_params=link)
+    st.page_link("pages/provenance.py", label="Provenance", icon=":material/fact_check:", query_params=link)
 
 
 def _files(engine: Engine, view: RunView) -> None:
@@ -261,19 +297,27 @@ def _reply(engine: Engine, view: RunView, *, working: bool, follows: bool) -> No
     def ask_alone(question: str, data: list[str]) -> None:
         _ask(engine, question, data, alone=True)
 
+    def ask_again(way: WayOn, named: list[str]) -> None:
+        picked = {way.tool: {way.param: named if way.several else named[0]}} if way.columns else {}
+        kept = {tool: values for tool, values in record.chosen.items() if record.analysis in ("", way.analysis)}
+        _ask(
+            engine, record.question, record.data, alone=record.alone, analysis=way.analysis,
+            chosen={tool: {**kept.get(tool, {}), **picked.get(tool, {})} for tool in {*kept, *picked}},
+        )  # fmt: skip
+
     if is_refused(record) and not working:
         advice = activity_of(engine, record.run_id).advice or record.advice
-        draw_refusal(engine, record, advice, ask_alone, follows=follows and not record.alone)
+        draw_refusal(engine, record, advice, ask_alone, ask_again, follows=follows and not record.alone)
         return
     draw_taken_over(engine, view, ask_alone)
     with st.container(horizontal=True, vertical_alignment="center"):
         _route_chip(view)
         draw_state(engine, record, working=working, key="ask")
-    follow(engine, record, working=working)
-    if working:
-        return
-    if record.status == "awaiting_approval" and view.plan is not None:
+    waits = not working and record.status == "awaiting_approval" and view.plan is not None
+    if waits:
         _proposal(engine, view)
+    follow(engine, record, working=working)
+    if working or waits:
         return
     if record.error:
         show_message(record.error, activity_of(engine, record.run_id).advice)
@@ -314,22 +358,34 @@ def _route_chip(view: RunView) -> None:
 def _proposal(engine: Engine, view: RunView) -> None:
     assert view.plan is not None
     stored, run_id = view.plan, view.record.run_id
+    key = f"{run_id}_{stored.version}"  # a plan that was made again asks its own questions
+
+    def choose(tool: str, param: str, column: Any) -> None:
+        with st.spinner("Planning again..."):
+            done = attempt(lambda: engine.replan(run_id, chosen={tool: {param: column}}))
+        if done:
+            st.rerun()
+
+    first = must_choose(stored)
+    again = first and draw_alternatives(engine, run_id, stored)
+    plan = draw_questions(engine, stored, choose, key=key, blocking=True)
     # Before what it depends on, so that a keyboard is there in a few steps; it is filled when that is known.
     buttons = st.container(horizontal=True, vertical_alignment="center", key="proposal_buttons")
-    key = f"{run_id}_{stored.version}"  # a plan that was made again asks its own questions
+    problems = st.container()
     goals, others = st.container(key="proposal_goals"), st.container(key="proposal_others")
-    plan = engine.as_edited(stored, draw_questions(engine, stored, key=key))
+    plan = engine.as_edited(stored, draw_questions(engine, plan, choose, key=key, blocking=False))
     # What is answered below counts: the groups must not be told the other way round. Pickers begin anew with it.
     answers = [f"{node.id}_{name}_{value}" for node in plan.nodes for name, value in node.params.items()
                if (before := stored.node(node.id)) and before.params.get(name) != value]  # fmt: skip
     with goals:
-        again = draw_goals(engine, run_id, plan, view.profiles, key="_".join([key, *answers]))
+        again |= draw_goals(engine, run_id, plan, view.profiles, key="_".join([key, *answers]))
     with others:
-        again |= draw_alternatives(engine, run_id, stored)
+        again |= not first and draw_alternatives(engine, run_id, stored)
     if again:
         st.rerun()
-    draw_warnings(plan)
-    runnable = draw_problems(engine, plan)
+    draw_warnings(plan.warnings)
+    with problems:
+        runnable = draw_problems(engine, plan, asked=True)
     with buttons:
         steps = counted(len(stored.nodes), "step")
         st.markdown(f"This is the plan, {steps}. Nothing has been computed yet.", width="stretch")
@@ -341,7 +397,7 @@ def _proposal(engine: Engine, view: RunView) -> None:
             if plan != stored:
                 attempt(lambda: engine.edit_plan(run_id, plan))
             st.switch_page("pages/plan_run.py", query_params={"run": run_id})
-    draw_steps(plan, key=key)
+    draw_steps(plan, key=key, told=True)
     draw_understood(engine, stored, key=key)
 
 

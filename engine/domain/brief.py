@@ -22,9 +22,10 @@ class BriefPart(Value):
     node: str = ""
     """The step that a change of it changes; empty where it is only told."""
     param: str = ""
+    """The parameter of that step; empty where it is only told."""
     value: Any = None
     candidates: list[str] = []
-    """The columns or levels that could stand there, the best first; empty where it is only told."""
+    """The columns or levels that could stand there, the best first; a setting has bounds or choices instead."""
     asked: bool = False
     """True when the planner could not know it."""
     by_hand: bool = False

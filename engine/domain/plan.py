@@ -129,6 +129,20 @@ class OpenQuestion(Value):
     choice of taste that the proposal settles well enough."""
 
 
+class WayOn(Value):
+    """How a question that was refused can be asked again: as what, and with which columns."""
+
+    says: str
+    """What it would be, or what the columns are wanted for."""
+    analysis: str
+    tool: str = ""
+    param: str = ""
+    columns: list[str] = []
+    """The columns that the parameter could name, the best first; empty where nothing has to be named."""
+    several: bool = False
+    """True when more than one column may be named."""
+
+
 class TaskDag(Value):
     """A version of a plan."""
 

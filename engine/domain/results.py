@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from engine.domain.base import Value
 from engine.domain.findings import Finding
+from engine.domain.plan import WayOn
 
 NodeStatus = Literal["pending", "running", "succeeded", "failed", "skipped", "cached", "cancelled"]
 RunStatus = Literal[
@@ -164,6 +165,8 @@ class RunRecord(Value):
     error_code: str = ""
     advice: str = ""
     """What to do about the error."""
+    ways_on: list[WayOn] = []
+    """How the question could be asked again, where it was refused."""
     environment: dict[str, str] = {}
     sandbox: dict[str, str] = {}
     """What isolated the steps: `kind`, and `missing_1`... for each thing it did not isolate."""

@@ -52,6 +52,8 @@ class Points(Value):
     """Value of `colour` -> how it is drawn, what lies below first; empty: by whatever values there are."""
     log: str = ""
     """The logarithmic axes: `x`, `y` or `both`, or the parameter that says so."""
+    picture_first: bool = False
+    """True where the figure shows more than its points, such as the limits that they are read against."""
 
 
 class OutputSpec(Value):

@@ -85,7 +85,9 @@ def _variants(params: Sequence[ParamSpec]) -> list[list[ParamSpec]]:
 
 
 def _columns(bound: Bound, reading: Reading, given: Mapping[str, Any], needs: Sequence[str]) -> None:
-    params = [p for p in bound.spec.params if p.kind in ("column", "columns") and p.name not in given]
+    # One form of the data that is settled leaves out the columns of the other.
+    settled = {*given, *(name for p in bound.spec.params if p.name in given for name in p.instead_of)}
+    params = [p for p in bound.spec.params if p.kind in ("column", "columns") and not settled & {p.name, *p.instead_of}]
     sheet = bound.sheet
     if sheet is None:
         bound.missing += [p for p in params if p.required]
@@ -171,7 +173,7 @@ def propose_missing(bound: Bound, reading: Reading, near: Near, left: str) -> No
             OpenQuestion(
                 id=param.name, param=param.name, choices=names, proposed=names[0], blocking=True,
                 text=f"Which column is meant? {param.description.rstrip('.')}.{left}",
-                why=f"No word of the question surely names it. Nearest: {', '.join(names)}.",
+                why=f"No word of the question surely names it. Nearest: {', '.join(names[:SAID])}.",
             )
         )  # fmt: skip
         _levels(bound, reading, {p.name: None for p in bound.spec.params if p.of != param.name})
@@ -196,8 +198,8 @@ def _alike(one: str, other: str) -> int:
     return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
-CHOICES = 8
-"""So many columns are offered."""
+CHOICES, SAID = 40, 8
+"""So many columns are offered, and so many of them named in a sentence."""
 
 
 def _flat(values: Any) -> list[str]:

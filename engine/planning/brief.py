@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from engine.domain.brief import REFERENCE, BriefPart, GoalBrief
-from engine.domain.plan import DATA_PREFIX, TaskDag, TaskNode
+from engine.domain.plan import DATA_PREFIX, OpenQuestion, TaskDag, TaskNode
 from engine.domain.profile import ColumnProfile, Profile
 from engine.domain.toolspec import ParamSpec, ToolSpec
 from engine.planning.groups_told import (
@@ -64,6 +64,8 @@ _ORDER = (
     "Explained by",
     REFERENCE,
 )
+PICKED = frozenset({"number", "integer", "choice", "boolean"})
+"""Kinds of settings that can be chosen without knowing the data."""
 CANDIDATES = 40
 
 
@@ -154,18 +156,32 @@ class _Reader:
             value = self._side(param, value)
         empty = value in (None, "", [])
         if param.kind not in ("column", "columns", "level"):
-            if empty or not settled or param.role in _TOLD_OTHERWISE or param.name in self.tells or param.words == []:
+            unsaid = empty or not settled or param.role in _TOLD_OTHERWISE or param.words == []
+            if unsaid or (param.name in self.tells and param.kind not in PICKED):
                 return None
-            return BriefPart(label=label, words=_value(value, param.unit), by_hand=settled in ("edit", "set"))
+            told = BriefPart(label=label, words=_value(value, param.unit), by_hand=settled in ("edit", "set"))
+            if param.kind not in PICKED:
+                return told
+            return told.model_copy(update={"node": self.node.id, "param": param.name, "value": value})
         side = param.role == "reference" and bool(param.otherwise) and param.of in self.columns
         if empty and not side and param.role != "held" and settled != "edit":
             return None
-        asked = [q for q in self.plan.open_questions if q.param == param.name and self.node.id in (q.node, *q.also)]
-        unclear = any(not self.plan.answers(question) for question in asked)
+        waiting = self._waiting(param.name)
+        if param.kind == "level" and any(question.blocking for question in self._waiting(param.of)):
+            return None
+        if any(question.blocking for question in waiting):  # what is only proposed is not said as if it were decided
+            words, value = "not known yet", None
+        else:
+            words = self._words(param, value)
         return BriefPart(
-            label=label, words=self._words(param, value), node=self.node.id, param=param.name, value=value, asked=unclear,
+            label=label, words=words, node=self.node.id, param=param.name, value=value, asked=bool(waiting),
             candidates=self._candidates(param), by_hand=settled in ("edit", "set"),
         )  # fmt: skip
+
+    def _waiting(self, name: str) -> list[OpenQuestion]:
+        """Return the questions about a parameter that nobody answered yet."""
+        asked = [q for q in self.plan.open_questions if q.param == name and self.node.id in (q.node, *q.also)]
+        return [question for question in asked if not self.plan.answers(question)]
 
     def _words(self, param: ParamSpec, value: Any) -> str:
         if value in (None, "", []):
@@ -184,7 +200,8 @@ class _Reader:
             groups = self._groups(param, column)
             if groups is not None and groups.levels:
                 return f": {in_words(groups, self._counts(column.name))}"
-        return f" in {column.unit}" if column.unit else ""
+        named = column.unit in re.findall(r"[^\s()\[\],_]+", column.name)
+        return f" in {column.unit}" if column.unit and not named else ""
 
     def _happened(self, param: ParamSpec, level: str) -> str:
         """Return in how many of the rows the event happened."""

@@ -207,13 +207,13 @@ def event_level(reading: Reading, column: ColumnProfile, known: str = "") -> tup
     able = [level for level in levels if _HAPPENED.match(level.strip())]
     control = control_level(levels)
     if set(levels) == {"1", "2"}:
-        return "2", [_happened(column, "2")]
+        return "2", [_happened(column, "2", blocking=True)]
     if len(able) == 1:
         return able[0], [_happened(column, able[0])] if _doubtful(column, able[0]) else []
     if len(levels) == 2 and control:
         return next(level for level in levels if level != control), []
     proposed = (column.order or sorted(levels))[-1]
-    return proposed, [_happened(column, proposed)]
+    return proposed, [_happened(column, proposed, blocking=True)]
 
 
 _SHARE_OF = re.compile(
@@ -300,10 +300,11 @@ def _doubtful(column: ColumnProfile, level: str) -> bool:
     )
 
 
-def _happened(column: ColumnProfile, proposed: str) -> OpenQuestion:
+def _happened(column: ColumnProfile, proposed: str, *, blocking: bool = False) -> OpenQuestion:
+    """Ask which level is the event; `blocking` where nothing but a guess speaks for one, as it decides every direction."""
     return OpenQuestion(
         id="event_value", text=f"Which value of {column.name!r} means that it happened?", param="event_value",
         why=f"{column.name!r} has the values {', '.join(list(column.levels)[:8])}, and the coding does not say; all others count as "
         "not happened.",
-        choices=list(column.levels), proposed=proposed,
+        choices=list(column.levels), proposed=proposed, blocking=blocking,
     )  # fmt: skip

@@ -180,7 +180,15 @@ def level_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile], tex
         literal = [m._replace(level=level) for level in levels for m in _literally(words, level, text, column.name)]
         longest = [m for m in literal if not any(_inside(m, other) for other in literal)]
         found = [m for m in found if not any(m.first <= o.last and o.first <= m.last for o in longest)] + longest
-    return found
+    return [m for m in found if not _names_a_test(m, words)]
+
+
+def _names_a_test(mention: Mention, words: Sequence[Token]) -> bool:
+    """Say whether words have no more of a level than its initials and call a test: `Welch's test` means no WT."""
+    own = [word.text for word in words[mention.first : mention.last + 1]]
+    after = [word.text for word in words[mention.last + 1 : mention.last + 2]]
+    initials = len(own) > 1 and "".join(word[0] for word in own) == mention.level.lower()
+    return initials and "test" in (own[-1], *after)
 
 
 def _inside(mention: Mention, other: Mention) -> bool:

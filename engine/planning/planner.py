@@ -91,7 +91,7 @@ HALF, ALONE = 0.35, 0.8
 """How likely by its words the analysis of each half of a request must be for it to be taken for two: where words add a request, and where not."""
 
 
-TRIED = 12
+TRIED = 24
 """So many wordings are planned to find those that are offered."""
 
 
@@ -178,8 +178,8 @@ class Planner:
         )
         found: dict[str, str] = {}
         for idea in itertools.islice(ideas, TRIED):
-            key = idea.analysis if previous is None else idea.question
-            if key in found:
+            key = idea.analysis if idea.alone else idea.question
+            if key in found or idea.question in found.values():
                 continue
             with contextlib.suppress(EngineError):
                 plan = self.plan(idea.question, profiles, previous=previous).plan

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from engine.domain.datatypes import DataType
-from engine.domain.plan import Alternative, OpenQuestion
+from engine.domain.plan import Alternative, OpenQuestion, WayOn
 from engine.domain.profile import Profile
 from engine.domain.retrieval import ToolSearch
+from engine.domain.toolspec import ParamSpec
 from engine.errors import DataError, PlanError
 from engine.planning.bound import Bound
 from engine.planning.builder import missing, why_not
 from engine.planning.coverage import unexplained
 from engine.planning.reading import Reading
 from engine.planning.score import Candidate
-from engine.planning.sheets import Data
+from engine.planning.sheets import Data, Sheet
+from engine.planning.slots import slot_of
 from engine.toolbox.analyses import Analysis
 from engine.toolbox.registry import ToolRegistry
+
+CHOICES = 40
+"""At most so many columns are offered."""
 
 
 class NotUnderstood(PlanError):
@@ -67,10 +72,12 @@ def refusal(
         if a.family == analysis.family and a.id != analysis.id and any(a.id in tool.answers for tool in registry)
     ]
     names = ", ".join(a.name for a in near[:4])
+    there = {kind.value for kind in data.types()}
+    ways = [WayOn(says=a.name, analysis=a.id).model_dump() for a in near[:4] if there & {*a.data}]
     message = f"The question asks for {analysis.name} ({analysis.asks}), which no tool of this version carries out."
     needs = f" It would need {', '.join(analysis.slots)}." if analysis.slots else ""
     advice = f"Nearest of what can be done, and not the same: {names}.{needs}" if names else needs.strip()
-    return NotUnderstood(message, advice=advice, details={"analysis": analysis.id})
+    return NotUnderstood(message, advice=advice, details={"analysis": analysis.id, "ways_on": ways})
 
 
 def unbound(analysis: Analysis, bound: Bound, reading: Reading, data: Data) -> PlanError:
@@ -83,11 +90,22 @@ def unbound(analysis: Analysis, bound: Bound, reading: Reading, data: Data) -> P
     )
     message += nothing_called(reading, data)
     where = sheet.name if sheet else "the data"
+    ways = [_named_for(param, analysis, bound, sheet)] if sheet and param.kind in ("column", "columns") else []
     return NotUnderstood(
         message,
         advice=f"The columns of {where} are {names}. Name one in the question.",
-        details={"analysis": analysis.id},
+        details={"analysis": analysis.id, "ways_on": [way.model_dump() for way in ways if way.columns]},
     )
+
+
+def _named_for(param: ParamSpec, analysis: Analysis, bound: Bound, sheet: Sheet) -> WayOn:
+    """Return the choice of a column that no word names: of those that fit, the best first."""
+    fits, taken = slot_of(param.role).fits, bound.columns()
+    able = {c.name: fit for c in sheet.columns if c.name not in taken and (fit := fits(c, sheet)) > 0}
+    return WayOn(
+        says=param.description.rstrip("."), analysis=analysis.id, tool=bound.spec.name, param=param.name,
+        columns=sorted(able, key=lambda name: -able[name])[:CHOICES], several=param.kind == "columns",
+    )  # fmt: skip
 
 
 def alternatives_of(every: list[Candidate], chosen: set[str]) -> list[Alternative]:
@@ -122,7 +140,9 @@ def not_understood(data: Data, found: ToolSearch | None, every: list[Candidate])
     """Return the error for words that lead to nothing: what is nearest here and in the catalogues."""
     files = ", ".join(sheet.name for sheet in data.sheets)
     message = "The question names nothing that can be analysed in these files."
-    could = "; ".join(says(c) for c in every[:3] if c.feasible and c.analysis.data and c.bound is not None)
+    meant = [c for c in every[:3] if c.feasible and c.analysis.data and c.bound is not None]
+    could = "; ".join(map(says, meant))
+    ways = [WayOn(says=says(c), analysis=c.analysis.id).model_dump() for c in meant]
     advice = (
         f"Did you mean: {could}?"
         if could
@@ -134,4 +154,4 @@ def not_understood(data: Data, found: ToolSearch | None, every: list[Candidate])
             f"{t.name} ({'built in' if t.runnable else f'{t.catalogue}, not runnable here'})" for t in near
         )
         advice += f" Nearest in the catalogues: {names}."
-    return NotUnderstood(message, advice=advice)
+    return NotUnderstood(message, advice=advice, details={"ways_on": ways})

@@ -7,11 +7,12 @@ question plans without asking anything is found out by planning it (`Planner.sug
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from engine.domain.plan import TaskDag
 from engine.domain.profile import ColumnProfile
+from engine.domain.toolspec import ToolSpec
 from engine.planning.followups import outcomes
 from engine.planning.sheets import NUMBERS, Data, Sheet, is_group, is_id
 from engine.toolbox.analyses import Analysis
@@ -29,22 +30,32 @@ class Idea(NamedTuple):
 
     question: str
     analysis: str
+    alone: bool = False
+    """True for one of several wordings of its analysis, of which one is enough."""
 
 
-def first_ideas(data: Data, analyses: Mapping[str, Analysis], registry: ToolRegistry) -> Iterator[Idea]:
-    """Yield questions on files nobody has asked about: one wording of each analysis in turn, by the rank they declare."""
+def first_ideas(
+    data: Data, analyses: Mapping[str, Analysis], registry: ToolRegistry, named: Collection[str] = ()
+) -> Iterator[Idea]:
+    """Yield questions on files nobody has asked about: the wordings of each analysis in turn, by the rank they declare.
+
+    Columns in `named` are taken before others.
+    """
     answered = {key for tool in registry if tool.runnable for key in tool.answers}
     types = {kind.value for kind in data.types()}
     able = [a for a in analyses.values() if a.suggests and a.id in answered and types & {*a.data}]
-    filled = _fillings(data)
+    filled = _fillings(data, named)
     for analysis in sorted(able, key=lambda a: a.rank):
         for wording in analysis.suggests:
             if (question := _filled(wording, filled)) is not None:
-                yield Idea(question, analysis.id)
+                yield Idea(question, analysis.id, alone=True)
 
 
 def next_ideas(before: TaskDag, data: Data, analyses: Mapping[str, Analysis], registry: ToolRegistry) -> Iterator[Idea]:
-    """Yield questions that go on from a plan: what its steps make something for, other rows, another measure, one held constant."""
+    """Yield questions that go on from a plan: what its steps make something for, other rows, another measure, one held constant.
+
+    After them come those that are offered for the files and were not asked yet, of the same columns where they can be.
+    """
     specs = {node.tool: registry.get(node.tool) for node in before.nodes if node.tool in registry}
     done = {key for spec in specs.values() for key in spec.answers}
     onward = [tool for spec in specs.values() for tool in spec.produces_for if tool in registry and tool not in specs]
@@ -57,8 +68,14 @@ def next_ideas(before: TaskDag, data: Data, analyses: Mapping[str, Analysis], re
         match for node in before.nodes for value in node.params.values() for match in re.findall(r"\w+", str(value))
     }
     sheet = max(data.sheets, key=lambda s: sum(c.name in named for c in s.columns), default=None)
-    if sheet is None:
-        return
+    if sheet is not None:
+        yield from _changed(before, sheet, specs, named)
+    left = {key: analysis for key, analysis in analyses.items() if key not in {*done, *(c.id for c in before.analysis)}}
+    yield from first_ideas(data, left, registry, named)
+
+
+def _changed(before: TaskDag, sheet: Sheet, specs: Mapping[str, ToolSpec], named: Collection[str]) -> Iterator[Idea]:
+    """Yield the question before with another measure, of fewer rows, with a column held constant."""
     free = [column for column in _nameable(sheet) if column.name not in named]
     explained = outcomes(before, specs)
     asked = {chosen.id for chosen in before.analysis}
@@ -83,28 +100,29 @@ def _filled(wording: str, filled: Mapping[str, str]) -> str | None:
     return _SLOT.sub(lambda match: filled[match[1]], wording)
 
 
-def _fillings(data: Data) -> dict[str, str]:
+def _fillings(data: Data, named: Collection[str]) -> dict[str, str]:
     """Return slot -> the name that fills it, of the file with the most of them."""
     found: dict[str, str] = {}
     for sheet in data.sheets:
-        own = _of(sheet)
+        own = _of(sheet, named)
         if len(own) > len(found):
             found = own
     return found
 
 
-def _of(sheet: Sheet) -> dict[str, str]:
-    columns, structure = _nameable(sheet), sheet.structure
+def _of(sheet: Sheet, named: Collection[str]) -> dict[str, str]:
+    columns, structure = sorted(_nameable(sheet), key=lambda c: c.name not in named), sheet.structure
     ends = {*structure.survival.values()}
     numbers = [c.name for c in columns if c.scale in NUMBERS and not is_group(c) and c.name not in ends]
     numbers = [n for n in numbers if n not in structure.times and n not in structure.doses] or numbers
     groups = [c for c in columns if _is_few(c) and c.name not in {*ends, *structure.times, *structure.doses}]
+    spans = [t for t in structure.times if t not in ends] if structure.repeated else []
     slots = {
         "measure": numbers[:1], "number": numbers[:1], "other": numbers[1:2],
         "group": [c.name for c in groups[:1]], "second": [c.name for c in groups[1:2]],
         "several": ["measurements"] if len(numbers) > 3 else [],
         "two": [c.name for c in groups if c.distinct == 2][:1],
-        "dose": structure.doses[:1], "time": structure.times[:1],
+        "dose": structure.doses[:1], "time": spans[:1],
         "event": [structure.survival["event"]] if "event" in structure.survival else [],
     }  # fmt: skip
     return {slot: names[0] for slot, names in slots.items() if names}

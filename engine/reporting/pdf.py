@@ -6,6 +6,7 @@ The fonts are the DejaVu family that ships inside matplotlib, so Greek letters a
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,9 @@ SANS, BOLD, MONO = "BiodeskSans", "BiodeskSans-Bold", "BiodeskMono"
 PAPER_COLUMNS = 8
 """More columns than this are not readable on a page; the caption says how many are left to the file."""
 CELL_LENGTH = 34
+WHOLE, BEGINNING = 24, 150
+"""So many lines of a table are not parted; so many points must be free below for a longer one to begin."""
+_DECIDES = re.compile(r"(?:lower|upper)_95|p|p_value|p_adj|padj|fdr|q_value")
 _INK, _SOFT, _LINE, _ACCENT, _PANEL = "#1d2733", "#5b6878", "#cfd6dd", "#0b6e75", "#f5f7f9"
 
 
@@ -159,7 +163,7 @@ class _Page:
         return Paragraph(markup, self.styles["item"], bulletText=bullet)
 
     def _section(self, title: str, content: list[Flowable]) -> list[Flowable]:
-        return [self._text(_e(title), "h2"), *content] if content else []
+        return _headed(self._text(_e(title), "h2"), content) if content else []
 
     def _answers(self) -> list[Flowable]:
         report = self.contents.report
@@ -169,16 +173,15 @@ class _Page:
         for answer in report.answers:
             finding = self.contents.finding_of(answer.text)
             sentence = self._sentence(finding) if finding else _e(answer.text)
-            flow.append(self._text(_e(answer.lead) + sentence, "answer"))
-            if answer.table is not None:
-                flow += self._answer_table(answer.table)
+            said = self._text(_e(answer.lead) + sentence, "answer")
+            flow += _headed(said, self._answer_table(answer.table) if answer.table is not None else [])
             if answer.figure in figures:
                 flow += self._figure(figures.pop(answer.figure))
         return flow
 
     def _answer_table(self, table: ShownTable) -> list[Flowable]:
         from reportlab.lib.colors import HexColor
-        from reportlab.platypus import Spacer, Table
+        from reportlab.platypus import KeepTogether, Spacer, Table
 
         numeric, shown = shown_cells(table.columns, list(table.rows.values()))
         body = [[self._text(_e(column), "head") for column in table.columns]]
@@ -189,7 +192,7 @@ class _Page:
         style = [*_TABLE_STYLE, *(("BACKGROUND", (0, at), (-1, at), HexColor(_PANEL)) for at in marked)]
         drawn = Table(body, colWidths=[self.width / len(table.columns)] * len(table.columns), repeatRows=1, style=style)
         extent = f"{len(table.rows):,} of {table.total:,} rows of {table.name}"
-        return [drawn, self._text(_e(extent), "soft"), Spacer(1, 6)]
+        return [KeepTogether([drawn, self._text(_e(extent), "soft")]), Spacer(1, 6)]
 
     def _sentence(self, finding: Finding) -> str:
         targets = self._targets()
@@ -254,14 +257,15 @@ class _Page:
         return flow
 
     def _table(self, table: Excerpt) -> list[Flowable]:
-        from reportlab.platypus import Spacer, Table
+        from reportlab.platypus import CondPageBreak, KeepTogether, Spacer, Table
 
         name = table.artifact.name
         mark = f'<a name="{_e(anchor("table", name))}"/>'
         foot = self._text(f"{_e(name)} · SHA-256 {table.artifact.sha256}", "soft")
         if table.problem:
             return [self._text(mark + _e(table.problem)), foot]
-        columns = table.columns[:PAPER_COLUMNS]
+        places = self._on_paper(table)
+        columns = [table.columns[at] for at in places]
         hidden = len(table.columns) - len(columns) + table.more_columns
         extent = (
             f"{len(table.rows):,} of {table.total:,} rows" if len(table.rows) < table.total else f"{table.total:,} rows"
@@ -270,11 +274,25 @@ class _Page:
         body = [[self._text("row", "head"), *(self._text(_e(column), "head") for column in columns)]]
         for number, cells in table.rows.items():
             key = f'<a name="{_e(row_anchor(name, number))}"/>{number}'
-            shown = zip(columns, table.numeric, cells, strict=False)
-            body.append([self._text(key, "number"), *(self._cell(c, text, numeric) for c, numeric, text in shown)])
+            shown = [(table.columns[at], cells[at], table.numeric[at]) for at in places if at < len(cells)]
+            body.append([self._text(key, "number"), *(self._cell(c, text, numeric) for c, text, numeric in shown)])
         widths = [26.0, *([(self.width - 26.0) / max(1, len(columns))] * len(columns))]
         drawn = Table(body, colWidths=widths, repeatRows=1, style=_TABLE_STYLE)
-        return [self._text(f"{mark}{_e(name)}: {extent}", "h3"), drawn, foot, Spacer(1, 6)]
+        heading = self._text(f"{mark}{_e(name)}: {extent}", "h3")
+        # A short table stands whole under its heading; a long one begins where some of its rows have room.
+        if len(body) <= WHOLE:
+            return [KeepTogether([heading, drawn, foot]), Spacer(1, 6)]
+        return [CondPageBreak(BEGINNING), heading, drawn, foot, Spacer(1, 6)]
+
+    def _on_paper(self, table: Excerpt) -> list[int]:
+        """Return the places of the columns that are printed: what names a row, what findings tell of, what decides."""
+        if len(table.columns) <= PAPER_COLUMNS:
+            return [*range(len(table.columns))]
+        own = [f for f in self.contents.report.findings if f.artifact == table.artifact.name]
+        told = {name for finding in own for name in (*finding.row, *(value.name for value in finding.values))}
+        first = [table.columns[0], *(name for name in table.columns if name in told or _DECIDES.fullmatch(name))]
+        kept = list(dict.fromkeys([*first, *table.columns]))[:PAPER_COLUMNS]
+        return [at for at, name in enumerate(table.columns) if name in kept]
 
     def _cell(self, column: str, text: str, numeric: bool) -> Flowable:  # noqa: FBT001
         return self._short(format_cell(text, column) if numeric else text, numeric=numeric)
@@ -299,6 +317,21 @@ class _Page:
             self._item(f"{_e(d.name)}: {_e(file_name(d.path))}<br/>SHA-256 {d.sha256}")
             for d in (plan.datasets if plan else [])
         ]
+
+
+def _headed(heading: Flowable, content: list[Flowable]) -> list[Flowable]:
+    """Return what stands under a heading with it, so that no page ends between the two.
+
+    To keep a heading with the next part is not enough where that part is several that are kept together.
+    """
+    from reportlab.platypus import CondPageBreak, KeepTogether
+
+    first, rest = content[:1], content[1:]
+    if first and isinstance(first[0], KeepTogether):
+        return [KeepTogether([heading, *first[0]._content]), *rest]  # pyright: ignore[reportAttributeAccessIssue]
+    if first and isinstance(first[0], CondPageBreak):
+        return [*first, heading, *rest]
+    return [heading, *content]
 
 
 _TABLE_STYLE = [

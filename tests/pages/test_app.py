@@ -215,6 +215,40 @@ def test_question_with_an_uploaded_file_becomes_a_run(workspace):
     assert Path(record.data[0]).read_text() == TABLE
 
 
+def test_files_given_with_the_words_are_shown_before_anything_is_asked(workspace):
+    at = app().run()
+    at.chat_input(key="question").upload("values.csv", TABLE.encode(), "text/csv").set_value(QUESTION).run()
+    assert not at.exception
+    assert opened(workspace).runs() == []
+    assert "values.csv" in shown(at)
+    assert "your question waits in the field above" in shown(at)
+    assert at.chat_input(key="question").proto.value == QUESTION  # one more Enter asks it
+    at.chat_input(key="question").set_value(QUESTION).run()
+    (record,) = opened(workspace).runs()
+    assert [Path(path).name for path in record.data] == ["values.csv"]
+
+
+def test_a_file_taken_out_of_the_field_has_no_card_and_no_part_in_the_question(workspace):
+    at = app().run()
+    at.file_uploader(key="uploader_0").upload("values.csv", TABLE.encode(), "text/csv").run()
+    at.file_uploader(key="uploader_0").set_value([]).run()
+    assert not at.exception
+    assert "values.csv" not in shown(at)
+
+
+def test_a_new_file_in_a_conversation_is_shown_and_goes_with_those_before(workspace, tmp_path):
+    run_id = asked(workspace, tmp_path, auto_approve=False)
+    at = app()
+    at.query_params["run"] = run_id
+    at.run()
+    at.file_uploader(key="uploader_0").upload("more.csv", TABLE.encode(), "text/csv").run()
+    assert "**more.csv**" in shown(at)
+    at.chat_input(key="question").set_value("Summarise the value by group.").run()
+    assert not at.exception
+    names = [Path(path).name for path in opened(workspace).runs()[0].data]
+    assert names == [Path(path).name for path in opened(workspace).record(run_id).data] + ["more.csv"]
+
+
 def test_follow_up_question_keeps_the_files(workspace, tmp_path):
     run_id = asked(workspace, tmp_path, auto_approve=False)
     at = app()
@@ -251,6 +285,58 @@ def test_plan_can_be_changed_before_it_runs(workspace, tmp_path):
     at.button(key="editor_save").click().run()
     assert engine.view(run_id).plan.version == 2
     assert engine.view(run_id).plan.node(step.id).params["test"] == "mann_whitney"
+
+
+def test_a_setting_said_in_words_is_changed_where_it_is_told(workspace, tmp_path):
+    (tmp_path / "values.csv").write_text(TABLE)
+    engine = opened(workspace)
+    run_id = engine.ask(f"{QUESTION} Use Welch's test.", [tmp_path / "values.csv"])
+    engine.wait(run_id, 60)
+    at = app()
+    at.query_params["run"] = run_id
+    at.run()
+    at.selectbox(key=f"pick_{run_id}_1_0_test").set_value("mann_whitney").run()
+    assert not at.exception
+    plan = engine.view(run_id).plan
+    assert (plan.version, [node.params.get("test") for node in plan.nodes]) == (2, ["mann_whitney"])
+    assert "mann_whitney" in {part.words for part in engine.briefs(plan)[0].parts if part.by_hand}
+
+
+def test_what_must_be_answered_stands_above_the_button_that_runs(workspace, tmp_path):
+    table = "mouse,arm,healed\n" + "".join(f"m{k},{'drug' if k % 2 else 'sham'},{1 + (k % 3 > 0)}\n" for k in range(40))
+    (tmp_path / "mice.csv").write_text(table)
+    engine = opened(workspace)
+    run_id = engine.ask("Does the share of healed differ between drug and sham?", [tmp_path / "mice.csv"])
+    engine.wait(run_id, 60)
+    at = app()
+    at.query_params["run"] = run_id
+    at.run()
+    (field,) = [one for one in at.selectbox if "means that it happened" in one.label]
+    assert field.value is None
+    assert at.button(key="run_plan").disabled
+    widgets = [one.key for one in (*at.selectbox, *at.button)]
+    tree = [one.key for one in at.main if getattr(one, "key", None) in widgets]
+    assert tree.index(field.key) < tree.index("run_plan")
+    field.set_value("1").run()
+    assert not at.button(key="run_plan").disabled
+
+
+def test_columns_that_a_refusal_names_are_chosen_on_its_card(workspace, tmp_path):
+    table = "leaf,length,width,mass\n" + "".join(f"l{k},{k % 7},{k * 3 % 11},{k * 5 % 13}\n" for k in range(40))
+    (tmp_path / "leaves.csv").write_text(table)
+    engine = opened(workspace)
+    run_id = engine.ask("Show correlations", [tmp_path / "leaves.csv"])
+    engine.wait(run_id, 60)
+    at = app()
+    at.query_params["run"] = run_id
+    at.run()
+    at.multiselect(key=f"way_columns_{run_id}_0").set_value(["length", "mass"]).run()
+    at.button(key=f"way_use_{run_id}_0").click().run()
+    assert not at.exception
+    newest = engine.runs()[0]
+    assert (newest.question, newest.analysis) == ("Show correlations", "correlation")
+    engine.wait(newest.run_id, 60)
+    assert [node.params["columns"] for node in engine.view(newest.run_id).plan.nodes] == [["length", "mass"]]
 
 
 def test_step_that_does_not_fit_is_said_at_once_and_blocks_the_run(workspace, tmp_path):

@@ -11,6 +11,7 @@ from engine.domain.datatypes import DataType
 from engine.domain.results import Artifact, NodeResult, RunRecord
 from engine.domain.run_view import RunView
 from engine.domain.toolspec import OutputSpec, ParamSpec, Points, ToolSpec
+from engine.toolbox.registry import builtin_tools
 from pages import _charts
 from pages._charts import _drawn, _spec, chart_of, drawing_of
 
@@ -64,6 +65,24 @@ def test_points_come_from_the_table_and_the_parameters_of_the_step(tmp_path):
     drawn = _drawn(chart)
     assert drawn["c"].tolist() == ["neither", "higher", "higher"]  # what matters lies on top
     assert drawn["row"].tolist() == [1, 0, 2]
+
+
+@pytest.mark.parametrize(
+    ("tool", "output", "table"),
+    [("meta_analysis", "funnel_plot", "study,effect,se"), ("sc_embed", "umap_plot", "cell,UMAP1,UMAP2,label")],
+)
+def test_points_of_funnels_and_maps_of_cells_have_the_names_of_their_tables(tool, output, table):
+    port = builtin_tools().get(tool).output(output)
+    assert port.points.label == ""  # the first column of the table that these functions give
+    assert {port.points.x, port.points.y} <= {*table.split(",")}
+    assert builtin_tools().get(tool).output(port.points.table) is not None
+
+
+def test_a_figure_that_shows_limits_opens_as_a_picture(tmp_path):
+    engine, view, artifact = made(tmp_path, FRAME)
+    assert chart_of(engine, view, artifact).picture_first is False
+    limits = OneTool(engine.path, points=POINTS.model_copy(update={"picture_first": True}))
+    assert chart_of(limits, view, artifact).picture_first is True
 
 
 def test_what_a_logarithmic_axis_cannot_show_is_not_drawn(tmp_path):

@@ -9,7 +9,7 @@ import pytest
 
 from engine.domain.findings import Finding, FindingValue
 from engine.domain.results import Artifact
-from pages._tables import is_p, named_rows, number_columns, reading_order, units_of
+from pages._tables import is_p, named_rows, number_columns, reading_order, show_frame, units_of
 from pages._words import p_text
 
 
@@ -85,3 +85,30 @@ def test_small_numbers_beside_large_ones_are_not_cut_to_nothing():
     wide = number_columns(pd.DataFrame({"dose": [0.0003, 12000.0], "mass": [5700.0, 1200.0]}))
     assert wide["dose"]["type_config"]["format"] == "%.6g"
     assert wide["mass"]["type_config"]["format"] == "localized"
+
+
+def test_texts_that_would_push_the_numbers_out_of_sight_stand_behind_them():
+    pairs = pd.DataFrame(
+        {"comparison": ["a minus b", "a minus c"], "test": ["Welch's t-test, Games-Howell adjusted"] * 2,
+         "group_1": ["a", "a"], "group_2": ["b", "c"], "difference": [1.0, 2.0], "lower_95": [0.5, 1.5],
+         "upper_95": [1.5, 2.5], "p_value": [0.01, 0.02]}
+    )  # fmt: skip
+    found = reading_order(pairs)
+    assert found[:5] == ["comparison", "difference", "lower_95", "upper_95", "p_value"]
+    assert sorted(found) == sorted(pairs.columns)
+    by_group = pairs.rename(columns={"group_1": "site"}).assign(comparison="a minus b", test=["t" * 30, "u" * 30])
+    assert reading_order(by_group)[:3] == ["comparison", "test", "difference"]  # the test tells its rows apart
+    short = pairs.assign(test="Welch")
+    assert reading_order(short)[:5] == ["comparison", "test", "group_1", "group_2", "difference"]
+
+
+def test_a_p_value_that_was_not_computed_is_sorted_behind_all_others(monkeypatch):
+    shown = []
+    monkeypatch.setattr("streamlit.dataframe", lambda data, **_: shown.append(data))
+    frame = pd.DataFrame({"term": ["a", "b"], "estimate": [None, 2.0], "p_value": [math.nan, 0.2]})
+    show_frame(frame, key="k", alt="t")
+    assert shown[0].data["p_value"].tolist() == [math.inf, 0.2]
+    assert ">n/a</td>" in shown[0].to_html()
+    assert "inf" not in shown[0].to_html().lower()
+    assert shown[0].data["estimate"].isna().tolist() == [True, False]
+    assert frame["p_value"].isna().tolist() == [True, False]

@@ -207,6 +207,33 @@ def test_suggestions_after_an_answer_go_on_from_it(planner, goats, first):
         assert not any(q.required or q.blocking for q in plan.open_questions)
 
 
+SMALL = {
+    "one measure": {"length": RNG.normal(5, 1, 40).round(2)},
+    "two measures": {"length": RNG.normal(5, 1, 40).round(2), "width": RNG.normal(3, 1, 40).round(2)},
+    "a group and a measure": {"strain": ["Ler", "Col"] * 20, "yield": RNG.normal(5, 1, 40).round(2)},
+    "ends": {"months": RNG.integers(1, 60, 40), "dead": [0, 1] * 20, "arm": ["a"] * 20 + ["b"] * 20},
+    "animals over time": {
+        "goat": [f"g{n // 5}" for n in range(40)], "day": [0, 1, 2, 3, 4] * 8, "weight": RNG.normal(60, 8, 40).round(1)
+    },
+}  # fmt: skip
+"""Tables as small as they come."""
+
+
+@pytest.mark.parametrize("columns", SMALL.values(), ids=SMALL)
+def test_three_questions_are_offered_for_a_simple_table_and_after_its_answer(planner, tmp_path, columns):
+    pd.DataFrame(columns).to_csv(tmp_path / "table.csv", index=False)
+    profiles = profile_files([tmp_path / "table.csv"])
+    offered = planner.suggest(profiles)
+    assert len({*offered}) == 3
+    before = planner.plan(offered[0], profiles).plan
+    onward = planner.suggest(profiles, before)
+    assert len({*onward}) == 3
+    assert offered[0] not in onward
+    for question in onward:
+        plan = planner.plan(question, profiles, previous=before).plan
+        assert not any(q.required or q.blocking for q in plan.open_questions)
+
+
 def test_nothing_is_suggested_for_files_that_cannot_be_used(planner, tmp_path):
     (tmp_path / "note.bin").write_bytes(bytes(range(256)))
     assert planner.suggest(profile_files([tmp_path / "note.bin"])) == []

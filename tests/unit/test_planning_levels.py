@@ -324,3 +324,11 @@ def test_what_is_left_out_does_not_decide_what_is_asked(phrase, sites):
 
 def test_leaving_out_alone_is_what_is_asked(sites):
     assert [tool for tool, _ in steps("Leave out the patients from Graz", sites)] == ["filter_rows"]
+
+
+@pytest.mark.parametrize("said", ["Welch's test", "Welch's t-test"])
+def test_the_initials_of_a_test_are_no_level(said, tmp_path):
+    rows = {"genotype": ["WT", "KO", "rescue"] * 20, "weight": RNG.normal(25, 2, 60).round(1)}
+    pd.DataFrame(rows).to_csv(tmp_path / "mice.csv", index=False)
+    ((tool, params),) = steps(f"Is weight lower in KO than WT, {said}?", tmp_path / "mice.csv")
+    assert (tool, params["treated"], params["control"], params["test"]) == ("compare_groups", "KO", "WT", "welch_t")

@@ -16,7 +16,8 @@ from engine.errors import UserError
 from engine.provenance.verify import verify_path
 from engine.reporting import html, markdown, pdf, run_json
 from engine.reporting.bundle import export, write_bundle
-from engine.reporting.tables import excerpt
+from engine.reporting.contents import gather
+from engine.reporting.tables import Excerpt, excerpt
 
 
 @pytest.fixture(scope="module")
@@ -140,6 +141,26 @@ def test_pdf_has_findings_numbered_pages_figures_and_links(made):
              (f.get_object() for f in page["/Resources"]["/Font"].values())}  # fmt: skip
     assert any("DejaVuSans" in font for font in fonts)
     assert data == pdf.render(view, store, small_registry())
+
+
+def test_on_paper_a_table_stays_with_its_heading_and_shows_what_decides(made):
+    view, store = made
+    pdf._register_fonts()
+    page = pdf._Page(gather(view, store, small_registry()), store, 480.0)
+    names = ["term", *(f"x{n}" for n in range(9)), "lower_95", "upper_95", "p_value"]
+    artifact = view.report.tables[0].model_copy(update={"name": "wide.csv"})
+    rows = {n: ["a", *["1"] * 12] for n in range(1, 41)}
+    wide = Excerpt(artifact=artifact, columns=names, rows=rows, total=40, numeric=[False, *[True] * 12])
+    assert [names[at] for at in page._on_paper(wide)] == [
+        "term", "x0", "x1", "x2", "x3", "lower_95", "upper_95", "p_value"
+    ]  # fmt: skip
+    room, heading, *_ = page._table(wide)
+    assert (type(room).__name__, heading.style.keepWithNext) == ("CondPageBreak", 1)
+    wide.rows = {1: rows[1]}
+    whole, _ = page._table(wide)
+    assert [type(part).__name__ for part in whole._content] == ["Paragraph", "Table", "Paragraph"]
+    (section, *_) = page._section("Tables", page._table(wide))
+    assert [type(part).__name__ for part in section._content] == ["Paragraph", "Paragraph", "Table", "Paragraph"]
 
 
 def test_pdf_prints_letters_beyond_latin(made):

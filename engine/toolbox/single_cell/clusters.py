@@ -6,7 +6,7 @@ are and how much another random seed would change them.
 
 from __future__ import annotations
 
-from engine.domain.toolspec import Citation, NextStep
+from engine.domain.toolspec import Citation, NextStep, Points
 from engine.toolbox.registry import param, tool
 from engine.toolbox.single_cell.values import (
     SCANPY,
@@ -38,6 +38,7 @@ from engine.toolbox.tables.rows import table_row
         "umap_plot": "figure: the cells",
         "umap_table": "table: coordinates per cell",
     },
+    points={"umap_plot": Points(table="umap_table", x="UMAP1", y="UMAP2", colour="=color_by")},
     params={
         "n_pcs": param("number of principal components", minimum=2, maximum=200, words=["pcs", "principal components"]),
         "n_neighbors": param("neighbours per cell", unit="cells", minimum=2, maximum=200, words=["neighbou?rs"]),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.domain.results import Issue
-from engine.domain.toolspec import Citation, NextStep
+from engine.domain.toolspec import Citation, NextStep, Points
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.registry import param, tool
 from engine.toolbox.statistics.meta_regression import REGRESSION_HELPERS, moderator_column, moderator_tables
@@ -165,6 +165,7 @@ def funnel_figure(studies, row, name):
         "residual": "table: what heterogeneity is left and what the moderator accounts for",
         "bubble_plot": "figure: effects over the moderator, size by precision",
     },
+    points={"funnel_plot": Points(table="studies", x="effect", y="se", picture_first=True)},
     optional_outputs=("egger", "moderator", "residual", "bubble_plot"),
     params={
         "effect": param(
