@@ -19,6 +19,8 @@ class Way(NamedTuple):
 
     called: str
     says: str
+    ask: str = ""
+    """What to say next instead; `{measure}` is what was measured."""
 
 
 _NO_STEP = "no step of this plan does that"
@@ -34,7 +36,9 @@ _WAYS = (
         "name the measure with it, as in 'log10 weight', to have it computed first"),
     Way(r"(?:without|excl\w+|remov\w+|drop\w*|omit\w*|ignor\w+|leav\w+ out|take out|minus|trim\w*)\s(?:(?:the|all|any|obvious|extreme|few|two|three)\s)*"
         r"outli\w+|outli\w+\s(?:removed|excluded|dropped|left out)|winsori\w+|trimmed means?",
-        "nothing is left out by itself; ask whether there are outliers, then say which rows to leave out"),
+        "nothing is left out by itself; ask whether there are outliers, then say which rows to leave out",
+        "Ask 'Are there outliers in {measure}?'; then leave out rows by name ('without' and the name) or by a condition "
+        "('only {measure} below' and a number)."),
     Way(r"quadratic\w*|polynomial\w*|cubic\w*|splines?", _NO_STEP),
     Way(r"propensit\w+|inverse probability|IPTW|IPW|case.?control match\w*|matched? (?:on|by|for) (?=age|sex)", _NO_STEP),
     Way(r"(?:survey|sampling|inverse.variance|analytic) weight\w*", _NO_STEP),
@@ -50,10 +54,15 @@ def ways_said(question: str) -> Iterator[tuple[re.Match[str], Way]]:
             yield said, way
 
 
+def is_about(way: Way, steps: Iterable[ToolSpec]) -> bool:
+    """Say whether a step is about a way by its own title, description or keywords."""
+    texts = (" ".join((spec.title, spec.description, *spec.keywords)) for spec in steps)
+    return any(re.search(rf"\b(?:{way.called})", text, re.IGNORECASE) for text in texts)
+
+
 def not_done(reading: Reading, steps: Iterable[ToolSpec]) -> list[str]:
     """Return what is said of the ways that a question asks for and that no step of the plan goes."""
-    texts = [" ".join((spec.title, spec.description, *spec.keywords)) for spec in steps]
-    lines = []
+    steps, lines = [*steps], []
     for said, way in ways_said(reading.question):
         taken = [
             reading.used.get(at, ("", "", 0.0))
@@ -61,7 +70,6 @@ def not_done(reading: Reading, steps: Iterable[ToolSpec]) -> list[str]:
             if said.start() <= word.start < said.end()
         ]
         settled = any(kind in ("column", "level", "restriction") or " = " in value for kind, value, _ in taken)
-        about = any(re.search(rf"\b(?:{way.called})", text, re.IGNORECASE) for text in texts)
-        if not settled and not about:
+        if not settled and not is_about(way, steps):
             lines.append(f"{said.group().strip()!r}: {way.says}.")
     return lines
