@@ -80,8 +80,8 @@ class FollowUp(NamedTuple):
     """The columns it holds constant."""
     same: Kept
     """What must be as it was, where only rows or settings change."""
-    asked: frozenset[str] = frozenset()
-    """The analyses of the plan before."""
+    answered_by: frozenset[str] = frozenset()
+    """The tools that answer the plan before."""
     before: Mapping[str, bool] = {}
     """Column of which the question before names values -> whether rows of some are kept or left out."""
 
@@ -100,7 +100,7 @@ class FollowUp(NamedTuple):
         )
         constant = {*self.held} <= {item for value in values for item in flat(value)}
         tools = {node.tool for node in plan.nodes}
-        if one.holds and not one.analysis and not {c.id for c in plan.analysis} >= self.asked:
+        if one.holds and not tools & self.answered_by:
             return False  # the logarithm alone is no answer
         as_before = one.chosen or ({} if one.holds else self.same)
         stays = chosen or all(
@@ -137,7 +137,16 @@ def follow_up(
     turn = Turn(question, own, fresh, base, before, data, specs, judge)
     _require_no_samples(turn)
     if tries := compared_anew(turn) or whole_again(turn):
-        return FollowUp(tries, {}, frozenset(own.columns()), [], [], {}, frozenset(turn.asked), turn.restricted())
+        return FollowUp(
+            tries,
+            {},
+            frozenset(own.columns()),
+            [],
+            [],
+            {},
+            frozenset(node.tool for node in turn.answering()),
+            turn.restricted(),
+        )
     return _changed(turn, registry)
 
 
@@ -201,7 +210,7 @@ def _changed(turn: Turn, registry: ToolRegistry) -> FollowUp:
         rows if new else [],
         held,
         same,
-        frozenset(turn.asked),
+        frozenset(node.tool for node in turn.answering()),
         turn.restricted(),
     )
 
