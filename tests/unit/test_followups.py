@@ -309,6 +309,43 @@ def test_a_slip_of_the_pen_is_put_right_where_no_column_is_meant(planner, counts
     assert "expression_heatmap" in tools(plan)
 
 
+@pytest.mark.parametrize(
+    ("question", "condition"),
+    [
+        ("without 2021 data", "`born` not in [2021]"),
+        ("only the over 7s", "`age` > 7"),
+        ("only 2022", "`born` in [2022]"),
+    ],
+)
+def test_a_number_alone_is_a_value_where_one_column_has_it_or_an_age(planner, goats, tmp_path, question, condition):
+    table = pd.read_csv(goats[0].path).assign(born=[2020, 2021, 2022] * 40)
+    table.to_csv(tmp_path / "born.csv", index=False)
+    born = profile_files([tmp_path / "born.csv"])
+    before = planner.plan(FIRST, born).plan
+    assert step(planner.plan(question, born, previous=before).plan, "filter_rows")["condition"] == condition
+
+
+@pytest.mark.parametrize("question", ["adjust it for age", "and take account of age"])
+def test_what_is_held_constant_is_said_in_other_words(planner, goats, first, question):
+    plan = planner.plan(question, goats, previous=first).plan
+    assert "age" in step(plan, "linear_regression")["predictors"]
+    assert "held constant: age" in plan.follows
+
+
+def test_a_picture_along_a_column_takes_all_its_values(planner, tmp_path):
+    table = pd.DataFrame({"animal": [f"a{k}" for k in range(30)] * 3, "day": np.repeat([7, 14, 21], 30)})
+    table["arm"] = ["drug", "control"] * 45
+    table["volume"] = (table.day * 20 + RNG.normal(0, 9, 90)).round(1)
+    table.to_csv(tmp_path / "mice.csv", index=False)
+    mice = profile_files([tmp_path / "mice.csv"])
+    before = planner.plan("Is volume on day 14 smaller with drug than with control?", mice).plan
+    assert "`day` in [14]" in step(before, "filter_rows")["condition"]
+    plan = planner.plan("plot that over time", mice, previous=before).plan
+    assert tools(plan) == ["line_plot"]
+    assert {"value": "volume", "x": "day", "group": "arm"}.items() <= step(plan, "line_plot").items()
+    assert "all values of day" in plan.follows
+
+
 @pytest.mark.parametrize("question", ["hmm undo", "blah blah instead", "please zebra that"])
 def test_words_that_ask_for_nothing_plan_no_neighbour(planner, goats, first, question):
     with pytest.raises(PlanError):
@@ -346,6 +383,21 @@ def test_samples_of_a_matrix_are_refused_by_name(planner, counts):
     before = planner.plan("Which genes change between drug and control?", counts).plan
     with pytest.raises(PlanError, match="S3"):
         planner.plan("leave out S3, it is an outlier", counts, previous=before)
+
+
+def test_groups_of_samples_are_not_left_out_of_a_matrix(planner, counts):
+    before = planner.plan("Which genes change between drug and control?", counts).plan
+    with pytest.raises(PlanError, match="matrix"):
+        planner.plan("without the control samples", counts, previous=before)
+
+
+def test_a_reference_is_refused_where_no_step_has_one(planner, tmp_path):
+    rows = "".join(f"p{k},{'abc'[k % 3]},{10 + k * 37 % 900},{int(k % 4 > 0)}\n" for k in range(90))
+    (tmp_path / "trial.csv").write_text("patient,stage,time,death\n" + rows)
+    trial = profile_files([tmp_path / "trial.csv"])
+    before = planner.plan("Does survival differ between the stages?", trial).plan
+    with pytest.raises(PlanError, match="has a reference"):
+        planner.plan("use stage a as the reference", trial, previous=before)
 
 
 # ==== what could be asked ====

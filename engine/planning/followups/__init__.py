@@ -51,6 +51,7 @@ from engine.planning.followups.words import (
     OUTRIGHT,
     PICTURE,
     SHORT,
+    SOME_ROWS,
     asking,
     mended,
     said_anew,
@@ -95,9 +96,8 @@ class FollowUp(NamedTuple):
         lists = [{*value} for value in values if isinstance(value, list)]
         kept = all(f"`{row.column}`" in texts or {*row.values} in lists for row in self.rows) and one.holds in texts
         kept = kept and not any(f"`{name}`" in texts for name in one.lifted)
-        kept = kept and all(
-            (f"`{name}`" in texts) == was for name, was in self.before.items() if name not in one.lifted
-        )
+        others = [name for name in self.before if name not in one.lifted and f"`{name}`" not in one.holds]
+        kept = kept and all((f"`{name}`" in texts) == self.before[name] for name in others)
         constant = {*self.held} <= {item for value in values for item in flat(value)}
         tools = {node.tool for node in plan.nodes}
         if one.holds and not tools & self.answered_by:
@@ -270,8 +270,11 @@ def _require_no_samples(turn: Turn) -> None:
     Raises:
         PlanError: when a sample is named.
     """
-    known = {name for sheet in turn.data.sheets for name in sheet.profile.sample_ids if sheet.profile.feature_ids}
+    matrices = [sheet.profile for sheet in turn.data.sheets if sheet.profile.feature_ids]
+    known = {name for profile in matrices for name in profile.sample_ids}
     named = [word for word in turn.question.replace(",", " ").replace("?", " ").split() if word.strip(".;:!") in known]
+    if known and not turn.own.contrasts and SOME_ROWS.search(turn.question):
+        named += [m.level for m in turn.own.mentions if m.level]
     if named:
         message = f"No step leaves out or keeps single samples of a matrix ({', '.join(named)})."
         advice = "Leave them out of both files, the matrix and its sample sheet, and ask with these."

@@ -8,10 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from engine.errors import PlanError
-from engine.planning.followups.turn import HELD, Kept, Pair, Turn, flat, in_words
+from engine.planning.followups.turn import HELD, OUTCOMES, Kept, Pair, Turn, flat, in_words
 from engine.planning.followups.words import (
     ALL,
     APART,
+    BASE,
+    BY,
     EVERY_GROUP,
     INSTEAD,
     JOINED,
@@ -68,12 +70,18 @@ def compared_anew(turn: Turn) -> list[Try]:
         PlanError: when it is not clear what is to be compared with what, or it is so already.
     """
     pair, turned = turn.pair(), TURNED.search(turn.question)
-    if PICTURE.search(turn.question) or {*turn.own.columns()} - {pair.column if pair is not None else ""}:
+    if PICTURE.search(turn.question) or (pair is not None and {*turn.own.columns()} - {pair.column}):
         return []
     said = _levels_said(turn, pair) if pair is not None else []
-    if turned and len(said) != 1:
+    if turned and len(said) != 1 and not (pair is None and turn.own.columns()):
         return _turned(turn, pair, turned.group())
     if pair is None:
+        if BASE.search(turn.question) and turn.own.levels_named():
+            steps = ", ".join(dict.fromkeys(node.name for node in turn.answering()))
+            message = f"No step of the plan before has a reference; what it does is: {steps}."
+            raise PlanError(
+                message, advice=f"It was read as going on from {turn.kept}. Ask for a model, whose groups have one."
+            )
         return []
     everything = EVERY_GROUP.search(turn.question) or (pair.column in turn.own.named() and ALL.search(turn.question))
     column = turn.data.column(pair.column)
@@ -270,19 +278,33 @@ def coming_next(turn: Turn, merged: str, changed: set[str]) -> list[Try]:
     filled = POINTED.sub(outcome, question, count=1) if outcome else question
     every, reading = turn.judge(filled)
     onward = {tool for spec in turn.specs.values() for tool in spec.produces_for}
-    drawn = bool(PICTURE.search(question))
+    drawn, pair = bool(PICTURE.search(question)), turn.pair()
     able = [c for c in every if _can_follow(c, onward) and (c.analysis.id not in turn.asked or filled != question)]
     if drawn:
         able = [c for c in able if _draws(c)] or able
     named = {*reading.named()}
     least = DRAWN if drawn else NEXT
-    worded = [c for c in able if max(c.wording, c.probability) >= least and (drawn or heard(turn.fresh, c))]
+    worded = [
+        c
+        for c in able
+        if max(c.wording, c.probability) >= least and (drawn or turn.own.named() or heard(turn.fresh, c))
+    ]
     # What takes a column that nobody named fits less: `plot it by sex` shows no year.
-    worded.sort(key=lambda c: (c.bound is not None and not {*c.bound.columns()} <= named, -c.probability))
+    worded.sort(
+        key=lambda c: (
+            _explained_otherwise(c, outcome),
+            not {*c.bound.columns()} <= named if c.bound else False,
+            -c.probability,
+        )
+    )
     again = {row.column for row in turn.own.restrictions}
-    rows = [in_words(row) for row in turn.rows() if row.column not in again]
     found: list[Try] = []
     for one in worded[:2]:
+        # What runs along a column (`plot that over time`) takes all of its values.
+        along = {*one.bound.of_role("x", "over", "time", "dose")} if one.bound is not None else set()
+        lifted = tuple(row.column for row in turn.rows() if row.column in along & named)
+        rows = [in_words(row) for row in turn.rows() if row.column not in {*again, *lifted}]
+        new = "; ".join([one.analysis.name, *(f"all values of {name}" for name in lifted)])
         if one.bound is not None and one.bound.spec.name in changed:
             continue
         sure = one.probability >= MEANT or (drawn and _draws(one))
@@ -291,12 +313,27 @@ def coming_next(turn: Turn, merged: str, changed: set[str]) -> list[Try]:
             kept = "; ".join([f"{outcome} of {turn.kept}", *rows])
             found.append(Try(text, one.analysis.id, kept, one.analysis.name, sure))
         if len(named) > 1:
-            text = ", ".join([said_anew(filled), *rows])
-            kept = "; ".join([f"{outcome} of {turn.kept}" if filled != question else turn.kept, *rows])
-            found.append(Try(text, one.analysis.id, kept, one.analysis.name, sure))
+            groups = (
+                [f"by {pair.column}"]
+                if drawn and along & named and pair is not None and not BY.search(question)
+                else []
+            )
+            text = ", ".join([" ".join([said_anew(filled), *groups]), *rows])
+            kept = "; ".join([f"{outcome} of {turn.kept}" if filled != question else turn.kept, *groups, *rows])
+            found.append(Try(text, one.analysis.id, kept, new, sure, lifted=lifted))
         if one.analysis.id not in turn.asked:
             found.append(Try(merged, one.analysis.id, turn.kept, one.analysis.name, sure))
     return found
+
+
+def _explained_otherwise(one: Candidate, outcome: str) -> bool:
+    """Say whether an analysis explains another column by what was explained before: `does it depend on sex` does not."""
+    explained = one.bound.of_role(*OUTCOMES) if one.bound is not None else []
+    return (
+        bool(outcome and explained)
+        and outcome not in explained
+        and outcome in (one.bound.columns() if one.bound else [])
+    )
 
 
 def _can_follow(one: Candidate, onward: set[str]) -> bool:

@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 from engine.domain.plan import TaskDag, TaskNode
 from engine.domain.toolspec import ParamSpec, ToolSpec
 from engine.planning.contrast import control_level
-from engine.planning.followups.words import JOINED, LIMIT, NOT_ADJUSTED, short
+from engine.planning.followups.words import AGED, BARE, JOINED, LIMIT, NOT_ADJUSTED, short
 from engine.planning.reading import Contrast, Reading, Restriction
 from engine.planning.score import Candidate
 from engine.planning.settings import settings_said
 from engine.planning.sheets import Data, is_group
+from engine.profiling.scales import hint
 
 OUTCOMES = ("outcome", "measure", "y", "count")
 """Roles of the columns that a step explains."""
@@ -222,7 +223,24 @@ def rows_said(turn: Turn, *, more: bool) -> list[Restriction]:
     """Return the rows that a follow-up keeps or leaves out; `more` where it asks for something beside."""
     own = turn.own
     found = [row for row in own.restrictions if row.sure or not more]  # `the risk of low weight` keeps no rows
-    return found or ([] if more or own.contrasts else _levels_alone(own))
+    return found or _numbers_alone(turn) or ([] if more or own.contrasts else _levels_alone(own))
+
+
+def _numbers_alone(turn: Turn) -> list[Restriction]:
+    """Return the rows of a number that is a value of one column alone (`without 2007 data`), or an age (`the over 65s`)."""
+    own, data = turn.own, turn.data
+    if own.mentions or not own.words:
+        return []
+    place = (0, len(own.words) - 1)
+    if (aged := AGED.search(turn.question)) is not None:
+        ages = [c.name for c in data.columns() if hint(c.name, "age") and c.kind in ("integer", "number")]
+        op = ">" if (aged["op"] or aged["op2"]).lower() in ("over", "above") else "<"
+        return [Restriction(ages[0], op, (aged["n"] or aged["n2"],), *place, sure=True)] if len(ages) == 1 else []
+    if (bare := BARE.search(turn.question)) is not None:
+        having = [c.name for c in data.columns() if is_group(c) and bare["n"] in c.levels]
+        op = "not in" if bare["without"] else "in"
+        return [Restriction(having[0], op, (bare["n"],), *place, sure=True)] if len(having) == 1 else []
+    return []
 
 
 def _levels_alone(own: Reading) -> list[Restriction]:
@@ -311,7 +329,7 @@ def rows_in_own_words(turn: Turn, row: Restriction) -> str:
     """Return rows in the words of the follow-up where these are names, so that they are read surely: `only men`."""
     own, data = turn.own, turn.data
     words = own.question[own.words[row.first].start : own.words[row.last].end]
-    if row.op not in ("in", "not in"):
+    if row.op not in ("in", "not in") or not own.mentions:
         return in_words(row)
     sign = "only" if row.op == "in" else "without"
     several = sum({*row.values} <= {*column.levels} for column in data.columns()) > 1  # `yes` alone says nothing

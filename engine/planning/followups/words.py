@@ -98,6 +98,20 @@ JOINED = re.compile(r"\b(?:pool\w*|merge\w*|combin\w*|lump\w*|together)\b", re.I
 EVERY_GROUP = re.compile(
     r"\ball\b(?: (?:the|of the))?(?: \w+)? (?:groups?|levels?|arms?|treatments?|conditions?)\b", re.I
 )
+SOME_ROWS = re.compile(r"\b(?:without|exclud\w+|except\w*|omit\w*|leave|drop|remove|ignore|only|just)\b", re.I)
+BARE = re.compile(
+    r"\b(?P<without>without|exclud\w+|except|omit|drop)?(?:only|just|for|in|from)?\s+(?:the\s+)?(?P<n>\d+(?:\.\d+)?)"
+    r"(?:\s+(?:data|rows|ones|samples|only|alone))?\W*$",
+    re.I,
+)
+"""A number alone that may be a value of one column: `without 2007 data`."""
+AGED = re.compile(
+    r"\b(?P<op>over|above|under|below)[ -](?P<n>\d+)s\b|\b(?:those|people|patients|subjects) (?P<op2>over|under) (?P<n2>\d+)\b",
+    re.I,
+)
+"""`the over 65s`, which are people of an age."""
+BASE = re.compile(r"\b(?:reference|base ?line|denominator)\b", re.I)
+BY = re.compile(r"\b(?:by|per|each|every|coloured|colored)\b", re.I)
 ALL = re.compile(r"\ball\b", re.I)
 TURNED = re.compile(
     r"\b(?:other|opposite|reverse|wrong) (?:way|direction|order|sign)\b|\b(?:swap\w*|switch\w*|flip\w*|invert\w*|revers\w+|vice versa)\b",
@@ -157,7 +171,8 @@ def heard(own: Reading, one: Candidate) -> bool:
     spec = one.bound.spec if one.bound is not None else None
     named = " ".join((spec.title, *spec.keywords)).lower() if spec is not None else ""
     stems = model().own.get(one.analysis.id, frozenset())
-    said = [own.words[at] for at in asking(own)] or own.words
+    names = {at for m in own.mentions for at in range(m.first, m.last + 1)}
+    said = [own.words[at] for at in asking(own) if at not in names] or own.words
     return any(word.stem in stems or re.search(rf"\b{re.escape(word.stem)}", named) for word in said)
 
 
