@@ -332,6 +332,13 @@ def test_what_is_held_constant_is_said_in_other_words(planner, goats, first, que
     assert "held constant: age" in plan.follows
 
 
+def test_a_correlation_held_constant_is_a_partial_one(planner, goats):
+    before = planner.plan("Is height correlated with age?", goats).plan
+    plan = planner.plan("also adjust it for weight", goats, previous=before).plan
+    params = step(plan, "partial_correlation")
+    assert ({params["x"], params["y"]}, params["held"]) == ({"height", "age"}, ["weight"])
+
+
 def test_a_picture_along_a_column_takes_all_its_values(planner, tmp_path):
     table = pd.DataFrame({"animal": [f"a{k}" for k in range(30)] * 3, "day": np.repeat([7, 14, 21], 30)})
     table["arm"] = ["drug", "control"] * 45

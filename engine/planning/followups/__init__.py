@@ -245,7 +245,7 @@ def _as_before(
     last = turn.last
     # What is held constant may need another analysis than the one before, and may not be needed by the one that stays.
     able = any(last in spec.answers and any(p.role in HELD for p in spec.params) for spec in turn.specs.values())
-    keys = [*holding(held, turn.judge(merged)[0]), "", last] if (held or free) and not able else [last, ""]
+    keys = [*holding(turn, held, turn.judge(merged)[0]), "", last] if (held or free) and not able else [last, ""]
     if free and next(ways_said(turn.question), None):
         keys = ["", last]
     ways = [(key, same if key == last else {}) for key in keys] + [(key, {}) for key in keys]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -345,14 +344,22 @@ def _draws(one: Candidate) -> bool:
     return one.bound is not None and one.bound.spec.task_type == "visualization"
 
 
-def holding(held: Sequence[str], every: Iterable[Candidate]) -> list[str]:
-    """Return the likeliest analysis that can hold columns constant."""
-    able = (
-        c.analysis.id
+def holding(turn: Turn, held: Sequence[str], every: Iterable[Candidate]) -> list[str]:
+    """Return the analysis that can hold columns constant: the likeliest, first of those with the parts of the one before."""
+    parts = [
+        (param.role, column)
+        for node in turn.answering()
+        for param in turn.specs[node.tool].params
+        if param.kind == "column"
+        for column in flat(node.params.get(param.name))
+    ]
+    able = [
+        c
         for c in every
         if held and c.bound is not None and c.feasible and not c.bound.missing and {*held} <= {*c.bound.of_role(*HELD)}
-    )  # fmt: skip
-    return list(itertools.islice(able, 1))
+    ]  # fmt: skip
+    able.sort(key=lambda c: not all(c.bound and column in c.bound.of_role(role) for role, column in parts))
+    return [c.analysis.id for c in able[:1]]
 
 
 # ==== text ====
