@@ -137,10 +137,12 @@ class LastAnswer:
             for value in tested:
                 below = float(value.value or 0.0) < alpha
                 verdict = "below" if below else "not below"
+                single = any(
+                    v.name == "p_value" and v.value == value.value for v in finding.values
+                )  # nothing to adjust
+                called = "p" if single else "adjusted p" if is_adjusted(value.name) else value.name
                 not_ = "" if below else " not"
-                text = (
-                    f"{answer.lead}{value.name} = {value.value:.3g} is {verdict} {alpha:g}, so it is{not_} significant "
-                )
+                text = f"{answer.lead}{called} = {value.value:.3g} is {verdict} {alpha:g}, so it is{not_} significant "
                 text += f"at that threshold: {answer.text}"
                 text += "" if below else " That nothing was shown is no proof that nothing is there."
                 yield _line(text, finding, FindingValue(name="threshold", value=alpha))

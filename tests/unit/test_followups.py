@@ -339,6 +339,30 @@ def test_a_correlation_held_constant_is_a_partial_one(planner, goats):
     assert ({params["x"], params["y"]}, params["held"]) == ({"height", "age"}, ["weight"])
 
 
+def test_a_word_of_leaving_out_asks_for_no_other_analysis_and_no_row_step_is_set(planner, goats, first):
+    plan = planner.plan("skip silage", goats, previous=first).plan
+    assert [chosen.id for chosen in plan.analysis] == ["compare_groups"]
+    assert "only" in plan.follows or "without" in plan.follows
+    females = planner.plan("only females", goats, previous=first).plan
+    with pytest.raises(PlanError):
+        planner.plan("which group is the lowest?", goats, previous=females)
+
+
+def test_the_logarithm_of_another_column_is_not_that_of_the_measure(planner, goats, first):
+    with pytest.raises(PlanError):
+        planner.plan("with log height", goats, previous=first)
+
+
+def test_every_analysis_before_stays_or_the_follow_up_is_refused(planner, goats):
+    both = planner.plan("Does height differ between the diets? And is height correlated with age?", goats).plan
+    assert len({*tools(both)}) == 2
+    try:
+        plan = planner.plan("split by sex please", goats, previous=both).plan
+    except PlanError:
+        return
+    assert {*tools(both)} <= {*tools(plan)} or any(q.blocking for q in plan.open_questions)
+
+
 def test_a_picture_along_a_column_takes_all_its_values(planner, tmp_path):
     table = pd.DataFrame({"animal": [f"a{k}" for k in range(30)] * 3, "day": np.repeat([7, 14, 21], 30)})
     table["arm"] = ["drug", "control"] * 45

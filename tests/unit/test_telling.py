@@ -134,7 +134,7 @@ def answer(places) -> LastAnswer:
 @pytest.mark.parametrize(
     ("question", "told"),
     [
-        ("is that significant?", "p_adj = 0.0004 is below 0.05, so it is significant at that threshold"),
+        ("is that significant?", "adjusted p = 0.0004 is below 0.05, so it is significant at that threshold"),
         ("how big is the effect?", "difference = -3.123 (95 % interval -4 to -2.25)"),
         ("more decimals", "difference = -3.1234567"),
         ("which ones?", "1 of 3 rows have a p_adj below 0.05: 0 with a positive log2_fold_change; 1 with a negative"),
@@ -165,7 +165,7 @@ def test_the_last_answer_is_asked_about_in_a_conversation(engine, tmp_path):
     p = scipy.stats.ttest_ind(*groups, equal_var=False).pvalue
     record = engine.wait(engine.ask("is that significant?", [data], conversation=first), 60)
     report = engine.view(record.run_id).report
-    assert f"= {p:.3g} is below 0.05" in report.summary[0]
+    assert f"p = {p:.3g} is below 0.05" in report.summary[0]
     assert report.findings[0].values[-1].value == 0.05
     drawn = engine.wait(engine.ask("plot it", [data], conversation=first), 60)
     assert [f.artifact.name for f in engine.view(drawn.run_id).report.figures]

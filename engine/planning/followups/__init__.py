@@ -102,6 +102,8 @@ class FollowUp(NamedTuple):
         tools = {node.tool for node in plan.nodes}
         if one.holds and not tools & self.answered_by:
             return False  # the logarithm alone is no answer
+        if not one.analysis and not self.held and len(self.answered_by) > 1 and not self.answered_by <= tools:
+            return False  # of two analyses before, one is missing
         as_before = one.chosen or ({} if one.holds else self.same)
         stays = chosen or all(
             any(node.tool == tool and node.params.get(name) == value for node in plan.nodes)

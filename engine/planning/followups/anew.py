@@ -23,7 +23,9 @@ from engine.planning.followups.words import (
     SAME_FOR,
     TURNED,
     WHOLE,
+    asking,
     heard,
+    known,
     said_anew,
 )
 from engine.planning.reading import Reading, Restriction
@@ -197,11 +199,12 @@ def whole_again(turn: Turn) -> list[Try]:
     Raises:
         PlanError: when groups are to be made one, which no step does.
     """
-    if not WHOLE.search(turn.question) or PICTURE.search(turn.question):
-        return []
     base = turn.base
     each = each_level(base, turn.data)
     able = {row.column for row in turn.rows()} | ({each.column} if each is not None else set())
+    whole = WHOLE.search(turn.question) or (ALL.search(turn.question) and able & {*turn.own.named()})
+    if not whole or PICTURE.search(turn.question):
+        return []
     # `combine both controls` names what is to be one; `back to all` may name nothing.
     rest = able if not JOINED.search(turn.question) else able & {each.column if each is not None else ""}
     lifted = able & {*turn.own.columns()} or rest
@@ -254,7 +257,7 @@ def other_form(turn: Turn) -> list[Try]:
     explained = [n for n in turn.outcomes(("outcome", "measure", "count")) if base.strength(n)]
     measured = explained if said and not apart else []
     spots = [m for m in base.mentions if m.column in measured[:1] and not m.level]
-    if said is not None and spots:
+    if said is not None and spots and {*own.named()} <= {*measured}:
         start, log = base.words[spots[0].first].start, said["log"].lower()
         log = "log10" if log == "log" else log
         told = f"{text[:start]}{log} {text[start:]}"
@@ -306,7 +309,8 @@ def coming_next(turn: Turn, merged: str, changed: set[str]) -> list[Try]:
         new = "; ".join([one.analysis.name, *(f"all values of {name}" for name in lifted)])
         if one.bound is not None and one.bound.spec.name in changed:
             continue
-        sure = one.probability >= MEANT or (drawn and _draws(one))
+        sure = drawn and _draws(one)
+        sure = sure or (one.probability >= MEANT and all(known(turn.fresh.words[at]) for at in asking(turn.fresh)))
         if len(named) == 1 and outcome and filled == question and not drawn:
             text = ", ".join([f"{said_anew(question)}, for {outcome}", *rows])
             kept = "; ".join([f"{outcome} of {turn.kept}", *rows])
@@ -371,13 +375,17 @@ def overridden(base: Reading, own: Reading, free: Sequence[str]) -> str:
     spans = [_with_name(base, row) for row in base.restrictions if row.column in again and row.op != "not in"]
     spans += [(m.first, m.last) for m in base.mentions if m.column in free and "adjust" in base.parts.get(m.column, ())]
     other = {contrast.column for contrast in own.contrasts}
+    spans += [_with_name(base, row) for row in base.restrictions if row.column in other - again and row.sure]
+    inside = {at for first, last in spans for at in range(first, last + 1)}
     exact = [
-        (base.words[m.first].start, base.words[m.last].end) for m in base.mentions if m.level and m.column in other
+        (base.words[m.first].start, base.words[m.last].end)
+        for m in base.mentions
+        if m.level and m.column in other and m.first not in inside
     ]
     for new, old in ((own.alpha, base.alpha), (own.min_lfc, base.min_lfc), (own.top, base.top)):
         if new is not None and old is not None:
             exact.append((old.start, old.end))
-    return cut(base, spans, exact)
+    return re.sub(r",?\s*with as the reference", "", cut(base, spans, exact))
 
 
 def _with_name(base: Reading, row: Restriction) -> tuple[int, int]:

@@ -256,6 +256,8 @@ def settings_of(turn: Turn) -> dict[tuple[str, str], Any]:
     """Return (tool, parameter) -> what the follow-up says of the settings of the steps before."""
     found: dict[tuple[str, str], Any] = {}
     for spec in turn.specs.values():
+        if any(param.role == "rows" for param in spec.params):
+            continue  # a step that only keeps the rows of another: `which is lowest` sorts none
         texts = {param.name: None for param in spec.params if param.kind == "text"}
         for name, value in settings_said(spec, turn.fresh, texts).items():
             found[spec.name, name] = value

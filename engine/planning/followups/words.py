@@ -10,10 +10,11 @@ from engine.planning.choose import model
 from engine.planning.names import STOP
 from engine.planning.reading import Reading
 from engine.planning.score import Candidate
+from engine.planning.text import Token
 from engine.planning.ways import ways_said
 
 _LEAD = (
-    r"^\W*(?:(?:ok(?:ay)?|thanks?(?: you)?|thx|great|nice|good|perfect|hmm|please|pls|can you|could you|kindly|and|but|so|now|then|also|well)"
+    r"^\W*(?:(?:ok(?:ay)?|thanks?(?: you)?|thx|great|nice|good|perfect|hm+|please|pls|can you|could you|kindly|and|but|so|now|then|also|well)"
     r"\b\W*)*"
 )
 _SAME = r"(?:do |run |give |show )?(?:me )?(?:the )?same"
@@ -24,7 +25,7 @@ _WEAK = re.compile(
 _STRONG = re.compile(
     rf"{_LEAD}(?:what about|how about|{_SAME}(?! (?:patient|subject|animal|donor|individual|person|sample)s?\b)|again|repeat|redo|rerun|"
     r"only|just|without|excluding|exclude|except|omit|leave|drop|remove|instead|do (?:it|that|this)|for the|in the|among|limit|restrict|"
-    r"adjust\w*|correct\w*|back|swap|switch|flip|pool|merge|combine|compare (?:it |that )?(?:with|to|against)|"
+    r"adjust\w*|correct\w*|back|swap|switch|flip|revers\w+|skip|pool|merge|combine|compare (?:it |that )?(?:with|to|against)|"
     r"(?:also )?(?:by|per|(?:for|at|in|within) (?:each|every|both)|sep[ae]rat\w*|split\w*)|"
     r"(?:use |on )?(?:an? |the )?log(?:10|2)?[ -]?(?:scale|transform\w*))\b|"
     r"\binstead\b|\bas well\W*$|\btoo\W*$|\bagain\W*$|\bother way\b",
@@ -43,7 +44,7 @@ GOING = frozenset(
     "samples rows data patients subjects ones group groups compare comparing comparison against versus vs change changed like before "
     "outlier outliers wrong bad first second it that this adjusted adjusting adjust adjustment corrected correcting correction account "
     "accounting consider considering include including add adding too well what about how if when is was be significant done undo "
-    "back other way round reference".split()
+    "back other way round reference skip skipping discard ignore disregard".split()
 )
 """Words that a follow-up changes something with: they ask for nothing by themselves."""
 PICTURE = re.compile(
@@ -76,7 +77,7 @@ NOT_ADJUSTED = re.compile(
 INSTEAD = re.compile(r"\b(?:instead of|rather than|in place of|not)\b", re.I)
 SAME_FOR = re.compile(
     rf"{_LEAD}(?:{_SAME} (?:thing |analysis |test |again )?(?:for|with|of|on|but)|repeat|redo|again|what about|how about|instead|"
-    r"(?:do|run|try) (?:it|that|this) (?:for|with|on))\b|\binstead\b|^\W*and (?:the )?[\w -]{1,30}\?\W*$",
+    r"(?:do|run|try) (?:it|that|this) (?:for|with|on))\b|\binstead\b|^\W*and (?!also|for)(?:the )?[\w -]{1,30}\W*$|^[\w -]{1,30}\?\W*$",
     re.I,
 )
 """What puts a column in the place of another."""
@@ -174,6 +175,11 @@ def heard(own: Reading, one: Candidate) -> bool:
     names = {at for m in own.mentions for at in range(m.first, m.last + 1)}
     said = [own.words[at] for at in asking(own) if at not in names] or own.words
     return any(word.stem in stems or re.search(rf"\b{re.escape(word.stem)}", named) for word in said)
+
+
+def known(word: Token) -> bool:
+    """Say whether people ask questions with a word."""
+    return word.stem in model().general or any(word.stem in stems for stems in model().own.values())
 
 
 def mended(own: Reading) -> str:
