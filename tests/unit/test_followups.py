@@ -363,6 +363,17 @@ def test_every_analysis_before_stays_or_the_follow_up_is_refused(planner, goats)
     assert {*tools(both)} <= {*tools(plan)} or any(q.blocking for q in plan.open_questions)
 
 
+@pytest.mark.parametrize("question", ["and height?", "height?", "what about height"])
+def test_a_column_named_barely_takes_the_place_of_the_measure(planner, goats, first, question):
+    plan = planner.plan(question, goats, previous=first).plan
+    assert (step(plan, "compare_groups")["value"], step(plan, "compare_groups")["group"]) == ("height", "diet")
+
+
+def test_a_question_about_a_column_puts_it_in_no_place(planner, goats, first):
+    plan = planner.plan("is there a trend with age too?", goats, previous=first).plan
+    assert "in place of" not in plan.follows
+
+
 def test_a_picture_along_a_column_takes_all_its_values(planner, tmp_path):
     table = pd.DataFrame({"animal": [f"a{k}" for k in range(30)] * 3, "day": np.repeat([7, 14, 21], 30)})
     table["arm"] = ["drug", "control"] * 45

@@ -289,7 +289,8 @@ def _nothing_new(turn: Turn, registry: ToolRegistry) -> PlanError:
     steps = ", ".join(dict.fromkeys(node.name for node in turn.before.nodes))
     going = f"It was read as going on from {turn.kept}."
     ways = [*ways_said(question)]
-    if ways and all(is_about(way, turn.specs.values()) for _, way in ways):
+    answering = [turn.specs[node.tool] for node in turn.answering()]
+    if ways and all(is_about(way, answering) for _, way in ways):
         message = f"The plan before is {ways[0][0].group()!r} already; its steps are: {steps}."
     elif ways:
         message = " ".join(f"{said.group()!r}: {way.says}." for said, way in ways)

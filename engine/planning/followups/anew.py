@@ -11,6 +11,7 @@ from engine.planning.followups.turn import HELD, OUTCOMES, Kept, Pair, Turn, fla
 from engine.planning.followups.words import (
     ALL,
     APART,
+    BARELY,
     BASE,
     BY,
     EVERY_GROUP,
@@ -431,7 +432,9 @@ def swapped(turn: Turn) -> tuple[str, str, str] | None:
     ]
     known = [name for name in told if base.strength(name)]
     fresh = [name for name in told if name not in known]
-    if len(fresh) != 1 or not (SAME_FOR.search(own.question) or INSTEAD.search(own.question)) or own.restrictions:
+    barely = BARELY.search(own.question) and not asking(turn.fresh)
+    said = SAME_FOR.search(own.question) or INSTEAD.search(own.question) or barely
+    if len(fresh) != 1 or not said or own.restrictions:
         return None
     column = data.column(fresh[0])
     explained = [name for name in turn.outcomes() if base.strength(name)]

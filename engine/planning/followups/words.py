@@ -77,10 +77,12 @@ NOT_ADJUSTED = re.compile(
 INSTEAD = re.compile(r"\b(?:instead of|rather than|in place of|not)\b", re.I)
 SAME_FOR = re.compile(
     rf"{_LEAD}(?:{_SAME} (?:thing |analysis |test |again )?(?:for|with|of|on|but)|repeat|redo|again|what about|how about|instead|"
-    r"(?:do|run|try) (?:it|that|this) (?:for|with|on))\b|\binstead\b|^\W*and (?!also|for)(?:the )?[\w -]{1,30}\W*$|^[\w -]{1,30}\?\W*$",
+    r"(?:do|run|try) (?:it|that|this) (?:for|with|on))\b|\binstead\b",
     re.I,
 )
 """What puts a column in the place of another."""
+BARELY = re.compile(r"^\W*and (?!also|for)(?:the )?[\w -]{1,30}\W*$|^[\w -]{1,30}\?\W*$", re.I)
+"""`and cholesterol?`, where nothing else is asked."""
 APART = re.compile(r"\b(?:by|per|each|every|within|split\w*|sep[ae]rate\w*|both|strat\w+|groups?)\b", re.IGNORECASE)
 OUTRIGHT = re.compile(
     rf"{_LEAD}(?:(?:{_SAME}|do it|do that)\W+)?(?:by|per|(?:for|at|in|within|of) (?:each|every)|each|every)\b|"
