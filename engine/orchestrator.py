@@ -13,11 +13,12 @@ of a run are turned into its status.
 
 from __future__ import annotations
 
+import itertools
 import logging
 import os
 import threading
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -30,6 +31,7 @@ from engine.agents.deleting import Deleting
 from engine.agents.edits import changes_between, chosen_now, kept_by_hand, settled_by_hand, sides_apart
 from engine.agents.executor import Executor
 from engine.agents.grounder import ground_claims, ground_findings
+from engine.agents.last_answer import LastAnswer
 from engine.agents.remember import Remembering
 from engine.agents.synthesizer import synthesize
 from engine.agents.telling import Whereabouts, asks_what_is_known, other_names, told_from_knowledge
@@ -69,6 +71,7 @@ from engine.errors import (
 )
 from engine.knowledge.service import KnowledgeBase
 from engine.memory.service import Memory
+from engine.planning.followups import takes_back
 from engine.planning.planner import Choices, Planner
 from engine.ports import ArtifactStore, CancelToken, Clock, IdSource, RunStore
 from engine.reporting.gather import gather
@@ -219,10 +222,8 @@ class Orchestrator:
         """Return the plan for a question, and the profiles it was made from, without making a run."""
         profiles = self.corrections.profile(data, columns)
         chosen = route(question, profiles, forced="auto")
-        previous = self._last_plan(conversation)
-        thought = self._think(
-            question, profiles, chosen, changes or {}, analysis=analysis, previous=previous, user=user
-        )
+        plans = self._plans(question, conversation)
+        thought = self._think(question, profiles, chosen, changes or {}, analysis=analysis, plans=plans, user=user)
         return thought.plan, profiles
 
     def replan(
@@ -285,22 +286,20 @@ class Orchestrator:
         kept = others_kept(old, plan, goal, values, self.registry) if values else plan
         return kept or set_for_goal(old, goal, values, self.registry)
 
-    def _last_plan(self, conversation: str, before: str = "") -> TaskDag | None:
-        """Return the newest plan of a conversation, of the runs made before a time when one is given."""
-        run = self._last_run(conversation, before)
-        return self.store.plan(run.run_id) if run is not None else None
+    def _plans(self, question: str, conversation: str, before: str = "") -> list[TaskDag]:
+        """Return the newest plan of a conversation, with those before it where a question takes a step back."""
+        planned = self._planned(conversation, before)
+        return [plan for _, plan in (planned if takes_back(question) else itertools.islice(planned, 1))]
 
-    def _last_run(self, conversation: str, before: str = "") -> RunRecord | None:
-        """Return the newest run of a conversation that has a plan, of those made before a time when one is given."""
+    def _planned(self, conversation: str, before: str = "") -> Iterator[tuple[RunRecord, TaskDag]]:
+        """Yield the runs of a conversation that have a plan, newest first; made before a time when one is given."""
         if not conversation:
-            return None
-        runs = (run for run in self.store.runs(limit=1000) if run.conversation == conversation)
-        for run in runs:
-            if not before or run.created_at < before:
+            return
+        for run in self.store.runs(limit=1000):
+            if run.conversation == conversation and (not before or run.created_at < before):
                 with suppress(IntegrityError, SchemaTooNew):  # a damaged run must not stop the next question
-                    if self.store.plan(run.run_id) is not None:
-                        return run
-        return None
+                    if (plan := self.store.plan(run.run_id)) is not None:
+                        yield run, plan
 
     def _think(
         self,
@@ -310,7 +309,7 @@ class Orchestrator:
         changes: Mapping[str, str],
         *,
         analysis: str,
-        previous: TaskDag | None,
+        plans: Sequence[TaskDag],
         picked: Mapping[str, Mapping[str, Any]] | None = None,
         user: str,
     ) -> Thought:
@@ -324,7 +323,7 @@ class Orchestrator:
             finder=self.finder,
             registry=self.registry,
             analysis=analysis,
-            previous=previous,
+            plans=plans,
             picked=picked,
             user=user,
         )
@@ -426,12 +425,15 @@ class Orchestrator:
             self._update(record, status="awaiting_approval")
 
     def _told(self, record: RunRecord, profiles: list[Profile]) -> Report | None:
-        """Return the answer to what needs no plan: where a row went, or what is known already."""
-        before = None if record.alone else self._last_run(record.conversation, before=record.created_at)
-        if before is not None and (plan := self.store.plan(before.run_id)) is not None:
+        """Return the answer to what needs no plan: what the last one says, where a row went, what is known already."""
+        planned = self._planned("" if record.alone else record.conversation, before=record.created_at)
+        for before, plan in itertools.islice(planned, 1):
             results = self.store.results(before.run_id)
             columns = [column for profile in profiles for column in profile.column_profiles]
             said = frozenset(name.lower() for c in columns for name in (c.name, *c.levels))
+            answer = LastAnswer(plan, self._gathered(before).report, results, self.artifacts, self.registry, said)
+            if (report := answer.told(record.question)) is not None:
+                return report
             other = other_names(self.knowledge)
             places = Whereabouts(plan, results, self.artifacts, self.registry, other, said)
             if results and (report := places.told(record.question)) is not None:
@@ -465,14 +467,14 @@ class Orchestrator:
         return self.artifacts.put_bytes(payload)
 
     def _thought_of(self, record: RunRecord, profiles: list[Profile], chosen: Route) -> Thought:
-        previous = None if record.alone else self._last_plan(record.conversation, before=record.created_at)
+        conversation = "" if record.alone else record.conversation
         return self._think(
             record.question,
             profiles,
             chosen,
             record.changes,
             analysis=record.analysis,
-            previous=previous,
+            plans=self._plans(record.question, conversation, before=record.created_at),
             picked=record.chosen,
             user=record.user,
         )

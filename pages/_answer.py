@@ -43,6 +43,14 @@ def draw_answer(engine: Engine, view: RunView) -> None:
     _details(engine, view, list(figures.values()))
 
 
+def draw_told_figures(engine: Engine, view: RunView) -> None:
+    """Draw the figures of an earlier answer that an answer without a plan shows again."""
+    for figure in view.report.figures if view.report is not None else ():
+        key = f"told_{view.record.run_id}_{figure.artifact.name}"
+        with st.container(width=FIGURE_WIDTH, key=f"{key}_figure"):
+            draw_figure(engine, view, figure.artifact, caption=figure.caption, key=key)
+
+
 def _one(engine: Engine, view: RunView, answer: Any, figure: Any, key: str) -> None:
     """Draw the sentence that answers, the rows that show it and its figure."""
     report = view.report

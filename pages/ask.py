@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from pages._answer import draw_answer
+from pages._answer import draw_answer, draw_told_figures
 from pages._approval import draw_goals
 from pages._downloads import draw_downloads
 from pages._engine import attempt, run_page, show_message
@@ -324,6 +324,7 @@ def _reply(engine: Engine, view: RunView, *, working: bool, follows: bool) -> No
     draw_reused(view)
     if view.plan is None and view.report is not None:
         _told(view)
+        draw_told_figures(engine, view)
     elif view.report is not None:
         draw_answer(engine, view)
         draw_downloads(engine, record.run_id, ("html", "pdf", "notebook", "bundle"), key="ask")

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from engine.domain.findings import Finding, FindingValue
 from engine.domain.knowledge import Edge, Mention, Node, NodeType
 from engine.domain.plan import TaskDag
-from engine.domain.report import Report
+from engine.domain.report import Report, ReportFigure
 from engine.domain.results import Artifact, NodeResult
 from engine.errors import EngineError
 from engine.knowledge.service import KnowledgeBase
@@ -74,7 +74,7 @@ def told_from_knowledge(question: str, knowledge: KnowledgeBase, memory: Memory,
     if not lines and not past:
         opening.append(_holds(knowledge))
     summary = [*opening, *lines[:LINES], *past]
-    return _report(question, summary, limitations=[_origin(knowledge)] if lines else [])
+    return told_report(question, summary, limitations=[_origin(knowledge)] if lines else [])
 
 
 def _named(mentions: Sequence[Mention]) -> list[Node]:
@@ -175,12 +175,17 @@ def _origin(knowledge: KnowledgeBase) -> str:
     return f"The graph holds {held}; what is not in it may still be true."
 
 
-def _report(
-    question: str, summary: list[str], findings: Sequence[Finding] = (), limitations: Sequence[str] = ()
+def told_report(
+    question: str,
+    summary: list[str],
+    findings: Sequence[Finding] = (),
+    limitations: Sequence[str] = (),
+    figures: Sequence[ReportFigure] = (),
 ) -> Report:
+    """Return the report of an answer that needed no plan."""
     return Report(
-        title=title_of(question), question=question, summary=summary, findings=list(findings), methods=[], figures=[],
-        tables=[], limitations=list(limitations), next_steps=[], citations=[],
+        title=title_of(question), question=question, summary=summary, findings=list(findings), methods=[],
+        figures=list(figures), tables=[], limitations=list(limitations), next_steps=[], citations=[],
     )  # fmt: skip
 
 
@@ -241,11 +246,11 @@ class Whereabouts:
             if not (_THAT.search(question) and _GONE.search(question)):
                 return None
             places = " or ".join([*(a.name for a, _ in self._tables()[:1]), *(d.name for d in self.plan.datasets[:1])])
-            return _report(
+            return told_report(
                 question, [f"Which one is meant? Write its name as it stands in {places}, and it is looked up."]
             )
         findings = [finding for number, name in enumerate(names[:5], start=1) for finding in self._of(name, number)]
-        return _report(question, [finding.text for finding in findings], findings)
+        return told_report(question, [finding.text for finding in findings], findings)
 
     def _of(self, name: str, number: int) -> list[Finding]:
         """Return what became of one name: a sentence for each table that has it, else where it was last seen."""
@@ -256,7 +261,7 @@ class Whereabouts:
             if rows:
                 also = f"{name} ({called})" if called != name else name
                 # The tables that test come first: they say why.
-                rows.sort(key=lambda hit: not any(_is_p(column) for column in hit.row))
+                rows.sort(key=lambda hit: not any(is_p(column) for column in hit.row))
                 return [self._said(also, hit, f"f{number}_{at}") for at, hit in enumerate(rows[:2], start=1)]
         for called in (name, *self.aliases(name)):
             for dataset in self.plan.datasets:
@@ -279,12 +284,12 @@ class Whereabouts:
 
     def _said(self, name: str, hit: _Found, id_: str) -> Finding:
         """Return the sentence on a row of a table, with its numbers."""
-        numbers = {column: value for column, text in hit.row.items() if (value := _number(text)) is not None}
+        numbers = {column: value for column, text in hit.row.items() if (value := number_of(text)) is not None}
         step = self.plan.node(hit.result.node)
         where = f"{hit.artifact.name}" + (f" (step {step.name!r})" if step else "")
-        adjusted = next((c for c in hit.row if _is_adjusted(c)), "")
-        decided = adjusted or next((c for c in hit.row if _is_p(c)), "")
-        alpha = self._alpha(hit.result)
+        adjusted = next((c for c in hit.row if is_adjusted(c)), "")
+        decided = adjusted or next((c for c in hit.row if is_p(c)), "")
+        alpha = alpha_of(hit.result, self.registry)
         shown = ", ".join(f"{column} {value:.4g}" for column, value in list(numbers.items())[:8])
         text = f"{name} is in {where}" + (f": {shown}." if shown else ".")
         if decided and decided not in numbers:
@@ -302,13 +307,6 @@ class Whereabouts:
         values += [FindingValue(name="threshold", value=alpha)] if alpha is not None and decided else []
         return Finding(id=id_, node="", text=text, values=values)
 
-    def _alpha(self, result: NodeResult) -> float | None:
-        spec = self.registry.get(result.tool) if result.tool in self.registry else None
-        params = {p.name: p.default for p in spec.params} if spec else {}
-        params |= result.params
-        value = params.get("alpha")
-        return float(value) if isinstance(value, int | float) else None
-
     def _tables(self) -> list[tuple[Artifact, NodeResult]]:
         """Return the tables of the run, those that test something first: they say why."""
         found = [
@@ -317,7 +315,7 @@ class Whereabouts:
             for artifact in result.artifacts
             if is_table(artifact) and self.artifacts.has(artifact.sha256)
         ]
-        return sorted(found, key=lambda item: not any(map(_is_p, item[0].columns)))
+        return sorted(found, key=lambda item: not any(map(is_p, item[0].columns)))
 
     def _known(self, word: str) -> bool:
         return any(self._row(artifact, result, word) is not None for artifact, result in self._tables())
@@ -325,9 +323,9 @@ class Whereabouts:
     def _row(self, artifact: Artifact, result: NodeResult, name: str) -> _Found | None:
         if artifact.sha256 not in self._read:
             named: dict[str, dict[str, str]] = {}
-            for row in _rows(self.artifacts.path(artifact.sha256)):
+            for row in rows_of(self.artifacts.path(artifact.sha256)):
                 for value in list(row.values())[:NAME_COLUMNS]:
-                    if value and _number(value) is None:
+                    if value and number_of(value) is None:
                         named.setdefault(value.casefold(), row)
             self._read[artifact.sha256] = named
         row = self._read[artifact.sha256].get(name.casefold())
@@ -345,7 +343,7 @@ class Whereabouts:
                     if wanted in line.casefold():
                         cells = [cell.strip().strip('"') for cell in re.split(r"[,\t;]", line)]
                         if wanted in (cell.casefold() for cell in cells[:NAME_COLUMNS]):
-                            return [value for cell in cells[1:] if (value := _number(cell)) is not None]
+                            return [value for cell in cells[1:] if (value := number_of(cell)) is not None]
         except OSError:
             return None
         return None
@@ -367,7 +365,8 @@ def _in_the_file(name: str, called: str, file: str, values: list[float], tables:
     return {"text": text, "values": numbers}
 
 
-def _rows(path: Path) -> Iterator[dict[str, str]]:
+def rows_of(path: Path) -> Iterator[dict[str, str]]:
+    """Yield the rows of a stored table; none where it cannot be read."""
     try:
         with path.open(encoding="utf-8", errors="replace", newline="") as handle:
             for number, row in enumerate(csv.DictReader(handle)):
@@ -378,7 +377,8 @@ def _rows(path: Path) -> Iterator[dict[str, str]]:
         return
 
 
-def _number(text: str) -> float | None:
+def number_of(text: str) -> float | None:
+    """Return the finite number a cell holds, or None."""
     try:
         value = float(text)
     except ValueError:
@@ -386,12 +386,21 @@ def _number(text: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _is_p(column: str) -> bool:
+def is_p(column: str) -> bool:
+    """Say whether a column holds p-values."""
     return re.search(r"^p$|(?:^|_)(?:p_?val\w*|p_?adj\w*|padj|fdr|q_?val\w*)", column.lower()) is not None
 
 
-def _is_adjusted(column: str) -> bool:
+def is_adjusted(column: str) -> bool:
+    """Say whether a column holds p-values adjusted for how many there are."""
     return re.search(r"(?:^|_)(?:p_?adj\w*|padj|fdr|q_?val\w*)", column.lower()) is not None
+
+
+def alpha_of(result: NodeResult, registry: ToolRegistry) -> float | None:
+    """Return the significance threshold that a step used, None where it has none."""
+    spec = registry.get(result.tool) if result.tool in registry else None
+    value = {**({p.name: p.default for p in spec.params} if spec else {}), **result.params}.get("alpha")
+    return float(value) if isinstance(value, int | float) else None
 
 
 def _like_a_symbol(word: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -74,7 +74,7 @@ def think(
     finder: ToolFinder,
     registry: ToolRegistry,
     analysis: str = "",
-    previous: TaskDag | None = None,
+    plans: Sequence[TaskDag] = (),
     picked: Mapping[str, Mapping[str, Any]] | None = None,
     user: str = "",
 ) -> Thought:
@@ -93,7 +93,7 @@ def think(
         finder: searches the catalogues.
         registry: the tools that can run.
         analysis: the id of the analysis to plan as; "" to let the planner choose.
-        previous: the conversation's last plan, which a follow-up may refer to.
+        plans: the conversation's last plan, which a follow-up may refer to, and those before it, newest first.
         picked: tool -> parameter -> value that a person chose in place of what was proposed.
         user: who asks; only what the same user settled is taken from memory.
 
@@ -111,7 +111,10 @@ def think(
         "The catalogues could not be searched",
         faults,
     )
-    made = planner.plan(question, profiles, found=found, analysis=analysis, previous=previous, chosen=picked)
+    last = plans[0] if plans else None
+    made = planner.plan(
+        question, profiles, found=found, analysis=analysis, previous=last, chosen=picked, earlier=plans[1:]
+    )
     asked = set_params(made.plan, changes, registry)
     plan = _unless_it_fails(
         lambda: apply_recall(asked, told.recall, registry, profiles, user=user) if told else None,

@@ -56,8 +56,9 @@ def bind(
             )
     reading = _from_then_on(bound, reading)
     _columns(bound, reading, given, needs)
+    given = {key: value for key, value in given.items() if spec.param(key)}
     own = [p.name for p in spec.params if p.kind in ("column", "columns") and p.name in given]
-    bound.params |= {name: given[name] for name in own}  # what is filled in later goes by them
+    bound.params |= {name: given[name] for name in own}  # its columns are taken: a level of one of them restricts no rows
     if any(p.role in ("rows", "formula") for p in spec.params):  # what is named goes into its condition or formula
         apart = {c.column for c in reading.contrasts if c.explicit}  # set against each other, not kept
         kept = {r.column for r in reading.restrictions} | set(reading.columns()) & set(reading.levels_named())
@@ -71,7 +72,7 @@ def bind(
     _cut_said(bound, reading)
     fill(bound, reading)
     bound.params |= settings_said(spec, reading, bound.params)
-    bound.params |= {key: value for key, value in given.items() if spec.param(key)}
+    bound.params |= given
     return bound
 
 

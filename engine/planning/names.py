@@ -22,7 +22,7 @@ STOP = frozenset(
         "their his her we i you they he she not data table file than then but so if when where who whom whose "
         "can could should would will may might much many more most less least very too also only just same "
         "other others another one ones out up down over under about into such no nor us me please show tell "
-        "respected sir madam dear hello hi thanks thank kindly regards morning evening give let get want need know see make use using used find say said really still even ever per"
+        "respected sir madam dear hello hi thanks thank kindly regards morning evening give let get want need know see make use using used find say said really still even ever per instead"
     ).split()
 )
 UNITS = frozenset(

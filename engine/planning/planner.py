@@ -17,7 +17,7 @@ import contextlib
 import functools
 import itertools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -36,7 +36,7 @@ from engine.planning.conditions import members
 from engine.planning.coverage import doubts, leaves_what_is_asked, unexplained
 from engine.planning.declared import mark_told, with_missing
 from engine.planning.first_end import with_first_end
-from engine.planning.followups import Try, follow_up, with_what_was_set
+from engine.planning.followups import Try, back_to, choices, follow_up, mended, takes_back, with_what_was_set
 from engine.planning.hints import names_only_whom
 from engine.planning.mentions import SURE as SURE_NAMED
 from engine.planning.names import STOP
@@ -143,7 +143,7 @@ class Planner:
 
     def plan(
         self, question: str, profiles: list[Profile], found: ToolSearch | None = None, *, analysis: str = "",
-        previous: TaskDag | None = None, chosen: Choices | None = None,
+        previous: TaskDag | None = None, chosen: Choices | None = None, earlier: Sequence[TaskDag] = (),
     ) -> Proposal:  # fmt: skip
         """Return a plan that type-checks.
 
@@ -154,12 +154,16 @@ class Planner:
             analysis: the analysis to plan, where a person has chosen one.
             previous: the last plan of the conversation, for questions that go on from it.
             chosen: tool -> parameter -> value that a person chose for it.
+            earlier: the plans of the conversation before that, newest first, for a question that takes a step back.
 
         Raises:
             PlanError: when the question cannot be planned on these data; the message says what is missing.
             DataError: when none of the files can be used.
         """
         question = " ".join(question.split())
+        if previous is not None and profiles and takes_back(question):
+            plan = back_to(previous, earlier, profiles)
+            return Proposal(plan=plan, retrieved=list(dict.fromkeys(node.tool for node in plan.nodes)))
         if previous is not None and profiles:
             made = self._going_on(question, profiles, found, analysis, previous, chosen or {})
             if made is not None:
@@ -201,6 +205,8 @@ class Planner:
         """
         data = self._data(profiles)
         own, base = read(question, data, self._terms), read(before.question, data, self._terms)
+        if (put_right := mended(own)) != question:
+            question, own = put_right, read(put_right, data, self._terms)
 
         def judge(text: str) -> tuple[list[Candidate], Reading]:
             reading = own if text == question else read(text, data, self._terms)
@@ -211,9 +217,18 @@ class Planner:
             return None
         best: tuple[int, Proposal] | None = None
         failed: PlanError | None = None
+        # What the plan before still asked is not settled by going on from it, unless its own words now say it.
+        unsettled = {q.proposed for q in before.open_questions if q.id == "analysis" and q.blocking}
+
+        def settled(one: Try) -> bool:
+            plain = self._planned(one.question, profiles, found, "", choices(one, chosen)).plan
+            return [c.id for c in plan.analysis] == [c.id for c in plain.analysis] and not any(
+                q.id == "analysis" for q in plain.open_questions
+            )
+
         for one in said.tries:
             try:
-                made = self._planned(one.question, profiles, found, analysis or one.analysis, chosen)
+                made = self._planned(one.question, profiles, found, analysis or one.analysis, choices(one, chosen))
             except PlanError as err:
                 failed = err if failed is None or not failed.advice else failed
                 continue
@@ -231,7 +246,7 @@ class Planner:
             made = replace(
                 made,
                 plan=plan
-                if one.sure or analysis
+                if (one.sure and (one.analysis not in unsettled or settled(one))) or analysis
                 else self._asked(
                     plan, one, [*(other.analysis for other in said.tries), *(c.id for c in before.analysis)]
                 ),

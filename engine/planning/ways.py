@@ -21,6 +21,8 @@ class Way(NamedTuple):
     says: str
     of_rows: bool = False
     """True where rows that the question leaves out by name are what is meant."""
+    ask: str = ""
+    """What to say next instead; `{measure}` is what was measured."""
 
 
 _NO_STEP = "no step of this plan does that"
@@ -36,7 +38,9 @@ _WAYS = (
         "name the measure with it, as in 'log10 weight', to have it computed first"),
     Way(r"(?:without|excl\w+|remov\w+|drop\w*|omit\w*|ignor\w+|leav\w+ out|take out|minus|trim\w*)\s(?:(?:the|all|any|obvious|extreme|few|two|three)\s)*"
         r"outli\w+|outli\w+\s(?:removed|excluded|dropped|left out)|winsori\w+|trimmed means?",
-        "nothing is left out by itself; ask whether there are outliers, then say which rows to leave out"),
+        "nothing is left out by itself; ask whether there are outliers, then say which rows to leave out",
+        ask="Ask 'Are there outliers in {measure}?'; then leave out rows by name ('without' and the name) or by a condition "
+        "('only {measure} below' and a number)."),
     Way(r"(?:leav\w+|tak\w+|throw\w*)\s+(?:that|this|these|those|it|him|her|them)(?:\s+\w+){0,2}\s+out|"
         r"(?:exclud\w+|omit\w*|drop|remove|ignore)\s+(?:that|this|these|those)\s+(?:one\s+|two\s+|few\s+)?\w+",
         "which rows these are is not said by a column and its values, so none is left out", of_rows=True),
@@ -55,10 +59,15 @@ def ways_said(question: str) -> Iterator[tuple[re.Match[str], Way]]:
             yield said, way
 
 
+def is_about(way: Way, steps: Iterable[ToolSpec]) -> bool:
+    """Say whether a step is about a way by its own title, description or keywords."""
+    texts = (" ".join((spec.title, spec.description, *spec.keywords)) for spec in steps)
+    return any(re.search(rf"\b(?:{way.called})", text, re.IGNORECASE) for text in texts)
+
+
 def not_done(reading: Reading, steps: Iterable[ToolSpec]) -> list[str]:
     """Return what is said of the ways that a question asks for and that no step of the plan goes."""
-    texts = [" ".join((spec.title, spec.description, *spec.keywords)) for spec in steps]
-    lines = []
+    steps, lines = [*steps], []
     for said, way in ways_said(reading.question):
         taken = [
             reading.used.get(at, ("", "", 0.0))
@@ -66,8 +75,7 @@ def not_done(reading: Reading, steps: Iterable[ToolSpec]) -> list[str]:
             if said.start() <= word.start < said.end()
         ]
         settled = any(kind in ("column", "level", "restriction") or " = " in value for kind, value, _ in taken)
-        about = any(re.search(rf"\b(?:{way.called})", text, re.IGNORECASE) for text in texts)
         left = way.of_rows and any(row.op == "not in" for row in reading.restrictions)
-        if not settled and not about and not left:
+        if not settled and not is_about(way, steps) and not left:
             lines.append(f"{said.group().strip()!r}: {way.says}.")
     return lines

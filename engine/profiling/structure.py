@@ -428,6 +428,8 @@ def _all_together(one: Col, other: Col) -> bool:
 
 def _times(table: View, repeated: list[Repeated]) -> list[str]:
     runs = {name for r in repeated if r.confidence > 0.6 for name in r.within}
+    # What grows in every subject runs like a clock; beside a column that is called a time it is what was measured.
+    clocked = any(col.name in runs and (col.hint("time") or unit_is_time(col.name)) for col in table.cols)
     found: list[str] = []
     for col in table.cols:
         column = col.profile
@@ -441,6 +443,7 @@ def _times(table: View, repeated: list[Repeated]) -> list[str]:
             or (
                 column.name in runs
                 and column.scale in ("ordered", "number")
+                and not clocked
                 and not col.hint("dose")
                 and not log_spaced(col)
             )

@@ -162,3 +162,16 @@ def test_an_answer_without_a_plan_is_drawn_with_its_sources(engine):
     for page in ("pages/plan_run.py", "pages/provenance.py"):
         at_run(run_id, page)
     engine.delete_runs([run_id])
+
+
+def test_the_figure_of_the_last_answer_is_shown_again(engine, place):
+    data = engine.record(place[1][0]).data
+    first = engine.ask(QUESTION, data, auto_approve=True)
+    engine.wait(first, 120)
+    drawn = engine.ask("plot it", data, conversation=first)
+    engine.wait(drawn, 60)
+    assert engine.view(drawn).plan is None
+    at = at_run(drawn)
+    assert "was drawn already" in shown(at)
+    figure = engine.view(drawn).report.figures[0].artifact
+    assert any(figure.name in str(button) for button in at.get("download_button"))

@@ -201,7 +201,7 @@ def test_every_key_of_a_declaration_is_explained():
 def test_the_page_on_planning_names_every_module_that_decides():
     page = (DOCS / "planner.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`(?:engine/planning/)?(\w+\.py)`", page))
-    own = {path.name for path in (ROOT / "engine" / "planning").glob("*.py")}
+    own = {path.name for path in (ROOT / "engine" / "planning").rglob("*.py")}
     assert {name for name in named if name not in own} <= {"typecheck.py", "structure.py", "recall.py"}
     assert {"read.py", "choose.py", "score.py", "bind.py", "guards.py", "coverage.py", "planner.py"} <= named
 

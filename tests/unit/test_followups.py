@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from engine.domain.plan import TaskDag
+from engine.domain.plan import OpenQuestion, TaskDag
 from engine.errors import PlanError
 from engine.planning.planner import Planner
 from engine.profiling.profiler import profile_files
@@ -153,6 +153,247 @@ def test_the_analysis_that_a_person_chooses_is_planned_with_what_was_asked_befor
     assert [chosen.id for chosen in plan.analysis] == ["group_plot"]
 
 
+# ==== the analysis before stays what it was ====
+
+
+def test_an_adjusted_model_is_kept_with_these_rows_and_drops_what_has_one_value_in_them(planner, goats, first):
+    model = planner.plan("same but adjusted for age and sex", goats, previous=first).plan
+    plan = planner.plan("and for the females only", goats, previous=model).plan
+    assert step(plan, "filter_rows")["condition"] == "`sex` in ['female']"
+    assert step(plan, "linear_regression")["outcome"] == "weight"
+    assert {*step(plan, "linear_regression")["predictors"]} == {"diet", "age"}
+    assert "sex has one value there" in plan.follows
+
+
+def test_columns_that_a_person_chose_are_kept_although_no_word_names_them(planner, goats):
+    chosen = {"linear_regression": {"outcome": "weight", "predictors": ["diet", "age"]}}
+    before = planner.plan("what makes them heavy", goats, analysis="linear_regression", chosen=chosen).plan
+    plan = planner.plan("and for the females only", goats, previous=before).plan
+    assert step(plan, "filter_rows")["condition"] == "`sex` in ['female']"
+    params = step(plan, "linear_regression")
+    assert (params["outcome"], params["predictors"]) == ("weight", ["diet", "age"])
+
+
+def test_a_level_of_a_chosen_column_restricts_no_rows(planner, goats):
+    chosen = {"linear_regression": {"outcome": "weight", "predictors": ["sex", "age"]}}
+    plan = planner.plan("Is the weight lower in females?", goats, analysis="linear_regression", chosen=chosen).plan
+    assert "filter_rows" not in tools(plan)
+
+
+def test_what_the_plan_before_still_asks_is_asked_again(planner, goats, first):
+    question = OpenQuestion(
+        id="analysis",
+        text="Is it meant?",
+        why="-",
+        choices=["compare_groups"],
+        proposed="compare_groups",
+        blocking=True,
+    )
+    unsure = first.model_copy(update={"question": "weight something diets?", "open_questions": [question]})
+    plan = planner.plan("only females", goats, previous=unsure).plan
+    assert any(q.id == "analysis" and q.blocking for q in plan.open_questions)
+
+
+def test_a_rank_test_that_cannot_adjust_is_refused_by_name_and_what_can_be_said_is_planned(planner, goats):
+    before = planner.plan("Does weight differ between the sexes, adjusted for age?", goats).plan
+    with pytest.raises(PlanError, match="non-parametric") as refused:
+        planner.plan("use a non-parametric test", goats, previous=before)
+    said = "without the adjustment for age, use a non-parametric test"
+    assert f"'{said}'" in refused.value.advice
+    plan = planner.plan(said, goats, previous=before).plan
+    assert step(plan, "compare_groups")["test"] == "ranks"
+
+
+def test_outliers_to_be_dropped_lead_to_the_question_that_finds_them(planner, goats, first):
+    with pytest.raises(PlanError) as refused:
+        planner.plan("drop the outliers", goats, previous=first)
+    assert "'Are there outliers in weight?'" in refused.value.advice
+    assert tools(planner.plan("Are there outliers in weight?", goats).plan) == ["find_outliers"]
+
+
+# ==== comparisons: turned round, with another group, of all groups ====
+
+
+@pytest.fixture(scope="module")
+def pair(planner, goats) -> TaskDag:
+    return planner.plan("Is height higher with hay than with silage?", goats).plan
+
+
+def ends(plan: TaskDag) -> tuple[str, str]:
+    params = step(plan, "compare_groups")
+    return params["treated"], params["control"]
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("the other way round", ("silage", "hay")),
+        ("use hay as the reference", ("silage", "hay")),
+        ("compare with mixed instead", ("hay", "mixed")),
+        ("mixed instead of hay", ("mixed", "silage")),
+    ],
+)
+def test_a_comparison_is_turned_or_gets_another_group(planner, goats, pair, question, expected):
+    assert ends(pair) == ("hay", "silage")
+    plan = planner.plan(question, goats, previous=pair).plan
+    assert ends(plan) == expected
+    assert f"{expected[0]} against {expected[1]} (diet)" in plan.follows
+    back = planner.plan("undo that", goats, previous=plan, earlier=[pair]).plan
+    assert back.nodes == pair.nodes
+    assert back.follows.startswith("Taken back")
+
+
+def test_the_reference_of_a_model_is_turned_too(planner, goats):
+    before = planner.plan("Does weight differ between the sexes, adjusted for age?", goats).plan
+    plan = planner.plan("swap the reference", goats, previous=before).plan
+    params = step(plan, "linear_regression")
+    assert params["references"] == ["sex=male"]
+    assert params["predictors"] == step(before, "linear_regression")["predictors"]
+    assert "female against male (sex)" in plan.follows
+
+
+def test_which_of_two_groups_is_replaced_is_asked_and_a_reference_is_not_set_twice(planner, goats, pair):
+    with pytest.raises(PlanError) as refused:
+        planner.plan("mixed instead", goats, previous=pair)
+    assert "'mixed instead of silage'" in refused.value.advice
+    with pytest.raises(PlanError, match="silage is the reference"):
+        planner.plan("use silage as the reference", goats, previous=pair)
+
+
+def test_all_groups_are_compared_of_the_same_rows(planner, goats):
+    before = planner.plan("Is height higher with hay than with silage, only females?", goats).plan
+    plan = planner.plan("all three diets now", goats, previous=before).plan
+    assert step(plan, "filter_rows")["condition"] == "`sex` in ['female']"
+    params = step(plan, "compare_groups")
+    assert (params["value"], params["group"]) == ("height", "diet")
+    assert not params.get("levels")
+
+
+def test_groups_are_not_made_one(planner, goats, pair):
+    with pytest.raises(PlanError, match="one group of hay and mixed"):
+        planner.plan("combine hay and mixed", goats, previous=pair)
+
+
+# ==== rows taken apart, together again, a step back ====
+
+
+@pytest.mark.parametrize("question", ["per farm", "same for every farm seperately", "at each farm"])
+def test_a_step_for_each_level(planner, goats, first, question):
+    plan = planner.plan(question, goats, previous=first).plan
+    conditions = [node.params["condition"] for node in plan.nodes if node.tool == "filter_rows"]
+    assert sorted(conditions) == [f"`farm` in ['{farm}']" for farm in ("Alm", "Berg", "Tal")]
+    whole = planner.plan("pool the farms", goats, previous=plan).plan
+    assert tools(whole) == ["compare_groups"]
+
+
+def test_all_rows_again(planner, goats, first):
+    females = planner.plan("only females", goats, previous=first).plan
+    plan = planner.plan("back to all goats", goats, previous=females).plan
+    assert "filter_rows" not in tools(plan)
+    assert step(plan, "compare_groups") == step(first, "compare_groups")
+
+
+def test_steps_back_one_after_the_other(planner, goats, first):
+    plans = [first]
+    for question in ("only females", "and without Berg", "undo that", "undo that please"):
+        plans.append(planner.plan(question, goats, previous=plans[-1], earlier=plans[-2::-1]).plan)
+    assert plans[3].nodes == plans[1].nodes
+    assert plans[4].nodes == first.nodes
+    with pytest.raises(PlanError, match="Nothing stands before"):
+        planner.plan("undo that", goats, previous=plans[4], earlier=plans[3::-1])
+
+
+def test_a_slip_of_the_pen_is_put_right_where_no_column_is_meant(planner, counts):
+    before = planner.plan("Which genes change between drug and control?", counts).plan
+    plan = planner.plan("show a hetamap of the top 5", counts, previous=before).plan
+    assert "expression_heatmap" in tools(plan)
+
+
+@pytest.mark.parametrize(
+    ("question", "condition"),
+    [
+        ("without 2021 data", "`born` not in [2021]"),
+        ("only the over 7s", "`age` > 7"),
+        ("only 2022", "`born` in [2022]"),
+    ],
+)
+def test_a_number_alone_is_a_value_where_one_column_has_it_or_an_age(planner, goats, tmp_path, question, condition):
+    table = pd.read_csv(goats[0].path).assign(born=[2020, 2021, 2022] * 40)
+    table.to_csv(tmp_path / "born.csv", index=False)
+    born = profile_files([tmp_path / "born.csv"])
+    before = planner.plan(FIRST, born).plan
+    assert step(planner.plan(question, born, previous=before).plan, "filter_rows")["condition"] == condition
+
+
+@pytest.mark.parametrize("question", ["adjust it for age", "and take account of age"])
+def test_what_is_held_constant_is_said_in_other_words(planner, goats, first, question):
+    plan = planner.plan(question, goats, previous=first).plan
+    assert "age" in step(plan, "linear_regression")["predictors"]
+    assert "held constant: age" in plan.follows
+
+
+def test_a_correlation_held_constant_is_a_partial_one(planner, goats):
+    before = planner.plan("Is height correlated with age?", goats).plan
+    plan = planner.plan("also adjust it for weight", goats, previous=before).plan
+    params = step(plan, "partial_correlation")
+    assert ({params["x"], params["y"]}, params["held"]) == ({"height", "age"}, ["weight"])
+
+
+def test_a_word_of_leaving_out_asks_for_no_other_analysis_and_no_row_step_is_set(planner, goats, first):
+    plan = planner.plan("skip silage", goats, previous=first).plan
+    assert [chosen.id for chosen in plan.analysis] == ["compare_groups"]
+    assert "only" in plan.follows or "without" in plan.follows
+    females = planner.plan("only females", goats, previous=first).plan
+    with pytest.raises(PlanError):
+        planner.plan("which group is the lowest?", goats, previous=females)
+
+
+def test_the_logarithm_of_another_column_is_not_that_of_the_measure(planner, goats, first):
+    with pytest.raises(PlanError):
+        planner.plan("with log height", goats, previous=first)
+
+
+def test_every_analysis_before_stays_or_the_follow_up_is_refused(planner, goats):
+    both = planner.plan("Does height differ between the diets? And is height correlated with age?", goats).plan
+    assert len({*tools(both)}) == 2
+    try:
+        plan = planner.plan("split by sex please", goats, previous=both).plan
+    except PlanError:
+        return
+    assert {*tools(both)} <= {*tools(plan)} or any(q.blocking for q in plan.open_questions)
+
+
+@pytest.mark.parametrize("question", ["and height?", "height?", "what about height"])
+def test_a_column_named_barely_takes_the_place_of_the_measure(planner, goats, first, question):
+    plan = planner.plan(question, goats, previous=first).plan
+    assert (step(plan, "compare_groups")["value"], step(plan, "compare_groups")["group"]) == ("height", "diet")
+
+
+def test_a_question_about_a_column_puts_it_in_no_place(planner, goats, first):
+    plan = planner.plan("is there a trend with age too?", goats, previous=first).plan
+    assert "in place of" not in plan.follows
+
+
+def test_a_picture_along_a_column_takes_all_its_values(planner, tmp_path):
+    table = pd.DataFrame({"animal": [f"a{k}" for k in range(30)] * 3, "day": np.repeat([7, 14, 21], 30)})
+    table["arm"] = ["drug", "control"] * 45
+    table["volume"] = (table.day * 20 + RNG.normal(0, 9, 90)).round(1)
+    table.to_csv(tmp_path / "mice.csv", index=False)
+    mice = profile_files([tmp_path / "mice.csv"])
+    before = planner.plan("Is volume on day 14 smaller with drug than with control?", mice).plan
+    assert "`day` in [14]" in step(before, "filter_rows")["condition"]
+    plan = planner.plan("plot that over time", mice, previous=before).plan
+    assert tools(plan) == ["line_plot"]
+    assert {"value": "volume", "x": "day", "group": "arm"}.items() <= step(plan, "line_plot").items()
+    assert "all values of day" in plan.follows
+
+
+@pytest.mark.parametrize("question", ["hmm undo", "blah blah instead", "please zebra that"])
+def test_words_that_ask_for_nothing_plan_no_neighbour(planner, goats, first, question):
+    with pytest.raises(PlanError):
+        planner.plan(question, goats, previous=first)
+
+
 @pytest.fixture(scope="module")
 def counts(tmp_path_factory):
     folder = tmp_path_factory.mktemp("counts")
@@ -184,6 +425,21 @@ def test_samples_of_a_matrix_are_refused_by_name(planner, counts):
     before = planner.plan("Which genes change between drug and control?", counts).plan
     with pytest.raises(PlanError, match="S3"):
         planner.plan("leave out S3, it is an outlier", counts, previous=before)
+
+
+def test_groups_of_samples_are_not_left_out_of_a_matrix(planner, counts):
+    before = planner.plan("Which genes change between drug and control?", counts).plan
+    with pytest.raises(PlanError, match="matrix"):
+        planner.plan("without the control samples", counts, previous=before)
+
+
+def test_a_reference_is_refused_where_no_step_has_one(planner, tmp_path):
+    rows = "".join(f"p{k},{'abc'[k % 3]},{10 + k * 37 % 900},{int(k % 4 > 0)}\n" for k in range(90))
+    (tmp_path / "trial.csv").write_text("patient,stage,time,death\n" + rows)
+    trial = profile_files([tmp_path / "trial.csv"])
+    before = planner.plan("Does survival differ between the stages?", trial).plan
+    with pytest.raises(PlanError, match="has a reference"):
+        planner.plan("use stage a as the reference", trial, previous=before)
 
 
 # ==== what could be asked ====

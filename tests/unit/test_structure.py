@@ -532,6 +532,13 @@ def test_times() -> None:
     ).times == ["visit"]
 
 
+def test_what_grows_in_every_subject_is_measured_where_another_column_is_called_a_time() -> None:
+    days = [7, 14, 21] * 18
+    volume = np.repeat(RNG(2).normal(100, 20, 18), 3) + 30.0 * np.array(days) + RNG(3).normal(0, 9, 54)
+    frame = pd.DataFrame({"animal": np.repeat([f"A{k}" for k in range(18)], 3), "day": days, "volume": volume})
+    assert found(frame).times == ["day"]
+
+
 @pytest.mark.parametrize(
     ("name", "values"),
     [

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pandas as pd
 import pytest
+import scipy.stats
 from growth_data import write_growth
 
+from engine.agents.last_answer import LastAnswer, asked_of_answer
 from engine.agents.telling import Whereabouts, asks_what_is_known
 from engine.api import open_engine
 from engine.domain.datatypes import DataType
+from engine.domain.findings import Finding, FindingValue
 from engine.domain.plan import Dataset, TaskDag, TaskNode
+from engine.domain.report import Answer, MethodStep, Report
 from engine.domain.results import Artifact, NodeResult
 from engine.toolbox.registry import builtin_tools
 from storage.memory import MemoryArtifacts
@@ -75,6 +82,97 @@ def test_another_name_of_a_gene_is_looked_for(places):
         places.plan, places.results, places.artifacts, places.registry, lambda name: ["MYC"] if name == "BHLHE39" else []
     )  # fmt: skip
     assert "BHLHE39 (MYC) is in de_table.csv" in said(named, "why is BHLHE39 missing?")
+
+
+# ==== asked of the last answer ====
+
+
+@pytest.mark.parametrize(
+    ("question", "kind"),
+    [
+        ("is that significant?", "significant"),
+        ("is it signficant", "significant"),
+        ("how big is the effect?", "size"),
+        ("which ones?", "which"),
+        ("how many of them go up?", "count"),
+        ("show me the numbers", "numbers"),
+        ("can I have the table", "numbers"),
+        ("more digits please", "digits"),
+        ("export as excel", "export"),
+        ("why?", "meaning"),
+        ("what does that mean?", "meaning"),
+        ("plot it", "figure"),
+        ("which patients were left out?", "left_out"),
+        ("thanks a lot!", "thanks"),
+        ("which pathways?", ""),
+        ("plot that by dose", ""),
+        ("how many patients are there?", ""),
+        ("is weight significant?", ""),
+        ("use a t test", ""),
+        ("only the women", ""),
+    ],
+)
+def test_what_is_asked_of_an_answer_is_told_from_what_is_to_be_planned(question, kind):
+    assert asked_of_answer(question, frozenset({"weight"})) == kind
+
+
+@pytest.fixture
+def answer(places) -> LastAnswer:
+    """The answer of that run: one significant gene of three."""
+    values = [FindingValue(name="n_up", value=0), FindingValue(name="p_adj", value=0.0004)]
+    values.append(FindingValue(name="difference", value=-3.1234567, low=-4.0, high=-2.25))
+    finding = Finding(id="n1_f1", node="n1", text="MYC is lower.", values=values)
+    method = MethodStep(node="n1", name="Find genes", tool="differential_expression", text="A test was made.")
+    report = Report(
+        title="?", question="?", summary=[finding.text], findings=[finding], methods=[method], figures=[], limitations=[],
+        tables=list(places.results["n1"].artifacts), next_steps=["Repeat it."], citations=[], caveats=["Few samples."],
+        answers=[Answer(text=finding.text, node="n1", finding=finding.id)],
+    )  # fmt: skip
+    return LastAnswer(places.plan, report, places.results, places.artifacts, places.registry)
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("is that significant?", "adjusted p = 0.0004 is below 0.05, so it is significant at that threshold"),
+        ("how big is the effect?", "difference = -3.123 (95 % interval -4 to -2.25)"),
+        ("more decimals", "difference = -3.1234567"),
+        ("which ones?", "1 of 3 rows have a p_adj below 0.05: 0 with a positive log2_fold_change; 1 with a negative"),
+        ("which ones?", "log2_fold_change: MYC."),
+        ("how many go up?", "0 with a positive log2_fold_change."),
+        ("export as excel", "CSV files, which Excel opens: de_table.csv"),
+        ("what does that mean?", "What limits it: Few samples."),
+        ("why?", "why it is so they do not say"),
+        ("thanks", "To go on: Repeat it."),
+    ],
+)
+def test_the_last_answer_is_told_from_its_own_numbers(answer, question, told):
+    assert told in " ".join(answer.told(question).summary)
+
+
+def test_what_was_not_computed_or_drawn_is_not_told(answer):
+    assert answer.told("plot it") is None  # nothing was drawn: it is planned
+    waits = replace(answer, report=None)
+    assert "has not run" in waits.told("is that significant?").summary[0]
+
+
+def test_the_last_answer_is_asked_about_in_a_conversation(engine, tmp_path):
+    data = write_growth(tmp_path / "growth.csv")
+    first = engine.ask("Is growth higher in treated than in control?", [data], auto_approve=True)
+    engine.wait(first, 120)
+    table = pd.read_csv(data)
+    groups = [table.loc[table.treatment == level, "growth"] for level in ("treated", "control")]
+    p = scipy.stats.ttest_ind(*groups, equal_var=False).pvalue
+    record = engine.wait(engine.ask("is that significant?", [data], conversation=first), 60)
+    report = engine.view(record.run_id).report
+    assert f"p = {p:.3g} is below 0.05" in report.summary[0]
+    assert report.findings[0].values[-1].value == 0.05
+    drawn = engine.wait(engine.ask("plot it", [data], conversation=first), 60)
+    assert [f.artifact.name for f in engine.view(drawn.run_id).report.figures]
+    assert engine.verify(drawn.run_id).ok
+    # What is told makes no plan: a follow-up goes on from the answer.
+    back = engine.wait(engine.ask("undo that", [data], conversation=first), 60)
+    assert "Nothing stands before" in back.error
 
 
 # ==== what is known ====

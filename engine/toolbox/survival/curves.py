@@ -349,6 +349,7 @@ def peto_ratio(times, events, first):
     checks=_CHECKS,
     keywords=(
         "log-rank",
+        "non-parametric",
         "logrank",
         "Mantel-Cox",
         "compare survival",
