@@ -92,19 +92,18 @@ def _asked(view: RunView, pair: Done, registry: ToolRegistry) -> Finding:
     """Return the finding on what the question names (all its levels, its genes, its columns), else the first.
 
     Steps say the answer first; a finding on one level of several that are asked about is only a part of it. Columns
-    choose among findings of one kind only, or where the first tells of no row: most rows name some column. How well a
-    model fits as a whole gives way to the effect of the one column that it explains by.
+    choose among findings of one kind only, or where the first tells of no row: most rows name some column.
     """
-    node, result = pair
-    first, own = result.findings[0], _own_columns(node, result, registry)
-    effects = [finding for finding in result.findings if _is_of_column(finding, own)]
-    if first not in effects and len(effects) == 1:
-        return effects[0]
+    _, result = pair
+    first = result.findings[0]
     spans = view.plan.understood if view.plan else []
-    # What the step was given it is about anyway.
-    levels = {span.value for span in spans if span.taken_as == "level"} - set(_own_levels(result, registry))
+    # What the step was given it is about anyway: beside the event asked about, another one is what competes with it.
+    given = {value.rpartition(" = ")[0] for value in _own_levels(result, registry)}
+    levels = {span.value for span in spans if span.taken_as == "level"}
+    levels = {value for value in levels if value.rpartition(" = ")[0] not in given}
     genes = {span.value for span in spans if span.taken_as == "gene"} - {""}
     columns = [name for name in _named_columns(view) if name not in result.params.values()]
+    columns = [] if all(_holds(first.text, name) for name in columns) else columns
 
     def said(finding: Finding) -> tuple[bool, bool, int, bool]:
         told = bool(levels) and all(_names_level(finding, level) for level in levels)
@@ -131,12 +130,6 @@ def _own_levels(result: NodeResult, registry: ToolRegistry) -> Iterator[str]:
         column = result.params.get(param.of)
         if param.kind in ("level", "levels", "texts") and isinstance(column, str):
             yield from (f"{column} = {value}" for value in _texts([result.params.get(param.name)]))
-
-
-def _is_of_column(finding: Finding, columns: Iterable[str]) -> bool:
-    """Say whether the row of a finding is that of one of the step's columns: a term of a model."""
-    row = [value for value in finding.row.values() if isinstance(value, str)]
-    return any(_holds(value, name) for value in row for name in columns)
 
 
 def _named_columns(view: RunView) -> list[str]:

@@ -56,7 +56,7 @@ def test_groups_that_are_not_shown_to_differ_say_what_is_not_excluded(tmp_path):
     interval = stats.tukey_hsd(*sides).confidence_interval(0.95)
     reach = max(np.abs(interval.low).max(), np.abs(interval.high).max())
     assert values_of(first)["largest_not_excluded"] == pytest.approx(reach, rel=1e-4)
-    assert f"differences of up to {reach:.2f} between two of them are not excluded" in first["text"]
+    assert f"differences of up to {reach:.2f} between two of them." in first["text"]
 
 
 def test_medians_of_all_groups_are_told_in_one_sentence():

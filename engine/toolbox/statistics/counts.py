@@ -35,6 +35,7 @@ from engine.toolbox.tables.columns import (
     finding_values,
     format_number,
     format_p,
+    left_open,
     level_labels,
     likely_control,
     new_axes,
@@ -316,7 +317,7 @@ def count_findings(rows, factors, chosen, name, what, told, asked):
             {"text": f"{start}{others}: rate ratio {format_number(ratio, 4)} (95 % CI "
                      f"{format_number(row['lower_95'], 4)} to {format_number(row['upper_95'], 4)}), "
                      f"{format_p(row['p_value'])}"
-                     f"{'' if row['p_value'] < 0.05 else '; ratios within that interval are not excluded'}.",
+                     f"{'' if row['p_value'] < 0.05 else left_open(row['lower_95'], row['upper_95'], ratio=True)}.",
              "values": finding_values(rate_ratio=(ratio, row["lower_95"], row["upper_95"]), coef=row["coef"],
                                       p_value=row["p_value"]),
              "output": "coefficients", "row": {"term": row["term"]}}

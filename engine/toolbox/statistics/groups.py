@@ -36,7 +36,9 @@ from engine.toolbox.tables.columns import (
     finding_values,
     format_number,
     format_p,
+    in_a_row,
     label_groups,
+    left_open,
     level_labels,
     likely_control,
     new_axes,
@@ -46,6 +48,7 @@ from engine.toolbox.tables.columns import (
     pick_level,
     plain_table,
     require_columns,
+    which_differ,
 )
 
 
@@ -158,7 +161,7 @@ def describe_pair(row, value, group, several):
         f" (95 % CI {format_number(row['lower_95'])} to {format_number(row['upper_95'])})"
         if row["lower_95"] == row["lower_95"] else ""
     )  # fmt: skip
-    open_ = not clear and bool(interval)
+    unseen = "" if clear else left_open(row["lower_95"], row["upper_95"])
     start = (
         f"{value} {relation} in {first} than in {second}" if clear and row["difference"]
         else f"{value} differs between {first} and {second}" if clear
@@ -167,7 +170,7 @@ def describe_pair(row, value, group, several):
     text = (
         f"{start}: {kind} {format_number(a)} (n = {row['n_1']}) against {format_number(b)} (n = {row['n_2']}), "
         f"{row['estimate']} {first} minus {second} {format_number(row['difference'])}{interval}, "
-        f"{level}{format_p(p)} ({row['test']}){'; differences within that interval are not excluded' if open_ else ''}."
+        f"{level}{format_p(p)} ({row['test']}){unseen}."
     )
     values = finding_values(
         difference=(row["difference"], row["lower_95"], row["upper_95"]), p_value=row["p_value"], p_adj=row["p_adj"],
@@ -205,17 +208,58 @@ def describe_groups(row, pair_rows, groups, value, group):
     # Only intervals that hold for all pairs at once bound what any of them may be.
     seen = not clear and any(name in pair_rows[0]["test"] for name in ("Tukey", "Games-Howell"))
     reach = max(abs(r[key]) for r in pair_rows for key in ("lower_95", "upper_95")) if seen else None
-    excluded = f"; differences of up to {format_number(reach)} between two of them are not excluded" if seen else ""
+    excluded = (
+        f"; the data are compatible with differences of up to {format_number(reach)} between two of them"
+        if seen
+        else ""
+    )
     return {
         "text": f"{value} {verdict} the {len(groups)} groups of {group} ({row['n']} values): {named}; {row['test']}, "
-                f"{format_p(row['p_value'])}; {found} of {len(pair_rows)} pairs of groups differ at an adjusted p "
-                f"below 0.05 ({pair_rows[0]['test']}){excluded}.",
+                f"{format_p(row['p_value'])}; {which_differ(pair_rows, group)} at an adjusted p below 0.05 "
+                f"({pair_rows[0]['test']}){excluded}.",
         "values": finding_values(
             **{f"{kind} {r['group']}": r[kind] for r in (high, low)}, statistic=row["statistic"],
             p_value=row["p_value"], n=row["n"], effect_size=row["effect_size"], n_pairs=len(pair_rows),
             n_pairs_different=found, largest_not_excluded=reach),
         "output": "comparison", "row": {"comparison": "all groups"},
     }  # fmt: skip
+
+
+def describe_thresholds(pair_rows, control, value, group):
+    """Return the finding on the lowest dose that differs from the control and the highest below it (LOEC and NOEC).
+
+    [] where the groups are no doses above a control that is the lowest.
+    """
+    try:
+        rows = sorted(pair_rows, key=lambda row: float(row["group_1"]))
+        if not rows or float(rows[0]["group_1"]) <= float(control):
+            return []
+    except ValueError:
+        return []
+    at = next((number for number, row in enumerate(rows) if row["p_adj"] < 0.05), None)
+    row = rows[-1] if at is None else rows[at]
+    noec = rows[-1]["group_1"] if at is None else rows[at - 1]["group_1"] if at else control
+    size = (
+        f"mean {format_number(row['mean_1'])} against {format_number(row['mean_2'])}, difference "
+        f"{format_number(row['difference'])} (95 % CI {format_number(row['lower_95'])} to "
+        f"{format_number(row['upper_95'])}), adjusted {format_p(row['p_adj'])}, {row['test']}"
+    )  # fmt: skip
+    if at is None:
+        text = (f"At no {group} is {value} shown to differ from that at {control}: the NOEC is the highest one, {noec}, "
+                f"and there is no LOEC ({size}){left_open(row['lower_95'], row['upper_95'])} there.")  # fmt: skip
+    else:
+        higher = "higher" if row["difference"] > 0 else "lower"
+        below = f"at {noec} it is not shown to differ (NOEC {noec})" if at else "so there is no NOEC above the control"
+        again = [r["group_1"] for r in rows[at:] if r["p_adj"] >= 0.05]
+        odd = f"; yet at {in_a_row(again)} it is not shown to differ either" if again else ""
+        text = (f"The lowest {group} at which {value} is {higher} than at {control} is {row['group_1']} (LOEC): {size}; "
+                f"{below}{odd}.")  # fmt: skip
+    levels = {"noec": float(noec)} | ({} if at is None else {"loec": float(row["group_1"])})
+    values = finding_values(
+        **levels, difference=(row["difference"], row["lower_95"], row["upper_95"]), p_adj=row["p_adj"],
+        mean_1=row["mean_1"], mean_2=row["mean_2"],
+    )  # fmt: skip
+    return [{"text": text, "values": values, "output": "comparison", "row": {"comparison": row["comparison"]}}]
 
 
 def against_control(levels, group, treated, control):
@@ -329,7 +373,7 @@ def compare_rows(samples, contrasts, family, test, method):
             words=[
                 "tukey: tukey|HSD\\b",
                 "games_howell: games.{0,5}howell",
-                "dunnett: dunn?ett?s?\\b",
+                "dunnett: dunn?ett?s?\\b|\\b[NL]OA?E[CL]s?\\b|(?:no|lowest) observed (?:adverse )?effect",
                 "holm: (?:bonferroni.)?holm(?!.{0,3}[sš]id)",
                 "bonferroni: bonfer+on+i",
                 "dunn: dunn(?:['’]?s)?\\b",
@@ -365,6 +409,9 @@ def compare_rows(samples, contrasts, family, test, method):
         "post hoc",
         "Games-Howell",
         "Dunnett",
+        "NOEC",
+        "LOEC",
+        "no observed effect concentration",
         "many-to-one comparison",
         "Bonferroni",
         "differ between",
@@ -457,6 +504,7 @@ def compare_rows(samples, contrasts, family, test, method):
         comparison_figure,
         describe_pair,
         describe_groups,
+        describe_thresholds,
         group_rows,
         compare_rows,
         comparison_warnings,
@@ -555,7 +603,7 @@ def compare_groups(
     columns = ["comparison", "test", "group_1", "group_2", "n", "n_1", "n_2", "mean_1", "mean_2", "sd_1", "sd_2",
                "median_1", "median_2", "estimate", "difference", "lower_95", "upper_95", "statistic", "df", "df_2",
                "p_value", "p_adj", "effect_size", "effect_size_type"]  # fmt: skip
-    findings = []
+    findings = describe_thresholds(pair_rows, control, value, group) if whole and post_hoc == "dunnett" else []
     if rows[0]["comparison"] == "all groups":
         findings.append(describe_groups(rows[0], pair_rows, group_rows(samples), value, group))
     findings += [describe_pair(row, value, group, len(pair_rows) > 1) for row in pair_rows[:6]]

@@ -25,6 +25,7 @@ from engine.toolbox.tables.columns import (
     format_number,
     format_p,
     known_reference,
+    left_open,
     level_labels,
     likely_control,
     new_axes,
@@ -360,7 +361,7 @@ def linear_findings(fit, rows, outcome, predictors, marginal, joint):
         findings.append(
             {"text": f"{start}{others}: coefficient {format_number(row['estimate'])} (95 % CI "
                      f"{format_number(row['lower_95'])} to {format_number(row['upper_95'])}), "
-                     f"{format_p(row['p_value'])}{'' if clear else '; effects within that interval are not excluded'}.",
+                     f"{format_p(row['p_value'])}{'' if clear else left_open(row['lower_95'], row['upper_95'])}.",
              "values": finding_values(estimate=(row["estimate"], row["lower_95"], row["upper_95"]),
                                       p_value=row["p_value"]),
              "output": "coefficients", "row": {"term": row["term"]}}

@@ -364,10 +364,11 @@ def logistic_regression(
             else f"No effect of {row['meaning']} on the odds of {outcome} = {level} was shown"
         )  # fmt: skip
         others = ", others held equal" if len(rows) > 2 else ""
+        open_odds = left_open(row["lower_95"], row["upper_95"], ratio=True, what="odds")
         findings.append(
             {"text": f"{start}{others}: odds ratio {format_number(row['odds_ratio'], 4)} (95 % CI "
                      f"{format_number(row['lower_95'], 4)} to {format_number(row['upper_95'], 4)}), "
-                     f"{format_p(row['p_value'])}.",
+                     f"{format_p(row['p_value'])}{'' if row['p_value'] < 0.05 else open_odds}.",
              "values": finding_values(odds_ratio=(row["odds_ratio"], row["lower_95"], row["upper_95"]),
                                       coef=row["coef"], p_value=row["p_value"]),
              "output": "coefficients", "row": {"term": row["term"]}}

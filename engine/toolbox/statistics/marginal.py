@@ -16,6 +16,7 @@ from engine.toolbox.tables.columns import (
     finding_values,
     format_number,
     format_p,
+    left_open,
     level_labels,
     order_levels,
 )
@@ -322,11 +323,12 @@ def describe_contrasts(rows, grid, what, most=3):
         )  # fmt: skip
         corrected = "" if row["adjustment"].startswith("none") else f"{row['adjustment'].split(' (')[0]}-adjusted "
         where = f" where {row['within']}" if row["within"] else ""
+        scale, kind = row["effect_type"] != "difference", "odds" if row["effect_type"] == "odds ratio" else "anything"
         findings.append(
             {"text": f"{subject} {verdict}{where}: {row['effect_type']} {format_number(row['effect'])} (95 % CI "
                      f"{format_number(row['lower_95'])} to {format_number(row['upper_95'])}), {corrected}"
                      f"{format_p(row['p_adj'])}"
-                     f"{'' if row['p_adj'] < 0.05 else '; effects within that interval are not excluded'}.",
+                     f"{'' if row['p_adj'] < 0.05 else left_open(row['lower_95'], row['upper_95'], scale, what=kind)}.",
              "values": finding_values(effect=(row["effect"], row["lower_95"], row["upper_95"]), p_adj=row["p_adj"],
                                       mean_1=row["mean_1"], mean_2=row["mean_2"], n_1=row["n_1"], n_2=row["n_2"]),
              "output": "contrasts", "row": {"comparison": row["comparison"]}}
@@ -379,6 +381,7 @@ def marginal_findings(contrasts, grid, lead, noun, outcome, interacts):
 
 MARGINAL_HELPERS = (
     called_level,
+    left_open,
     range_adjusted,
     holm_adjust,
     many_to_one,

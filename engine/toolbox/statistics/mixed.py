@@ -47,6 +47,7 @@ from engine.toolbox.tables.columns import (
     finding_values,
     format_number,
     format_p,
+    left_open,
     level_labels,
     likely_control,
     new_axes,
@@ -240,10 +241,11 @@ def describe_effects(rows, tests, ratio, event, interactions, told):
             else f"No effect of {row['meaning']} on {target} was shown"
         )  # fmt: skip
         others = ", others held equal" if len(rows) > 2 else ""
+        left = "odds" if ratio == "odds_ratio" else "anything"
         findings.append(
             {"text": f"{start}{others}: {name.replace('_', ' ')} {format_number(row[name], 4)} (95 % CI "
                      f"{format_number(low, 4)} to {format_number(high, 4)}), {format_p(row['p_value'])}"
-                     f"{'' if clear else '; effects within that interval are not excluded'}.",
+                     f"{'' if clear else left_open(low, high, bool(ratio), what=left)}.",
              "values": finding_values(**{name: (row[name], low, high)}, p_value=row["p_value"]),
              "output": "coefficients", "row": {"term": row["term"]}}
         )  # fmt: skip

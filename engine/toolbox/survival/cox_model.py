@@ -9,8 +9,11 @@ from engine.toolbox.survival.partial_likelihood import (
     interval_hazards_test,
 )
 from engine.toolbox.tables.columns import (
+    called_level,
+    format_number,
     format_p,
     known_reference,
+    left_open,
     level_labels,
     likely_control,
     numeric_values,
@@ -227,21 +230,20 @@ def term_finding(table, row, covariates, n, what, per=1.0):
     size = f"{100 * abs(ratio - 1):.3g} % {'higher' if ratio > 1 else 'lower'}"
     size = f"{ratio:.3g} times as high" if ratio >= 3 else size
     many = f"{per:g} units" if per != 1 else "one unit"
-    where = (f"with {row['covariate']} = {row['level']} than with {row['reference']}" if row["level"]
-             else f"for {many} more of {row['covariate']}")  # fmt: skip
+    level, reference = (called_level(row[key], row["covariate"]) for key in ("level", "reference"))
+    where = f"with {level} than with {reference}" if row["level"] else f"for {many} more of {row['covariate']}"
     where = where.replace(" than with ", " as with ") if ratio >= 3 else where
     if row["p_value"] < 0.05:
         text = f"The hazard of {what} was {size} {where}"
     else:
-        against = f"{row['covariate']} = {row['level']} and {row['reference']}" if row["level"] else row["covariate"]
-        text = (f"The hazard of {what} was not shown to differ between {against}" if row["level"]
+        text = (f"The hazard of {what} was not shown to differ between {level} and {reference}" if row["level"]
                 else f"The hazard of {what} was not shown to change for {many} more of {row['covariate']}")  # fmt: skip
     others = [name for name in covariates if name != row["covariate"]]
     held = f", adjusted for {', '.join(others[:6])}{' and others' if len(others) > 6 else ''}" if others else ""
     return {
         "text": (
             f"{text}{held}: hazard ratio {ratio:.3g} (95 % interval {row['lower_95']:.3g} to {row['upper_95']:.3g}, "
-            f"{format_p(row['p_value'])}){'' if row['p_value'] < 0.05 else '; ratios within it are not excluded'}."
+            f"{format_p(row['p_value'])}){'' if row['p_value'] < 0.05 else left_open(row['lower_95'], row['upper_95'], ratio=True)}."
         ),
         "values": [
             {
@@ -286,7 +288,7 @@ def draw_forest(table):
 
 CODING_HELPERS = (reference_levels, known_reference, code_covariates)
 COX_HELPERS = (
-    likely_control, *CODING_HELPERS, check_roles, check_rank, robust_covariance, term_table, hazards_rows,
+    left_open, called_level, likely_control, *CODING_HELPERS, check_roles, check_rank, robust_covariance, term_table, hazards_rows,
     doubtful_hazards, model_rows, term_finding, draw_forest,
 )  # fmt: skip
 """What the Cox tool ships with beside the partial likelihood."""
