@@ -332,7 +332,16 @@ def diagnostic_accuracy(
         return (f"A {result} test multiplies {odds} by {format_number(row['estimate'])} (95 % CI "
                 f"{format_number(row['lower_95'])} to {format_number(row['upper_95'])}).")  # fmt: skip
 
+    both = {
+        "text": f"The test ({positive_is}) finds {hits} of {hits + misses} with {what}: sensitivity "
+                f"{percent(by['sensitivity'])}; it is negative in {clear} of {clear + alarms} without: specificity "
+                f"{percent(by['specificity'])}.",
+        "values": finding_values(**{name: (by[name]["estimate"], by[name].get("lower_95"), by[name].get("upper_95"))
+                                    for name in ("sensitivity", "specificity")}),
+        "output": "accuracy",
+    }  # fmt: skip
     findings = [
+        both,
         finding("sensitivity", f"The test ({positive_is}) finds {hits} of {hits + misses} with {what} and misses "
                                f"{misses}: "
                                f"sensitivity {percent(by['sensitivity'])}."),

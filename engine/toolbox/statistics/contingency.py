@@ -197,7 +197,8 @@ def describe_table(tests, counts, names, cells):
         more = "more" if share[0] > share[1] else "less"
         start = (
             f"{event} is {more} frequent in {first} ({shown[0]}) than in {second} ({shown[1]})" if clear
-            else f"{event} is not shown to be more or less frequent in {first} ({shown[0]}) than in {second} ({shown[1]})"
+            else f"{event} is not shown to be more or less frequent in {first} ({shown[0]}) than in {second} "
+            f"({shown[1]})"
         )  # fmt: skip
         unseen = "" if clear else left_open(best["lower_95"], best["upper_95"], ratio=True, what="odds")
         text = (f"{start}: odds ratio {format_number(best['odds_ratio'])} (95 % CI {format_number(best['lower_95'])} to "

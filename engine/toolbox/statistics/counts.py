@@ -12,12 +12,14 @@ from engine.domain.toolspec import Citation, NextStep, Repair
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.registry import param, tool
 from engine.toolbox.statistics.linear import (
+    ADJUSTED,
     PER,
     REFERENCE_HELPERS,
     REFERENCES,
     check_rank,
     chosen_predictors,
     coefficient_figure,
+    describe_predictors,
     model_columns,
     predictor_matrix,
     variance_inflation,
@@ -367,6 +369,7 @@ def count_findings(rows, factors, chosen, name, what, told, asked):
         "categorical": param("Numeric predictors to take as groups", kind="columns", of="table", role="as_groups"),
         "per": PER,
         "references": REFERENCES,
+        "adjusted": ADJUSTED,
     },
     checks=("tables_not_empty", "p_values_valid", "findings_match_tables", "rate_ratios_match"),
     keywords=("Poisson regression", "negative binomial", "count data", "number of", "rate ratio", "incidence rate",
@@ -410,6 +413,7 @@ def count_regression(
     categorical: list[str] = [],  # noqa: B006 - a plain default, never changed
     per: float = 1.0,
     references: list[str] = [],  # noqa: B006 - a plain default, never changed
+    adjusted: list[str] = [],  # noqa: B006 - a plain default, never changed
 ):
     """Fit a regression of counts."""
     import numpy as np
@@ -458,6 +462,7 @@ def count_regression(
     told = set(effects[predictors[0]]) if lead else set()
     name = "Negative binomial" if alpha else "Poisson"
     findings = count_findings(rows, factors, chosen, name, what, told, effects[predictors[0]])
+    together = {row["factor"]: row["p_value"] for row in factors}
     if not lead:  # what the question names first answers it; which model was taken comes after
         own = [one for one in findings if one["row"].get("term") in effects[predictors[0]]]
         findings = [*own, *(one for one in findings if one not in own)]
@@ -468,6 +473,7 @@ def count_regression(
         "marginal_means": pd.DataFrame(means) if means else None,
         "contrasts": contrast_frame(contrasts),
         "regression_plot": count_figure(rows, fit, count),
-        "findings": lead + findings,
+        "findings": describe_predictors(
+            rows, effects, together, f"The {what}", "is", "rate_ratio", adjusted) + lead + findings,
         "warnings": warnings + notes + few + doubts,
     }

@@ -9,12 +9,14 @@ from __future__ import annotations
 from engine.domain.toolspec import Citation, NextStep
 from engine.toolbox.registry import param, tool
 from engine.toolbox.statistics.linear import (
+    ADJUSTED,
     PER,
     REFERENCE_HELPERS,
     REFERENCES,
     check_rank,
     chosen_predictors,
     coefficient_figure,
+    describe_predictors,
     model_columns,
     predictor_matrix,
     variance_inflation,
@@ -32,6 +34,7 @@ from engine.toolbox.tables.columns import (
     finding_values,
     format_number,
     format_p,
+    left_open,
     level_labels,
     likely_control,
     new_axes,
@@ -245,6 +248,7 @@ def logistic_figure(rows, event, probability, outcome, level):
         "categorical": param("Numeric predictors to take as groups", kind="columns", of="table", role="as_groups"),
         "per": PER,
         "references": REFERENCES,
+        "adjusted": ADJUSTED,
     },
     checks=("tables_not_empty", "p_values_valid", "findings_match_tables", "coefficients_in_their_intervals"),
     keywords=("logistic regression", "odds ratio", "binary outcome", "risk factor", "predict disease", "case control",
@@ -285,6 +289,7 @@ def logistic_regression(
     categorical: list[str] = [],  # noqa: B006 - a plain default, never changed
     per: float = 1.0,
     references: list[str] = [],  # noqa: B006 - a plain default, never changed
+    adjusted: list[str] = [],  # noqa: B006 - a plain default, never changed
 ):
     """Fit a logistic regression."""
     import numpy as np
@@ -376,6 +381,10 @@ def logistic_regression(
     if not lead:  # what the question names first answers it; how many terms are clear comes after
         own = [one for one in findings if one["row"].get("term") in effects[predictors[0]]]
         findings = [*own, *(one for one in findings if one not in own)]
+    findings = [
+        *describe_predictors(rows, effects, {}, f"The odds of {outcome} = {level}", "are", "odds_ratio", adjusted),
+        *findings,
+    ]
     return {
         "coefficients": pd.DataFrame(rows),
         "diagnostics": pd.DataFrame(checks).reindex(columns=["check", "value", "p_value", "note"]),

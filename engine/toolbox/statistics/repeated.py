@@ -270,7 +270,8 @@ def describe_overall(row, value, within, pairs):
     excluded = f"; the data are compatible with mean changes of up to {format_number(reach)} between two of them"
     text = (
         f"{value} {'differs' if clear else 'is not shown to differ'} between the {row['levels']} levels of {within} in "
-        f"the same {row['n']} subjects: highest at {high}, lowest at {low}; {format_p(row['p_value'])} ({row['test']}); "
+        f"the same {row['n']} subjects: highest at {high}, lowest at {low}; {format_p(row['p_value'])} ({row['test']}, "
+        f"{row['effect_size_type']} {format_number(row['effect_size'])}); "
         f"{which_differ(pairs, within)} at an adjusted p below 0.05 (Holm){excluded if reach else ''}."
     )
     values = finding_values(statistic=row["statistic"], p_value=row["p_value"], epsilon=row.get("epsilon"), n=row["n"],

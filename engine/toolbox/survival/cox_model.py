@@ -12,6 +12,7 @@ from engine.toolbox.tables.columns import (
     called_level,
     format_number,
     format_p,
+    in_a_row,
     known_reference,
     left_open,
     level_labels,
@@ -19,6 +20,7 @@ from engine.toolbox.tables.columns import (
     numeric_values,
     order_levels,
     reference_levels,
+    several_told,
 )
 from engine.toolbox.tables.rows import table_row
 
@@ -230,7 +232,7 @@ def term_finding(table, row, covariates, n, what, per=1.0):
     size = f"{100 * abs(ratio - 1):.3g} % {'higher' if ratio > 1 else 'lower'}"
     size = f"{ratio:.3g} times as high" if ratio >= 3 else size
     many = f"{per:g} units" if per != 1 else "one unit"
-    level, reference = (called_level(row[key], row["covariate"]) for key in ("level", "reference"))
+    level, reference = called_level(row["level"], row["covariate"]), row["reference"]
     where = f"with {level} than with {reference}" if row["level"] else f"for {many} more of {row['covariate']}"
     where = where.replace(" than with ", " as with ") if ratio >= 3 else where
     if row["p_value"] < 0.05:
@@ -261,6 +263,26 @@ def term_finding(table, row, covariates, n, what, per=1.0):
     }
 
 
+def describe_covariates(table, covariates, adjusted, n, what):
+    """Return the finding on all covariates that are asked about, [] where it is one or one has several levels."""
+    asked = [name for name in covariates if name not in adjusted]
+    rows = {name: table[table["covariate"] == name].to_dict("records") for name in asked}
+    if len(asked) < 2 or any(len(terms) != 1 for terms in rows.values()):
+        return []
+    parts = []
+    for name, (row,) in rows.items():
+        ratio = row["hazard_ratio"]
+        size = f"{100 * abs(ratio - 1):.3g} % {'higher' if ratio > 1 else 'lower'}"
+        level = called_level(row["level"], name)
+        parts.append(
+            {"name": name, "p": row["p_value"], "size": f"{ratio:.3g} times as high" if ratio >= 3 else size,
+             "where": f"with {level} instead of {row['reference']}" if row["level"] else f"for one unit more of {name}",
+             "interval": f"hazard ratio {ratio:.3g}, 95 % CI {row['lower_95']:.3g} to {row['upper_95']:.3g}"}
+        )  # fmt: skip
+    values = [{"name": "n_significant", "value": sum(part["p"] < 0.05 for part in parts), "n": n}]
+    return [{"text": several_told(parts, f"The hazard of {what}", "was"), "values": values, "output": "cox_table"}]
+
+
 def draw_forest(table):
     """Return a figure of hazard ratios with their intervals on a log scale."""
     import numpy as np
@@ -288,7 +310,7 @@ def draw_forest(table):
 
 CODING_HELPERS = (reference_levels, known_reference, code_covariates)
 COX_HELPERS = (
-    left_open, called_level, likely_control, *CODING_HELPERS, check_roles, check_rank, robust_covariance, term_table, hazards_rows,
-    doubtful_hazards, model_rows, term_finding, draw_forest,
+    left_open, in_a_row, several_told, called_level, likely_control, *CODING_HELPERS, check_roles, check_rank, robust_covariance, term_table, hazards_rows,
+    doubtful_hazards, model_rows, term_finding, describe_covariates, draw_forest,
 )  # fmt: skip
 """What the Cox tool ships with beside the partial likelihood."""

@@ -12,13 +12,14 @@ from engine.domain.results import Issue
 from engine.domain.toolspec import Citation, NextStep, Repair
 from engine.toolbox.checks import check
 from engine.toolbox.registry import param, tool
-from engine.toolbox.statistics.linear import PER, REFERENCES
+from engine.toolbox.statistics.linear import ADJUSTED, PER, REFERENCES
 from engine.toolbox.survival.changes import CHANGE_HELPERS, split_at_change, states_at
 from engine.toolbox.survival.cox_model import (
     COX_HELPERS,
     check_rank,
     check_roles,
     code_covariates,
+    describe_covariates,
     doubtful_hazards,
     draw_forest,
     hazards_rows,
@@ -134,6 +135,7 @@ def hazard_ratios_consistent(step: StepOutputs) -> Iterator[Issue]:
         "landmark_unit": LANDMARK_UNIT,
         "per": PER,
         "references": REFERENCES,
+        "adjusted": ADJUSTED,
     },
     requires_tool=("kaplan_meier",),
     checks=("tables_not_empty", "p_values_valid", "findings_match_tables", "hazard_ratios_consistent"),
@@ -234,6 +236,7 @@ def cox_regression(
     landmark_unit: str = "",
     per: float = 1.0,
     references: list[str] = [],  # noqa: B006 - a plain default, never changed
+    adjusted: list[str] = [],  # noqa: B006 - a plain default, never changed
 ):
     """Fit a Cox model and check it."""
     import numpy as np
@@ -355,7 +358,8 @@ def cox_regression(
         term_finding(table, row, covariates, len(data), f"{event} = {chosen}", per) for row in told.to_dict("records")
     ]
     changing = over_time_findings(over_time, violated, facts, unit) if over_time is not None else []
-    findings = [findings[0], *changing, summary, *findings[1:]]
+    together = describe_covariates(table, covariates, adjusted, len(data), f"{event} = {chosen}") if per == 1 else []
+    findings = [*together, findings[0], *changing, summary, *findings[1:]]
     return {
         "cox_table": table,
         "diagnostics": diagnostics,

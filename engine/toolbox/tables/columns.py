@@ -262,6 +262,30 @@ def in_a_row(names):
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
+def several_told(parts, subject, verb="is", most=5):
+    """Return the sentence on several predictors of one model: what is clear with its size, and what is not shown.
+
+    Args:
+        parts: for each predictor a dict: `name`, `p`, and `size` with `where` and `interval` (`0.6 higher`, `with 1 unit
+            more of age`, `95 % CI 0.4 to 0.9`), or no size where several levels are only tested together.
+        subject: what is explained, as a sentence begins with it.
+        verb: how it goes on.
+        most: of so many at most the size is told, the clearest first.
+    """
+    clear = sorted((part for part in parts if part["p"] < 0.05), key=lambda part: part["p"])
+    open_ = [part for part in parts if part["p"] >= 0.05]
+    told = [
+        f"{part['size']} {part['where']} ({part['interval']})" if part.get("size")
+        else f"different between the levels of {part['name']} ({format_p(part['p'])})" for part in clear[:most]
+    ]  # fmt: skip
+    left = [f"{part['name']} ({part['interval'] if part.get('size') else format_p(part['p'])})" for part in open_]
+    more = f", and also changes with {in_a_row([part['name'] for part in clear[most:]])}" if clear[most:] else ""
+    unseen = f"not shown to change with {in_a_row(left if len(left) <= most else [part['name'] for part in open_])}"
+    if not clear:
+        return f"{subject} {verb} {unseen}; each is adjusted for the others."
+    return f"{subject} {verb} {in_a_row(told)}{more}{f'; {unseen}' if left else ''}; each is adjusted for the others."
+
+
 def which_differ(rows, group):
     """Return in words which pairs of groups differ at an adjusted p below 0.05: `c above a and b; b above a (3 of 3)`.
 
@@ -341,6 +365,7 @@ GROUP_HELPERS = (
     left_open,
     in_a_row,
     which_differ,
+    several_told,
     finding_values,
     palette,
     new_axes,
