@@ -243,7 +243,8 @@ def time_and_group(grid, first, second):
         by_level = any(early.match(x) for x in levels) and any(late.match(x) for x in levels)
         return by_level or bool(named.search(name))
 
-    over, group = (first, second) if timed(first) and not timed(second) else (second, first)
+    # Where neither is a time, how the effect of the first named depends on the second is asked.
+    over, group = (second, first) if timed(second) and not timed(first) else (first, second)
     a, b = grid["levels"][over]
     if (early.match(b) and not early.match(a)) or (late.match(a) and not late.match(b)):
         a, b = b, a
@@ -356,7 +357,8 @@ def describe_change(row, what):
     )  # fmt: skip
     text = (
         f"{change} {verdict}: {row['effect_type']} {format_number(row['effect'])} (95 % CI "
-        f"{format_number(row['lower_95'])} to {format_number(row['upper_95'])}), {format_p(row['p_value'])}."
+        f"{format_number(row['lower_95'])} to {format_number(row['upper_95'])}), {format_p(row['p_value'])}"
+        f"{'' if row['p_value'] < 0.05 else left_open(row['lower_95'], row['upper_95'], ratio, what='differences')}."
     )
     values = finding_values(effect=(row["effect"], row["lower_95"], row["upper_95"]), p_value=row["p_value"],
                             mean_1=row["mean_1"], mean_2=row["mean_2"])  # fmt: skip
