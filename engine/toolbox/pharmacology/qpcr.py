@@ -20,6 +20,7 @@ from engine.toolbox.tables.columns import (
     format_number,
     format_p,
     label_groups,
+    left_open,
     level_labels,
     likely_control,
     new_axes,
@@ -555,7 +556,8 @@ def qpcr_relative(
             else " ("
         )
         text += f", adjusted {format_p(p)}" if "p_adj" in row and known else ""
-        text += f"{'; ' if known else ''}n = {row['n_1']} and {row['n_2']} samples)."
+        text += f"{'; ' if known else ''}n = {row['n_1']} and {row['n_2']} samples)"
+        text += f"{left_open(row['lower_95'], row['upper_95'], ratio=True) if known and p >= 0.05 else ''}."
         findings.append(
             {
                 "text": text,

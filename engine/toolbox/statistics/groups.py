@@ -20,8 +20,11 @@ from engine.toolbox.statistics.group_choice import (
     second_opinion,
 )
 from engine.toolbox.statistics.group_tests import (
+    as_ratios,
+    describe_ratio,
     holm_adjust,
     independent_test,
+    logarithms,
     overall_test,
     paired_test,
     range_adjusted,
@@ -387,6 +390,10 @@ def compare_rows(samples, contrasts, family, test, method):
             role="reference",
         ),
         "levels": param("Only these groups, in this order; empty for all", kind="texts", role="levels", of="group"),
+        "log": param(
+            "Compare logarithms: the ratio of geometric means in place of a difference of means",
+            words=["true: log(?:10|2)?[- ]?(?:transform\\w*|scale)|logarithm\\w*|geometric means?"],
+        ),
         "unit": param("Unit of the value, for the figure"),
     },
     checks=("tables_not_empty", "p_values_valid", "findings_match_tables", "group_differences_match_means"),
@@ -505,6 +512,9 @@ def compare_rows(samples, contrasts, family, test, method):
         describe_pair,
         describe_groups,
         describe_thresholds,
+        logarithms,
+        as_ratios,
+        describe_ratio,
         group_rows,
         compare_rows,
         comparison_warnings,
@@ -528,6 +538,7 @@ def compare_groups(
     control: str = "",
     levels: list[str] = [],  # noqa: B006 - a plain default, never changed
     unit: str = "",
+    log: bool = False,
 ):
     """Compare a measurement between groups."""
     import pandas as pd
@@ -579,6 +590,8 @@ def compare_groups(
         samples = {level: wide[level].to_numpy() for level in samples}
     if len({x for values in samples.values() for x in values}) == 1:
         raise ValueError(f"Every value of {value!r} is the same; nothing can differ. Choose another column.")
+    measured = samples
+    samples = logarithms(samples, value) if log else samples
     differences = samples[contrasts[0][0]] - samples[contrasts[0][1]] if pair and len(samples) == 2 else None
     assumptions, state = check_assumptions(samples, value, differences)
     family = choose_test(test, len(samples), bool(pair), state, samples)
@@ -587,6 +600,7 @@ def compare_groups(
     method = {"tukey": "range", "games_howell": "range", "dunn": "holm"}.get(post_hoc, post_hoc)
     method = ("range" if all_pairs else "holm") if method == "auto" else method
     rows = compare_rows(samples, contrasts, family, test, method)
+    rows = as_ratios(rows) if log else rows
     warnings += comparison_warnings(samples, family, state, pairs)
     pair_rows = [row for row in rows if row["group_1"]]
     called = dict.fromkeys(samples, pairs) if pair else sample_names(table, value, group, samples)
@@ -603,16 +617,19 @@ def compare_groups(
     columns = ["comparison", "test", "group_1", "group_2", "n", "n_1", "n_2", "mean_1", "mean_2", "sd_1", "sd_2",
                "median_1", "median_2", "estimate", "difference", "lower_95", "upper_95", "statistic", "df", "df_2",
                "p_value", "p_adj", "effect_size", "effect_size_type"]  # fmt: skip
+    columns += ["geometric_mean_1", "geometric_mean_2", "ratio", "ratio_lower_95", "ratio_upper_95"] if log else []
     findings = describe_thresholds(pair_rows, control, value, group) if whole and post_hoc == "dunnett" else []
     if rows[0]["comparison"] == "all groups":
-        findings.append(describe_groups(rows[0], pair_rows, group_rows(samples), value, group))
-    findings += [describe_pair(row, value, group, len(pair_rows) > 1) for row in pair_rows[:6]]
+        shown = f"the logarithm of {value}" if log else value
+        findings.append(describe_groups(rows[0], pair_rows, group_rows(samples), shown, group))
+    describe = describe_ratio if log else describe_pair
+    findings += [describe(row, value, group, len(pair_rows) > 1) for row in pair_rows[:6]]
     return {
-        "groups": pd.DataFrame(group_rows(samples)),
+        "groups": pd.DataFrame(group_rows(measured)),
         "comparison": pd.DataFrame(rows).reindex(columns=columns),
         "assumptions": pd.DataFrame(assumptions or [{"check": "too few values to check", "group": "all",
                                                      "n": sum(len(x) for x in samples.values())}]),
-        "comparison_plot": comparison_figure(samples, value, group, unit, pairs),
+        "comparison_plot": comparison_figure(measured, value, group, unit, pairs),
         "findings": findings,
         "warnings": warnings,
     }  # fmt: skip

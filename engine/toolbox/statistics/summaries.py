@@ -520,7 +520,8 @@ def correlation(
         sign = "rises" if row["r"] > 0 else "falls"
         words = f"{row['y']} {sign} as {row['x']} rises" if p < 0.05 else (
             f"No correlation of {row['x']} and {row['y']} was shown")  # fmt: skip
-        unseen = "; coefficients within that interval are not excluded" if p >= 0.05 and row["n"] >= 5 else ""
+        unseen = "" if p < 0.05 or row["n"] < 5 else (
+            f"; the data are compatible with {symbol} from {row['lower_95']:.2f} to {row['upper_95']:.2f}")  # fmt: skip
         interval = (
             f" (95 % CI {row['lower_95']:.2f} to {row['upper_95']:.2f})" if row["n"] >= 5 and row["r"] ** 2 < 1 else ""
         )
