@@ -290,11 +290,11 @@ def between_ends(x, y, what):
     if min(len(low), len(high)) < 2 or max(low.std(), high.std()) == 0:
         return ""
     limits = stats.ttest_ind(high, low, equal_var=False).confidence_interval(0.95)
-    gap = float(high.mean() - low.mean())
+    top, bottom, least, most = (float(x) for x in (high.mean(), low.mean(), limits.low, limits.high))
     return (
-        f"; at the highest dose {what} is {format_number(float(high.mean()))} against {format_number(float(low.mean()))} "
-        f"at the lowest, difference {format_number(gap)} (95 % CI {format_number(float(limits.low))} to "
-        f"{format_number(float(limits.high))}){left_open(float(limits.low), float(limits.high))}"
+        f"; at the highest dose {what} is {format_number(top)} against {format_number(bottom)} at the lowest, "
+        f"difference {format_number(top - bottom)} (95 % CI {format_number(least)} to {format_number(most)})"
+        f"{left_open(least, most)}"
     )
 
 
@@ -331,7 +331,8 @@ def level_finding(row, curve, said, x, shape):
     text += ")"
     if curve["p_value"] > 0.05:  # a number in front would be taken for a result
         text = f"No effect of {dose} on {what} is shown{who} ({format_p(curve['p_value'])}), so no {name or 'dose'} "
-        text += f"can be read; the fitted curve would have it at {format_number(row['dose'])}{tail} ({limits}){said.get('ends', '')}"
+        text += f"can be read; the fitted curve would have it at {format_number(row['dose'])}{tail} ({limits})"
+        text += said.get("ends", "")
     elif shape:
         text += f": {what} {curve['direction']} from {format_number(curve['without_dose'])} without dose to "
         text += f"{format_number(curve['at_full_effect'])}"

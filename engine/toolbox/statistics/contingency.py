@@ -201,8 +201,8 @@ def describe_table(tests, counts, names, cells):
             f"({shown[1]})"
         )  # fmt: skip
         unseen = "" if clear else left_open(best["lower_95"], best["upper_95"], ratio=True, what="odds")
-        text = (f"{start}: odds ratio {format_number(best['odds_ratio'])} (95 % CI {format_number(best['lower_95'])} to "
-                f"{format_number(best['upper_95'])}), {test}{unseen}.")  # fmt: skip
+        interval = f"95 % CI {format_number(best['lower_95'])} to {format_number(best['upper_95'])}"
+        text = f"{start}: odds ratio {format_number(best['odds_ratio'])} ({interval}), {test}{unseen}."
         values["odds_ratio"] = (best["odds_ratio"], best["lower_95"], best["upper_95"])
     elif clear:
         overall = counts.sum(axis=0) / n
@@ -269,8 +269,9 @@ def describe_table(tests, counts, names, cells):
     seconds=2.0,
     example="Is sex related to species among the penguins?",
     helpers=(plain_table, require_columns, numeric_values, level_labels, order_levels, pick_level, likely_control,
-             complete_rows, format_p, format_number, left_open, in_a_row, called_level, finding_values, palette, new_axes,
-             orient_levels, two_by_two_rows, independence_tests, largest_v, describe_table, contingency_figure, tally),
+             complete_rows, format_p, format_number, left_open, in_a_row, called_level, finding_values, palette,
+             new_axes, orient_levels, two_by_two_rows, independence_tests, largest_v, describe_table,
+             contingency_figure, tally),
 )  # fmt: skip
 def contingency(
     table,

@@ -248,15 +248,16 @@ def describe_thresholds(pair_rows, control, value, group):
         f"{format_number(row['upper_95'])}), adjusted {format_p(row['p_adj'])}, {row['test']}"
     )  # fmt: skip
     if at is None:
-        text = (f"At no {group} is {value} shown to differ from that at {control}: the NOEC is the highest one, {noec}, "
-                f"and there is no LOEC ({size}){left_open(row['lower_95'], row['upper_95'])} there.")  # fmt: skip
+        unseen = left_open(row["lower_95"], row["upper_95"])
+        text = (f"At no {group} is {value} shown to differ from that at {control}: the NOEC is the highest one, "
+                f"{noec}, and there is no LOEC ({size}){unseen} there.")  # fmt: skip
     else:
         higher = "higher" if row["difference"] > 0 else "lower"
         below = f"at {noec} it is not shown to differ (NOEC {noec})" if at else "so there is no NOEC above the control"
         again = [r["group_1"] for r in rows[at:] if r["p_adj"] >= 0.05]
         odd = f"; yet at {in_a_row(again)} it is not shown to differ either" if again else ""
-        text = (f"The lowest {group} at which {value} is {higher} than at {control} is {row['group_1']} (LOEC): {size}; "
-                f"{below}{odd}.")  # fmt: skip
+        text = (f"The lowest {group} at which {value} is {higher} than at {control} is {row['group_1']} (LOEC): "
+                f"{size}; {below}{odd}.")  # fmt: skip
     levels = {"noec": float(noec)} | ({} if at is None else {"loec": float(row["group_1"])})
     values = finding_values(
         **levels, difference=(row["difference"], row["lower_95"], row["upper_95"]), p_adj=row["p_adj"],

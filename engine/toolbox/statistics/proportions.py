@@ -303,7 +303,9 @@ def share_test_finding(row, what, alpha, shares, group, pairs=()):
     one, _, other = row["comparison"].partition(" vs ")
     fixed = one.partition(" against the value ")[0]
     where = f" in {called_level(fixed, group)}" if group else ""
-    start = f"The share of {what}{where} is {verdict} {'from' if 'not' in verdict else 'than'} {100 * row['share_2']:g} %"
+    start = (
+        f"The share of {what}{where} is {verdict} {'from' if 'not' in verdict else 'than'} {100 * row['share_2']:g} %"
+    )
     if {one, other} <= {str(item["group"]) for item in shares}:
         joined = "between {} and {}" if verdict == "not shown to differ" else "in {} than in {}"
         ends = joined.format(called_level(one, group), called_level(other, group))

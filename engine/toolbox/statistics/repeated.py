@@ -265,7 +265,9 @@ def describe_overall(row, value, within, pairs):
     kind = "mean" if row["test"].startswith("repeated") else "median"
     ends = {pair[f"group_{key}"]: pair[f"{kind}_{key}"] for pair in pairs for key in ("1", "2")}
     order = sorted(ends, key=lambda level: -ends[level])
-    high, low = (f"{called_level(level, within)} ({kind} {format_number(ends[level])})" for level in (order[0], order[-1]))
+    high, low = (
+        f"{called_level(level, within)} ({kind} {format_number(ends[level])})" for level in (order[0], order[-1])
+    )
     reach = None if clear else largest_change(pairs)
     excluded = f"; the data are compatible with mean changes of up to {format_number(reach)} between two of them"
     text = (

@@ -75,7 +75,9 @@ def detectable(result, alpha):
         return ""
     first, second = float(result["n_1"].median()), float(result["n_2"].median())
     size = TTestIndPower().solve_power(nobs1=first, ratio=second / first, alpha=alpha / len(result), power=0.8)
-    return f"; a difference of {float(size):.2f} standard deviations in one of them would have been found with 80 % power"
+    return (
+        f"; a difference of {float(size):.2f} standard deviations in one of them would have been found with 80 % power"
+    )
 
 
 @tool(
@@ -134,7 +136,16 @@ def detectable(result, alpha):
     packages=("scipy", "pandas", "numpy", "statsmodels"),
     seconds=2.0,
     example="Which features distinguish malignant from benign tumours?",
-    helpers=(screened_columns, screen_row, detectable, format_p, level_labels, likely_control, called_level, order_levels),
+    helpers=(
+        screened_columns,
+        screen_row,
+        detectable,
+        format_p,
+        level_labels,
+        likely_control,
+        called_level,
+        order_levels,
+    ),
     answers=["compare_groups"],
 )
 def compare_columns(

@@ -104,7 +104,9 @@ def describe_slopes(compared, outcome, over, group):
         order = sorted(means, key=lambda level: -means[level])
         steep = [f"{group} {level} ({format_number(means[level])} a unit)" for level in (order[0], order[-1])]
         reach = max(abs(r[key]) for r in compared[1:] for key in ("lower_95", "upper_95"))
-        unseen = f"; the data are compatible with differences of up to {format_number(reach)} a unit between two of them"
+        unseen = (
+            f"; the data are compatible with differences of up to {format_number(reach)} a unit between two of them"
+        )
         text = (
             f"The subjects' own slopes of {outcome} over {over} {verdict} between the groups of {group}: on average "
             f"highest in {steep[0]}, lowest in {steep[1]}; {format_p(row['p_value'])} ({row['test']} on one slope a "
@@ -165,5 +167,6 @@ def slope_tables(y, design, table, groups, effects, preferred, outcome):
 
 
 SLOPE_HELPERS = (shift_estimate, independent_test, overall_test, dunnett_rows, pooled_contrasts, changing_number,
-                 constant_group, which_differ, subject_slopes, compared_slopes, describe_slopes, slope_tables)  # fmt: skip
+                 constant_group, which_differ, subject_slopes, compared_slopes, describe_slopes,
+                 slope_tables)  # fmt: skip
 """What a tool carries that reports each subject's own slope, beside the helpers of columns and marginal means."""

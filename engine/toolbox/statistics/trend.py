@@ -392,7 +392,9 @@ def trend_findings(frame, rows, levels, what, group, alpha, key):
     if key == "share" and "score" in rows[0] and measure.endswith(f"unit of {group}"):
         # Per unit of a dose a ratio is hardly told from 1: over all doses it is.
         reach = rows[-1]["score"] - rows[0]["score"]
-        effect, low, high = (end**reach if abs(reach * math.log(end)) < 600 else math.nan for end in (effect, low, high))
+        effect, low, high = (
+            end**reach if abs(reach * math.log(end)) < 600 else math.nan for end in (effect, low, high)
+        )
         measure = f"odds ratio of {rows[-1]['level']} against {rows[0]['level']} on the line of the trend"
     size = f"{measure} {format_number(effect)} (95 % CI {format_number(low)} to {format_number(high)})"
     if best["effect"] != best["effect"]:
@@ -405,8 +407,8 @@ def trend_findings(frame, rows, levels, what, group, alpha, key):
     verb = ("rises" if best["z"] > 0 else "falls") if clear else "is not shown to rise or fall"
     ends = [f"{format_number(row['median'])}" if key == "median" else f"{100 * row['share']:.1f} %"
             for row in (rows[0], rows[-1])]  # fmt: skip
-    ends = (f"{'from' if clear else 'it is'} {'a median of ' if key == 'median' else ''}{ends[0]} at {rows[0]['level']} "
-            f"{'to' if clear else 'and'} {ends[1]} at {rows[-1]['level']}")  # fmt: skip
+    first = f"{'from' if clear else 'it is'} {'a median of ' if key == 'median' else ''}{ends[0]}"
+    ends = f"{first} at {rows[0]['level']} {'to' if clear else 'and'} {ends[1]} at {rows[-1]['level']}"
     findings = [
         {"text": f"{what} {verb} over {group} ({order}; n = {best['n']}){', ' if clear else '; '}{ends}: {size}, "
                  f"{format_p(best['p_value'])} ({best['test']}){unseen}.",

@@ -187,8 +187,9 @@ def share_ratio(subdistribution, cause, group, clear):
         return ""
     row, pair = rows[0], rows[0]["term"].removeprefix(f"{group}: ").replace(" vs ", " against ")
     low, high = row["lower_95"], row["upper_95"]
+    unseen = "" if clear else left_open(low, high, ratio=True)
     return (f"; subdistribution hazard ratio of {pair} {format_number(row['subdistribution_ratio'])} (95 % CI "
-            f"{format_number(low)} to {format_number(high)}){'' if clear else left_open(low, high, ratio=True)}")  # fmt: skip
+            f"{format_number(low)} to {format_number(high)}){unseen}")  # fmt: skip
 
 
 def ratio_findings(hazards, subdistribution, where):

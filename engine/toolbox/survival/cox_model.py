@@ -10,7 +10,6 @@ from engine.toolbox.survival.partial_likelihood import (
 )
 from engine.toolbox.tables.columns import (
     called_level,
-    format_number,
     format_p,
     in_a_row,
     known_reference,
@@ -242,10 +241,11 @@ def term_finding(table, row, covariates, n, what, per=1.0):
                 else f"The hazard of {what} was not shown to change for {many} more of {row['covariate']}")  # fmt: skip
     others = [name for name in covariates if name != row["covariate"]]
     held = f", adjusted for {', '.join(others[:6])}{' and others' if len(others) > 6 else ''}" if others else ""
+    unseen = "" if row["p_value"] < 0.05 else left_open(row["lower_95"], row["upper_95"], ratio=True)
     return {
         "text": (
             f"{text}{held}: hazard ratio {ratio:.3g} (95 % interval {row['lower_95']:.3g} to {row['upper_95']:.3g}, "
-            f"{format_p(row['p_value'])}){'' if row['p_value'] < 0.05 else left_open(row['lower_95'], row['upper_95'], ratio=True)}."
+            f"{format_p(row['p_value'])}){unseen}."
         ),
         "values": [
             {
@@ -310,7 +310,8 @@ def draw_forest(table):
 
 CODING_HELPERS = (reference_levels, known_reference, code_covariates)
 COX_HELPERS = (
-    left_open, in_a_row, several_told, called_level, likely_control, *CODING_HELPERS, check_roles, check_rank, robust_covariance, term_table, hazards_rows,
-    doubtful_hazards, model_rows, term_finding, describe_covariates, draw_forest,
+    left_open, in_a_row, several_told, called_level, likely_control, *CODING_HELPERS, check_roles, check_rank,
+    robust_covariance, term_table, hazards_rows, doubtful_hazards, model_rows, term_finding, describe_covariates,
+    draw_forest,
 )  # fmt: skip
 """What the Cox tool ships with beside the partial likelihood."""

@@ -266,8 +266,8 @@ def several_told(parts, subject, verb="is", most=5):
     """Return the sentence on several predictors of one model: what is clear with its size, and what is not shown.
 
     Args:
-        parts: for each predictor a dict: `name`, `p`, and `size` with `where` and `interval` (`0.6 higher`, `with 1 unit
-            more of age`, `95 % CI 0.4 to 0.9`), or no size where several levels are only tested together.
+        parts: for each predictor a dict: `name`, `p`, and `size` with `where` and `interval` (`0.6 higher`, `with 1
+            unit more of age`, `95 % CI 0.4 to 0.9`), or no size where several levels are only tested together.
         subject: what is explained, as a sentence begins with it.
         verb: how it goes on.
         most: of so many at most the size is told, the clearest first.

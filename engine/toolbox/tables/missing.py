@@ -478,7 +478,9 @@ def missing_values(
     found = [row for row in associations if row["p_adj"] < alpha]
     found = sorted(found, key=lambda row: row["goes_with"] not in asked)  # what was asked leads
     told = [association_text(row) for row in found if row["goes_with"] in asked][:2]
-    told += [no_association_text(row) for row in associations if row["goes_with"] in asked and row["p_adj"] >= alpha][:2]
+    told += [no_association_text(row) for row in associations if row["goes_with"] in asked and row["p_adj"] >= alpha][
+        :2
+    ]
     if told and incomplete:
         findings[0]["text"] = " ".join([f"{findings[0]['text'].partition('; ')[0]}.", *told])
     findings += [{"text": association_text(row), "output": "associations", "row": {"tested": row["tested"]},
