@@ -6,8 +6,6 @@ wording its result are in `groups`.
 
 from __future__ import annotations
 
-from engine.toolbox.tables.columns import called_level, finding_values, format_number, format_p, left_open
-
 
 def shift_estimate(walsh, centre, spread):
     """Return the median of pairwise differences and its distribution-free 95 % interval, where one exists."""
@@ -184,30 +182,3 @@ def as_ratios(rows):
         for key in ("1", "2"):
             row[f"geometric_mean_{key}"] = math.exp(row[f"mean_{key}"])
     return rows
-
-
-def describe_ratio(row, value, group, several):
-    """Return the finding of one pair of groups compared on logarithms: how many times the one is the other."""
-    p = row["p_adj"] if several else row["p_value"]
-    first, second = (called_level(row[key], group) for key in ("group_1", "group_2"))
-    on_means = row["estimate"].startswith("mean")
-    kind = "geometric mean" if on_means else "median of logarithms, taken back,"
-    a, b = (
-        row[f"geometric_mean_{key}"] if on_means else 2.718281828459045 ** row[f"median_{key}"] for key in ("1", "2")
-    )
-    ratio, low, high = row["ratio"], row["ratio_lower_95"], row["ratio_upper_95"]
-    size = f"{100 * abs(ratio - 1):.3g} % {'higher' if ratio > 1 else 'lower'}" if ratio < 2 else (
-        f"{format_number(ratio)} times as high")  # fmt: skip
-    joined = f"in {first} {'than' if ratio < 2 else 'as'} in {second}"
-    start = (f"{value} is {size} {joined}" if p < 0.05
-             else f"{value} is not shown to differ between {first} and {second}")  # fmt: skip
-    interval = f" (95 % CI {format_number(low)} to {format_number(high)})" if low == low else ""
-    text = (
-        f"{start}: {kind} {format_number(a)} (n = {row['n_1']}) against {format_number(b)} (n = {row['n_2']}), ratio "
-        f"{format_number(ratio)}{interval}, {'adjusted ' if several else ''}{format_p(p)} ({row['test']} on "
-        f"logarithms){'' if p < 0.05 else left_open(low, high, ratio=True)}."
-    )
-    values = finding_values(ratio=(ratio, low, high), p_value=row["p_value"], p_adj=row["p_adj"], n_1=row["n_1"],
-                            n_2=row["n_2"], geometric_mean_1=row["geometric_mean_1"],
-                            geometric_mean_2=row["geometric_mean_2"])  # fmt: skip
-    return {"text": text, "values": values, "output": "comparison", "row": {"comparison": row["comparison"]}}

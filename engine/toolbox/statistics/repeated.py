@@ -12,8 +12,9 @@ from engine.domain.results import Issue
 from engine.domain.toolspec import Citation, NextStep, Repair
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.registry import param, tool
+from engine.toolbox.statistics.group_sentences import describe_pair
 from engine.toolbox.statistics.group_tests import holm_adjust, overall_test, paired_test, shift_estimate
-from engine.toolbox.statistics.groups import check_assumptions, describe_pair
+from engine.toolbox.statistics.groups import check_assumptions
 from engine.toolbox.tables.columns import (
     GROUP_HELPERS,
     called_level,
