@@ -91,11 +91,16 @@ def _rows_kept(view: RunView, node: TaskNode, registry: ToolRegistry) -> Iterato
 def _asked(view: RunView, pair: Done, registry: ToolRegistry) -> Finding:
     """Return the finding on what the question names (all its levels, its genes, its columns), else the first.
 
-    Steps say the answer first; a finding on one level of several that are asked about is only a part of it. Columns
-    choose among findings of one kind only, or where the first tells of no row: most rows name some column.
+    Steps say the answer first, unless their tool declares that a later finding answers what the question says. A
+    finding on one level of several that are asked about is only a part of it. Columns choose among findings of one
+    kind only, or where the first tells of no row: most rows name some column.
     """
     _, result = pair
-    first = result.findings[0]
+    first, spec = result.findings[0], spec_of(registry, result.tool)
+    called = [name for name, words in (spec.leads if spec else {}).items()
+              if re.search(words, view.record.question, re.IGNORECASE)]  # fmt: skip
+    if len(called) == 1 and (meant := next((f for f in result.findings if _is_of(f, called[0])), None)):
+        return meant
     spans = view.plan.understood if view.plan else []
     # What the step was given it is about anyway: beside the event asked about, another one is what competes with it.
     given = {value.rpartition(" = ")[0] for value in _own_levels(result, registry)}
@@ -124,6 +129,11 @@ def _own_columns(node: TaskNode, result: NodeResult, registry: ToolRegistry) -> 
     spec = spec_of(registry, node.tool)
     names = {param.name for param in spec.params if param.kind in ("column", "columns")} if spec else set()
     return set(_texts(value for name, value in result.params.items() if name in names))
+
+
+def _is_of(finding: Finding, name: str) -> bool:
+    """Say whether a finding gives a number of this name, or points to a row that is called so."""
+    return name in finding.row.values() or any(value.name == name for value in finding.values)
 
 
 def _own_levels(result: NodeResult, registry: ToolRegistry) -> Iterator[str]:

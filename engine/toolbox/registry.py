@@ -114,6 +114,7 @@ def tool(
     example: str = "",
     helpers: Sequence[Callable[..., Any]] = (),
     shows: Mapping[str, Sequence[str]] | None = None,
+    leads: Mapping[str, str] | None = None,
     repairs: Sequence[Repair] = (),
     next_steps: Sequence[NextStep] = (),
 ) -> Callable[[Callable[..., dict[str, Any]]], Callable[..., dict[str, Any]]]:
@@ -129,6 +130,7 @@ def tool(
         each_file: inputs of which several files make as many steps.
         helpers: functions this one calls; their source is shipped with it.
         shows: output -> columns, in order, of the table (and, with no columns, the figure) that shows the answer.
+        leads: number or row of a later finding -> pattern of what a question says that this finding answers.
 
     Raises:
         ValueError: when the description and the signature disagree.
@@ -171,6 +173,7 @@ def tool(
             helper_sources=[function_source(helper) for helper in helpers],
             function=function.__name__,
             shows={output: list(columns) for output, columns in (shows or {}).items()},
+            leads=dict(leads or {}),
             repairs=list(repairs),
             next_steps=list(next_steps),
         )

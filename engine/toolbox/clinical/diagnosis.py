@@ -267,6 +267,11 @@ def accuracy_figure(rows, test, what):
         NextStep(text="If {param:outcome} was found out only for those with a positive test, sensitivity is too high "
                       "(verification bias): ask how the others were judged."),
     ),
+    leads={
+        "positive predictive value": r"\bPPV\b|positive predictive",
+        "negative predictive value": r"\bNPV\b|negative predictive",
+        "positive likelihood ratio": r"likelihood ratio",
+    },
     helpers=(*GROUP_HELPERS, wilson_interval, exact_interval, event_rows, accuracy_shares, likelihood_ratio,
              values_elsewhere, sick_and_values, with_results, positive_rows, accuracy_figure),
 )  # fmt: skip

@@ -215,6 +215,7 @@ def compared_markers(rows, compared, what):
         NextStep(text="Fix the cut-point of {param:marker} and judge it in subjects who did not choose it "
                       "(diagnostic_accuracy).", unless_tool="diagnostic_accuracy"),
     ),
+    leads={"cut_point": r"cut.?(?:off|point)|threshold|youden"},
     helpers=(*GROUP_HELPERS, wilson_interval, event_rows, holm_adjust, delong_parts, delong_variance, roc_points,
              youden_cut, youden_optimism, sick_and_values, compared_markers, roc_figure, table_row),
 )  # fmt: skip

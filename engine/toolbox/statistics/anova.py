@@ -391,7 +391,7 @@ def describe_factors(tests, contrasts, levels, value):
         if change:
             text += left_open(change["lower_95"], change["upper_95"], what="a difference of effects").replace(";", ",")
     values = finding_values(**{f"p {row['term']}": row["p_value"] for row in tests})
-    return [{"text": f"{text}.", "values": values, "output": "anova_table"}]
+    return [{"text": f"{text}.", "values": values, "output": "anova_table", "row": {}}]
 
 
 @tool(

@@ -111,15 +111,16 @@ def describe_predictors(rows, effects, joint, subject, verb, key, adjusted):
             continue
         row = by[effects[name][0]]
         effect, none = row[key], 0 if key == "estimate" else 1
+        low, high = (row.get(f"{key}_{end}_95", row[f"{end}_95"]) for end in ("lower", "upper"))
         size = abs(effect) if key == "estimate" else 100 * abs(effect - 1)
         change = f"{format_number(size)}{' %' * none} {'higher' if effect > none else 'lower'}"
         change = f"{format_number(effect)} times as high" if none and effect >= 3 else change
-        interval = f"95 % CI {format_number(row['lower_95'])} to {format_number(row['upper_95'])}"
+        interval = f"95 % CI {format_number(low)} to {format_number(high)}"
         parts.append({"name": name, "p": row["p_value"], "size": change, "where": f"with {row['meaning']}",
                       "interval": f"{key.replace('_', ' ')} {format_number(effect)}, {interval}" if none else interval}
                      )  # fmt: skip
     values = finding_values(n=rows[0]["n"], n_significant=sum(part["p"] < 0.05 for part in parts))
-    return [{"text": several_told(parts, subject, verb), "values": values, "output": "coefficients"}]
+    return [{"text": several_told(parts, subject, verb), "values": values, "output": "coefficients", "row": {}}]
 
 
 REFERENCE_HELPERS = (in_a_row, reference_levels, known_reference, with_references, several_told, describe_predictors)

@@ -14,11 +14,13 @@ from engine.domain.toolspec import Citation, NextStep, Repair
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.registry import param, tool
 from engine.toolbox.statistics.linear import (
+    ADJUSTED,
     REFERENCE_HELPERS,
     REFERENCES,
     check_rank,
     chosen_predictors,
     coefficient_figure,
+    describe_predictors,
     model_columns,
     predictor_matrix,
     with_references,
@@ -325,6 +327,7 @@ def numbered_anew(table, labels, fixed, subject):
                              of="outcome", role='event_if_binary'),
         "categorical": param("Numeric fixed effects to take as groups", kind="columns", of="table", role="as_groups"),
         "references": REFERENCES,
+        "adjusted": ADJUSTED,
         "exposure": param("For counts: what they were counted in (time, area, volume); empty for equal", kind="column",
                           of="table"),
     },
@@ -385,6 +388,7 @@ def mixed_model(
     exposure: str = "",
     nested_in: str = "",
     references: list[str] = [],  # noqa: B006 - a plain default, never changed
+    adjusted: list[str] = [],  # noqa: B006 - a plain default, never changed
 ):
     """Fit a mixed model, or generalised estimating equations for a yes/no outcome or a count."""
     import numpy as np
@@ -497,6 +501,11 @@ def mixed_model(
     # With an interaction it is the answer, slopes that say its direction first; averages over it come after, if at all.
     first = [*lead, *steeper] if change else [*steeper, *asked, *lead]
     findings = [*first, *fitted, *rest] if interaction else [*lead, *fitted, *rest, *steeper]
+    if not interaction:
+        said = {"binomial": f"The odds of {what}", "poisson": f"The rate of {what}"}.get(family, outcome)
+        verb = "are" if family == "binomial" else "is"
+        together = {row["effect"]: row["p_value"] for row in tests if row["df"] > 1}
+        findings[:0] = describe_predictors(terms, effects, together, said, verb, ratio or "estimate", adjusted)
     return {
         "coefficients": pd.DataFrame(terms),
         "tests": pd.DataFrame(tests),

@@ -263,14 +263,50 @@ def term_finding(table, row, covariates, n, what, per=1.0):
     }
 
 
-def describe_covariates(table, covariates, adjusted, n, what):
+def level_tests(model, terms, facts, robust):
+    """Return a row of diagnostics for each group of three and more levels: Wald's test of all its terms together."""
+    import numpy as np
+    from scipy.stats import chi2
+
+    keys = list(model.params_.index)
+    covariance = model.variance_matrix_.to_numpy() if robust is None else robust
+    rows = []
+    for name in dict.fromkeys(facts[term][0] for term in terms.values()):
+        at = [number for number, key in enumerate(keys) if facts[terms[key]][0] == name]
+        if len(at) > 1:
+            beta = model.params_.to_numpy()[at]
+            value = float(beta @ np.linalg.pinv(covariance[np.ix_(at, at)]) @ beta)
+            rows.append({"diagnostic": "all levels together (Wald)", "term": name, "value": value,
+                         "p_value": float(chi2.sf(value, len(at))), "verdict": f"{len(at)} df"})  # fmt: skip
+    return rows
+
+
+def describe_levels(table, row, n, what, held):
+    """Return the finding on a group of three and more levels: whether the hazard differs, and each level's ratio."""
+    terms = sorted(table[table["covariate"] == row["term"]].to_dict("records"), key=lambda one: -one["hazard_ratio"])
+    verdict = "differed" if row["p_value"] < 0.05 else "was not shown to differ"
+    listed = [f"{called_level(one['level'], row['term'])} {one['hazard_ratio']:.3g} (95 % CI {one['lower_95']:.3g} to "
+              f"{one['upper_95']:.3g})" for one in terms[:6]]  # fmt: skip
+    return {
+        "text": f"The hazard of {what} {verdict} between the levels of {row['term']}{held} (Wald test, "
+                f"{format_p(row['p_value'])}): against {called_level(terms[0]['reference'], row['term'])} hazard ratio "
+                f"{in_a_row(listed)}.",
+        "values": [{"name": f"hazard_ratio {one['level']}", "value": one["hazard_ratio"], "low": one["lower_95"],
+                    "high": one["upper_95"], "n": n} for one in terms[:6]]
+        + [{"name": "p_value", "value": row["p_value"]}],
+        "output": "cox_table", "row": {},
+    }  # fmt: skip
+
+
+def describe_covariates(table, covariates, adjusted, n, what, joint=None):
     """Return the finding on all covariates that are asked about, [] where it is one or one has several levels."""
     asked = [name for name in covariates if name not in adjusted]
     rows = {name: table[table["covariate"] == name].to_dict("records") for name in asked}
-    if len(asked) < 2 or any(len(terms) != 1 for terms in rows.values()):
+    joint = joint or {}
+    if len(asked) < 2 or any(len(terms) != 1 and name not in joint for name, terms in rows.items()):
         return []
-    parts = []
-    for name, (row,) in rows.items():
+    parts = [{"name": name, "p": p} for name, p in joint.items() if name in asked]
+    for name, (row,) in ((name, terms) for name, terms in rows.items() if name not in joint):
         ratio = row["hazard_ratio"]
         size = f"{100 * abs(ratio - 1):.3g} % {'higher' if ratio > 1 else 'lower'}"
         level = called_level(row["level"], name)
@@ -280,7 +316,14 @@ def describe_covariates(table, covariates, adjusted, n, what):
              "interval": f"hazard ratio {ratio:.3g}, 95 % CI {row['lower_95']:.3g} to {row['upper_95']:.3g}"}
         )  # fmt: skip
     values = [{"name": "n_significant", "value": sum(part["p"] < 0.05 for part in parts), "n": n}]
-    return [{"text": several_told(parts, f"The hazard of {what}", "was"), "values": values, "output": "cox_table"}]
+    return [
+        {
+            "text": several_told(parts, f"The hazard of {what}", "was"),
+            "values": values,
+            "output": "cox_table",
+            "row": {},
+        }
+    ]
 
 
 def draw_forest(table):
@@ -311,7 +354,7 @@ def draw_forest(table):
 CODING_HELPERS = (reference_levels, known_reference, code_covariates)
 COX_HELPERS = (
     left_open, in_a_row, several_told, called_level, likely_control, *CODING_HELPERS, check_roles, check_rank,
-    robust_covariance, term_table, hazards_rows, doubtful_hazards, model_rows, term_finding, describe_covariates,
-    draw_forest,
+    robust_covariance, term_table, hazards_rows, doubtful_hazards, model_rows, term_finding, level_tests,
+    describe_levels, describe_covariates, draw_forest,
 )  # fmt: skip
 """What the Cox tool ships with beside the partial likelihood."""

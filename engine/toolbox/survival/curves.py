@@ -307,6 +307,19 @@ def half_time(data):
     return time_at_half(curve["time"], curve["survival"])
 
 
+def largest_ratio(pairs):
+    """Return the largest ratio of hazards, either way round, that intervals of all pairs at once (Bonferroni) hold."""
+    import numpy as np
+    from scipy.stats import norm
+
+    known = pairs.dropna(subset=["hazard_ratio", "lower_95", "upper_95"])
+    if known.empty:
+        return None
+    centre, half = np.log(known["hazard_ratio"]), np.log(known["upper_95"] / known["lower_95"]) / 2
+    wider = norm.isf(0.025 / len(known)) / norm.isf(0.025)
+    return float(np.exp((centre.abs() + wider * half).max()))
+
+
 def told_halves(halves, group, unit):
     """Return in words when half of each group had the event, as a further part of a sentence; "" where none had."""
     reached = [f"{at:g} {unit}".rstrip() + f" with {called_level(name, group)}"
@@ -404,6 +417,7 @@ def peto_ratio(times, events, first):
         in_a_row,
         called_level,
         half_time,
+        largest_ratio,
         told_halves,
         likely_control,
         expected_events,
@@ -523,6 +537,8 @@ def log_rank(
             f"{format_number(low)} to {format_number(high)}, Peto), "
         )
     unseen = left_open(low, high, ratio=True) if not clear else ""
+    if len(groups) > 2 and not clear and (reach := largest_ratio(table.iloc[1:])):
+        unseen = f"; the data are compatible with hazard ratios of up to {format_number(reach)} between two of them"
     halves = {name: half_time(data[labels == name]) for name in groups} if len(groups) <= 4 and start is None else {}
     pairs = {tuple(item["comparison"].split(" vs ")) for item in table.iloc[1:].to_dict("records")
              if item["p_adj"] < 0.05}  # fmt: skip

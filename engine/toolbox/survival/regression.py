@@ -20,9 +20,11 @@ from engine.toolbox.survival.cox_model import (
     check_roles,
     code_covariates,
     describe_covariates,
+    describe_levels,
     doubtful_hazards,
     draw_forest,
     hazards_rows,
+    level_tests,
     model_rows,
     robust_covariance,
     term_finding,
@@ -329,6 +331,7 @@ def cox_regression(
     ]
     few = "few" if per_term < 10 else "enough"
     rows.append({"diagnostic": "events per term", "term": "", "value": per_term, "p_value": np.nan, "verdict": few})
+    rows += level_tests(model, terms, facts, robust)
     diagnostics = pd.DataFrame(rows)
 
     concordance = diagnostics.set_index("diagnostic").loc["concordance", "value"]
@@ -358,7 +361,14 @@ def cox_regression(
         term_finding(table, row, covariates, len(data), f"{event} = {chosen}", per) for row in told.to_dict("records")
     ]
     changing = over_time_findings(over_time, violated, facts, unit) if over_time is not None else []
-    together = describe_covariates(table, covariates, adjusted, len(data), f"{event} = {chosen}") if per == 1 else []
+    levels, what = level_tests(model, terms, facts, robust), f"{event} = {chosen}"
+    joint = {row["term"]: row["p_value"] for row in levels}
+    together = describe_covariates(table, covariates, adjusted, len(data), what, joint) if per == 1 else []
+    if covariates[0] in joint and not together:
+        others = [name for name in covariates if name != covariates[0]]
+        held = f", adjusted for {', '.join(others[:6])}" if others else ""
+        together = [describe_levels(table, row, len(data), what, held)
+                    for row in levels if row["term"] == covariates[0]]  # fmt: skip
     findings = [*together, findings[0], *changing, summary, *findings[1:]]
     return {
         "cox_table": table,
