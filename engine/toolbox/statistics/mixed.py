@@ -398,7 +398,7 @@ def mixed_model(
     table, warnings = plain_table(table), []
     if columns:
         table, outcome, subject, occasion = one_row_an_occasion(table, columns, subject)
-        fixed = [*fixed[:1], occasion, *fixed[1:]]
+        fixed, adjusted = [*fixed[:1], occasion, *fixed[1:]], [*adjusted, occasion]
     if not outcome or not subject:
         raise ValueError("Name the outcome and the subject, or the columns of one measurement (wide form).")
     fixed = chosen_predictors(outcome, fixed)
