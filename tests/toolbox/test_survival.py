@@ -259,7 +259,7 @@ def test_text_covariates_and_strata_agree_with_lifelines(gbsg2):
     assert np.allclose(table["coef"], direct["coef"])
     assert np.allclose(table["p_value"], direct["p"])
     text = next(f["text"] for f in result["findings"] if "horTh" in f["text"])
-    assert "% lower with horTh = yes than with no" in text
+    assert "% lower with horTh = yes instead of no" in text
     assert "adjusted for tgrade, pnodes: hazard ratio 0.695" in text
     assert result["findings"][0]["text"] == text
 
