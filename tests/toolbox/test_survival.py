@@ -258,8 +258,8 @@ def test_text_covariates_and_strata_agree_with_lifelines(gbsg2):
     assert list(table.index) == list(direct.index)
     assert np.allclose(table["coef"], direct["coef"])
     assert np.allclose(table["p_value"], direct["p"])
-    text = next(f["text"] for f in result["findings"] if "horTh" in f["text"])
-    assert "% lower with horTh = yes instead of no" in text
+    text = next(f["text"] for f in result["findings"] if "horTh" in str(f["row"]))
+    assert "% lower with horTh = yes than with no" in text
     assert "adjusted for tgrade, pnodes: hazard ratio 0.695" in text
     assert result["findings"][0]["text"] == text
 
