@@ -199,6 +199,9 @@ class ToolSpec(Value):
     """A rough duration on ordinary data, for progress and time limits."""
     example: str = ""
     """A question this tool answers."""
+    leads: dict[str, str] = {}
+    """Name of a finding's number, or what its row is called -> words of a question that such a finding answers: it then
+    stands in place of the first."""
     shows: dict[str, list[str]] = {}
     """Output -> the columns that decide, in order (empty for a figure): what shows this tool's answer. Without it the
     table of the leading finding and the step's own figure do."""

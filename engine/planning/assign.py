@@ -60,6 +60,11 @@ _COURSE = re.compile(
     re.IGNORECASE,
 )
 """What two named occasions are only the ends of."""
+_MORE_IN = re.compile(
+    r"\b(?:higher|lower|greater|larger|smaller|longer|shorter|better|worse|faster|slower|earlier|later|"
+    r"(?:more|less) \w+)\s+(?:in|for|among|with|on)\s+(?:the\s+)?$",
+    re.IGNORECASE,
+)
 _COMPARED = re.compile(
     r"\b(?:than|differ\w*|compar\w*|versus|vs|against|more|less|fewer|better|worse|as \w+ as|\w{3,}(?<!numb)(?<!oth)er)\b",
     re.IGNORECASE,
@@ -244,7 +249,8 @@ class Assignment:
             return True  # the drug did not happen to those with the disease
         if param.role in _EXPLAINED and reading.parts.get(name) == {"adjust"}:
             return True  # what is only held constant is neither compared nor explained
-        if param.role in ("covariates", "held") and name in self.kept and not reading.is_a(name, "adjust"):
+        kept = name in self.kept and not self._more_there(name)
+        if param.role in ("covariates", "held") and kept and not reading.is_a(name, "adjust"):
             return True  # `in the wild type` is about those rows, it holds nothing constant
         if param.role in ("anything", "measures") and name in self.kept and name not in reading.named():
             return True  # `the median time of the ill` asks for no median of being ill
@@ -253,6 +259,15 @@ class Assignment:
         contrasted = any(c.column == name for c in reading.contrasts)
         constant = name in self.alone and not contrasted and not reading.is_a(name, "outcome")
         return constant and param.role in _COMPARES | _HAPPENS  # only one of its groups is left
+
+    def _more_there(self, name: str) -> bool:
+        """Say whether more or less is asked of the one state that is named: `is the hazard higher in women`."""
+        reading = self.reading
+        return two_states(self.sheet, name) and any(
+            _MORE_IN.search(reading.question[: reading.words[r.first].start])
+            for r in reading.restrictions
+            if r.column == name and r.op == "in" and not r.sure
+        )
 
     def _only_there(self, name: str) -> bool:
         """Say whether the one state that is named is where something is asked of, with nothing compared."""

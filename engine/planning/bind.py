@@ -58,7 +58,9 @@ def bind(
     _columns(bound, reading, given, needs)
     given = {key: value for key, value in given.items() if spec.param(key)}
     own = [p.name for p in spec.params if p.kind in ("column", "columns") and p.name in given]
-    bound.params |= {name: given[name] for name in own}  # its columns are taken: a level of one of them restricts no rows
+    bound.params |= {
+        name: given[name] for name in own
+    }  # its columns are taken: a level of one of them restricts no rows
     if any(p.role in ("rows", "formula") for p in spec.params):  # what is named goes into its condition or formula
         apart = {c.column for c in reading.contrasts if c.explicit}  # set against each other, not kept
         kept = {r.column for r in reading.restrictions} | set(reading.columns()) & set(reading.levels_named())

@@ -26,6 +26,7 @@ def fill(bound: Bound, reading: Reading) -> None:
     _as_groups(bound, reading)
     _per(bound, reading)
     _references(bound, reading)
+    _adjusted(bound, reading)
     _random_slope(bound, reading)
     _panel(bound)
     _marked(bound, reading)
@@ -280,6 +281,14 @@ def _references(bound: Bound, reading: Reading) -> None:
     if found:
         bound.params[param.name] = [f"{name}={level}" for name, level in found.items()]
         bound.reasons += [f"The other levels of {name!r} are compared with {level!r}." for name, level in found.items()]
+
+
+def _adjusted(bound: Bound, reading: Reading) -> None:
+    """Tell a model which of its predictors the question only adjusts for, so that its first sentence leaves them out."""
+    param = next((p for p in bound.spec.params if p.role == "adjusted"), None)
+    held = [name for name in bound.of_role("predictors", "covariates") if reading.is_a(name, "adjust")]
+    if param is not None and held:
+        bound.params[param.name] = list(dict.fromkeys(held))
 
 
 def _set_apart(column: ColumnProfile, reading: Reading) -> str | None:

@@ -428,8 +428,12 @@ def _all_together(one: Col, other: Col) -> bool:
 
 def _times(table: View, repeated: list[Repeated]) -> list[str]:
     runs = {name for r in repeated if r.confidence > 0.6 for name in r.within}
-    # What grows in every subject runs like a clock; beside a column that is called a time it is what was measured.
-    clocked = any(col.name in runs and (col.hint("time") or unit_is_time(col.name)) for col in table.cols)
+    clocks = {
+        col.name for col in table.cols
+        if col.name in runs and (col.hint("time") or col.hint("age") or unit_is_time(col.name) or shared(col, table))
+    }  # fmt: skip
+    # Beside a clock that the subjects share, what takes nearly a value of its own in every row is measured, no time.
+    runs = clocks or runs
     found: list[str] = []
     for col in table.cols:
         column = col.profile
@@ -443,7 +447,6 @@ def _times(table: View, repeated: list[Repeated]) -> list[str]:
             or (
                 column.name in runs
                 and column.scale in ("ordered", "number")
-                and not clocked
                 and not col.hint("dose")
                 and not log_spaced(col)
             )
@@ -457,6 +460,11 @@ def _times(table: View, repeated: list[Repeated]) -> list[str]:
         ):
             found.append(col.name)
     return found
+
+
+def shared(col: Any, table: View) -> bool:
+    """Say whether the values of a column come again in many rows, as occasions do in several subjects."""
+    return col.size <= 0.5 * table.rows
 
 
 def _occasions(levels: list[str]) -> bool:

@@ -91,27 +91,34 @@ def _rows_kept(view: RunView, node: TaskNode, registry: ToolRegistry) -> Iterato
 def _asked(view: RunView, pair: Done, registry: ToolRegistry) -> Finding:
     """Return the finding on what the question names (all its levels, its genes, its columns), else the first.
 
-    Steps say the answer first; a finding on one level of several that are asked about is only a part of it. Columns
-    choose among findings of one kind only, or where the first tells of no row: most rows name some column. How well a
-    model fits as a whole gives way to the effect of the one column that it explains by.
+    Steps say the answer first, unless their tool declares that a later finding answers what the question says. A
+    finding on one level of several that are asked about is only a part of it. Columns choose among findings of one
+    kind only, or where the first tells of no row: most rows name some column.
     """
-    node, result = pair
-    first, own = result.findings[0], _own_columns(node, result, registry)
-    effects = [finding for finding in result.findings if _is_of_column(finding, own)]
-    if first not in effects and len(effects) == 1:
-        return effects[0]
+    _, result = pair
+    first, spec = result.findings[0], spec_of(registry, result.tool)
+    called = [name for name, words in (spec.leads if spec else {}).items()
+              if re.search(words, view.record.question, re.IGNORECASE)]  # fmt: skip
+    if len(called) == 1 and (meant := next((f for f in result.findings if _is_of(f, called[0])), None)):
+        return meant
     spans = view.plan.understood if view.plan else []
-    # What the step was given it is about anyway.
-    levels = {span.value for span in spans if span.taken_as == "level"} - set(_own_levels(result, registry))
+    # What the step was given it is about anyway: beside the event asked about, another one is what competes with it.
+    given = {value.rpartition(" = ")[0] for value in _own_levels(result, registry)}
+    levels = {span.value for span in spans if span.taken_as == "level"}
+    levels = {value for value in levels if value.rpartition(" = ")[0] not in given}
     genes = {span.value for span in spans if span.taken_as == "gene"} - {""}
     columns = [name for name in _named_columns(view) if name not in result.params.values()]
+    columns = [] if all(_holds(first.text, name) for name in columns) else columns
+
+    # A level that the first tells of already needs no finding on it alone.
+    alone = [value.rpartition(" = ")[2] for value in levels if not _names_level(first, value)]
 
     def said(finding: Finding) -> tuple[bool, bool, int, bool]:
         told = bool(levels) and all(_names_level(finding, level) for level in levels)
         alike = not first.row or (finding.artifact, set(finding.row)) == (first.artifact, set(first.row))
         row = " ".join(value for value in finding.row.values() if isinstance(value, str))
         about = bool(columns) and alike and all(_holds(row, name) for name in columns)
-        only = len(levels) == 1 and any(_holds(row, value.rpartition(" = ")[2]) for value in levels)
+        only = len(levels) == 1 and any(_holds(row, value) for value in alone)
         return told, only, sum(_holds(finding.text, name) for name in genes), about
 
     return max(result.findings, key=said)  # the first of several that say as much
@@ -124,6 +131,11 @@ def _own_columns(node: TaskNode, result: NodeResult, registry: ToolRegistry) -> 
     return set(_texts(value for name, value in result.params.items() if name in names))
 
 
+def _is_of(finding: Finding, name: str) -> bool:
+    """Say whether a finding gives a number of this name, or points to a row that is called so."""
+    return name in finding.row.values() or any(value.name == name for value in finding.values)
+
+
 def _own_levels(result: NodeResult, registry: ToolRegistry) -> Iterator[str]:
     """Yield the levels that a step was given, each as `column = level`."""
     spec = spec_of(registry, result.tool)
@@ -131,12 +143,6 @@ def _own_levels(result: NodeResult, registry: ToolRegistry) -> Iterator[str]:
         column = result.params.get(param.of)
         if param.kind in ("level", "levels", "texts") and isinstance(column, str):
             yield from (f"{column} = {value}" for value in _texts([result.params.get(param.name)]))
-
-
-def _is_of_column(finding: Finding, columns: Iterable[str]) -> bool:
-    """Say whether the row of a finding is that of one of the step's columns: a term of a model."""
-    row = [value for value in finding.row.values() if isinstance(value, str)]
-    return any(_holds(value, name) for value in row for name in columns)
 
 
 def _named_columns(view: RunView) -> list[str]:

@@ -120,6 +120,7 @@ def tool(
     example: str = "",
     helpers: Sequence[Callable[..., Any]] = (),
     shows: Mapping[str, Sequence[str]] | None = None,
+    leads: Mapping[str, str] | None = None,
     repairs: Sequence[Repair] = (),
     next_steps: Sequence[NextStep] = (),
 ) -> Callable[[Callable[..., dict[str, Any]]], Callable[..., dict[str, Any]]]:
@@ -139,6 +140,7 @@ def tool(
         matched: the parameter that says which rows belong together where only those in every group are used.
         helpers: functions this one calls; their source is shipped with it.
         shows: output -> columns, in order, of the table (and, with no columns, the figure) that shows the answer.
+        leads: number or row of a later finding -> pattern of what a question says that this finding answers.
 
     Raises:
         ValueError: when the description and the signature disagree.
@@ -184,6 +186,7 @@ def tool(
             helper_sources=[function_source(helper) for helper in helpers],
             function=function.__name__,
             shows={output: list(columns) for output, columns in (shows or {}).items()},
+            leads=dict(leads or {}),
             repairs=list(repairs),
             next_steps=list(next_steps),
         )

@@ -8,16 +8,31 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from lifelines import KaplanMeierFitter
+import statsmodels.api as sm
+import statsmodels.formula.api as smf
+from lifelines import CoxPHFitter, KaplanMeierFitter
+from lifelines.datasets import load_gbsg2, load_larynx
 from scipy import stats
+from sklearn.metrics import roc_auc_score
+from statsmodels.stats.power import TTestIndPower
+from statsmodels.stats.proportion import proportion_confint
 from table_steps import run_step
 
 from engine.toolbox.clinical.risks import risk_measures
+from engine.toolbox.clinical.roc import roc_curve
+from engine.toolbox.statistics.contingency import contingency
 from engine.toolbox.statistics.groups import compare_groups
+from engine.toolbox.statistics.linear import linear_regression
+from engine.toolbox.statistics.logistic import logistic_regression
+from engine.toolbox.statistics.mixed import mixed_model
 from engine.toolbox.statistics.proportions import proportion_test
+from engine.toolbox.statistics.repeated import repeated_measures
+from engine.toolbox.statistics.screening import compare_columns
 from engine.toolbox.statistics.summaries import summarize_table
-from engine.toolbox.survival.curves import kaplan_meier
-from engine.toolbox.tables.columns import called_level
+from engine.toolbox.statistics.trend import trend_test
+from engine.toolbox.survival.curves import kaplan_meier, log_rank
+from engine.toolbox.survival.regression import cox_regression
+from engine.toolbox.tables.columns import called_level, left_open
 from engine.toolbox.tables.handling import filter_rows
 
 SPRAYS = {
@@ -56,7 +71,7 @@ def test_groups_that_are_not_shown_to_differ_say_what_is_not_excluded(tmp_path):
     interval = stats.tukey_hsd(*sides).confidence_interval(0.95)
     reach = max(np.abs(interval.low).max(), np.abs(interval.high).max())
     assert values_of(first)["largest_not_excluded"] == pytest.approx(reach, rel=1e-4)
-    assert f"differences of up to {reach:.2f} between two of them are not excluded" in first["text"]
+    assert f"differences of up to {reach:.2f} between two of them." in first["text"]
 
 
 def test_medians_of_all_groups_are_told_in_one_sentence():
@@ -114,3 +129,221 @@ def test_a_top_ten_is_named_with_ten(tmp_path):
     record, _, issues = run_step(filter_rows, {"table": birds}, wanted, tmp_path)
     assert not issues
     assert all(f"bird{n}" in record["findings"][-1]["text"] for n in range(20, 30))
+
+
+RNG = np.random.default_rng(11)
+DOSES = pd.DataFrame({"dose": np.repeat([0, 1, 10, 100], 8)})
+DOSES["eggs"] = (60 - 0.4 * DOSES["dose"] + RNG.normal(0, 4, len(DOSES))).round(2)
+PLANTS = pd.DataFrame({"age": RNG.uniform(1, 9, 90).round(1), "light": np.tile(["sun", "shade"], 45),
+                       "soil": np.repeat(["clay", "loam", "sand"], 30)})  # fmt: skip
+PLANTS["height"] = 10 + 2 * PLANTS["age"] + 4 * (PLANTS["light"] == "sun") + RNG.normal(0, 2, 90)
+PLANTS["wilted"] = np.where(RNG.random(90) < np.where(PLANTS["light"] == "sun", 0.7, 0.3), "yes", "no")
+
+
+def first_of(function, table, **params):
+    return function(table, **params)["findings"][0]
+
+
+def interval_of(finding, name):
+    value = next(value for value in finding["values"] if value["name"] == name)
+    return value["value"], value["low"], value["high"]
+
+
+def test_groups_say_which_of_them_differ():
+    text = first_of(compare_groups, TABLE, value="count", group="spray")["text"]
+    assert "A above C; F above C (2 of 3 pairs) at an adjusted p below 0.05" in text
+
+
+def test_a_question_of_noec_is_answered_by_dunnetts_test():
+    finding = first_of(compare_groups, DOSES, value="eggs", group="dose", post_hoc="dunnett")
+    at = {dose: DOSES.loc[DOSES["dose"] == dose, "eggs"] for dose in (0, 1, 10, 100)}
+    dunnett = stats.dunnett(at[1], at[10], at[100], control=at[0], rng=np.random.default_rng(1))
+    loec = next(dose for dose, p in zip((1, 10, 100), dunnett.pvalue, strict=True) if p < 0.05)
+    noec = {1: 0, 10: 1, 100: 10}[loec]
+    assert (values_of(finding)["noec"], values_of(finding)["loec"]) == (noec, loec)
+    assert finding["text"].startswith(f"The lowest dose at which eggs is lower than at 0 is {loec} (LOEC)")
+    assert f"NOEC {noec}" in finding["text"]
+    spec = {param.name: param for param in compare_groups.tool_spec.params}["post_hoc"]
+    assert any("dunnett:" in words and "[NL]OA?E[CL]" in words for words in spec.words)
+
+
+def test_doses_without_an_effect_have_no_loec():
+    flat = DOSES.assign(eggs=np.tile([50, 52, 54, 48, 47, 53, 51, 49], 4) + DOSES["dose"] * 0.001)
+    finding = first_of(compare_groups, flat, value="eggs", group="dose", post_hoc="dunnett")
+    assert "loec" not in values_of(finding)
+    assert "the NOEC is the highest one, 100, and there is no LOEC" in finding["text"]
+
+
+def test_logarithms_give_the_ratio_of_geometric_means():
+    table = pd.DataFrame({"arm": np.repeat(["placebo", "drug"], 12), "titre": [2.0**k for k in range(12)] * 2})
+    table.loc[12:, "titre"] *= 3
+    finding = first_of(compare_groups, table, value="titre", group="arm", log=True)
+    logs = [np.log(table.loc[table["arm"] == arm, "titre"]) for arm in ("drug", "placebo")]
+    limits = stats.ttest_ind(*logs, equal_var=False).confidence_interval(0.95)
+    assert interval_of(finding, "ratio") == pytest.approx((3, np.exp(limits.low), np.exp(limits.high)))
+    assert values_of(finding)["geometric_mean_1"] == pytest.approx(stats.gmean(table.loc[12:, "titre"]))
+    assert "is not shown to differ" in finding["text"]
+    assert f"{100 * (1 - np.exp(limits.low)):.1f} % lower to {np.exp(limits.high):.1f}" in finding["text"]
+    with pytest.raises(ValueError, match="have no logarithm"):
+        compare_groups(table.assign(titre=table["titre"] - 1), value="titre", group="arm", log=True)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [((-5.318, 1.35), "; the data are compatible with anything from 5.32 lower to 1.35 higher"),
+     ((0.62, 1.25, True), "; the data are compatible with anything from 38.0 % lower to 25.0 % higher"),
+     ((0.5, 4.2, True), "; the data are compatible with anything from 50.0 % lower to 4.20 times as high"),
+     ((float("nan"), 1.0), ""), ((0.2, float("inf"), True), "")],
+)  # fmt: skip
+def test_what_a_null_result_leaves_open_is_said_in_words(given, said):
+    assert left_open(*given) == said
+
+
+def test_two_by_two_tables_say_who_has_it_more_often(tmp_path):
+    table = pd.DataFrame({"smoking": ["smoker"] * 60 + ["non-smoker"] * 80,
+                          "ssi": ["yes"] * 14 + ["no"] * 46 + ["yes"] * 9 + ["no"] * 71})  # fmt: skip
+    given = {"row": "smoking", "column": "ssi", "row_level": "smoker", "column_level": "yes"}
+    record, _, issues = run_step(contingency, {"table": table}, given, tmp_path)
+    assert not issues
+    finding = record["findings"][0]
+    woolf = np.sqrt(1 / 14 + 1 / 46 + 1 / 9 + 1 / 71)
+    odds = 14 * 71 / (46 * 9)
+    expected = (odds, odds * np.exp(-1.959964 * woolf), odds * np.exp(1.959964 * woolf))
+    assert interval_of(finding, "odds_ratio") == pytest.approx(expected, rel=1e-5)
+    p = stats.chi2_contingency([[14, 46], [9, 71]], correction=False).pvalue
+    assert values_of(finding)["p_value"] == pytest.approx(p, rel=1e-4)
+    assert "in smoker (14 of 60, 23.3 %) than in non-smoker (9 of 80, 11.2 %)" in finding["text"]
+
+
+def test_larger_tables_say_how_strong_a_relation_the_data_allow():
+    counts = [[20, 22, 18], [21, 19, 20], [18, 21, 21]]
+    table = pd.DataFrame([(f"r{i}", f"c{j}", n) for i, row in enumerate(counts) for j, n in enumerate(row)],
+                         columns=["row", "column", "n"])  # fmt: skip
+    finding = first_of(contingency, table, row="row", column="column", count="n")
+    largest, statistic = values_of(finding)["largest_v"], stats.chi2_contingency(counts).statistic
+    assert stats.ncx2.cdf(statistic, 4, largest**2 * 180 * 2) == pytest.approx(0.025, rel=1e-6)
+
+
+def test_shares_of_several_groups_bound_what_any_pair_may_differ_by():
+    nests = pd.DataFrame({"site": np.repeat(["a", "b", "c"], 40), "used": (["Yes"] * 9 + ["No"] * 31) * 3})
+    finding = first_of(proportion_test, nests, event="used", group="site", event_value="Yes")
+    low, high = proportion_confint(9, 40, alpha=0.05 / 3, method="wilson")
+    reach = np.hypot(9 / 40 - low, high - 9 / 40)  # Newcombe's interval of two equal shares
+    assert values_of(finding)["largest_not_excluded"] == pytest.approx(reach, rel=1e-6)
+
+
+def test_all_predictors_that_are_asked_about_are_told_together():
+    given = {"outcome": "height", "predictors": ["age", "light", "soil"], "references": ["light=shade"]}
+    finding = first_of(linear_regression, PLANTS, **given)
+    fit = smf.ols("height ~ age + C(light, Treatment('shade')) + soil", PLANTS).fit()
+    age, light = fit.params["age"], fit.params["C(light, Treatment('shade'))[T.sun]"]
+    assert f"{age:.2f} higher with 1 unit more of age" in finding["text"]
+    assert f"{light:.2f} higher with light sun instead of shade" in finding["text"]
+    joint = fit.f_test("soil[T.loam] = 0, soil[T.sand] = 0").pvalue
+    assert f"not shown to change with soil (p = {float(joint):.2g})" in finding["text"]
+    one = first_of(linear_regression, PLANTS, **given, adjusted=["light", "soil"])
+    assert one["row"] == {"term": "age"}
+    assert one["text"].startswith("height is")
+
+
+def test_odds_and_rates_of_several_predictors_are_told_as_ratios():
+    finding = first_of(logistic_regression, PLANTS, outcome="wilted", predictors=["light", "age"], event_value="yes",
+                       references=["light=shade"])  # fmt: skip
+    fit = smf.logit("y ~ C(light, Treatment('shade')) + age", PLANTS.assign(y=PLANTS["wilted"] == "yes")
+                    .astype({"y": int})).fit(disp=0)  # fmt: skip
+    ratio = np.exp(fit.params["C(light, Treatment('shade'))[T.sun]"])
+    assert f"{ratio:.2f} times as high with light sun instead of shade (odds ratio {ratio:.2f}" in finding["text"]
+
+
+def test_stages_are_tested_together_in_a_cox_model():
+    data = load_larynx().assign(stage=lambda t: np.select([t["Stage_II"] == 1, t["Stage_III"] == 1, t["Stage_IV"] == 1],
+                                                          ["II", "III", "IV"], "I"))  # fmt: skip
+    finding = first_of(cox_regression, data, time="time", event="death", covariates=["stage"])
+    model = CoxPHFitter().fit(data[["time", "death", "Stage_II", "Stage_III", "Stage_IV"]], "time", "death")
+    beta, covariance = model.params_.to_numpy(), model.variance_matrix_.to_numpy()
+    wald = float(beta @ np.linalg.solve(covariance, beta))
+    assert values_of(finding)["p_value"] == pytest.approx(stats.chi2.sf(wald, 3), rel=1e-4)
+    assert values_of(finding)["hazard_ratio IV"] == pytest.approx(model.hazard_ratios_["Stage_IV"], rel=1e-4)
+    assert "differed between the levels of stage" in finding["text"]
+
+
+def test_survival_of_two_groups_says_when_half_had_the_event():
+    data = load_gbsg2()
+    finding = first_of(log_rank, data, time="time", event="cens", group="horTh")
+    for arm, part in data.groupby("horTh"):
+        assert (
+            values_of(finding)[f"median {arm}"]
+            == KaplanMeierFitter().fit(part["time"], part["cens"]).median_survival_time_
+        )
+    assert finding["text"].startswith("Survival is longer with horTh = yes than with horTh = no: hazard")
+    assert "half had the event by 2018 with horTh = yes and 1528 with horTh = no" in finding["text"]
+
+
+def test_a_trend_of_shares_is_told_over_all_doses():
+    table = pd.DataFrame({"dose": [0, 50, 200], "ill": [4, 9, 16], "of": [20, 20, 20]})
+    finding = first_of(trend_test, table, group="dose", events="ill", total="of")
+    rows = table.loc[table.index.repeat(2)].assign(y=[1, 0] * 3, w=[4, 16, 9, 11, 16, 4])
+    fit = smf.glm("y ~ dose", rows, family=sm.families.Binomial(), freq_weights=rows["w"].to_numpy()).fit()
+    assert (
+        f"odds ratio of 200 against 0 on the line of the trend {np.exp(200 * fit.params['dose']):.3g}"
+        in finding["text"]
+    )
+    assert "from 20.0 % at 0 to 80.0 % at 200" in finding["text"]
+
+
+def test_two_markers_are_compared_before_each_is_told():
+    data = pd.DataFrame({"ill": np.repeat(["case", "control"], 40), "a": np.r_[RNG.normal(2, 1, 40), RNG.normal(0, 1, 40)],
+                         "b": RNG.normal(0, 1, 80)})  # fmt: skip
+    findings = roc_curve(data, marker="a", others=["b"], outcome="ill", event_value="case", event_when="higher")[
+        "findings"
+    ]
+    areas = {name: roc_auc_score(data["ill"] == "case", data[name]) for name in ("a", "b")}
+    assert findings[0]["text"].startswith("a separates subjects with ill = case better than b: AUC a")
+    assert values_of(findings[0])["difference"] == pytest.approx(areas["a"] - areas["b"])
+
+
+def test_a_screen_without_a_find_says_what_it_could_have_found():
+    rng = np.random.default_rng(5)
+    table = pd.DataFrame(rng.normal(size=(60, 4)), columns=list("abcd")).assign(group=np.tile(["x", "y"], 30))
+    text = first_of(compare_columns, table, group="group")["text"]
+    size = TTestIndPower().solve_power(nobs1=30, alpha=0.05 / 4, power=0.8)
+    assert f"a difference of {size:.2f} standard deviations in one of them would have been found" in text
+
+
+def test_boys_who_grow_faster_lead_where_slopes_are_asked_for():
+    rows = [(k, "boy" if k % 2 else "girl", age, 80 + (6 + 0.8 * (k % 2)) * age + 0.3 * ((k * age) % 5))
+            for k in range(20) for age in (2, 4, 6, 8)]  # fmt: skip
+    table = pd.DataFrame(rows, columns=["child", "sex", "age", "height"])
+    finding = first_of(mixed_model, table, outcome="height", fixed=["sex", "age"], subject="child", interaction=True,
+                       references=["sex=girl"])  # fmt: skip
+    slopes = {sex: [np.polyfit(one["age"], one["height"], 1)[0] for _, one in part.groupby("child")]
+              for sex, part in table.groupby("sex")}  # fmt: skip
+    limits = stats.ttest_ind(slopes["boy"], slopes["girl"], equal_var=False).confidence_interval(0.95)
+    expected = (np.mean(slopes["boy"]) - np.mean(slopes["girl"]), limits.low, limits.high)
+    assert interval_of(finding, "difference") == pytest.approx(expected)
+    assert finding["text"].startswith("height rises faster over age in boy than in girl")
+
+
+def test_occasions_say_between_which_they_differ():
+    rng = np.random.default_rng(2)
+    base = rng.normal(20, 3, 25)
+    wide = pd.DataFrame(
+        {"pig": range(25), "w0": base, "w4": base + rng.normal(0.2, 2, 25), "w8": base + rng.normal(0, 2, 25)}
+    )
+    finding = first_of(repeated_measures, wide, columns=["w0", "w4", "w8"], subject="pig")
+    pairs = [wide[a] - wide[b] for a, b in (("w4", "w0"), ("w8", "w0"), ("w8", "w4"))]
+    reach = max(abs(d.mean()) + stats.t.isf(0.025 / 3, 24) * stats.sem(d) for d in pairs)
+    assert values_of(finding)["largest_not_excluded"] == pytest.approx(reach)
+    assert "none of 3 pairs differ" in finding["text"]
+
+
+def test_rows_that_are_counted_are_told_as_counts():
+    table = pd.DataFrame({"plot": range(1, 8), "site": ["north"] * 3 + ["south"] * 4})
+    finding = first_of(summarize_table, table, columns=["plot"], group_by="site", count=True)
+    assert finding["text"] == "4 in south and 3 in north (7 rows of plot)."
+
+
+def test_a_condition_is_told_in_words():
+    table = pd.DataFrame({"site": ["a", "b", "c", "a"], "mass": [1, 5, 7, 9]})
+    finding = first_of(filter_rows, table, condition="`site` in ['a', 'c'] and `mass` > 5")
+    assert finding["text"] == "In 2 of 4 rows site is a or c and mass > 5."

@@ -357,7 +357,7 @@ def test_ucb_admissions_chi_square_matches_r():
     assert near(tests[tests["test"].str.contains("Yates")]["statistic"].iloc[0], 91.61, 1e-4)
     assert near(tests["odds_ratio"].iloc[0], 1198 * 1278 / (1493 * 557), 1e-9)
     assert tests["odds_in"].iloc[0] == "Gender = Male"
-    assert "44.5 % of Gender = Male (1198 of 2691)" in result["findings"][1]["text"]
+    assert "more frequent in Male (1198 of 2691, 44.5 %)" in result["findings"][0]["text"]
 
 
 def test_fishers_tea_tasting_matches_r():
@@ -396,7 +396,7 @@ def test_mtcars_regression_matches_r():
     assert near(slope["statistic"], -9.559, 1e-4)
     assert near(slope["p_value"], 1.294e-10)
     assert near(row(result["diagnostics"], check="R squared")["value"], 0.7528, 1e-4)
-    assert "lower with 1 unit more of wt" in result["findings"][1]["text"]
+    assert "lower with 1 unit more of wt" in result["findings"][0]["text"]
 
 
 def test_women_regression_matches_r():

@@ -175,18 +175,38 @@ def test_what_is_spoken_is_short_and_without_signs(sentences):
     assert not re.search(r"[=<>%_±×²|*#/\\()\[\]{}~^&@]", said)
 
 
-def test_the_effect_of_the_one_column_that_explains_goes_before_how_well_the_model_fits(made):
-    view, store = made
+def of_findings(view, *given):
+    """Return the view with these findings (text, row) in place of those of its answering step."""
     result = view.results["n1"]
-    fit, effect, *_ = [*result.findings, *result.findings]
-    fit = fit.model_copy(update={"text": "The model explains 62 %.", "row": {"check": "R squared"}, "values": []})
-    effect = effect.model_copy(
-        update={"id": "n1_effect", "text": "Growth falls.", "row": {"term": "dose group[T.low]"}, "values": []}
+    made = [
+        result.findings[0].model_copy(update={"id": f"n1_x{n}", "text": text, "row": row, "values": []})
+        for n, (text, row) in enumerate(given)
+    ]
+    results = {**view.results, "n1": result.model_copy(update={"findings": made})}
+    return view.model_copy(update={"results": results, "report": None})
+
+
+def test_the_first_finding_answers_whatever_rows_are_called(made):
+    view, store = made
+    view = of_findings(
+        view, ("Together it is 2.", {}), ("Group 5 of dose group weighs most.", {"left_out": "dose group 5"})
     )
-    two = result.model_copy(update={"findings": [fit, effect]})
-    report = synthesize(view.model_copy(update={"results": {**view.results, "n1": two}}), registry(), store)
-    assert report.summary == ["Growth falls."]
-    other = effect.model_copy(update={"id": "n1_other", "row": {"term": "dose group[T.high]"}})
-    three = result.model_copy(update={"findings": [fit, effect, other]})
-    report = synthesize(view.model_copy(update={"results": {**view.results, "n1": three}}), registry(), store)
-    assert report.summary == ["The model explains 62 %."]
+    assert synthesize(view, registry(), store).summary == ["Together it is 2."]
+
+
+def test_a_tool_says_which_questions_a_later_finding_answers(made):
+    view, store = made
+    view = of_findings(view, ("The mean is 2.", {}), ("It spreads by 3.", {"check": "spread"}))
+    leads = registry(leads={"spread": "scatter|spread", "tail": "tail"})
+    asked = view.record.model_copy(update={"question": "How much does it scatter?"})
+    assert synthesize(view, leads, store).summary == ["The mean is 2."]
+    assert synthesize(view.model_copy(update={"record": asked}), leads, store).summary == ["It spreads by 3."]
+    both = view.record.model_copy(update={"question": "What are spread and tail?"})
+    assert synthesize(view.model_copy(update={"record": both}), leads, store).summary == ["The mean is 2."]
+
+
+def test_a_comparison_that_names_the_level_is_not_left_for_that_level_alone(made):
+    view, store = made
+    view = asking(of_findings(view, ("Growth is higher in low than in high: 3 against 2.", {"pair": "low vs high"}),
+                              ("Growth in low: 3.", {"group": "low"})), ("level", "dose group = low"))  # fmt: skip
+    assert synthesize(view, registry(), store).summary == ["Growth is higher in low than in high: 3 against 2."]

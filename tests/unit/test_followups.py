@@ -66,7 +66,7 @@ def tools(plan: TaskDag) -> list[str]:
         ("without goat 12", "`goat` not in [12]"),
         ("the ones older than 5 years", "`age` > 5"),
         ("can you also test the females", "`sex` in ['female']"),
-        ("in the goats of Alm and Tal", "`farm` not in ['Berg']"),  # the same rows
+        ("in the goats of Alm and Tal", "`farm` in ['Alm', 'Tal']"),  # the same rows
     ],
 )
 def test_rows_are_kept_or_left_out_of_the_analysis_before(planner, goats, first, question, condition):

@@ -327,6 +327,12 @@ def test_blocks_are_found_but_less_surely() -> None:
     assert first.confidence <= 0.6 < found(trial()).repeated[0].confidence
 
 
+def test_what_is_measured_at_ages_that_subjects_share_is_no_time() -> None:
+    rng = RNG(3)
+    rows = [(child, age, round(80 + 6 * age + rng.normal(0, 2), 1)) for child in range(1, 21) for age in (2, 4, 6, 8)]
+    assert found(pd.DataFrame(rows, columns=["child", "age", "height_cm"])).times == ["age"]
+
+
 def test_one_row_a_patient_is_not_repeated() -> None:
     for seed in range(12):
         frame = patients(seed=seed)

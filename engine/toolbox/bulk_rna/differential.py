@@ -241,6 +241,12 @@ def check_design(factors, terms, condition):
         "min_total_count": param("Reads over all samples a gene needs to be tested", unit="reads", minimum=0),
         "lfc_threshold": param("Absolute log2 fold change to exceed under test", unit="log2", minimum=0, maximum=10),
         "genes_of_interest": param("Genes (symbol or id) to report whatever their rank", kind="texts", role="genes"),
+        "named": param(
+            "How many genes the first sentence names, by p-value; 0 names the clearest three each way",
+            minimum=0,
+            maximum=50,
+            words=["top", "best", "most (?:significant|changed|strongly changed)"],
+        ),
         "shrink": param(
             "Shrink the fold changes (apeGLM); p-values stay the same",
             words=[
@@ -346,6 +352,7 @@ def differential_expression(
     lfc_threshold: float = 0.0,
     genes_of_interest: list[str] = [],  # noqa: B006
     shrink: bool = False,
+    named: int = 0,
 ):
     """Compare two levels of a condition, gene by gene."""
     import warnings as python_warnings
@@ -479,6 +486,10 @@ def differential_expression(
         for word, places in sides.items()
         if len(places)
     )
+    if named:
+        leading = [at for at in table.index if change[at] == change[at]][:named]
+        listed = ", ".join(f"{names[at]} {change[at]:+.2f}" for at in leading)
+        clearest = f"; the {len(leading)} with the smallest p-values, with log2 fold change: {listed}"
     findings = [
         {
             "text": f"{up + down:,} of {len(table):,} tested genes differ between {treated} and {control}{threshold} "

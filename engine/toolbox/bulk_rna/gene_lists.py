@@ -242,10 +242,12 @@ def select_genes(de_table, *, direction: str = "both", alpha: float = 0.05, min_
             f"No gene has an adjusted p-value below {alpha:g}, an absolute log2 fold change of at least "
             f"{min_abs_lfc:g} and direction {direction!r} (smallest adjusted p-value: {smallest:.3g})."
         )
-    wording = {"up": "higher in the treated group", "down": "lower in the treated group", "both": "in either direction"}
+    wording = {"up": "higher in the treated group", "down": "lower in the treated group",
+               "both": "different in either direction"}  # fmt: skip
+    size = f", absolute log2 fold change at least {min_abs_lfc:g}" if min_abs_lfc else ""
     finding = {
-        "text": f"{len(genes):,} genes {wording[direction]} were selected (adjusted p < {alpha:g}, absolute log2 fold "
-        f"change at least {min_abs_lfc:g}) out of {len(table):,}.",
+        "text": f"{len(genes):,} of {len(table):,} genes are {wording[direction]} (adjusted p < {alpha:g}{size})"
+        f"{': ' if genes else ''}{name_some(genes, 10) if genes else ''}.",
         "values": [
             {"name": "n_selected", "value": len(genes), "unit": "genes"},
             {"name": "n_genes", "value": len(table), "unit": "genes"},

@@ -272,6 +272,11 @@ def accuracy_figure(rows, test, what):
         NextStep(text="If {param:outcome} was found out only for those with a positive test, sensitivity is too high "
                       "(verification bias): ask how the others were judged."),
     ),
+    leads={
+        "positive predictive value": r"\bPPV\b|positive predictive",
+        "negative predictive value": r"\bNPV\b|negative predictive",
+        "positive likelihood ratio": r"likelihood ratio",
+    },
     helpers=(*GROUP_HELPERS, wilson_interval, exact_interval, event_rows, accuracy_shares, likelihood_ratio,
              values_elsewhere, sick_and_values, with_results, positive_rows, accuracy_figure),
 )  # fmt: skip
@@ -337,7 +342,16 @@ def diagnostic_accuracy(
         return (f"A {result} test multiplies {odds} by {format_number(row['estimate'])} (95 % CI "
                 f"{format_number(row['lower_95'])} to {format_number(row['upper_95'])}).")  # fmt: skip
 
+    both = {
+        "text": f"The test ({positive_is}) finds {hits} of {hits + misses} with {what}: sensitivity "
+                f"{percent(by['sensitivity'])}; it is negative in {clear} of {clear + alarms} without: specificity "
+                f"{percent(by['specificity'])}.",
+        "values": finding_values(**{name: (by[name]["estimate"], by[name].get("lower_95"), by[name].get("upper_95"))
+                                    for name in ("sensitivity", "specificity")}),
+        "output": "accuracy",
+    }  # fmt: skip
     findings = [
+        both,
         finding("sensitivity", f"The test ({positive_is}) finds {hits} of {hits + misses} with {what} and misses "
                                f"{misses}: "
                                f"sensitivity {percent(by['sensitivity'])}."),

@@ -28,6 +28,7 @@ from engine.toolbox.tables.columns import (
     finding_values,
     format_number,
     format_p,
+    left_open,
     likely_control,
     new_axes,
     order_levels,
@@ -247,8 +248,9 @@ def risk_findings(first, second, rows, what, alpha, group="", asked="auto"):
     start = (f"The risk of {what} is {higher} in {one} than in {other}" if clear
              else f"The risk of {what} is not shown to differ between {one} and {other}")  # fmt: skip
     more = "more" if gap["estimate"] > 0 else "fewer"
+    open_ends = left_open(ratio.get("lower_95"), ratio.get("upper_95"), ratio=True)
     every = (f"; one event {more} for every {math.ceil(needed['estimate'] - 1e-9)} in {one}" if "lower_95" in needed
-             else "" if clear else "; ratios within that interval are not excluded")  # fmt: skip
+             else "" if clear else open_ends)  # fmt: skip
     sizes = {
         "odds ratio": (odds, f"odds ratio {format_number(odds['estimate'])} ({interval(odds)})"),
         "risk difference": (gap, f"difference {format_number(100 * gap['estimate'])} percentage points "

@@ -19,6 +19,8 @@ from engine.toolbox.tables.columns import (
     finding_values,
     format_number,
     format_p,
+    in_a_row,
+    left_open,
     new_axes,
     numeric_values,
     palette,
@@ -130,6 +132,36 @@ def roc_figure(curves, rows, what):
     return figure
 
 
+def compared_markers(rows, compared, what):
+    """Return the finding on which of several markers separates best, and which of the others it is shown to beat."""
+    order = sorted(rows, key=lambda row: -row["auc"])
+    best = order[0]["marker"]
+    shown = [f"{row['marker']} {row['auc']:.3f} (95 % CI {row['lower_95']:.3f} to {row['upper_95']:.3f})"
+             for row in order]  # fmt: skip
+    beaten, last = [], None
+    for row in compared:
+        a, b = row["comparison"].split(" vs ", 1)
+        if best in (a, b) and row.get("p_adj", row["p_value"]) < 0.05:
+            beaten.append(b if a == best else a)
+        last = row
+    start = (f"{best} separates subjects with {what} better than {in_a_row(beaten)}" if beaten
+             else f"No marker is shown to separate subjects with {what} better than another")  # fmt: skip
+    size = ""
+    if len(compared) == 1:
+        low, high = last["lower_95"], last["upper_95"]
+        size = (f"; difference {last['difference']:.3f} (95 % CI {low:.3f} to {high:.3f}, DeLong's test, "
+                f"{format_p(last['p_value'])}){'' if beaten else left_open(low, high)}")  # fmt: skip
+    elif beaten:
+        size = "; by DeLong's test, p adjusted by Holm below 0.05"
+    listed = in_a_row(shown[:6]) + (f" and {len(shown) - 6} more" if len(shown) > 6 else "")
+    values = finding_values(**{f"auc {row['marker']}": (row["auc"], row["lower_95"], row["upper_95"])
+                               for row in order[:6]})  # fmt: skip
+    pointed = {"row": {"comparison": last["comparison"]}} if len(compared) == 1 else {}
+    if pointed:
+        values += finding_values(difference=(last["difference"], last["lower_95"], last["upper_95"]))
+    return {"text": f"{start}: AUC {listed}{size}.", "values": values, "output": "comparison", **pointed}
+
+
 @tool(
     name="roc_curve",
     title="ROC curve of a marker",
@@ -189,8 +221,9 @@ def roc_figure(curves, rows, what):
         NextStep(text="Fix the cut-point of {param:marker} and judge it in subjects who did not choose it "
                       "(diagnostic_accuracy).", unless_tool="diagnostic_accuracy"),
     ),
+    leads={"cut_point": r"cut.?(?:off|point)|threshold|youden"},
     helpers=(*GROUP_HELPERS, wilson_interval, event_rows, holm_adjust, delong_parts, delong_variance, roc_points,
-             youden_cut, youden_optimism, sick_and_values, roc_figure, table_row),
+             youden_cut, youden_optimism, sick_and_values, compared_markers, roc_figure, table_row),
 )  # fmt: skip
 def roc_curve(
     table,
@@ -301,6 +334,8 @@ def roc_curve(
                                       p_value=row["p_value"]),
              "output": "comparison", "row": {"comparison": row["comparison"]}}
         )  # fmt: skip
+    if len(markers) > 1:
+        findings.insert(0, compared_markers(rows, compared, what))
     if event_when == "auto":
         warnings.append("Whether high or low values speak for the condition was read from these data, which favours an "
                         "AUC above 0.5; set event_when where it is known beforehand.")  # fmt: skip

@@ -45,6 +45,7 @@ from engine.toolbox.tables.columns import (
     finding_values,
     format_number,
     format_p,
+    left_open,
     likely_control,
     new_axes,
     pick_level,
@@ -131,6 +132,7 @@ def ratio_finding(row, potency, said):
         text = (
             f"No difference in {kind} is shown between {one} and {other}: {one} needs {format_number(row['ratio'])} "
             f"times the {dose} of {other} for {goal} ({doses}; ratio {limits}; {p_said})"
+            f"{left_open(row['lower_95'], row['upper_95'], ratio=True)}"
         )
     else:
         more = row["ratio"] > 1

@@ -14,7 +14,7 @@ from engine.toolbox.pharmacology.hormesis import (
 from engine.toolbox.pharmacology.logistic_curves import fit_log_logistic, fit_log_logistic_counts
 from engine.toolbox.registry import param
 from engine.toolbox.statistics.proportions import counted_rows, event_rows
-from engine.toolbox.tables.columns import finding_values, format_number, format_p, numeric_values
+from engine.toolbox.tables.columns import finding_values, format_number, format_p, left_open, numeric_values
 
 CURVE_COLUMNS = {
     "dose": param("Column of doses or concentrations", kind="column", of="table", role="over"),
@@ -279,6 +279,25 @@ def doses_overview(curves, doses, said, level):
     return [{"text": f"{text}{parts[-1]}.", "output": "doses", "values": values}]
 
 
+def between_ends(x, y, what):
+    """Return how far the responses at the highest dose may lie from those at the lowest, by Welch's interval.
+
+    In words, as the end of a sentence on an effect that is not shown; "" with fewer than two values at an end.
+    """
+    from scipy import stats
+
+    low, high = y[x == x.min()], y[x == x.max()]
+    if min(len(low), len(high)) < 2 or max(low.std(), high.std()) == 0:
+        return ""
+    limits = stats.ttest_ind(high, low, equal_var=False).confidence_interval(0.95)
+    top, bottom, least, most = (float(x) for x in (high.mean(), low.mean(), limits.low, limits.high))
+    return (
+        f"; at the highest dose {what} is {format_number(top)} against {format_number(bottom)} at the lowest, "
+        f"difference {format_number(top - bottom)} (95 % CI {format_number(least)} to {format_number(most)})"
+        f"{left_open(least, most)}"
+    )
+
+
 def level_finding(row, curve, said, x, shape):
     """Return the finding on the dose of one level: in words first, loudly where no such dose was tested.
 
@@ -313,6 +332,7 @@ def level_finding(row, curve, said, x, shape):
     if curve["p_value"] > 0.05:  # a number in front would be taken for a result
         text = f"No effect of {dose} on {what} is shown{who} ({format_p(curve['p_value'])}), so no {name or 'dose'} "
         text += f"can be read; the fitted curve would have it at {format_number(row['dose'])}{tail} ({limits})"
+        text += said.get("ends", "")
     elif shape:
         text += f": {what} {curve['direction']} from {format_number(curve['without_dose'])} without dose to "
         text += f"{format_number(curve['at_full_effect'])}"
@@ -338,6 +358,7 @@ DOSE_HELPERS = (
     curve_row,
     level_rows,
     doses_overview,
+    between_ends,
     level_finding,
 )
 """One dose-response curve for a tool; to stand after HORMESIS_HELPERS."""

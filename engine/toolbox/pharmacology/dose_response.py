@@ -15,6 +15,7 @@ from engine.toolbox.pharmacology.dose_curves import (
     CURVE_COLUMNS,
     CURVE_PARAMS,
     DOSE_HELPERS,
+    between_ends,
     curve_remarks,
     curve_row,
     doses_overview,
@@ -249,7 +250,8 @@ def dose_response(
         reached = [effect for effect in effects if mine.loc[effect, "dose"] == mine.loc[effect, "dose"]]
         for effect in reached[:1] if row["p_value"] > 0.05 else reached:
             told = {**mine.loc[effect].to_dict(), "pointer": table_row(doses, curve=name, effect=effect)}
-            findings.append(level_finding(told, row, said, own, effect == reached[0]))
+            seen = {"ends": between_ends(own, y[(labels == name).to_numpy()], what)} if whole is None else {}
+            findings.append(level_finding(told, row, said | seen, own, effect == reached[0]))
         hump = hump_finding(row, curves, what, dose, unit)
         findings += [hump] if hump else []
     findings[:0] = doses_overview([row for row in curve_rows if row["p_value"] <= 0.05], doses, said, level)

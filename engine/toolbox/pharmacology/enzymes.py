@@ -22,7 +22,7 @@ from engine.toolbox.pharmacology.fitting import (
     split_curves,
 )
 from engine.toolbox.registry import param, tool
-from engine.toolbox.tables.columns import finding_values, format_number, format_p, new_axes, numeric_values
+from engine.toolbox.tables.columns import finding_values, format_number, format_p, left_open, new_axes, numeric_values
 from engine.toolbox.tables.rows import table_row
 
 _PAPER = Citation(
@@ -221,6 +221,29 @@ def curves_finding(rows, substrate_unit, rate_unit):
     return [{"text": "; ".join(parts) + ".", "values": values, "output": "constants"}]
 
 
+def ratios_finding(rows, ratios, units):
+    """Return the finding that compares the constants of two curves, the one that differs most clearly first."""
+    parts, values = [], []
+    first, second = rows
+    for row in sorted(ratios, key=lambda row: row["p_value"]):
+        key = {"Km": "km", "Vmax": "vmax"}.get(row["constant"])
+        if key is None:
+            continue
+        clear = row["p_value"] < 0.05
+        verdict = (f"is {'higher' if second[key] > first[key] else 'lower'} in {second['curve']} than in" if clear
+                   else f"is not shown to differ between {second['curve']} and")  # fmt: skip
+        unit = f" {units[key]}" if units[key] else ""
+        parts.append(
+            f"{row['constant']} {verdict} {first['curve']}: {format_number(second[key])} against "
+            f"{format_number(first[key])}{unit}, ratio {format_number(row['ratio'])} "
+            f"({said_range(row['lower_95'], row['upper_95'])}; {format_p(row['p_value'])})"
+            f"{'' if clear else left_open(row['lower_95'], row['upper_95'], ratio=True).replace(';', ',')}"
+        )
+        values += finding_values(**{f"{key} {first['curve']}": first[key], f"{key} {second['curve']}": second[key],
+                                    f"{key} ratio": (row["ratio"], row["lower_95"], row["upper_95"])})  # fmt: skip
+    return [{"text": "; ".join(parts) + ".", "values": values, "output": "ratios"}] if parts else []
+
+
 @tool(
     name="enzyme_kinetics",
     title="Michaelis-Menten kinetics",
@@ -299,6 +322,7 @@ def curves_finding(rows, substrate_unit, rate_unit):
     helpers=(
         *CURVE_HELPERS,
         curves_finding,
+        ratios_finding,
         fit_michaelis_menten,
         fit_substrate_inhibition,
         rate_of,
@@ -414,6 +438,8 @@ def enzyme_kinetics(
                     "row": table_row(ratios, constant=row["constant"]),
                 }
             )
+        units = {"km": substrate_unit, "vmax": rate_unit}
+        findings = ratios_finding(rows, ratios.to_dict("records"), units) + findings
     elif len(rows) > 2:
         warnings.append("More than two curves are shown beside each other; no test says which of them differ.")
     figure, axis = new_axes(width=6.4)

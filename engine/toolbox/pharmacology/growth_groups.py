@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.toolbox.pharmacology.fitting import said_range
 from engine.toolbox.statistics.group_tests import holm_adjust
-from engine.toolbox.tables.columns import finding_values, format_number, format_p, likely_control
+from engine.toolbox.tables.columns import finding_values, format_number, format_p, left_open, likely_control
 from engine.toolbox.tables.rows import table_row
 
 
@@ -63,6 +63,8 @@ def rate_comparisons(wells, groups):
                     "comparison": f"{first} vs {second}",
                     "measure": measure,
                     "n": len(one) + len(two),
+                    "mean_1": float(one.mean()),
+                    "mean_2": float(two.mean()),
                     "difference": float(one.mean() - two.mean()),
                     "lower_95": float(limits.low),
                     "upper_95": float(limits.high),
@@ -82,6 +84,8 @@ def comparison_finding(row, tests, per, late):
         per: the unit of a rate, in words.
         late: the unit of a time.
     """
+    import math
+
     first, second = row["comparison"].split(" vs ", 1)
     more = row["difference"] > 0
     what, unit, words = {
@@ -95,11 +99,16 @@ def comparison_finding(row, tests, per, late):
     }[row["measure"]]
     verdict = words[0 if more else 1] if row["p_adj"] < 0.05 else words[2]
     many = (tests["measure"] == row["measure"]).sum() > 1
+    means = f"{format_number(row['mean_1'])} against {format_number(row['mean_2'])}{unit}, "
+    if row["measure"] == "rate" and min(row["mean_1"], row["mean_2"]) > 0:
+        doubling = [format_number(math.log(2) / row[key]) for key in ("mean_1", "mean_2")]
+        means += f"doubling in {doubling[0]} against {doubling[1]}{late and f' {late.strip()}'}, "
+    unseen = "" if row["p_adj"] < 0.05 else left_open(row["lower_95"], row["upper_95"], unit=unit.strip())
     return {
-        "text": f"{first} {verdict} {second}: difference in {what} {format_number(row['difference'])}{unit} "
+        "text": f"{first} {verdict} {second}: {means}difference in {what} {format_number(row['difference'])}{unit} "
         f"({said_range(row['lower_95'], row['upper_95'])}; Welch, {format_p(row['p_value'])}"
         + (f", adjusted {format_p(row['p_adj'])}" if many else "")
-        + f"; {row['n']} cultures).",
+        + f"; {row['n']} cultures){unseen}.",
         "values": finding_values(
             difference=(row["difference"], row["lower_95"], row["upper_95"]),
             p_value=row["p_value"],

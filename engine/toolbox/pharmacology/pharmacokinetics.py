@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from engine.domain.results import Issue
 from engine.domain.toolspec import Citation, NextStep
 from engine.toolbox.checks import StepOutputs, check
+from engine.toolbox.pharmacology.exposures import EXPOSURE_HELPERS, compared_exposures, exposures_finding
 from engine.toolbox.pharmacology.fitting import (
     CURVE_HELPERS,
     colour_of,
@@ -29,6 +30,7 @@ from engine.toolbox.pharmacology.profiles import (
     without_value,
 )
 from engine.toolbox.registry import param, tool
+from engine.toolbox.statistics.group_tests import shift_estimate
 from engine.toolbox.tables.columns import (
     finding_values,
     format_number,
@@ -70,8 +72,10 @@ def exposure_adds_up(step: StepOutputs) -> Iterator[Issue]:
     outputs={
         "summary": "table: every parameter over the subjects, by group",
         "subjects": "table: parameters of every subject",
+        "ratios": "table: ratios of the geometric means of two groups",
         "pk_plot": "figure: concentrations over time with the terminal lines",
     },
+    optional_outputs=("ratios",),
     params={
         "time": param("Column of times since the dose", kind="column", of="table", role="over"),
         "concentration": param(
@@ -143,7 +147,7 @@ def exposure_adds_up(step: StepOutputs) -> Iterator[Issue]:
     seconds=2.0,
     example="What are AUC, Cmax and half-life of the drug in each patient?",
     next_steps=(NextStep(text="Look at the terminal line of every subject before its half-life is believed."),),
-    helpers=(*CURVE_HELPERS, *PROFILE_HELPERS),
+    helpers=(*CURVE_HELPERS, *PROFILE_HELPERS, shift_estimate, *EXPOSURE_HELPERS),
     answers=["pharmacokinetics"],
     shows={"summary": []},
 )
@@ -340,6 +344,13 @@ def pharmacokinetics(
         at = f"; median Tmax {format_number(centre['tmax'])}{titles['tmax'][1]}" if "tmax" in centre else ""
         text = f"Geometric means over {int(part['n'].max())} profiles: {', '.join(told)}{at}."
         findings.insert(0, {"text": text, "values": finding_values(**centre), "output": "summary"})
+    ratios = []
+    if len(groups) == 2:
+        area = "auc_inf" if profiles["auc_inf"].notna().any() else "auc_last"
+        ratios = compared_exposures(profiles, order_levels(groups), [area, "cmax", "half_life"])
+        findings = [exposures_finding(ratios, titles, group), *findings] if ratios else findings
+        if ratios and "dose" in profiles and profiles.groupby("group")["dose"].median().nunique() > 1:
+            warnings.append("The groups were given different doses; areas and peaks are compared as they are.")
     if "clearance" not in profiles:
         warnings.append("No dose is given, so clearance and volume are not computed.")
     figure, axis = new_axes(width=6.6)
@@ -378,6 +389,7 @@ def pharmacokinetics(
     return {
         "summary": summary,
         "subjects": profiles.drop(columns=["intercept"], errors="ignore"),
+        "ratios": pd.DataFrame(ratios) if ratios else None,
         "pk_plot": figure,
         "findings": findings,
         "warnings": warnings,

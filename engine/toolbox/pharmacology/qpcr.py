@@ -20,6 +20,7 @@ from engine.toolbox.tables.columns import (
     format_number,
     format_p,
     label_groups,
+    left_open,
     level_labels,
     likely_control,
     new_axes,
@@ -274,7 +275,12 @@ def folds_overview(rows, control, how):
     clear = [row for row, value in zip(rows, p, strict=True) if value < 0.05]
     rest = [row for row in rows if row not in clear]
     named = [
-        ", ".join(f"{row['gene']} {format_number(row['fold_change'])}-fold" for row in some) for some in (clear, rest)
+        ", ".join(
+            f"{row['gene']} {format_number(row['fold_change'])}-fold (95 % CI "
+            f"{format_number(row['lower_95'])} to {format_number(row['upper_95'])})"
+            for row in some
+        )
+        for some in (clear, rest)
     ]
     parts = [f": {named[0]}" if clear else "", f"; not shown to differ: {named[1]}" if rest else ""]
     text = f"In {level.pop()} relative to {control} {len(clear)} of {len(rows)} genes differ{''.join(parts)} ({how} on "
@@ -559,7 +565,8 @@ def qpcr_relative(
             else " ("
         )
         text += f", adjusted {format_p(p)}" if "p_adj" in row and known else ""
-        text += f"{'; ' if known else ''}n = {row['n_1']} and {row['n_2']} samples)."
+        text += f"{'; ' if known else ''}n = {row['n_1']} and {row['n_2']} samples)"
+        text += f"{left_open(row['lower_95'], row['upper_95'], ratio=True) if known and p >= 0.05 else ''}."
         findings.append(
             {
                 "text": text,

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from plan_questions import profile_files, the_planner
+from scipy import stats
 from table_steps import check_issues, run_step
 
 from engine.toolbox.pharmacology.pharmacokinetics import pharmacokinetics
@@ -262,3 +263,29 @@ def test_the_half_life_of_several_says_from_which_samples():
     own = result["subjects"]["terminal_points"]
     text = next(f["text"] for f in result["findings"] if f["text"].startswith("Half-life"))
     assert f"each from its last {int(own.min())} to {int(own.max())} measured samples (" in text
+
+
+@pytest.mark.parametrize("crossover", [True, False])
+def test_exposures_of_two_groups_are_compared_as_ratios(crossover, tmp_path):
+    times, rng = np.array([0, 0.5, 1, 2, 4, 8, 12, 24]), np.random.default_rng(4)
+    rows, areas = [], {}
+    for number in range(12):
+        for meal in (
+            ("fasted", "fed") if crossover and number < 6 else (("fasted", "fed")[number % 2],) * (not crossover)
+        ):
+            rate, size = 0.2 * np.exp(rng.normal(0, 0.1)), (1.5 if meal == "fed" else 1) * np.exp(rng.normal(0, 0.1))
+            curve = 10 * size * (np.exp(-rate * times) - np.exp(-1.5 * times))
+            rows += [(f"s{number}", meal, t, c) for t, c in zip(times, curve, strict=True)]
+    table = pd.DataFrame(rows, columns=["subject", "meal", "time_h", "conc"])
+    given = {"time": "time_h", "concentration": "conc", "subject": "subject", "group": "meal"}
+    record, tables, issues = run_step(pharmacokinetics, {"table": table}, given, tmp_path)
+    assert not issues
+    for row in tables["subjects"].to_dict("records"):
+        areas.setdefault(row["group"], {})[row["subject"]] = np.log(row["auc_inf"])
+    fed, fasted = (np.array(list(areas[meal].values())) for meal in ("fed", "fasted"))
+    test = stats.ttest_rel(fed, fasted) if crossover else stats.ttest_ind(fed, fasted, equal_var=False)
+    limits = test.confidence_interval(0.95)
+    row = tables["ratios"].set_index("parameter").loc["auc_inf"]
+    expected = np.exp([fed.mean() - fasted.mean(), limits.low, limits.high])
+    assert row[["ratio", "lower_95", "upper_95"]].tolist() == pytest.approx(list(expected), rel=1e-4)
+    assert record["findings"][0]["text"].startswith("AUC to infinity is higher in fed than in fasted: geometric mean")

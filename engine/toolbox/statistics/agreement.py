@@ -298,8 +298,9 @@ def measured_agreement(ratings, subjects, unit, icc=""):
     iccs = [{"pair": "all"} | row for row in intraclass_rows(matrix)]
     if iccs:
         best = iccs[0]
-        findings.append(agreement_finding(best, f"{best['measure']} ({best['method']}) is {best['estimate']:.2f} (95 "
-                                                "% CI "
+        place = 0 if len(names) > 2 else len(findings)  # one number of all raters before each pair of them
+        findings.insert(place, agreement_finding(best, f"{best['measure']} ({best['method']}) is "
+                                                       f"{best['estimate']:.2f} (95 % CI "
                         f"{best['lower_95']:.2f} to {best['upper_95']:.2f}): that share of the variance lies between "
                         "subjects; consistency without the bias, ICC(3,1), is "
                         f"{iccs[1]['estimate']:.2f}."))  # fmt: skip

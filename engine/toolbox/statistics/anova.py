@@ -22,11 +22,14 @@ from engine.toolbox.statistics.marginal import (
     one_family,
 )
 from engine.toolbox.tables.columns import (
+    called_level,
     complete_rows,
     finding_values,
     format_number,
     format_p,
+    in_a_row,
     label_groups,
+    left_open,
     level_labels,
     likely_control,
     new_axes,
@@ -36,6 +39,8 @@ from engine.toolbox.tables.columns import (
     pick_level,
     plain_table,
     require_columns,
+    several_told,
+    which_differ,
 )
 
 
@@ -354,6 +359,41 @@ def level_findings(contrasts, pairs, grid, value, crossed):
     return (said, findings) if changes and first[0] else ([], [*findings, *said])
 
 
+def describe_factors(tests, contrasts, levels, value):
+    """Return the leading finding where effects add up: what each factor does, then whether they depend on each other.
+
+    [] where a term is no factor, or an interaction is clear and averages would mislead.
+    """
+    alone = [row for row in tests if ":" not in row["term"]]
+    crossed = [row for row in tests if ":" in row["term"]]
+    if any(row["term"] not in levels for row in alone) or any(row["p_value"] < 0.05 for row in crossed):
+        return []
+    parts, said = [], []
+    for row in alone:
+        pairs = [one for one in contrasts if one["factor"] == row["term"] and not one["within"]]
+        if len(pairs) != 1:
+            parts.append({"name": row["term"], "p": row["p_value"]})
+            if row["p_value"] < 0.05 and pairs:
+                rows = [pair | {"difference": pair["effect"]} for pair in pairs]
+                said.append(f"of {row['term']}, {which_differ(rows, row['term'])}")
+            continue
+        pair = pairs[0]
+        first, second = (called_level(pair[key], row["term"]) for key in ("group_1", "group_2"))
+        more = "higher" if pair["effect"] > 0 else "lower"
+        interval = f"95 % CI {format_number(pair['lower_95'])} to {format_number(pair['upper_95'])}"
+        parts.append({"name": row["term"], "p": pair["p_adj"], "size": f"{format_number(abs(pair['effect']))} {more}",
+                      "where": f"with {first} than with {second}", "interval": interval})  # fmt: skip
+    text = several_told(parts, f"Mean {value}").removesuffix("; each is adjusted for the others.")
+    text += "".join(f"; {words}" for words in said)
+    for row in crossed[:1]:
+        change = next((one for one in contrasts if "of" in one), None)
+        text += f"; an interaction of {row['term'].replace(':', ' and ')} is not shown ({format_p(row['p_value'])})"
+        if change:
+            text += left_open(change["lower_95"], change["upper_95"], what="a difference of effects").replace(";", ",")
+    values = finding_values(**{f"p {row['term']}": row["p_value"] for row in tests})
+    return [{"text": f"{text}.", "values": values, "output": "anova_table", "row": {}}]
+
+
 @tool(
     name="anova",
     title="Analysis of variance with one or more factors",
@@ -530,6 +570,10 @@ def level_findings(contrasts, pairs, grid, value, crossed):
         pick_level,
         likely_control,
         *MARGINAL_HELPERS,
+        in_a_row,
+        which_differ,
+        several_told,
+        describe_factors,
         design_frame,
         estimable,
         fit_design,
@@ -620,6 +664,7 @@ def anova(
     leading, following = level_findings(plain, post_hoc_rows(plain), grid, value, crossed)
     if asked:
         leading, following = asked_findings(asked, grid, value, list(grid["levels"])), []
+    leading = leading or describe_factors(tests, plain, grid["levels"], value)
     findings = [*leading, *findings, *following]
     return {
         "anova_table": pd.DataFrame(rows),

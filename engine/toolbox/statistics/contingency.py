@@ -12,10 +12,13 @@ from engine.domain.toolspec import Citation
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.registry import param, tool
 from engine.toolbox.tables.columns import (
+    called_level,
     complete_rows,
     finding_values,
     format_number,
     format_p,
+    in_a_row,
+    left_open,
     level_labels,
     likely_control,
     new_axes,
@@ -157,6 +160,69 @@ def tally(table, row, column, count):
     return counts, warnings
 
 
+def largest_v(row, n, sides):
+    """Return the largest Cramer's V that the chi-square test does not exclude: the upper 95 % limit (Smithson 2003)."""
+    import numpy as np
+    from scipy.optimize import brentq
+    from scipy.stats import ncx2
+
+    statistic, df = row["statistic"], row["df"]
+
+    def beyond(noncentral):
+        return ncx2.cdf(statistic, df, noncentral) - 0.025
+
+    top = 4 * (statistic + df + 20)
+    noncentral = brentq(beyond, 1e-9, top) if beyond(1e-9) > 0 else 0.0
+    return min(1.0, float(np.sqrt(noncentral / (n * (min(sides) - 1)))))
+
+
+def describe_table(tests, counts, names, cells):
+    """Return the leading finding: of a 2 x 2 table the share in both rows and the odds ratio, else what stands out.
+
+    Args:
+        tests: the rows of tests, the recommended one first.
+        counts: the counts, rows x columns.
+        names: the row column, its levels, the column and its levels.
+        cells: the rows of all cells.
+    """
+    best, (row, rows, column, columns) = tests[0], names
+    n, clear = int(counts.sum()), best["p_value"] < 0.05
+    test = f"{format_p(best['p_value'])} ({best['test']})"
+    values = {"p_value": best["p_value"], "n": n, "cramers_v": best["cramers_v"]}
+    if counts.shape == (2, 2):
+        first, second = (called_level(level, row) for level in rows)
+        event = f"{column} = {columns[0]}"
+        share = counts[:, 0] / counts.sum(axis=1)
+        shown = [f"{counts[i, 0]:.0f} of {counts[i].sum():.0f}, {100 * share[i]:.1f} %" for i in (0, 1)]
+        more = "more" if share[0] > share[1] else "less"
+        start = (
+            f"{event} is {more} frequent in {first} ({shown[0]}) than in {second} ({shown[1]})" if clear
+            else f"{event} is not shown to be more or less frequent in {first} ({shown[0]}) than in {second} "
+            f"({shown[1]})"
+        )  # fmt: skip
+        unseen = "" if clear else left_open(best["lower_95"], best["upper_95"], ratio=True, what="odds")
+        interval = f"95 % CI {format_number(best['lower_95'])} to {format_number(best['upper_95'])}"
+        text = f"{start}: odds ratio {format_number(best['odds_ratio'])} ({interval}), {test}{unseen}."
+        values["odds_ratio"] = (best["odds_ratio"], best["lower_95"], best["upper_95"])
+    elif clear:
+        overall = counts.sum(axis=0) / n
+        told = [
+            f"{'more' if cell['adjusted_residual'] > 0 else 'less'} {called_level(cell['column_level'], column)} in "
+            f"{called_level(cell['row_level'], row)} ({cell['row_percent']:.1f} % against "
+            f"{100 * overall[columns.index(cell['column_level'])]:.1f} % overall)"
+            for cell in sorted(cells, key=lambda cell: -abs(cell["adjusted_residual"]))[:3]
+        ]
+        text = (f"{row} and {column} are related (n = {n}), most clearly by {in_a_row(told)}: {test}, Cramer's V "
+                f"{format_number(best['cramers_v'])}.")  # fmt: skip
+    else:
+        chi = next(one for one in tests if one["test"] == "chi-square test")
+        values["largest_v"] = largest_v(chi, n, counts.shape)
+        text = (f"{row} and {column} are not shown to be related (n = {n}): {test}, Cramer's V "
+                f"{format_number(best['cramers_v'])}; the data are compatible with one of up to "
+                f"{format_number(values['largest_v'])}.")  # fmt: skip
+    return {"text": text, "values": finding_values(**values), "output": "test_table", "row": {"test": best["test"]}}
+
+
 @tool(
     name="contingency",
     title="Relation between two classifications",
@@ -210,8 +276,9 @@ def tally(table, row, column, count):
     seconds=2.0,
     example="Is sex related to species among the penguins?",
     helpers=(plain_table, require_columns, numeric_values, level_labels, order_levels, pick_level, likely_control,
-             complete_rows, format_p, format_number, finding_values, palette, new_axes, orient_levels, two_by_two_rows,
-             independence_tests, contingency_figure, tally),
+             complete_rows, format_p, format_number, left_open, in_a_row, called_level, finding_values, palette,
+             new_axes, orient_levels, two_by_two_rows, independence_tests, largest_v, describe_table,
+             contingency_figure, tally),
 )  # fmt: skip
 def contingency(
     table,
@@ -251,27 +318,19 @@ def contingency(
         for j, b in enumerate(columns)
     ]  # fmt: skip
     best = tests[0]
-    verdict = "are related" if best["p_value"] < 0.05 else "are not shown to be related"
-    statistic = f" = {format_number(best['statistic'], 4)} on {best['df']:g} df" if best.get("df", np.nan) > 0 else ""
-    findings = [
-        {"text": f"{row} and {column} {verdict} (n = {n}): {best['test']}{statistic}, {format_p(best['p_value'])}, "
-                 f"Cramer's V {format_number(best['cramers_v'])}.",
-         "values": finding_values(statistic=best.get("statistic"), p_value=best["p_value"], n=n,
-                                  cramers_v=best["cramers_v"]),
-         "output": "test_table", "row": {"test": best["test"]}}
-    ]  # fmt: skip
+    findings = [describe_table(tests, counts, (row, rows, column, columns), cells)]
     if counts.shape == (2, 2):
         names = {"odds_of": f"{column} = {columns[0]}", "odds_in": f"{row} = {rows[0]}",
                  "odds_versus": f"{row} = {rows[1]}"}  # fmt: skip
         tests = [test | names for test in tests]
-        percent = 100 * counts[:, 0] / counts.sum(axis=1)
+        statistic = f"{best['test']}"
+        if best.get("df", np.nan) > 0:
+            statistic += f", chi-squared {format_number(best['statistic'], 4)} on {best['df']:g} df"
         findings.append(
-            {"text": f"{names['odds_of']} in {percent[0]:.1f} % of {names['odds_in']} ({counts[0, 0]:.0f} of "
-                     f"{counts[0].sum():.0f}) and {percent[1]:.1f} % of {names['odds_versus']} ({counts[1, 0]:.0f} of "
-                     f"{counts[1].sum():.0f}): odds ratio {rows[0]} against {rows[1]} "
-                     f"{format_number(best['odds_ratio'])} (95 % CI {format_number(best['lower_95'])} to "
-                     f"{format_number(best['upper_95'])}).",
-             "values": finding_values(odds_ratio=(best["odds_ratio"], best["lower_95"], best["upper_95"])),
+            {"text": f"{row} and {column} (n = {n}): {statistic}, {format_p(best['p_value'])}, Cramer's V "
+                     f"{format_number(best['cramers_v'])}.",
+             "values": finding_values(statistic=best.get("statistic"), p_value=best["p_value"], n=n,
+                                      cramers_v=best["cramers_v"]),
              "output": "test_table", "row": {"test": best["test"]}}
         )  # fmt: skip
     elif best["p_value"] < 0.05:

@@ -12,12 +12,14 @@ from engine.domain.toolspec import Citation, NextStep, Repair
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.registry import param, tool
 from engine.toolbox.statistics.linear import (
+    ADJUSTED,
     PER,
     REFERENCE_HELPERS,
     REFERENCES,
     check_rank,
     chosen_predictors,
     coefficient_figure,
+    describe_predictors,
     model_columns,
     predictor_matrix,
     variance_inflation,
@@ -35,6 +37,7 @@ from engine.toolbox.tables.columns import (
     finding_values,
     format_number,
     format_p,
+    left_open,
     level_labels,
     likely_control,
     new_axes,
@@ -316,7 +319,7 @@ def count_findings(rows, factors, chosen, name, what, told, asked):
             {"text": f"{start}{others}: rate ratio {format_number(ratio, 4)} (95 % CI "
                      f"{format_number(row['lower_95'], 4)} to {format_number(row['upper_95'], 4)}), "
                      f"{format_p(row['p_value'])}"
-                     f"{'' if row['p_value'] < 0.05 else '; ratios within that interval are not excluded'}.",
+                     f"{'' if row['p_value'] < 0.05 else left_open(row['lower_95'], row['upper_95'], ratio=True)}.",
              "values": finding_values(rate_ratio=(ratio, row["lower_95"], row["upper_95"]), coef=row["coef"],
                                       p_value=row["p_value"]),
              "output": "coefficients", "row": {"term": row["term"]}}
@@ -373,6 +376,7 @@ def count_findings(rows, factors, chosen, name, what, told, asked):
         "categorical": param("Numeric predictors to take as groups", kind="columns", of="table", role="as_groups"),
         "per": PER,
         "references": REFERENCES,
+        "adjusted": ADJUSTED,
     },
     checks=("tables_not_empty", "p_values_valid", "findings_match_tables", "rate_ratios_match"),
     keywords=("Poisson regression", "negative binomial", "count data", "number of", "rate ratio", "incidence rate",
@@ -416,6 +420,7 @@ def count_regression(
     categorical: list[str] = [],  # noqa: B006 - a plain default, never changed
     per: float = 1.0,
     references: list[str] = [],  # noqa: B006 - a plain default, never changed
+    adjusted: list[str] = [],  # noqa: B006 - a plain default, never changed
 ):
     """Fit a regression of counts."""
     import numpy as np
@@ -464,6 +469,7 @@ def count_regression(
     told = set(effects[predictors[0]]) if lead else set()
     name = "Negative binomial" if alpha else "Poisson"
     findings = count_findings(rows, factors, chosen, name, what, told, effects[predictors[0]])
+    together = {row["factor"]: row["p_value"] for row in factors}
     if not lead:  # what the question names first answers it; which model was taken comes after
         own = [one for one in findings if one["row"].get("term") in effects[predictors[0]]]
         findings = [*own, *(one for one in findings if one not in own)]
@@ -474,6 +480,8 @@ def count_regression(
         "marginal_means": pd.DataFrame(means) if means else None,
         "contrasts": contrast_frame(contrasts),
         "regression_plot": count_figure(rows, fit, count),
-        "findings": lead + findings,
+        "findings": describe_predictors(rows, effects, together, f"The {what}", "is", "rate_ratio", adjusted)
+        + lead
+        + findings,
         "warnings": warnings + notes + few + doubts,
     }

@@ -390,9 +390,16 @@ def nonlinear_fit(table, *, y: str, x: str, group: str = "", model: str = "auto"
                else "no interval: the rate may be 0") + ("" if own else f"; {row['meaning']}") + ")"
             for row in part
         )  # fmt: skip
+        times = [row for row in part if row["meaning"].startswith(("half-life", "doubling"))]
+        span = next((row for row in times if row["lower_95"] == row["lower_95"]), None)
+        derived = ""
+        if span:
+            interval = f"95 % CI {format_number(span['lower_95'])} to {format_number(span['upper_95'])}"
+            verb = "halves" if span["meaning"].startswith("half") else "doubles"
+            derived = f"{verb} every {format_number(span['estimate'])} ({interval}) and "
         words = name.replace("_", " ").replace("von bertalanffy", "von Bertalanffy").replace("gompertz", "Gompertz")
         findings.append({
-            "text": f"{f'{group} {level}: ' if group else ''}{y} along {x} follows "
+            "text": f"{f'{group} {level}: ' if group else ''}{y} along {x} {derived}follows "
                     f"{'the formula' if own else f'the {words} curve'} {quality['formula']} with "
                     f"{told}; residual SD {format_number(quality['residual_sd'])}, R2 {quality['R2']:.3f}, n = "
                     f"{quality['n']}.",

@@ -155,3 +155,30 @@ def overall_test(samples, family):
         name = "Welch's ANOVA"
     p = float(stats.f.sf(f, k - 1, df_2))
     return row | {"test": name, "statistic": float(f), "df": k - 1, "df_2": float(df_2), "p_value": p} | eta
+
+
+def logarithms(samples, value):
+    """Return the natural logarithms of samples; a value that is not above 0 raises ValueError."""
+    import numpy as np
+
+    low = min(float(np.nanmin(x)) for x in samples.values())
+    if low <= 0:
+        raise ValueError(
+            f"Column {value!r} holds values of 0 or below (the lowest is {low:g}), which have no logarithm. Compare it "
+            "as measured, or by ranks."
+        )
+    return {level: np.log(x) for level, x in samples.items()}
+
+
+def as_ratios(rows):
+    """Add to rows that compare logarithms the ratio of geometric means (of ranks: of shifts) with its interval."""
+    import math
+
+    for row in (row for row in rows if row["group_1"]):
+        row["estimate"] += " of logarithms"
+        row["ratio"], row["ratio_lower_95"], row["ratio_upper_95"] = (
+            math.exp(row[key]) if row[key] == row[key] else math.nan for key in ("difference", "lower_95", "upper_95")
+        )
+        for key in ("1", "2"):
+            row[f"geometric_mean_{key}"] = math.exp(row[f"mean_{key}"])
+    return rows

@@ -19,9 +19,17 @@ from engine.toolbox.statistics.group_choice import (
     post_hoc_test,
     second_opinion,
 )
+from engine.toolbox.statistics.group_sentences import (
+    describe_groups,
+    describe_pair,
+    describe_ratio,
+    describe_thresholds,
+)
 from engine.toolbox.statistics.group_tests import (
+    as_ratios,
     holm_adjust,
     independent_test,
+    logarithms,
     overall_test,
     paired_test,
     range_adjusted,
@@ -31,11 +39,7 @@ from engine.toolbox.statistics.post_hoc import adjust_rows, dunnett_rows, many_t
 from engine.toolbox.statistics.single_rows import row_names, sample_names, turning_rows
 from engine.toolbox.tables.columns import (
     GROUP_HELPERS,
-    called_level,
     complete_rows,
-    finding_values,
-    format_number,
-    format_p,
     label_groups,
     level_labels,
     likely_control,
@@ -145,37 +149,6 @@ def comparison_figure(samples, value, group, unit, pairs):
     return figure
 
 
-def describe_pair(row, value, group, several):
-    """Return the finding of one row of the comparison table, its direction in words."""
-    p = row["p_adj"] if several else row["p_value"]
-    level = "adjusted " if several else ""
-    first, second = (called_level(row[key], group) for key in ("group_1", "group_2"))
-    on_means = row["estimate"].startswith("mean")
-    kind, a, b = ("mean", row["mean_1"], row["mean_2"]) if on_means else ("median", row["median_1"], row["median_2"])
-    clear = p < 0.05
-    relation = "is higher" if row["difference"] > 0 else "is lower" if row["difference"] < 0 else "is not shifted"
-    interval = (
-        f" (95 % CI {format_number(row['lower_95'])} to {format_number(row['upper_95'])})"
-        if row["lower_95"] == row["lower_95"] else ""
-    )  # fmt: skip
-    open_ = not clear and bool(interval)
-    start = (
-        f"{value} {relation} in {first} than in {second}" if clear and row["difference"]
-        else f"{value} differs between {first} and {second}" if clear
-        else f"{value} is not shown to differ between {first} and {second}"
-    )  # fmt: skip
-    text = (
-        f"{start}: {kind} {format_number(a)} (n = {row['n_1']}) against {format_number(b)} (n = {row['n_2']}), "
-        f"{row['estimate']} {first} minus {second} {format_number(row['difference'])}{interval}, "
-        f"{level}{format_p(p)} ({row['test']}){'; differences within that interval are not excluded' if open_ else ''}."
-    )
-    values = finding_values(
-        difference=(row["difference"], row["lower_95"], row["upper_95"]), p_value=row["p_value"], p_adj=row["p_adj"],
-        mean_1=row["mean_1"], mean_2=row["mean_2"], n_1=row["n_1"], n_2=row["n_2"], effect_size=row["effect_size"],
-    )  # fmt: skip
-    return {"text": text, "values": values, "output": "comparison", "row": {"comparison": row["comparison"]}}
-
-
 def group_rows(samples):
     """Return a row of numbers for each group, the highest mean first."""
     import numpy as np
@@ -186,36 +159,6 @@ def group_rows(samples):
         for level, x in samples.items()
     ]  # fmt: skip
     return sorted(rows, key=lambda row: -row["mean"])
-
-
-def describe_groups(row, pair_rows, groups, value, group):
-    """Return the finding on all groups: whether they differ, which is highest and lowest, and how many pairs do."""
-    found = sum(r["p_adj"] < 0.05 for r in pair_rows)
-    clear = row["p_value"] < 0.05
-    kind = "mean" if "ANOVA" in row["test"] else "median"
-    order = sorted(groups, key=lambda r: -r[kind])
-    high, low = order[0], order[-1]
-    verdict = "differs between" if clear else "is not shown to differ between"
-    most, least = (called_level(r["group"], group) for r in (high, low))
-    named = (
-        f"highest in {most} ({kind} {format_number(high[kind])}), lowest in {least} ({kind} {format_number(low[kind])})"
-        if clear else f"their {kind}s lie between {format_number(low[kind])} ({least}) and {format_number(high[kind])} "
-        f"({most})"
-    )  # fmt: skip
-    # Only intervals that hold for all pairs at once bound what any of them may be.
-    seen = not clear and any(name in pair_rows[0]["test"] for name in ("Tukey", "Games-Howell"))
-    reach = max(abs(r[key]) for r in pair_rows for key in ("lower_95", "upper_95")) if seen else None
-    excluded = f"; differences of up to {format_number(reach)} between two of them are not excluded" if seen else ""
-    return {
-        "text": f"{value} {verdict} the {len(groups)} groups of {group} ({row['n']} values): {named}; {row['test']}, "
-                f"{format_p(row['p_value'])}; {found} of {len(pair_rows)} pairs of groups differ at an adjusted p "
-                f"below 0.05 ({pair_rows[0]['test']}){excluded}.",
-        "values": finding_values(
-            **{f"{kind} {r['group']}": r[kind] for r in (high, low)}, statistic=row["statistic"],
-            p_value=row["p_value"], n=row["n"], effect_size=row["effect_size"], n_pairs=len(pair_rows),
-            n_pairs_different=found, largest_not_excluded=reach),
-        "output": "comparison", "row": {"comparison": "all groups"},
-    }  # fmt: skip
 
 
 def against_control(levels, group, treated, control):
@@ -372,7 +315,7 @@ def compare_rows(samples, contrasts, family, test, method):
             words=[
                 "tukey: tukey|HSD\\b",
                 "games_howell: games.{0,5}howell",
-                "dunnett: dunn?ett?s?\\b",
+                "dunnett: dunn?ett?s?\\b|\\b[NL]OA?E[CL]s?\\b|(?:no|lowest) observed (?:adverse )?effect",
                 "holm: (?:bonferroni.)?holm(?!.{0,3}[sš]id)",
                 "bonferroni: bonfer+on+i",
                 "dunn: dunn(?:['’]?s)?\\b",
@@ -387,6 +330,10 @@ def compare_rows(samples, contrasts, family, test, method):
             otherwise="first",
         ),
         "levels": param("Only these groups, in this order; empty for all", kind="texts", role="levels", of="group"),
+        "log": param(
+            "Compare logarithms: the ratio of geometric means in place of a difference of means",
+            words=["true: log(?:10|2)?[- ]?(?:transform\\w*|scale)|logarithm\\w*|geometric means?"],
+        ),
         "unit": param("Unit of the value, for the figure"),
     },
     checks=("tables_not_empty", "p_values_valid", "findings_match_tables", "group_differences_match_means"),
@@ -409,6 +356,9 @@ def compare_rows(samples, contrasts, family, test, method):
         "post hoc",
         "Games-Howell",
         "Dunnett",
+        "NOEC",
+        "LOEC",
+        "no observed effect concentration",
         "many-to-one comparison",
         "Bonferroni",
         "differ between",
@@ -509,6 +459,10 @@ def compare_rows(samples, contrasts, family, test, method):
         comparison_figure,
         describe_pair,
         describe_groups,
+        describe_thresholds,
+        logarithms,
+        as_ratios,
+        describe_ratio,
         group_rows,
         compare_rows,
         comparison_warnings,
@@ -532,6 +486,7 @@ def compare_groups(
     control: str = "",
     levels: list[str] = [],  # noqa: B006 - a plain default, never changed
     unit: str = "",
+    log: bool = False,
 ):
     """Compare a measurement between groups."""
     import pandas as pd
@@ -583,6 +538,8 @@ def compare_groups(
         samples = {level: wide[level].to_numpy() for level in samples}
     if len({x for values in samples.values() for x in values}) == 1:
         raise ValueError(f"Every value of {value!r} is the same; nothing can differ. Choose another column.")
+    measured = samples
+    samples = logarithms(samples, value) if log else samples
     differences = samples[contrasts[0][0]] - samples[contrasts[0][1]] if pair and len(samples) == 2 else None
     assumptions, state = check_assumptions(samples, value, differences)
     family = choose_test(test, len(samples), bool(pair), state, samples)
@@ -591,6 +548,7 @@ def compare_groups(
     method = {"tukey": "range", "games_howell": "range", "dunn": "holm"}.get(post_hoc, post_hoc)
     method = ("range" if all_pairs else "holm") if method == "auto" else method
     rows = compare_rows(samples, contrasts, family, test, method)
+    rows = as_ratios(rows) if log else rows
     warnings += comparison_warnings(samples, family, state, pairs)
     pair_rows = [row for row in rows if row["group_1"]]
     called = dict.fromkeys(samples, pairs) if pair else sample_names(table, value, group, samples)
@@ -607,16 +565,19 @@ def compare_groups(
     columns = ["comparison", "test", "group_1", "group_2", "n", "n_1", "n_2", "mean_1", "mean_2", "sd_1", "sd_2",
                "median_1", "median_2", "estimate", "difference", "lower_95", "upper_95", "statistic", "df", "df_2",
                "p_value", "p_adj", "effect_size", "effect_size_type"]  # fmt: skip
-    findings = []
+    columns += ["geometric_mean_1", "geometric_mean_2", "ratio", "ratio_lower_95", "ratio_upper_95"] if log else []
+    findings = describe_thresholds(pair_rows, control, value, group) if whole and post_hoc == "dunnett" else []
     if rows[0]["comparison"] == "all groups":
-        findings.append(describe_groups(rows[0], pair_rows, group_rows(samples), value, group))
-    findings += [describe_pair(row, value, group, len(pair_rows) > 1) for row in pair_rows[:6]]
+        shown = f"the logarithm of {value}" if log else value
+        findings.append(describe_groups(rows[0], pair_rows, group_rows(samples), shown, group))
+    describe = describe_ratio if log else describe_pair
+    findings += [describe(row, value, group, len(pair_rows) > 1) for row in pair_rows[:6]]
     return {
-        "groups": pd.DataFrame(group_rows(samples)),
+        "groups": pd.DataFrame(group_rows(measured)),
         "comparison": pd.DataFrame(rows).reindex(columns=columns),
         "assumptions": pd.DataFrame(assumptions or [{"check": "too few values to check", "group": "all",
                                                      "n": sum(len(x) for x in samples.values())}]),
-        "comparison_plot": comparison_figure(samples, value, group, unit, pairs),
+        "comparison_plot": comparison_figure(measured, value, group, unit, pairs),
         "findings": findings,
         "warnings": warnings,
     }  # fmt: skip

@@ -24,7 +24,9 @@ from engine.toolbox.tables.columns import (
     finding_values,
     format_number,
     format_p,
+    in_a_row,
     known_reference,
+    left_open,
     level_labels,
     likely_control,
     new_axes,
@@ -34,6 +36,7 @@ from engine.toolbox.tables.columns import (
     plain_table,
     reference_levels,
     require_columns,
+    several_told,
 )
 
 
@@ -82,7 +85,45 @@ def with_references(table, references, columns):
     return table
 
 
-REFERENCE_HELPERS = (reference_levels, known_reference, with_references)
+ADJUSTED = param("Predictors that are only adjusted for, which the first sentence leaves out", kind="texts",
+                 role="adjusted")  # fmt: skip
+
+
+def describe_predictors(rows, effects, joint, subject, verb, key, adjusted):
+    """Return the finding on all predictors that are asked about, [] where it is one.
+
+    Args:
+        rows: the rows of the terms.
+        effects: predictor -> its terms.
+        joint: predictor of several terms -> the p-value of all of them together.
+        subject: what is explained, as a sentence begins.
+        verb: how it goes on.
+        key: the column of the effect, `estimate` or one of a ratio.
+        adjusted: the predictors that are not asked about.
+    """
+    asked = [name for name in effects if name not in adjusted and ":" not in name]
+    if len(asked) < 2 or any(len(effects[name]) > 1 and name not in joint for name in asked):
+        return []
+    by, parts = {row["term"]: row for row in rows}, []
+    for name in asked:
+        if name in joint:
+            parts.append({"name": name, "p": joint[name]})
+            continue
+        row = by[effects[name][0]]
+        effect, none = row[key], 0 if key == "estimate" else 1
+        low, high = (row.get(f"{key}_{end}_95", row[f"{end}_95"]) for end in ("lower", "upper"))
+        size = abs(effect) if key == "estimate" else 100 * abs(effect - 1)
+        change = f"{format_number(size)}{' %' * none} {'higher' if effect > none else 'lower'}"
+        change = f"{format_number(effect)} times as high" if none and effect >= 3 else change
+        interval = f"95 % CI {format_number(low)} to {format_number(high)}"
+        parts.append({"name": name, "p": row["p_value"], "size": change, "where": f"with {row['meaning']}",
+                      "interval": f"{key.replace('_', ' ')} {format_number(effect)}, {interval}" if none else interval}
+                     )  # fmt: skip
+    values = finding_values(n=rows[0]["n"], n_significant=sum(part["p"] < 0.05 for part in parts))
+    return [{"text": several_told(parts, subject, verb), "values": values, "output": "coefficients", "row": {}}]
+
+
+REFERENCE_HELPERS = (in_a_row, reference_levels, known_reference, with_references, several_told, describe_predictors)
 
 
 def predictor_matrix(table, predictors, categorical, per=1.0):
@@ -343,12 +384,10 @@ def linear_findings(fit, rows, outcome, predictors, marginal, joint):
             "values": finding_values(value=joint["value"], p_value=joint["p_value"]), "output": "diagnostics",
             "row": {"check": joint["check"]}})  # fmt: skip
     f_p = f"F = {format_number(fit.fvalue, 4)}, {format_p(float(fit.f_pvalue))}"
-    findings.append(
-        {"text": f"The model explains {100 * fit.rsquared:.1f} % of the variance of {outcome} (R squared "
+    fit_of_all = {"text": f"The model explains {100 * fit.rsquared:.1f} % of the variance of {outcome} (R squared "
                  f"{fit.rsquared:.3f}, adjusted {fit.rsquared_adj:.3f}, n = {rows[0]['n']}, {f_p}).",
          "values": finding_values(value=float(fit.rsquared), n=rows[0]["n"]), "output": "diagnostics",
-         "row": {"check": "R squared"}}
-    )  # fmt: skip
+         "row": {"check": "R squared"}}  # fmt: skip
     others = ", others held equal" if len(rows) > 2 else ""
     for row in sorted((row for row in rows[1:] if row["term"] not in told), key=lambda row: row["p_value"])[:8]:
         clear = row["p_value"] < 0.05
@@ -360,12 +399,15 @@ def linear_findings(fit, rows, outcome, predictors, marginal, joint):
         findings.append(
             {"text": f"{start}{others}: coefficient {format_number(row['estimate'])} (95 % CI "
                      f"{format_number(row['lower_95'])} to {format_number(row['upper_95'])}), "
-                     f"{format_p(row['p_value'])}{'' if clear else '; effects within that interval are not excluded'}.",
+                     f"{format_p(row['p_value'])}{'' if clear else left_open(row['lower_95'], row['upper_95'])}.",
              "values": finding_values(estimate=(row["estimate"], row["lower_95"], row["upper_95"]),
                                       p_value=row["p_value"]),
              "output": "coefficients", "row": {"term": row["term"]}}
         )  # fmt: skip
-    return findings
+    # What is named first answers; how well the model fits comes after it.
+    own = [one for one in findings if one["row"].get("term") in effects[lead]] if not joint else []
+    first = [*own, *(one for one in findings if one not in own)]
+    return [*first[:1], fit_of_all, *first[1:]]
 
 
 @tool(
@@ -407,6 +449,7 @@ def linear_findings(fit, rows, outcome, predictors, marginal, joint):
         ),
         "per": PER,
         "references": REFERENCES,
+        "adjusted": ADJUSTED,
         "interaction": param(
             "Let the effect of the first predictor depend on the second (difference in differences)",
             words=[
@@ -498,6 +541,7 @@ def linear_regression(
     interaction: bool = False,
     per: float = 1.0,
     references: list[str] = [],  # noqa: B006 - a plain default, never changed
+    adjusted: list[str] = [],  # noqa: B006 - a plain default, never changed
 ):
     """Fit a linear regression."""
     import pandas as pd
@@ -552,6 +596,9 @@ def linear_regression(
         # What is named first is asked about: a factor with more levels beside it comes after it.
         own = finding["row"]["check"].startswith(f"{predictors[0]}, ")
         findings.insert(0 if own or not findings else 1, finding)
+    together = {name: row["p_value"] for name, row in together.items()}
+    if not interaction:
+        findings = describe_predictors(rows, effects, together, outcome, "is", "estimate", adjusted) + findings
     return {
         "coefficients": pd.DataFrame(rows),
         "diagnostics": pd.DataFrame(checks).reindex(columns=["check", "value", "p_value", "note"]),

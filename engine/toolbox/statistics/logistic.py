@@ -9,12 +9,14 @@ from __future__ import annotations
 from engine.domain.toolspec import Citation, NextStep
 from engine.toolbox.registry import param, tool
 from engine.toolbox.statistics.linear import (
+    ADJUSTED,
     PER,
     REFERENCE_HELPERS,
     REFERENCES,
     check_rank,
     chosen_predictors,
     coefficient_figure,
+    describe_predictors,
     model_columns,
     predictor_matrix,
     variance_inflation,
@@ -32,6 +34,7 @@ from engine.toolbox.tables.columns import (
     finding_values,
     format_number,
     format_p,
+    left_open,
     level_labels,
     likely_control,
     new_axes,
@@ -250,6 +253,7 @@ def logistic_figure(rows, event, probability, outcome, level):
         "categorical": param("Numeric predictors to take as groups", kind="columns", of="table", role="as_groups"),
         "per": PER,
         "references": REFERENCES,
+        "adjusted": ADJUSTED,
     },
     checks=("tables_not_empty", "p_values_valid", "findings_match_tables", "coefficients_in_their_intervals"),
     keywords=("logistic regression", "odds ratio", "binary outcome", "risk factor", "predict disease", "case control",
@@ -290,6 +294,7 @@ def logistic_regression(
     categorical: list[str] = [],  # noqa: B006 - a plain default, never changed
     per: float = 1.0,
     references: list[str] = [],  # noqa: B006 - a plain default, never changed
+    adjusted: list[str] = [],  # noqa: B006 - a plain default, never changed
 ):
     """Fit a logistic regression."""
     import numpy as np
@@ -369,10 +374,11 @@ def logistic_regression(
             else f"No effect of {row['meaning']} on the odds of {outcome} = {level} was shown"
         )  # fmt: skip
         others = ", others held equal" if len(rows) > 2 else ""
+        open_odds = left_open(row["lower_95"], row["upper_95"], ratio=True, what="odds")
         findings.append(
             {"text": f"{start}{others}: odds ratio {format_number(row['odds_ratio'], 4)} (95 % CI "
                      f"{format_number(row['lower_95'], 4)} to {format_number(row['upper_95'], 4)}), "
-                     f"{format_p(row['p_value'])}.",
+                     f"{format_p(row['p_value'])}{'' if row['p_value'] < 0.05 else open_odds}.",
              "values": finding_values(odds_ratio=(row["odds_ratio"], row["lower_95"], row["upper_95"]),
                                       coef=row["coef"], p_value=row["p_value"]),
              "output": "coefficients", "row": {"term": row["term"]}}
@@ -380,6 +386,10 @@ def logistic_regression(
     if not lead:  # what the question names first answers it; how many terms are clear comes after
         own = [one for one in findings if one["row"].get("term") in effects[predictors[0]]]
         findings = [*own, *(one for one in findings if one not in own)]
+    findings = [
+        *describe_predictors(rows, effects, {}, f"The odds of {outcome} = {level}", "are", "odds_ratio", adjusted),
+        *findings,
+    ]
     return {
         "coefficients": pd.DataFrame(rows),
         "diagnostics": pd.DataFrame(checks).reindex(columns=["check", "value", "p_value", "note"]),

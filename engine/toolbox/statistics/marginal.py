@@ -16,6 +16,7 @@ from engine.toolbox.tables.columns import (
     finding_values,
     format_number,
     format_p,
+    left_open,
     level_labels,
     order_levels,
 )
@@ -242,7 +243,8 @@ def time_and_group(grid, first, second):
         by_level = any(early.match(x) for x in levels) and any(late.match(x) for x in levels)
         return by_level or bool(named.search(name))
 
-    over, group = (first, second) if timed(first) and not timed(second) else (second, first)
+    # Where neither is a time, how the effect of the first named depends on the second is asked.
+    over, group = (second, first) if timed(second) and not timed(first) else (first, second)
     a, b = grid["levels"][over]
     if (early.match(b) and not early.match(a)) or (late.match(a) and not late.match(b)):
         a, b = b, a
@@ -322,11 +324,12 @@ def describe_contrasts(rows, grid, what, most=3):
         )  # fmt: skip
         corrected = "" if row["adjustment"].startswith("none") else f"{row['adjustment'].split(' (')[0]}-adjusted "
         where = f" where {row['within']}" if row["within"] else ""
+        scale, kind = row["effect_type"] != "difference", "odds" if row["effect_type"] == "odds ratio" else "anything"
         findings.append(
             {"text": f"{subject} {verdict}{where}: {row['effect_type']} {format_number(row['effect'])} (95 % CI "
                      f"{format_number(row['lower_95'])} to {format_number(row['upper_95'])}), {corrected}"
                      f"{format_p(row['p_adj'])}"
-                     f"{'' if row['p_adj'] < 0.05 else '; effects within that interval are not excluded'}.",
+                     f"{'' if row['p_adj'] < 0.05 else left_open(row['lower_95'], row['upper_95'], scale, what=kind)}.",
              "values": finding_values(effect=(row["effect"], row["lower_95"], row["upper_95"]), p_adj=row["p_adj"],
                                       mean_1=row["mean_1"], mean_2=row["mean_2"], n_1=row["n_1"], n_2=row["n_2"]),
              "output": "contrasts", "row": {"comparison": row["comparison"]}}
@@ -354,7 +357,8 @@ def describe_change(row, what):
     )  # fmt: skip
     text = (
         f"{change} {verdict}: {row['effect_type']} {format_number(row['effect'])} (95 % CI "
-        f"{format_number(row['lower_95'])} to {format_number(row['upper_95'])}), {format_p(row['p_value'])}."
+        f"{format_number(row['lower_95'])} to {format_number(row['upper_95'])}), {format_p(row['p_value'])}"
+        f"{'' if row['p_value'] < 0.05 else left_open(row['lower_95'], row['upper_95'], ratio, what='differences')}."
     )
     values = finding_values(effect=(row["effect"], row["lower_95"], row["upper_95"]), p_value=row["p_value"],
                             mean_1=row["mean_1"], mean_2=row["mean_2"])  # fmt: skip
@@ -379,6 +383,7 @@ def marginal_findings(contrasts, grid, lead, noun, outcome, interacts):
 
 MARGINAL_HELPERS = (
     called_level,
+    left_open,
     range_adjusted,
     holm_adjust,
     many_to_one,

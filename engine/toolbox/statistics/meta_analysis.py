@@ -29,6 +29,7 @@ from engine.toolbox.tables.columns import (
     finding_values,
     format_number,
     format_p,
+    left_open,
     level_labels,
     new_axes,
     palette,
@@ -249,6 +250,7 @@ def funnel_figure(studies, row, name):
                  authors="Egger M, Davey Smith G, Schneider M, Minder C", year=1997, doi="10.1136/bmj.315.7109.629"),
     ),
     packages=("scipy", "numpy", "pandas"),
+    leads={"intercept": r"publication bias|small.stud|funnel|egger|asymmetr", "I2": r"heterogen|inconsisten|\bI2\b|I²"},
     seconds=3.0,
     example="Pool the log odds ratios of the trials with their standard errors and draw a forest plot.",
     next_steps=(
@@ -325,16 +327,18 @@ def meta_analysis(
     if log:
         shown = [format_number(value) for value in chosen_ratio]
         plain = name if name in ("risk ratio", "odds ratio") else f"as a ratio (exp of {name})"
-        number = f"{shown[0]} (95 % CI {shown[1]} to {shown[2]}; logarithm {texts[0]}, {texts[1]} to {texts[2]})"
+        number = f"{shown[0]} (95 % CI {shown[1]} to {shown[2]})"
         name_said = plain
     else:
         name_said = name
     clear = chosen["p_value"] < 0.05
     direction = ("above" if chosen["estimate"] > 0 else "below") + (" 1" if log else " 0")
     verdict = f"is {direction} on average" if clear else f"is not shown to differ from {1 if log else 0} on average"
+    ends = chosen_ratio[1:] if log else (chosen["lower_95"], chosen["upper_95"])
+    unseen = "" if clear else left_open(*ends, ratio=log)
     findings = [
         {"text": f"Taken together, the effect of the {len(y)} studies {verdict}: {name_said} {number}, "
-                 f"{format_p(chosen['p_value'])}, {chosen['model']}.",
+                 f"{format_p(chosen['p_value'])}, {chosen['model']}{unseen}.",
          "values": finding_values(estimate=(chosen["estimate"], chosen["lower_95"], chosen["upper_95"]),
                                   se=chosen["se"],
                                   p_value=chosen["p_value"], ratio=chosen.get("ratio")),

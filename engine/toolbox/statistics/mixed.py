@@ -14,11 +14,13 @@ from engine.domain.toolspec import Citation, NextStep, Repair
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.registry import param, tool
 from engine.toolbox.statistics.linear import (
+    ADJUSTED,
     REFERENCE_HELPERS,
     REFERENCES,
     check_rank,
     chosen_predictors,
     coefficient_figure,
+    describe_predictors,
     model_columns,
     predictor_matrix,
     with_references,
@@ -47,6 +49,7 @@ from engine.toolbox.tables.columns import (
     finding_values,
     format_number,
     format_p,
+    left_open,
     level_labels,
     likely_control,
     new_axes,
@@ -240,10 +243,11 @@ def describe_effects(rows, tests, ratio, event, interactions, told):
             else f"No effect of {row['meaning']} on {target} was shown"
         )  # fmt: skip
         others = ", others held equal" if len(rows) > 2 else ""
+        left = "odds" if ratio == "odds_ratio" else "anything"
         findings.append(
             {"text": f"{start}{others}: {name.replace('_', ' ')} {format_number(row[name], 4)} (95 % CI "
                      f"{format_number(low, 4)} to {format_number(high, 4)}), {format_p(row['p_value'])}"
-                     f"{'' if clear else '; effects within that interval are not excluded'}.",
+                     f"{'' if clear else left_open(low, high, bool(ratio), what=left)}.",
              "values": finding_values(**{name: (row[name], low, high)}, p_value=row["p_value"]),
              "output": "coefficients", "row": {"term": row["term"]}}
         )  # fmt: skip
@@ -343,6 +347,7 @@ def numbered_anew(table, labels, fixed, subject):
                              of="outcome", role='event_if_binary'),
         "categorical": param("Numeric fixed effects to take as groups", kind="columns", of="table", role="as_groups"),
         "references": REFERENCES,
+        "adjusted": ADJUSTED,
         "exposure": param("For counts: what they were counted in (time, area, volume); empty for equal", kind="column",
                           of="table"),
     },
@@ -403,6 +408,7 @@ def mixed_model(
     exposure: str = "",
     nested_in: str = "",
     references: list[str] = [],  # noqa: B006 - a plain default, never changed
+    adjusted: list[str] = [],  # noqa: B006 - a plain default, never changed
 ):
     """Fit a mixed model, or generalised estimating equations for a yes/no outcome or a count."""
     import numpy as np
@@ -412,7 +418,7 @@ def mixed_model(
     table, warnings = plain_table(table), []
     if columns:
         table, outcome, subject, occasion = one_row_an_occasion(table, columns, subject)
-        fixed = [*fixed[:1], occasion, *fixed[1:]]
+        fixed, adjusted = [*fixed[:1], occasion, *fixed[1:]], [*adjusted, occasion]
     if not outcome or not subject:
         raise ValueError("Name the outcome and the subject, or the columns of one measurement (wide form).")
     fixed = chosen_predictors(outcome, fixed)
@@ -515,6 +521,11 @@ def mixed_model(
     # With an interaction it is the answer, slopes that say its direction first; averages over it come after, if at all.
     first = [*lead, *steeper] if change else [*steeper, *asked, *lead]
     findings = [*first, *fitted, *rest] if interaction else [*lead, *fitted, *rest, *steeper]
+    if not interaction:
+        said = {"binomial": f"The odds of {what}", "poisson": f"The rate of {what}"}.get(family, outcome)
+        verb = "are" if family == "binomial" else "is"
+        together = {row["effect"]: row["p_value"] for row in tests if row["df"] > 1}
+        findings[:0] = describe_predictors(terms, effects, together, said, verb, ratio or "estimate", adjusted)
     return {
         "coefficients": pd.DataFrame(terms),
         "tests": pd.DataFrame(tests),

@@ -15,6 +15,7 @@ from engine.toolbox.tables.columns import (
     format_number,
     format_p,
     label_groups,
+    left_open,
     level_labels,
     new_axes,
     numeric_values,
@@ -85,14 +86,11 @@ def describe_columns_pair(row, first, second, alpha):
         f" (95 % CI {format_number(row['lower_95'])} to {format_number(row['upper_95'])})"
         if row["lower_95"] == row["lower_95"] else " (too few pairs for a 95 % interval)"
     )  # fmt: skip
-    statistic = f"t = {format_number(row['statistic'], 4)}, {row['df']:g} degrees of freedom, " if row["df"] > 0 else ""
-    unseen = (
-        "" if clear or row["lower_95"] != row["lower_95"] else "; differences within that interval are not excluded"
-    )
+    unseen = "" if clear else left_open(row["lower_95"], row["upper_95"])
     text = (
-        f"{start}: {row['estimate']} ({first} minus {second}) {format_number(row['difference'])}{interval}, "
-        f"{statistic}{format_p(row['p_value'])} ({row['test']}, {row['n']} pairs); {row['effect_size_type']} "
-        f"{format_number(row['effect_size'])}; higher in {row['n_higher']} pairs, lower in {row['n_lower']}{unseen}."
+        f"{start}: mean {format_number(row['mean_1'])} against {format_number(row['mean_2'])}, {row['estimate']} "
+        f"({first} minus {second}) {format_number(row['difference'])}{interval}, {format_p(row['p_value'])} "
+        f"({row['test']}, {row['n']} pairs); higher in {row['n_higher']} pairs, lower in {row['n_lower']}{unseen}."
     )
     values = finding_values(
         difference=(row["difference"], row["lower_95"], row["upper_95"]), p_value=row["p_value"],
@@ -155,7 +153,7 @@ def describe_columns_pair(row, first, second, alpha):
     seconds=3.0,
     example="Is the heart rate after training lower than before in the same people?",
     helpers=(plain_table, require_columns, numeric_values, level_labels, complete_rows, format_p, format_number,
-             finding_values, palette, new_axes, label_groups, shift_estimate, independent_test, paired_test,
+             left_open, finding_values, palette, new_axes, label_groups, shift_estimate, independent_test, paired_test,
              check_assumptions, choose_test, comparison_warnings, second_opinion, paired_columns, paired_figure,
              describe_columns_pair),
     repairs=[

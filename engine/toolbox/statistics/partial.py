@@ -181,10 +181,12 @@ def partial_correlation(
     relation = ("still rise together" if row["r"] > 0 else "go in opposite directions") if clear else (
         "are not shown to go together any more" if bare["p_value"] < 0.05
         else "are not shown to go together")  # fmt: skip
+    unseen = "" if clear else (
+        f"; the data are compatible with r from {row['lower_95']:.2f} to {row['upper_95']:.2f}")  # fmt: skip
     text = (
         f"With {words} held constant {x} and {y} {relation}: partial {name} r = {row['r']:.3f} (95 % CI "
         f"{row['lower_95']:.3f} to {row['upper_95']:.3f}), {format_p(row['p_value'])}, n = {row['n']}; without holding "
-        f"anything r = {bare['r']:.3f}."
+        f"anything r = {bare['r']:.3f}{unseen}."
     )
     if clear and bare["p_value"] < 0.05 and row["r"] * bare["r"] < 0:
         warnings.append("The correlation changes its sign when the others are held constant.")

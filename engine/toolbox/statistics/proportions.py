@@ -23,6 +23,7 @@ from engine.toolbox.tables.columns import (
     format_number,
     format_p,
     label_groups,
+    left_open,
     level_labels,
     likely_control,
     new_axes,
@@ -32,6 +33,7 @@ from engine.toolbox.tables.columns import (
     pick_level,
     plain_table,
     require_columns,
+    which_differ,
 )
 from engine.toolbox.tables.rows import table_row
 
@@ -67,11 +69,10 @@ def share_differences_match(step: StepOutputs) -> Iterator[Issue]:
             yield Issue(code="interval_without_estimate", severity="error", message=message, where="tests")
 
 
-def wilson_interval(events, total):
-    """Return Wilson's 95 % interval of a share."""
+def wilson_interval(events, total, z=1.959963984540054):
+    """Return Wilson's interval of a share, 95 % unless another normal quantile is given."""
     import math
 
-    z = 1.959963984540054
     centre = (events + z**2 / 2) / (total + z**2)
     half = z / (total + z**2) * math.sqrt(events * (total - events) / total + z**2 / 4)
     return (0.0 if events == 0 else centre - half), (1.0 if events == total else centre + half)
@@ -251,7 +252,29 @@ def share_figure(rows, what, group, value=None, joined=False):
     return figure
 
 
-def share_test_finding(row, what, alpha, shares, group):
+def share_pairs(pairs, shares, group):
+    """Return in words which pairs of groups differ, and the largest difference that intervals of all pairs leave open.
+
+    Newcombe's intervals, at Bonferroni's level, so that they hold for all pairs at once.
+    """
+    import math
+
+    from scipy.stats import norm
+
+    by, z = {str(item["group"]): item for item in shares}, float(norm.isf(0.025 / len(pairs)))
+    rows, reach = [], 0.0
+    for pair in pairs:
+        first, second = pair["comparison"].split(" vs ")
+        rows.append(pair | {"group_1": first, "group_2": second})
+        ends = [(by[name]["share"], *wilson_interval(by[name]["events"], by[name]["total"], z))
+                for name in (first, second)]  # fmt: skip
+        (p1, l1, u1), (p2, l2, u2) = ends
+        low, high = p1 - p2 - math.hypot(p1 - l1, u2 - p2), p1 - p2 + math.hypot(u1 - p1, p2 - l2)
+        reach = max(reach, abs(low), abs(high))
+    return which_differ(rows, group), reach
+
+
+def share_test_finding(row, what, alpha, shares, group, pairs=()):
     """Return the finding of one row of the tests table; that on all groups names their shares, the highest first."""
     import math
 
@@ -263,9 +286,14 @@ def share_test_finding(row, what, alpha, shares, group):
         ends = order if len(order) <= 4 else [order[0], order[-1]]
         known = [f"{100 * item['share']:.1f} % in {called_level(item['group'], group)}" for item in ends]
         told = f"{', '.join(known[:-1])} and {known[-1]}" if len(order) <= 4 else f"from {known[0]} to {known[-1]}"
-        return {"text": f"The share of {what} {verdict}: {told}; {tail} ({row['why']}).",
+        differ, reach = share_pairs(pairs, shares, group)
+        excluded = (f"; the data are compatible with differences of up to {100 * reach:.1f} percentage points between "
+                    "two of them" if p >= alpha else "")  # fmt: skip
+        return {"text": f"The share of {what} {verdict}: {told}; {tail}; {differ} at a Holm-adjusted p below 0.05"
+                        f"{excluded}.",
                 "values": finding_values(**{f"share {item['group']}": item["share"] for item in ends},
-                                         p_value=row["p_value"], statistic=row.get("statistic")),
+                                         p_value=row["p_value"], statistic=row.get("statistic"),
+                                         largest_not_excluded=reach if p >= alpha else None),
                 "output": "tests", "row": {"comparison": row["comparison"]}}  # fmt: skip
     verdict = ("higher" if row["difference"] > 0 else "lower") if p < alpha else "not shown to differ"
     ratio = ""
@@ -273,7 +301,11 @@ def share_test_finding(row, what, alpha, shares, group):
         ratio = (f", risk ratio {format_number(row['risk_ratio'])} (95 % CI {format_number(row['rr_lower_95'])} to "
                  f"{format_number(row['rr_upper_95'])})")  # fmt: skip
     one, _, other = row["comparison"].partition(" vs ")
-    start = f"{row['comparison']}: the share of {what} is {verdict}"
+    fixed = one.partition(" against the value ")[0]
+    where = f" in {called_level(fixed, group)}" if group else ""
+    start = (
+        f"The share of {what}{where} is {verdict} {'from' if 'not' in verdict else 'than'} {100 * row['share_2']:g} %"
+    )
     if {one, other} <= {str(item["group"]) for item in shares}:
         joined = "between {} and {}" if verdict == "not shown to differ" else "in {} than in {}"
         ends = joined.format(called_level(one, group), called_level(other, group))
@@ -282,7 +314,7 @@ def share_test_finding(row, what, alpha, shares, group):
         f"{start}: {100 * row['share_1']:.1f} % against "
         f"{100 * row['share_2']:.1f} %, difference {100 * row['difference']:.1f} percentage points (95 % CI "
         f"{100 * row['lower_95']:.1f} to {100 * row['upper_95']:.1f}){ratio}, {tail}"
-        f"{'; differences within that interval are not excluded' if p >= alpha else ''}."
+        f"{left_open(100 * row['lower_95'], 100 * row['upper_95'], unit='points') if p >= alpha else ''}."
     )
     known = row["risk_ratio"] if math.isfinite(row["risk_ratio"]) else None
     return {"text": text, "output": "tests", "row": {"comparison": row["comparison"]},
@@ -436,6 +468,7 @@ def share_test_finding(row, what, alpha, shares, group):
         overall_share_test,
         against_value,
         share_figure,
+        share_pairs,
         share_test_finding,
         table_row,
     ),
@@ -498,6 +531,7 @@ def proportion_test(
         "shares": shares,
         "tests": pd.DataFrame(tests).reindex(columns=wanted) if tests else None,
         "share_plot": share_figure(list(rows.values()), what, group, value),
-        "findings": [share_test_finding(row, what, alpha, list(rows.values()), group) for row in shown] + findings,
+        "findings": [share_test_finding(row, what, alpha, list(rows.values()), group, compared) for row in shown]
+        + findings,
         "warnings": warnings,
     }

@@ -12,10 +12,12 @@ from engine.domain.results import Issue
 from engine.domain.toolspec import Citation, NextStep, Repair
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.registry import param, tool
+from engine.toolbox.statistics.group_sentences import describe_pair
 from engine.toolbox.statistics.group_tests import holm_adjust, overall_test, paired_test, shift_estimate
-from engine.toolbox.statistics.groups import check_assumptions, describe_pair
+from engine.toolbox.statistics.groups import check_assumptions
 from engine.toolbox.tables.columns import (
     GROUP_HELPERS,
+    called_level,
     complete_rows,
     finding_values,
     format_number,
@@ -30,6 +32,7 @@ from engine.toolbox.tables.columns import (
     pick_level,
     plain_table,
     require_columns,
+    which_differ,
 )
 
 
@@ -246,20 +249,37 @@ def overall_row(wide, names, method):
     return {**row, "n": n, "levels": k}, rows or [{"check": "no spread of changes", "group": "all", "n": n}], warnings
 
 
-def describe_overall(row, value, within):
-    """Return the finding of the overall test."""
-    verdict = "differs between" if row["p_value"] < 0.05 else "is not shown to differ between"
-    how, extra = f"chi-squared = {format_number(row['statistic'], 4)} on {row['df']:g} degrees of freedom", ""
-    if "epsilon" in row:
-        df, df_2 = row["df"] * row["epsilon"], row["df_2"] * row["epsilon"]
-        how = f"F({format_number(df)}, {format_number(df_2)}) = {format_number(row['statistic'], 4)}"
-        extra = f", epsilon {format_number(row['epsilon'])}"
+def largest_change(pairs):
+    """Return the largest mean difference that the t intervals of all pairs at once (Bonferroni) leave open, or None."""
+    from scipy.stats import t
+
+    if not all(pair["estimate"].startswith("mean") and pair["lower_95"] == pair["lower_95"] for pair in pairs):
+        return None
+    wider = [t.isf(0.025 / len(pairs), pair["n"] - 1) / t.isf(0.025, pair["n"] - 1) for pair in pairs]
+    return max(abs(pair["difference"]) + factor * (pair["upper_95"] - pair["lower_95"]) / 2
+               for pair, factor in zip(pairs, wider, strict=True))  # fmt: skip
+
+
+def describe_overall(row, value, within, pairs):
+    """Return the finding of the overall test: whether occasions differ, which is highest, and which pairs do."""
+    clear = row["p_value"] < 0.05
+    kind = "mean" if row["test"].startswith("repeated") else "median"
+    ends = {pair[f"group_{key}"]: pair[f"{kind}_{key}"] for pair in pairs for key in ("1", "2")}
+    order = sorted(ends, key=lambda level: -ends[level])
+    high, low = (
+        f"{called_level(level, within)} ({kind} {format_number(ends[level])})" for level in (order[0], order[-1])
+    )
+    reach = None if clear else largest_change(pairs)
+    excluded = f"; the data are compatible with mean changes of up to {format_number(reach)} between two of them"
     text = (
-        f"{value} {verdict} the {row['levels']} levels of {within} in the same {row['n']} subjects: {row['test']}, "
-        f"{how}{extra}, {format_p(row['p_value'])}; {row['effect_size_type']} {format_number(row['effect_size'])}."
+        f"{value} {'differs' if clear else 'is not shown to differ'} between the {row['levels']} levels of {within} in "
+        f"the same {row['n']} subjects: highest at {high}, lowest at {low}; {format_p(row['p_value'])} ({row['test']}, "
+        f"{row['effect_size_type']} {format_number(row['effect_size'])}); "
+        f"{which_differ(pairs, within)} at an adjusted p below 0.05 (Holm){excluded if reach else ''}."
     )
     values = finding_values(statistic=row["statistic"], p_value=row["p_value"], epsilon=row.get("epsilon"), n=row["n"],
-                            levels=row["levels"], effect_size=row["effect_size"])  # fmt: skip
+                            levels=row["levels"], effect_size=row["effect_size"], largest_not_excluded=reach,
+                            **{f"{kind} {level}": ends[level] for level in (order[0], order[-1])})  # fmt: skip
     return {"text": text, "values": values, "output": "tests", "row": {"effect": row["effect"]}}
 
 
@@ -401,6 +421,7 @@ def describe_overall(row, value, within):
         occasion_pairs,
         profile_figure,
         overall_row,
+        largest_change,
         describe_overall,
     ),
     repairs=[
@@ -470,7 +491,7 @@ def repeated_measures(
     means = within_intervals(numbers, names)
     findings = [describe_pair(pair, name, condition, len(pairs) > 1) for pair in pairs[:6]]
     if len(names) > 2:
-        findings.insert(0, describe_overall(row, name, condition))
+        findings.insert(0, describe_overall(row, name, condition, pairs))
     order = ["effect", "test", "n", "n_left_out", "levels", "statistic", "df", "df_2", "epsilon", "p_value",
              "p_uncorrected", "effect_size", "effect_size_type", "partial_eta_squared"]  # fmt: skip
     pair_order = ["comparison", "test", "group_1", "group_2", "n", "mean_1", "mean_2", "sd_1", "sd_2", "median_1",

@@ -64,6 +64,26 @@ def screen_row(samples, names):
     return row | {"statistic": float(test.statistic), "p_value": float(test.pvalue)}
 
 
+def detectable(result, alpha, groups):
+    """Return how large a difference would have been found where none was, as the end of a sentence.
+
+    In standard deviations (of two groups) or as Cohen's f, with a power of 80 % at alpha shared by all columns.
+    """
+    from statsmodels.stats.power import FTestAnovaPower, TTestIndPower
+
+    if (result["p_adj"] < alpha).any():
+        return ""
+    if "n_1" not in result:
+        many = float(result["n"].median())
+        size = FTestAnovaPower().solve_power(nobs=many, alpha=alpha / len(result), power=0.8, k_groups=groups)
+        return f"; an effect of Cohen's f {float(size):.2f} in one of them would have been found with 80 % power"
+    first, second = float(result["n_1"].median()), float(result["n_2"].median())
+    size = TTestIndPower().solve_power(nobs1=first, ratio=second / first, alpha=alpha / len(result), power=0.8)
+    return (
+        f"; a difference of {float(size):.2f} standard deviations in one of them would have been found with 80 % power"
+    )
+
+
 @tool(
     name="compare_columns",
     title="Compare many measurements between groups",
@@ -126,10 +146,19 @@ def screen_row(samples, names):
             doi="10.1111/j.2517-6161.1995.tb02031.x",
         ),
     ),
-    packages=("scipy", "pandas", "numpy"),
+    packages=("scipy", "pandas", "numpy", "statsmodels"),
     seconds=2.0,
     example="Which features distinguish malignant from benign tumours?",
-    helpers=(screened_columns, screen_row, format_p, level_labels, likely_control, called_level, order_levels),
+    helpers=(
+        screened_columns,
+        screen_row,
+        detectable,
+        format_p,
+        level_labels,
+        likely_control,
+        called_level,
+        order_levels,
+    ),
     answers=["compare_groups"],
 )
 def compare_columns(
@@ -173,11 +202,15 @@ def compare_columns(
     ends = [called_level(level, group) for level in levels]
     what = f"between {ends[0]} and {ends[1]}" if len(levels) == 2 else f"between the {len(levels)} groups of {group}"
     named = [str(name) for name in result.loc[result["p_adj"] < alpha, "column"]]
-    clearest = f", {'clearest ' if len(named) > 6 else ''}{', '.join(named[:6])}" if named else ""
+    if len(levels) == 2:
+        sides = dict(zip(result["column"], result["difference"], strict=True))
+        named = [f"{name} ({'higher' if sides[name] > 0 else 'lower'})" for name in named]
+        what += f", seen from {ends[0]}" if named else ""
+    clearest = f": {'clearest ' if len(named) > 6 else ''}{', '.join(named[:6])}" if named else ""
     findings = [
         {
             "text": f"{significant} of {len(result)} measurements differ {what} at a false discovery rate of "
-            f"{100 * alpha:g} %{clearest} ({int(result['n'].max())} rows).",
+            f"{100 * alpha:g} %{clearest} ({int(result['n'].max())} rows){detectable(result, alpha, len(levels))}.",
             "values": [
                 {"name": "n_significant", "value": significant, "unit": "measurements"},
                 {"name": "n_tested", "value": len(result), "unit": "measurements"},

@@ -9,7 +9,15 @@ from __future__ import annotations
 
 from engine.toolbox.statistics.group_tests import independent_test, overall_test, shift_estimate
 from engine.toolbox.statistics.post_hoc import adjust_rows, dunnett_rows, pooled_contrasts
-from engine.toolbox.tables.columns import finding_values, format_number, format_p, level_labels
+from engine.toolbox.tables.columns import (
+    called_level,
+    finding_values,
+    format_number,
+    format_p,
+    left_open,
+    level_labels,
+    which_differ,
+)
 
 
 def changing_number(design, groups, effects, preferred):
@@ -95,27 +103,35 @@ def describe_slopes(compared, outcome, over, group):
         means = {r[f"group_{key}"]: r[f"mean_slope_{key}"] for r in compared[1:] for key in ("1", "2")}
         order = sorted(means, key=lambda level: -means[level])
         steep = [f"{group} {level} ({format_number(means[level])} a unit)" for level in (order[0], order[-1])]
+        reach = max(abs(r[key]) for r in compared[1:] for key in ("lower_95", "upper_95"))
+        unseen = (
+            f"; the data are compatible with differences of up to {format_number(reach)} a unit between two of them"
+        )
         text = (
             f"The subjects' own slopes of {outcome} over {over} {verdict} between the groups of {group}: on average "
-            f"highest in {steep[0]}, lowest in {steep[1]} ({row['test']} "
-            f"on one slope a subject: F({row['df']:g}, {format_number(row['df_2'])}) = "
-            f"{format_number(row['statistic'], 4)}, {format_p(row['p_value'])})."
+            f"highest in {steep[0]}, lowest in {steep[1]}; {format_p(row['p_value'])} ({row['test']} on one slope a "
+            f"subject); {which_differ(compared[1:], group)} at an adjusted p below 0.05"
+            f"{unseen if row['p_value'] >= 0.05 else ''}."
         )
         values = finding_values(highest=means[order[0]], lowest=means[order[-1]], statistic=row["statistic"],
                                 p_value=row["p_value"])  # fmt: skip
     else:
-        first, second = (f"{group} {row[key]}" for key in ("group_1", "group_2"))
-        higher = "higher" if row["difference"] > 0 else "lower"
-        verdict = (
-            f"is {format_number(abs(row['difference']))} {higher} in {first} than in" if row["p_value"] < 0.05
-            else f"is not shown to differ between {first} and"
-        )  # fmt: skip
+        first, second = (called_level(row[key], group) for key in ("group_1", "group_2"))
+        one, two, clear = row["mean_slope_1"], row["mean_slope_2"], row["p_value"] < 0.05
+        if one * two > 0:
+            moves = "rises" if one > 0 else "falls"
+            verdict = f"{moves} {'faster' if abs(one) > abs(two) else 'slower'} over {over} in {first} than in {second}"
+        else:
+            moves = ("rises", "falls") if one > two else ("falls", "rises")
+            verdict = f"{moves[0]} over {over} in {first} and {moves[1]} in {second}"
+        if not clear:
+            verdict = f"is not shown to change at another rate over {over} in {first} than in {second}"
+        unseen = "" if clear else left_open(row["lower_95"], row["upper_95"], what="rates")
         text = (
-            f"The mean of the subjects' own slopes of {outcome} over {over} {verdict} {second}: "
-            f"{format_number(row['mean_slope_1'])} (n = {row['n_1']}) against {format_number(row['mean_slope_2'])} "
-            f"(n = {row['n_2']}), difference {format_number(row['difference'])} (95 % CI "
+            f"{outcome} {verdict}: by {format_number(one)} (n = {row['n_1']}) against {format_number(two)} "
+            f"(n = {row['n_2']}) for one unit of {over}, difference {format_number(row['difference'])} (95 % CI "
             f"{format_number(row['lower_95'])} to {format_number(row['upper_95'])}), {format_p(row['p_value'])} "
-            f"({row['test']}, one slope a subject)."
+            f"({row['test']}, means of the subjects' own slopes){unseen}."
         )
         values = finding_values(
             difference=(row["difference"], row["lower_95"], row["upper_95"]), p_value=row["p_value"],
@@ -151,5 +167,6 @@ def slope_tables(y, design, table, groups, effects, preferred, outcome):
 
 
 SLOPE_HELPERS = (shift_estimate, independent_test, overall_test, dunnett_rows, pooled_contrasts, changing_number,
-                 constant_group, subject_slopes, compared_slopes, describe_slopes, slope_tables)  # fmt: skip
+                 constant_group, which_differ, subject_slopes, compared_slopes, describe_slopes,
+                 slope_tables)  # fmt: skip
 """What a tool carries that reports each subject's own slope, beside the helpers of columns and marginal means."""

@@ -13,10 +13,12 @@ from engine.domain.toolspec import Citation, NextStep, Points
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.registry import param, tool
 from engine.toolbox.tables.columns import (
+    called_level,
     drawn_rows,
     finding_values,
     format_number,
     format_p,
+    in_a_row,
     new_axes,
     numeric_values,
     palette,
@@ -144,6 +146,10 @@ def describe_levels(rows, group_by):
     params={
         "columns": param("Columns to describe; empty for all", kind="columns", of="table", role="anything"),
         "group_by": param("Describe within each level of this column", kind="column", of="table", role="split"),
+        "count": param(
+            "Say how many rows each level has, where a described column names every row",
+            words=["true: how many|number of|counts? of|count the"],
+        ),
     },
     checks=("tables_not_empty", "findings_match_tables"),
     keywords=(
@@ -178,6 +184,8 @@ def describe_levels(rows, group_by):
         require_columns,
         format_number,
         finding_values,
+        in_a_row,
+        called_level,
         describe_column,
         describe_levels,
         unreadable_numbers,
@@ -190,6 +198,7 @@ def summarize_table(
     *,
     columns: list[str] = [],  # noqa: B006 - a plain default, never changed
     group_by: str = "",
+    count: bool = False,
 ):
     """Describe the columns of a table."""
     import pandas as pd
@@ -227,6 +236,12 @@ def summarize_table(
     if incomplete:
         warnings.append(f"Columns with missing values, left out of their statistics: {', '.join(incomplete[:12])}.")
     findings = describe_levels(rows, group_by) if group_by else []
+    if count and group_by and all(row["distinct"] == row["n"] for row in rows):  # each row is one of what is counted
+        sizes = groups.size().sort_values(ascending=False)
+        told = in_a_row([f"{size} in {called_level(level, group_by)}" for level, size in sizes.head(20).items()])
+        values = finding_values(**{f"n {level}": int(size) for level, size in sizes.head(20).items()})
+        told = f"{told} ({int(sizes.sum())} rows of {in_a_row(chosen)})."
+        findings.insert(0, {"text": told, "output": "summary", "values": values})
     for row in [row for row in rows if row["type"] == "number"][:9]:
         where = {group_by: row[group_by], "column": row["column"]} if group_by else {"column": row["column"]}
         spread = f" (SD {format_number(row['sd'])})" if row["sd"] == row["sd"] else ""
@@ -275,6 +290,18 @@ def correlate(x, y, method):
         variance = {"pearson": 1 / (n - 3), "spearman": (1 + r**2 / 2) / (n - 3), "kendall": 0.437 / (n - 4)}[method]
         low, high = np.tanh(np.arctanh(r) + np.array([-1, 1]) * 1.959963985 * np.sqrt(variance))
     return max(-1.0, min(1.0, r)), float(low), float(high), p
+
+
+def seen_from(n, pairs):
+    """Return from which size on one of several correlations would have been found with 80 % power (Fisher's z)."""
+    import math
+
+    from scipy.stats import norm
+
+    if n < 5:
+        return ""
+    size = math.tanh((norm.isf(0.025 / pairs) + norm.isf(0.2)) / math.sqrt(n - 3))
+    return f"; one of {size:.2f} or more either way would have been found with 80 % power"
 
 
 def correlation_pairs(table, x, y, columns):
@@ -445,6 +472,7 @@ def correlation_figure(rows, numbers):
     example="Is flipper length correlated with body mass?",
     helpers=(
         plain_table,
+        seen_from,
         require_columns,
         numeric_values,
         format_p,
@@ -515,6 +543,7 @@ def correlation(
     figure = correlation_figure(rows, numbers)
     rows.sort(key=lambda row: (row["p_value"], -abs(row["r"])))
     symbol = {"pearson": "r", "spearman": "rho", "kendall": "tau-b"}[used]
+    small = "" if (rows[0]["p_adj"] < 0.05 or not several) else seen_from(min(row["n"] for row in rows), len(rows))
     clear = sum(row["p_adj"] < 0.05 for row in rows)
     findings = []
     if several:
@@ -522,7 +551,7 @@ def correlation(
         told = f": {'' if clear <= 3 else 'most clearly '}{named}" if named else ""
         findings.append(
             {"text": f"{clear} of {len(rows)} pairs of columns are correlated at an adjusted p below 0.05 ({used})"
-                     f"{told}.",
+                     f"{told}{small}.",
              "values": finding_values(n_significant=clear, n_pairs=len(rows))}
         )  # fmt: skip
     for row in rows[:7]:
@@ -530,7 +559,8 @@ def correlation(
         sign = "rises" if row["r"] > 0 else "falls"
         words = f"{row['y']} {sign} as {row['x']} rises" if p < 0.05 else (
             f"No correlation of {row['x']} and {row['y']} was shown")  # fmt: skip
-        unseen = "; coefficients within that interval are not excluded" if p >= 0.05 and row["n"] >= 5 else ""
+        unseen = "" if p < 0.05 or row["n"] < 5 else (
+            f"; the data are compatible with {symbol} from {row['lower_95']:.2f} to {row['upper_95']:.2f}")  # fmt: skip
         interval = (
             f" (95 % CI {row['lower_95']:.2f} to {row['upper_95']:.2f})" if row["n"] >= 5 and row["r"] ** 2 < 1 else ""
         )

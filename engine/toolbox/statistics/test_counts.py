@@ -298,8 +298,10 @@ def test_the_first_sentence_is_about_the_predictor_named_first():
     table["falls"] = rng.poisson(np.exp(0.3 + 0.01 * table["age"] + 0.8 * table["noise"]))
     table["ill"] = np.where(rng.random(300) < 1 / (1 + np.exp(-1.5 * table["noise"])), "yes", "no")
     for first in (
-        count_regression(table, count="falls", predictors=["age", "noise"])["findings"][0],
-        logistic_regression(table, outcome="ill", predictors=["age", "noise"], event_value="yes")["findings"][0],
+        count_regression(table, count="falls", predictors=["age", "noise"], adjusted=["noise"])["findings"][0],
+        logistic_regression(table, outcome="ill", predictors=["age", "noise"], event_value="yes", adjusted=["noise"])[
+            "findings"
+        ][0],
     ):
         assert first["row"] == {"term": "age"}
         assert "95 % CI" in first["text"]

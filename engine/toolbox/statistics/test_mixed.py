@@ -73,7 +73,9 @@ def test_random_intercepts_of_orthodont_match_nlme(tmp_path):
     assert component(tables, "variance of residuals") == pytest.approx(1.431592**2, rel=1e-4)
     assert component(tables, "REML log-likelihood") == pytest.approx(-218.7563, abs=1e-4)
     assert component(tables, "ICC") == pytest.approx(1.807425**2 / (1.807425**2 + 1.431592**2), rel=1e-4)
-    assert "linear mixed model (REML) to 108 rows of 27 subjects" in record["findings"][0]["text"]
+    assert "linear mixed model (REML) to 108 rows of 27 subjects" in record["findings"][1]["text"]
+    age = tables["coefficients"].set_index("term").loc["age"]
+    assert f"{age['estimate']:.3f} higher with 1 unit more of age" in record["findings"][0]["text"]
     assert any("reference level is female" in text for text in record["warnings"])
 
 
@@ -170,9 +172,10 @@ def test_yes_no_outcomes_agree_with_statsmodels_formulas(tmp_path, subjects, err
     assert table["odds_ratio"].tolist() == pytest.approx(np.exp(fit.params).tolist(), rel=1e-4)
     assert table["odds_ratio_upper_95"].tolist() == pytest.approx(limits[1].tolist(), rel=1e-3)
     assert component(tables, "working correlation") == pytest.approx(fit.model.cov_struct.dep_params, abs=1e-4)
-    assert "probability of better? = yes" in record["findings"][0]["text"]
-    assert "odds ratio" in record["findings"][0]["text"]
-    assert "estimating equations" in record["findings"][1]["text"]
+    assert "The odds of better? = yes are" in record["findings"][0]["text"]
+    assert "probability of better? = yes" in record["findings"][1]["text"]
+    assert "odds ratio" in record["findings"][1]["text"]
+    assert "estimating equations" in record["findings"][2]["text"]
 
 
 def test_counts_with_exposure_agree_with_statsmodels_formulas(tmp_path):

@@ -92,6 +92,19 @@ def test_words_say_what_the_reference_is(cows, question, references):
     assert node.params.get("references") == references
 
 
+@pytest.mark.parametrize(
+    ("question", "adjusted"),
+    [
+        ("Poisson regression of ticks on breed, adjusted for milk", ["milk"]),
+        ("Poisson regression of ticks on breed and milk", None),
+    ],
+)
+def test_words_say_what_is_only_adjusted_for(cows, question, adjusted):
+    plan = the_planner().plan(question, cows).plan
+    (node,) = [node for node in plan.nodes if node.tool == "count_regression"]
+    assert node.params.get("adjusted") == adjusted
+
+
 @pytest.fixture(scope="module")
 def growing(tmp_path_factory):
     path = tmp_path_factory.mktemp("slopes") / "pigs.csv"

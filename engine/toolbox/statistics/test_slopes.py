@@ -57,7 +57,7 @@ def test_boys_and_girls_slopes_are_compared_by_welch(tmp_path):
     # Complete data: the difference of mean slopes is the model's interaction, 0.3048 (Pinheiro & Bates, fm2Orth)
     term = tables["coefficients"].set_index("term").loc["Sex[male vs female]:age", "estimate"]
     assert row["difference"] == pytest.approx(term, rel=1e-5)
-    assert "own slopes of distance over age is 0.305 higher in Sex male" in record["findings"][0]["text"]
+    assert "distance rises faster over age in male than in female: by 0.784" in record["findings"][0]["text"]
     assert "interaction" in record["findings"][1]["text"]
 
 

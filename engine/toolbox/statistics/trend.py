@@ -27,6 +27,7 @@ from engine.toolbox.tables.columns import (
     format_number,
     format_p,
     label_groups,
+    left_open,
     level_labels,
     likely_control,
     new_axes,
@@ -382,17 +383,35 @@ def value_figure(rows, samples, value, group):
 
 def trend_findings(frame, rows, levels, what, group, alpha, key):
     """Return the findings: the trend with its test and effect, and the lowest and highest level."""
+    import math
+
     best = frame.iloc[0]
     order = " < ".join(row["level"] for row in rows) if len(rows) <= 8 else f"{rows[0]['level']} to {rows[-1]['level']}"
-    size = f"{best['measure']} {format_number(best['effect'])} (95 % CI {format_number(best['lower_95'])} to " + (
-        f"{format_number(best['upper_95'])})")  # fmt: skip
+    clear, measure, unseen = best["p_value"] < alpha, best["measure"], ""
+    effect, low, high = best["effect"], best["lower_95"], best["upper_95"]
+    if key == "share" and "score" in rows[0] and measure.endswith(f"unit of {group}"):
+        # Per unit of a dose a ratio is hardly told from 1: over all doses it is.
+        reach = rows[-1]["score"] - rows[0]["score"]
+        effect, low, high = (
+            end**reach if abs(reach * math.log(end)) < 600 else math.nan for end in (effect, low, high)
+        )
+        measure = f"odds ratio of {rows[-1]['level']} against {rows[0]['level']} on the line of the trend"
+    size = f"{measure} {format_number(effect)} (95 % CI {format_number(low)} to {format_number(high)})"
     if best["effect"] != best["effect"]:
         size = f"no {best['measure']}, as {group} parts those with the event from the others completely"
-    also = f"; Spearman's rho {best['spearman_rho']:.3f}" if "spearman_rho" in best else ""
-    verb = ("rises" if best["z"] > 0 else "falls") if best["p_value"] < alpha else "is not shown to rise or fall"
+    elif not clear and key == "share":
+        unseen = left_open(low, high, ratio=True, what="odds")
+        unseen = f"{unseen} at {rows[-1]['level']} than at {rows[0]['level']}" if unseen else ""
+    elif not clear:
+        unseen = f"; the data are compatible with a tau-b from {format_number(low)} to {format_number(high)}"
+    verb = ("rises" if best["z"] > 0 else "falls") if clear else "is not shown to rise or fall"
+    ends = [f"{format_number(row['median'])}" if key == "median" else f"{100 * row['share']:.1f} %"
+            for row in (rows[0], rows[-1])]  # fmt: skip
+    first = f"{'from' if clear else 'it is'} {'a median of ' if key == 'median' else ''}{ends[0]}"
+    ends = f"{first} at {rows[0]['level']} {'to' if clear else 'and'} {ends[1]} at {rows[-1]['level']}"
     findings = [
-        {"text": f"{what} {verb} over {group} ({order}; n = {best['n']}): {best['test']}, z = {best['z']:.2f}, "
-                 f"{format_p(best['p_value'])}; {size}{also}.",
+        {"text": f"{what} {verb} over {group} ({order}; n = {best['n']}){', ' if clear else '; '}{ends}: {size}, "
+                 f"{format_p(best['p_value'])} ({best['test']}){unseen}.",
          "values": finding_values(effect=(best["effect"], best["lower_95"], best["upper_95"]), z=best["z"],
                                   p_value=best["p_value"], n=best["n"], spearman_rho=best.get("spearman_rho")),
          "output": "trend", "row": {"test": best["test"]}}

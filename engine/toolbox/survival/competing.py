@@ -19,7 +19,15 @@ from engine.toolbox.survival.horizon import HORIZON_HELPERS, TIME_UNITS, UNIT_WO
 from engine.toolbox.survival.partial_likelihood import fit_cox
 from engine.toolbox.survival.states import STATE_HELPERS, end_name, state_rows
 from engine.toolbox.survival.subdistribution import SUBDISTRIBUTION_HELPERS, subdistribution_of_causes
-from engine.toolbox.tables.columns import GROUP_HELPERS, finding_values, format_number, format_p, new_axes, palette
+from engine.toolbox.tables.columns import (
+    GROUP_HELPERS,
+    finding_values,
+    format_number,
+    format_p,
+    left_open,
+    new_axes,
+    palette,
+)
 from engine.toolbox.tables.rows import table_row
 
 
@@ -169,6 +177,21 @@ def hazards_of_causes(data, causes, covariates, categorical):
     return (pd.DataFrame(rows) if rows else None), warnings
 
 
+def share_ratio(subdistribution, cause, group, clear):
+    """Return Fine and Gray's ratio of two groups as a part of a sentence, with what a null result leaves open."""
+    rows = [] if subdistribution is None else [
+        row for row in subdistribution.to_dict("records")
+        if row["cause"] == cause and row["term"].startswith(f"{group}: ")
+    ]  # fmt: skip
+    if len(rows) != 1:
+        return ""
+    row, pair = rows[0], rows[0]["term"].removeprefix(f"{group}: ").replace(" vs ", " against ")
+    low, high = row["lower_95"], row["upper_95"]
+    unseen = "" if clear else left_open(low, high, ratio=True)
+    return (f"; subdistribution hazard ratio of {pair} {format_number(row['subdistribution_ratio'])} (95 % CI "
+            f"{format_number(low)} to {format_number(high)}){unseen}")  # fmt: skip
+
+
 def ratio_findings(hazards, subdistribution, where):
     """Return the findings of the first cause's ratios: of the share that comes to it, then of its rate."""
     findings = []
@@ -315,7 +338,7 @@ def draw_incidences(curves, causes, groups, group, unit, moment):
     helpers=(
         *GROUP_HELPERS, *HORIZON_HELPERS, table_row, survival_groups, *CODING_HELPERS, fit_cox, holm_adjust,
         *STATE_HELPERS, incidence_curve, gray_parts, gray_test, hazards_of_causes, *SUBDISTRIBUTION_HELPERS,
-        ratio_findings, draw_incidences,
+        left_open, share_ratio, ratio_findings, draw_incidences,
     ),
 )  # fmt: skip
 def competing_risks(
@@ -406,11 +429,11 @@ def competing_risks(
             shares = ", ".join(
                 f"{100 * row['incidence']:.1f} % in {row['group']}" for row in rows if row["cause"] == record["cause"]
             )
+            size = share_ratio(subdistribution, record["cause"], group, judged < alpha) if len(groups) == 2 else ""
             told.append(
                 {"text": f"The cumulative incidence of {name} {verdict} between the {len(groups)} groups of "
-                         f"{group} (by {when} {shares}): Gray's test chi-square {record['statistic']:.2f} on "
-                         f"{record['df']} df, {format_p(record['p_value'])}"
-                         + (f", {format_p(record['p_adj'])} adjusted for {len(causes)} causes (Holm)."),
+                         f"{group} (by {when} {shares}): Gray's test {format_p(record['p_value'])}, "
+                         f"{format_p(record['p_adj'])} adjusted for {len(causes)} causes (Holm){size}.",
                  "values": finding_values(statistic=record["statistic"], p_value=record["p_value"],
                                           p_adj=record["p_adj"]),
                  "output": "tests", "row": table_row(tests, cause=record["cause"])}

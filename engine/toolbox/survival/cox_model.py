@@ -9,13 +9,17 @@ from engine.toolbox.survival.partial_likelihood import (
     interval_hazards_test,
 )
 from engine.toolbox.tables.columns import (
+    called_level,
     format_p,
+    in_a_row,
     known_reference,
+    left_open,
     level_labels,
     likely_control,
     numeric_values,
     order_levels,
     reference_levels,
+    several_told,
 )
 from engine.toolbox.tables.rows import table_row
 
@@ -227,21 +231,21 @@ def term_finding(table, row, covariates, n, what, per=1.0):
     size = f"{100 * abs(ratio - 1):.3g} % {'higher' if ratio > 1 else 'lower'}"
     size = f"{ratio:.3g} times as high" if ratio >= 3 else size
     many = f"{per:g} units" if per != 1 else "one unit"
-    where = (f"with {row['covariate']} = {row['level']} than with {row['reference']}" if row["level"]
-             else f"for {many} more of {row['covariate']}")  # fmt: skip
+    level, reference = called_level(row["level"], row["covariate"]), row["reference"]
+    where = f"with {level} than with {reference}" if row["level"] else f"for {many} more of {row['covariate']}"
     where = where.replace(" than with ", " as with ") if ratio >= 3 else where
     if row["p_value"] < 0.05:
         text = f"The hazard of {what} was {size} {where}"
     else:
-        against = f"{row['covariate']} = {row['level']} and {row['reference']}" if row["level"] else row["covariate"]
-        text = (f"The hazard of {what} was not shown to differ between {against}" if row["level"]
+        text = (f"The hazard of {what} was not shown to differ between {level} and {reference}" if row["level"]
                 else f"The hazard of {what} was not shown to change for {many} more of {row['covariate']}")  # fmt: skip
     others = [name for name in covariates if name != row["covariate"]]
     held = f", adjusted for {', '.join(others[:6])}{' and others' if len(others) > 6 else ''}" if others else ""
+    unseen = "" if row["p_value"] < 0.05 else left_open(row["lower_95"], row["upper_95"], ratio=True)
     return {
         "text": (
             f"{text}{held}: hazard ratio {ratio:.3g} (95 % interval {row['lower_95']:.3g} to {row['upper_95']:.3g}, "
-            f"{format_p(row['p_value'])}){'' if row['p_value'] < 0.05 else '; ratios within it are not excluded'}."
+            f"{format_p(row['p_value'])}){unseen}."
         ),
         "values": [
             {
@@ -257,6 +261,69 @@ def term_finding(table, row, covariates, n, what, per=1.0):
         "output": "cox_table",
         "row": table_row(table, term=row["term"]),
     }
+
+
+def level_tests(model, terms, facts, robust):
+    """Return a row of diagnostics for each group of three and more levels: Wald's test of all its terms together."""
+    import numpy as np
+    from scipy.stats import chi2
+
+    keys = list(model.params_.index)
+    covariance = model.variance_matrix_.to_numpy() if robust is None else robust
+    rows = []
+    for name in dict.fromkeys(facts[term][0] for term in terms.values()):
+        at = [number for number, key in enumerate(keys) if facts[terms[key]][0] == name]
+        if len(at) > 1:
+            beta = model.params_.to_numpy()[at]
+            value = float(beta @ np.linalg.pinv(covariance[np.ix_(at, at)]) @ beta)
+            rows.append({"diagnostic": "all levels together (Wald)", "term": name, "value": value,
+                         "p_value": float(chi2.sf(value, len(at))), "verdict": f"{len(at)} df"})  # fmt: skip
+    return rows
+
+
+def describe_levels(table, row, n, what, held):
+    """Return the finding on a group of three and more levels: whether the hazard differs, and each level's ratio."""
+    terms = sorted(table[table["covariate"] == row["term"]].to_dict("records"), key=lambda one: -one["hazard_ratio"])
+    verdict = "differed" if row["p_value"] < 0.05 else "was not shown to differ"
+    listed = [f"{called_level(one['level'], row['term'])} {one['hazard_ratio']:.3g} (95 % CI {one['lower_95']:.3g} to "
+              f"{one['upper_95']:.3g})" for one in terms[:6]]  # fmt: skip
+    return {
+        "text": f"The hazard of {what} {verdict} between the levels of {row['term']}{held} (Wald test, "
+                f"{format_p(row['p_value'])}): against {called_level(terms[0]['reference'], row['term'])} hazard ratio "
+                f"{in_a_row(listed)}.",
+        "values": [{"name": f"hazard_ratio {one['level']}", "value": one["hazard_ratio"], "low": one["lower_95"],
+                    "high": one["upper_95"], "n": n} for one in terms[:6]]
+        + [{"name": "p_value", "value": row["p_value"]}],
+        "output": "cox_table", "row": {},
+    }  # fmt: skip
+
+
+def describe_covariates(table, covariates, adjusted, n, what, joint=None):
+    """Return the finding on all covariates that are asked about, [] where it is one or one has several levels."""
+    asked = [name for name in covariates if name not in adjusted]
+    rows = {name: table[table["covariate"] == name].to_dict("records") for name in asked}
+    joint = joint or {}
+    if len(asked) < 2 or any(len(terms) != 1 and name not in joint for name, terms in rows.items()):
+        return []
+    parts = [{"name": name, "p": p} for name, p in joint.items() if name in asked]
+    for name, (row,) in ((name, terms) for name, terms in rows.items() if name not in joint):
+        ratio = row["hazard_ratio"]
+        size = f"{100 * abs(ratio - 1):.3g} % {'higher' if ratio > 1 else 'lower'}"
+        level = called_level(row["level"], name)
+        parts.append(
+            {"name": name, "p": row["p_value"], "size": f"{ratio:.3g} times as high" if ratio >= 3 else size,
+             "where": f"with {level} instead of {row['reference']}" if row["level"] else f"for one unit more of {name}",
+             "interval": f"hazard ratio {ratio:.3g}, 95 % CI {row['lower_95']:.3g} to {row['upper_95']:.3g}"}
+        )  # fmt: skip
+    values = [{"name": "n_significant", "value": sum(part["p"] < 0.05 for part in parts), "n": n}]
+    return [
+        {
+            "text": several_told(parts, f"The hazard of {what}", "was"),
+            "values": values,
+            "output": "cox_table",
+            "row": {},
+        }
+    ]
 
 
 def draw_forest(table):
@@ -286,7 +353,8 @@ def draw_forest(table):
 
 CODING_HELPERS = (reference_levels, known_reference, code_covariates)
 COX_HELPERS = (
-    likely_control, *CODING_HELPERS, check_roles, check_rank, robust_covariance, term_table, hazards_rows,
-    doubtful_hazards, model_rows, term_finding, draw_forest,
+    left_open, in_a_row, several_told, called_level, likely_control, *CODING_HELPERS, check_roles, check_rank,
+    robust_covariance, term_table, hazards_rows, doubtful_hazards, model_rows, term_finding, level_tests,
+    describe_levels, describe_covariates, draw_forest,
 )  # fmt: skip
 """What the Cox tool ships with beside the partial likelihood."""

@@ -19,7 +19,15 @@ from engine.toolbox.survival.drawing import draw_survival
 from engine.toolbox.survival.horizon import unit_of_times
 from engine.toolbox.survival.landmark import LANDMARK, LANDMARK_HELPERS, LANDMARK_UNIT, from_landmark
 from engine.toolbox.survival.moments import AT, AT_UNIT, MOMENT_HELPERS, asked_moments, point_findings, survival_points
-from engine.toolbox.tables.columns import finding_values, format_number, format_p, likely_control
+from engine.toolbox.tables.columns import (
+    called_level,
+    finding_values,
+    format_number,
+    format_p,
+    in_a_row,
+    left_open,
+    likely_control,
+)
 from engine.toolbox.tables.rows import table_row
 
 _CHECKS = ("tables_not_empty", "p_values_valid", "findings_match_tables")
@@ -295,6 +303,34 @@ def expected_events(times, events, labels, groups):
     return expected
 
 
+def half_time(data):
+    """Return when half of the subjects had the event by the Kaplan-Meier estimate, NaN where fewer did."""
+    curve = survival_curve(data["time"], data["event"], "log-log")
+    return time_at_half(curve["time"], curve["survival"])
+
+
+def largest_ratio(pairs):
+    """Return the largest ratio of hazards, either way round, that intervals of all pairs at once (Bonferroni) hold."""
+    import numpy as np
+    from scipy.stats import norm
+
+    known = pairs.dropna(subset=["hazard_ratio", "lower_95", "upper_95"])
+    if known.empty:
+        return None
+    centre, half = np.log(known["hazard_ratio"]), np.log(known["upper_95"] / known["lower_95"]) / 2
+    wider = norm.isf(0.025 / len(known)) / norm.isf(0.025)
+    return float(np.exp((centre.abs() + wider * half).max()))
+
+
+def told_halves(halves, group, unit):
+    """Return in words when half of each group had the event, as a further part of a sentence; "" where none had."""
+    reached = [f"{at:g} {unit}".rstrip() + f" with {called_level(name, group)}"
+               for name, at in halves.items() if at == at]  # fmt: skip
+    never = [called_level(name, group) for name, at in halves.items() if at != at]
+    fewer = f"; fewer than half with {in_a_row(never)}" if never else ""
+    return f"; half had the event by {in_a_row(reached)}{fewer}" if reached else ""
+
+
 def peto_ratio(times, events, first):
     """Return the hazard ratio of the `first` against the others and its 95 % limits by Peto's one step.
 
@@ -385,6 +421,12 @@ def peto_ratio(times, events, first):
         *LANDMARK_HELPERS,
         format_number,
         format_p,
+        left_open,
+        in_a_row,
+        called_level,
+        half_time,
+        largest_ratio,
+        told_halves,
         likely_control,
         expected_events,
         peto_ratio,
@@ -486,31 +528,41 @@ def log_rank(
     clear = rows[0]["p_value"] < 0.05
     verdict = "differs" if clear else "is not shown to differ"
     longest, shortest = worst["group"].iloc[-1], worst["group"].iloc[0]
-    order = (
-        f", longer with {longest} than with {shortest}"
-        if len(groups) == 2
-        else (f", longest with {longest} and shortest with {shortest} by events against expectation")
-    )
-    order = order if clear else ""
-    named = f" ({', '.join(map(str, groups))})" if len(groups) <= 6 and not clear else ""
+    order = f", longest with {longest} and shortest with {shortest} by events against expectation"
+    named = order if clear else f" ({', '.join(map(str, groups))})" if len(groups) <= 6 else ""
+    said = f"Survival {verdict} between the {len(groups)} groups of {group}{named}: "
     size, low, high = (rows[0][key] for key in ("hazard_ratio", "lower_95", "upper_95"))
-    hazard = (
-        f"hazard ratio of {groups[0]} against {groups[1]} {format_number(size)} (95 % CI {format_number(low)} to "
-        f"{format_number(high)}, Peto), "
-        if size == size else ""
-    )  # fmt: skip
-    unseen = "; ratios within that interval are not excluded" if hazard and not clear else ""
+    one, other = (called_level(name, group) for name in groups[:2])
+    change = f"{abs(100 * (size - 1)):.3g} % {'higher' if size > 1 else 'lower'}" if size < 3 else (
+        f"{format_number(size)} times as high")  # fmt: skip
+    hazard = ""
+    if len(groups) == 2:
+        apart = f"is {'longer' if longest == groups[0] else 'shorter'} with {one} than with {other}"
+        said = f"Survival {apart if clear else f'is not shown to differ between {one} and {other}'}: "
+    if size == size:
+        hazard = (
+            f"hazard {change}, hazard ratio of {groups[0]} against {groups[1]} {format_number(size)} (95 % CI "
+            f"{format_number(low)} to {format_number(high)}, Peto), "
+        )
+    unseen = left_open(low, high, ratio=True) if not clear else ""
+    if len(groups) > 2 and not clear and (reach := largest_ratio(table.iloc[1:])):
+        unseen = f"; the data are compatible with hazard ratios of up to {format_number(reach)} between two of them"
+    halves = {name: half_time(data[labels == name]) for name in groups} if len(groups) <= 4 and start is None else {}
+    pairs = {tuple(item["comparison"].split(" vs ")) for item in table.iloc[1:].to_dict("records")
+             if item["p_adj"] < 0.05}  # fmt: skip
+    several = f"; {in_a_row([f'{a} differs from {b}' for a, b in pairs])} (Holm)" if 0 < len(pairs) <= 3 else ""
     findings = [
         {
             "text": (
-                f"Survival {verdict} between the {len(groups)} groups of {group}{named}{order}: {hazard}"
-                f"log-rank chi-square {rows[0]['statistic']:.2f} on {rows[0]['df']} df, {format_p(rows[0]['p_value'])} "
-                f"(n={len(data)}, {int(data['event'].sum())} events, {event} = {chosen}{since}){unseen}."
+                f"{said}{hazard}log-rank {format_p(rows[0]['p_value'])}{several}"
+                f"{told_halves(halves, group, unit)} (n={len(data)}, "
+                f"{int(data['event'].sum())} events, {event} = {chosen}{since}){unseen}."
             ),
             "values": [
                 {"name": "statistic", "value": rows[0]["statistic"], "n": rows[0]["n"]},
                 {"name": "p_value", "value": rows[0]["p_value"]},
                 *([{"name": "hazard_ratio", "value": size, "low": low, "high": high}] if hazard else []),
+                *({"name": f"median {name}", "value": at} for name, at in halves.items() if at == at),
             ],
             "output": "test_table",
             "row": table_row(table, comparison=rows[0]["comparison"]),

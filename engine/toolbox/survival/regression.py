@@ -12,16 +12,19 @@ from engine.domain.results import Issue
 from engine.domain.toolspec import Citation, NextStep, Repair
 from engine.toolbox.checks import check
 from engine.toolbox.registry import param, tool
-from engine.toolbox.statistics.linear import PER, REFERENCES
+from engine.toolbox.statistics.linear import ADJUSTED, PER, REFERENCES
 from engine.toolbox.survival.changes import CHANGE_HELPERS, split_at_change, states_at
 from engine.toolbox.survival.cox_model import (
     COX_HELPERS,
     check_rank,
     check_roles,
     code_covariates,
+    describe_covariates,
+    describe_levels,
     doubtful_hazards,
     draw_forest,
     hazards_rows,
+    level_tests,
     model_rows,
     robust_covariance,
     term_finding,
@@ -143,6 +146,7 @@ def hazard_ratios_consistent(step: StepOutputs) -> Iterator[Issue]:
         "landmark_unit": LANDMARK_UNIT,
         "per": PER,
         "references": REFERENCES,
+        "adjusted": ADJUSTED,
     },
     requires_tool=("kaplan_meier",),
     checks=("tables_not_empty", "p_values_valid", "findings_match_tables", "hazard_ratios_consistent"),
@@ -243,6 +247,7 @@ def cox_regression(
     landmark_unit: str = "",
     per: float = 1.0,
     references: list[str] = [],  # noqa: B006 - a plain default, never changed
+    adjusted: list[str] = [],  # noqa: B006 - a plain default, never changed
 ):
     """Fit a Cox model and check it."""
     import numpy as np
@@ -335,6 +340,7 @@ def cox_regression(
     ]
     few = "few" if per_term < 10 else "enough"
     rows.append({"diagnostic": "events per term", "term": "", "value": per_term, "p_value": np.nan, "verdict": few})
+    rows += level_tests(model, terms, facts, robust)
     diagnostics = pd.DataFrame(rows)
 
     concordance = diagnostics.set_index("diagnostic").loc["concordance", "value"]
@@ -364,7 +370,15 @@ def cox_regression(
         term_finding(table, row, covariates, len(data), f"{event} = {chosen}", per) for row in told.to_dict("records")
     ]
     changing = over_time_findings(over_time, violated, facts, unit) if over_time is not None else []
-    findings = [findings[0], *changing, summary, *findings[1:]]
+    levels, what = level_tests(model, terms, facts, robust), f"{event} = {chosen}"
+    joint = {row["term"]: row["p_value"] for row in levels}
+    together = describe_covariates(table, covariates, adjusted, len(data), what, joint) if per == 1 else []
+    if covariates[0] in joint and not together:
+        others = [name for name in covariates if name != covariates[0]]
+        held = f", adjusted for {', '.join(others[:6])}" if others else ""
+        together = [describe_levels(table, row, len(data), what, held)
+                    for row in levels if row["term"] == covariates[0]]  # fmt: skip
+    findings = [*together, findings[0], *changing, summary, *findings[1:]]
     return {
         "cox_table": table,
         "diagnostics": diagnostics,

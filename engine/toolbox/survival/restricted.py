@@ -16,7 +16,16 @@ from engine.toolbox.statistics.group_tests import holm_adjust
 from engine.toolbox.statistics.groups import group_contrasts
 from engine.toolbox.survival.data import SURVIVAL_HELPERS, survival_curve, survival_data, survival_groups
 from engine.toolbox.survival.horizon import HORIZON_HELPERS, TIME_UNITS, UNIT_WORDS, horizon_in_unit, unit_of_times
-from engine.toolbox.tables.columns import GROUP_HELPERS, finding_values, format_number, format_p, new_axes, palette
+from engine.toolbox.tables.columns import (
+    GROUP_HELPERS,
+    called_level,
+    finding_values,
+    format_number,
+    format_p,
+    left_open,
+    new_axes,
+    palette,
+)
 from engine.toolbox.tables.rows import table_row
 
 
@@ -249,10 +258,12 @@ def restricted_mean_survival(
     for row in sorted(compared, key=lambda row: row["p_value"])[:6]:
         first, second = row["comparison"].split(" vs ", 1)
         p_value = row.get("p_adj", row["p_value"])
+        first, second = called_level(first, group), called_level(second, group)
         if p_value < alpha:
-            claim = f"{'longer' if row['difference'] > 0 else 'shorter'} in {first} than in {second}"
+            claim = f"{'longer' if row['difference'] > 0 else 'shorter'} with {first} than with {second}"
         else:
             claim = f"not shown to differ between {first} and {second}"
+        unseen = "" if p_value < alpha else left_open(row["lower_95"], row["upper_95"], unit=unit)
         ratio = (f"; ratio {format_number(row['ratio'])} (95 % interval {format_number(row['ratio_lower_95'])} to "
                  f"{format_number(row['ratio_upper_95'])})") if row["ratio"] == row["ratio"] else ""  # fmt: skip
         adjusted = f", adjusted {format_p(row['p_adj'])}" if "p_adj" in row else ""
@@ -260,7 +271,7 @@ def restricted_mean_survival(
             {"text": f"Within the first {when}, the mean time without the event ({event} = {chosen}) is {claim}: "
                      f"{format_number(row['rmst_1'])} against {format_number(row['rmst_2'])}{after}, difference "
                      f"{format_number(row['difference'])}{after} (95 % interval {format_number(row['lower_95'])} to "
-                     f"{format_number(row['upper_95'])}, {format_p(row['p_value'])}{adjusted}){ratio}.",
+                     f"{format_number(row['upper_95'])}, {format_p(row['p_value'])}{adjusted}){ratio}{unseen}.",
              "values": finding_values(difference=(row["difference"], row["lower_95"], row["upper_95"]),
                                       ratio=(row["ratio"], row["ratio_lower_95"], row["ratio_upper_95"]),
                                       p_value=row["p_value"], p_adj=row.get("p_adj")),

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from lifelines import CoxPHFitter
+from plan_questions import profile_files, the_planner
 from table_steps import run_step
 
 from engine.toolbox.survival.regression import cox_regression
@@ -24,3 +25,30 @@ def test_cox_regression_compares_with_the_level_told(tmp_path):
     found = tables["cox_table"].set_index("term")["coef"]
     assert found["breed: angus vs salers"] == pytest.approx(fit.params_["angus"], rel=1e-4)
     assert found["breed: jersey vs salers"] == pytest.approx(fit.params_["jersey"], rel=1e-4)
+
+
+@pytest.fixture(scope="module")
+def calves(tmp_path_factory):
+    rng, n = np.random.default_rng(3), 160
+    table = pd.DataFrame({
+        "animal": [f"c{k}" for k in range(n)], "sex": rng.choice(["female", "male"], n), "weight": rng.normal(40, 4, n).round(1),
+        "vaccine": rng.choice(["no", "yes"], n), "days": rng.exponential(200, n).round() + 1, "died": rng.integers(0, 2, n),
+    })  # fmt: skip
+    path = tmp_path_factory.mktemp("calves") / "calves.csv"
+    table.to_csv(path, index=False)
+    return profile_files([path])
+
+
+@pytest.mark.parametrize(
+    ("question", "covariates", "kept"),
+    [
+        ("Is the hazard of dying higher in males, adjusted for weight?", ["sex", "weight"], ""),
+        ("Does the vaccine lower the hazard of dying in males?", ["vaccine"], "`sex` in ['male']"),
+    ],
+)
+def test_more_in_one_of_two_states_compares_it_with_the_other(calves, question, covariates, kept):
+    plan = the_planner().plan(question, calves).plan
+    node = next(node for node in plan.nodes if node.tool == "cox_regression")
+    rows = [node.params["condition"] for node in plan.nodes if node.tool == "filter_rows"]
+    assert (node.params["covariates"], rows) == (covariates, [kept] * bool(kept))
+    assert node.params.get("references", []) == (["sex=female"] if "sex" in covariates else [])

@@ -235,6 +235,75 @@ def format_number(x, digits=3):
     return f"{x:.{max(0, digits - 1 - size)}f}"
 
 
+def left_open(low, high, ratio=False, unit="", what="anything"):
+    """Return what a null result leaves open, as the end of its sentence: how far each way the truth may still lie.
+
+    Of a ratio it is a share of the value compared with (`38 % lower`), from three times on a multiple. "" without ends.
+    """
+    import math
+
+    if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
+        return ""
+
+    def side(end):
+        if ratio and end >= 3:
+            return f"{format_number(end)} times as high"
+        size = 100 * abs(end - 1) if ratio else abs(end)
+        name = "%" if ratio else unit
+        word = "higher" if end > (1 if ratio else 0) else "lower"
+        return f"{format_number(size)}{' ' * bool(name)}{name} {word}"
+
+    return f"; the data are compatible with {what} from {side(low)} to {side(high)}"
+
+
+def in_a_row(names):
+    """Return names as a sentence lists them: `a`, `a and b`, `a, b and c`."""
+    names = [str(name) for name in names]
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def several_told(parts, subject, verb="is", most=5):
+    """Return the sentence on several predictors of one model: what is clear with its size, and what is not shown.
+
+    Args:
+        parts: for each predictor a dict: `name`, `p`, and `size` with `where` and `interval` (`0.6 higher`, `with 1
+            unit more of age`, `95 % CI 0.4 to 0.9`), or no size where several levels are only tested together.
+        subject: what is explained, as a sentence begins with it.
+        verb: how it goes on.
+        most: of so many at most the size is told, the clearest first.
+    """
+    clear = sorted((part for part in parts if part["p"] < 0.05), key=lambda part: part["p"])
+    open_ = [part for part in parts if part["p"] >= 0.05]
+    told = [
+        f"{part['size']} {part['where']} ({part['interval']})" if part.get("size")
+        else f"different between the levels of {part['name']} ({format_p(part['p'])})" for part in clear[:most]
+    ]  # fmt: skip
+    left = [f"{part['name']} ({part['interval'] if part.get('size') else format_p(part['p'])})" for part in open_]
+    more = f", and also changes with {in_a_row([part['name'] for part in clear[most:]])}" if clear[most:] else ""
+    unseen = f"not shown to change with {in_a_row(left if len(left) <= most else [part['name'] for part in open_])}"
+    if not clear:
+        return f"{subject} {verb} {unseen}; each is adjusted for the others."
+    return f"{subject} {verb} {in_a_row(told)}{more}{f'; {unseen}' if left else ''}; each is adjusted for the others."
+
+
+def which_differ(rows, group):
+    """Return in words which pairs of groups differ at an adjusted p below 0.05: `c above a and b; b above a (3 of 3)`.
+
+    Rows hold group_1, group_2, their difference and p_adj; of more than eight pairs, or of ranks alone, their number.
+    """
+    found = [row for row in rows if row["p_adj"] < 0.05]
+    share = f"{len(found)} of {len(rows)} pairs"
+    if not found or len(found) > 8 or not all(row["difference"] for row in found):
+        return f"{share if found else f'none of {len(rows)} pairs'} differ"
+    below = {}
+    for row in found:
+        ends = [called_level(row[key], group) for key in ("group_1", "group_2")]
+        high, low = ends if row["difference"] > 0 else ends[::-1]
+        below.setdefault(high, []).append(low)
+    named = sorted(below.items(), key=lambda item: -len(item[1]))
+    return f"{'; '.join(f'{high} above {in_a_row(lows)}' for high, lows in named)} ({share})"
+
+
 def finding_values(**numbers):
     """Return the values of a finding from name=number or name=(number, low, high), without those not available."""
     values = []
@@ -293,6 +362,10 @@ GROUP_HELPERS = (
     complete_rows,
     format_p,
     format_number,
+    left_open,
+    in_a_row,
+    which_differ,
+    several_told,
     finding_values,
     palette,
     new_axes,

@@ -118,6 +118,18 @@ def rows_in_order(table, sort_by, order, top_n):
     return ordered.iloc[: min(top_n, known)], warnings
 
 
+def condition_in_words(condition):
+    """Return a condition as it is said: "`sex` in ['F'] and `age` > 60" as `sex is F and age > 60`."""
+    import re
+
+    def either(match):
+        return " or ".join(value.strip().strip("'\"") for value in match[1].split(","))
+
+    text = re.sub(r"`([^`]+)`", r"\1", condition)
+    text = re.sub(r" not in \[([^]]*)\]", lambda match: f" is not {either(match)}", text)
+    return re.sub(r" in \[([^]]*)\]", lambda match: f" is {either(match)}", text)
+
+
 def describe_order(table, total, sort_by, order, top_n):
     """Return the finding on rows in order: their number, range and the first few by name where a column names them."""
     import pandas as pd
@@ -177,7 +189,7 @@ def describe_order(table, total, sort_by, order, top_n):
     seconds=1.0,
     example="Keep only the female penguins heavier than 4 kg.",
     helpers=(plain_table, require_columns, numeric_values, level_labels, format_number, finding_values, sort_key,
-             summarise_rows, rows_in_order, describe_order, *EVALUATOR), answers=['filter_rows'],
+             summarise_rows, rows_in_order, condition_in_words, describe_order, *EVALUATOR), answers=['filter_rows'],
 )  # fmt: skip
 def filter_rows(
     table,
@@ -220,7 +232,7 @@ def filter_rows(
             warnings.append(f"{unknown} of {total} rows were left out because a value in the condition is missing.")
         what = f"levels of {by}, by their {aggregate}," if by else "rows"
         findings = [
-            {"text": f"{len(filtered)} of {total} {what} meet the condition {condition}.",
+            {"text": f"In {len(filtered)} of {total} {what} {condition_in_words(condition)}.",
              "values": finding_values(n_kept=len(filtered), n_rows=total, n_unknown=unknown), "output": "filtered"}
         ]  # fmt: skip
     if sort_by:

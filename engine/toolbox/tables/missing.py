@@ -480,6 +480,12 @@ def missing_values(
     associations = association_rows(scope, gaps, group if group in scope else "")
     found = [row for row in associations if row["p_adj"] < alpha]
     found = sorted(found, key=lambda row: row["goes_with"] not in asked)  # what was asked leads
+    told = [association_text(row) for row in found if row["goes_with"] in asked][:2]
+    told += [no_association_text(row) for row in associations if row["goes_with"] in asked and row["p_adj"] >= alpha][
+        :2
+    ]
+    if told and incomplete:
+        findings[0]["text"] = " ".join([f"{findings[0]['text'].partition('; ')[0]}.", *told])
     findings += [{"text": association_text(row), "output": "associations", "row": {"tested": row["tested"]},
                   "values": finding_values(p_value=row["p_value"], p_adj=row["p_adj"])}
                  for row in found[:6]]  # fmt: skip

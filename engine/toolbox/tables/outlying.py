@@ -509,10 +509,12 @@ def find_outliers(
         more = f" and {len(sure) - 6} more" if len(sure) > 6 else ""
         head = f"{'Values' if len(sure) > 1 else 'A value'} that cannot be: {cells}{more}. {head}"
     elif far:
-        leading = list({row["column"]: row for row in sorted(far, key=lambda row: row["size"])}.values())
-        leading = sorted(leading, key=lambda row: -row["size"])[:4]
+        leading = sorted(far, key=lambda row: -row["size"])
+        if len(leading) > 10:  # the furthest of each column: of many values in one the others would not be named
+            leading = list({row["column"]: row for row in reversed(leading)}.values())
+            leading = sorted(leading, key=lambda row: -row["size"])[:4]
         told = ", ".join(f"{row['column']} {row['value']:g} ({who[row['at']]})" for row in leading)
-        head = f"{head[:-1]}; furthest out: {told}."
+        head = f"{head[:-1]}; {'furthest out: ' if len(leading) < len(far) else ''}{told}."
     findings = [{"text": head, "values": finding_values(n_rows=len(table), n_impossible=len(sure), n_far_out=len(far),
                                                         n_rows_apart=len(apart))}]  # fmt: skip
     multi = {row["at"]: row for row in apart}

@@ -1,0 +1,147 @@
+"""Why apart: what is said of a comparison of groups is read by many and computed by few.
+
+Each function takes rows of the tables and returns one finding: the direction in words, the size with its interval, and
+what a null result leaves open.
+"""
+
+from __future__ import annotations
+
+from engine.toolbox.tables.columns import (
+    called_level,
+    finding_values,
+    format_number,
+    format_p,
+    in_a_row,
+    left_open,
+    which_differ,
+)
+
+
+def describe_pair(row, value, group, several):
+    """Return the finding of one row of the comparison table, its direction in words."""
+    p = row["p_adj"] if several else row["p_value"]
+    level = "adjusted " if several else ""
+    first, second = (called_level(row[key], group) for key in ("group_1", "group_2"))
+    on_means = row["estimate"].startswith("mean")
+    kind, a, b = ("mean", row["mean_1"], row["mean_2"]) if on_means else ("median", row["median_1"], row["median_2"])
+    clear = p < 0.05
+    relation = "is higher" if row["difference"] > 0 else "is lower" if row["difference"] < 0 else "is not shifted"
+    interval = (
+        f" (95 % CI {format_number(row['lower_95'])} to {format_number(row['upper_95'])})"
+        if row["lower_95"] == row["lower_95"] else ""
+    )  # fmt: skip
+    unseen = "" if clear else left_open(row["lower_95"], row["upper_95"])
+    start = (
+        f"{value} {relation} in {first} than in {second}" if clear and row["difference"]
+        else f"{value} differs between {first} and {second}" if clear
+        else f"{value} is not shown to differ between {first} and {second}"
+    )  # fmt: skip
+    text = (
+        f"{start}: {kind} {format_number(a)} (n = {row['n_1']}) against {format_number(b)} (n = {row['n_2']}), "
+        f"{row['estimate']} {first} minus {second} {format_number(row['difference'])}{interval}, "
+        f"{level}{format_p(p)} ({row['test']}){unseen}."
+    )
+    values = finding_values(
+        difference=(row["difference"], row["lower_95"], row["upper_95"]), p_value=row["p_value"], p_adj=row["p_adj"],
+        mean_1=row["mean_1"], mean_2=row["mean_2"], n_1=row["n_1"], n_2=row["n_2"], effect_size=row["effect_size"],
+    )  # fmt: skip
+    return {"text": text, "values": values, "output": "comparison", "row": {"comparison": row["comparison"]}}
+
+
+def describe_ratio(row, value, group, several):
+    """Return the finding of one pair of groups compared on logarithms: how many times the one is the other."""
+    p = row["p_adj"] if several else row["p_value"]
+    first, second = (called_level(row[key], group) for key in ("group_1", "group_2"))
+    on_means = row["estimate"].startswith("mean")
+    kind = "geometric mean" if on_means else "median of logarithms, taken back,"
+    a, b = (
+        row[f"geometric_mean_{key}"] if on_means else 2.718281828459045 ** row[f"median_{key}"] for key in ("1", "2")
+    )
+    ratio, low, high = row["ratio"], row["ratio_lower_95"], row["ratio_upper_95"]
+    size = f"{100 * abs(ratio - 1):.3g} % {'higher' if ratio > 1 else 'lower'}" if ratio < 2 else (
+        f"{format_number(ratio)} times as high")  # fmt: skip
+    joined = f"in {first} {'than' if ratio < 2 else 'as'} in {second}"
+    start = (f"{value} is {size} {joined}" if p < 0.05
+             else f"{value} is not shown to differ between {first} and {second}")  # fmt: skip
+    interval = f" (95 % CI {format_number(low)} to {format_number(high)})" if low == low else ""
+    text = (
+        f"{start}: {kind} {format_number(a)} (n = {row['n_1']}) against {format_number(b)} (n = {row['n_2']}), ratio "
+        f"{format_number(ratio)}{interval}, {'adjusted ' if several else ''}{format_p(p)} ({row['test']} on "
+        f"logarithms){'' if p < 0.05 else left_open(low, high, ratio=True)}."
+    )
+    values = finding_values(ratio=(ratio, low, high), p_value=row["p_value"], p_adj=row["p_adj"], n_1=row["n_1"],
+                            n_2=row["n_2"], geometric_mean_1=row["geometric_mean_1"],
+                            geometric_mean_2=row["geometric_mean_2"])  # fmt: skip
+    return {"text": text, "values": values, "output": "comparison", "row": {"comparison": row["comparison"]}}
+
+
+def describe_groups(row, pair_rows, groups, value, group):
+    """Return the finding on all groups: whether they differ, which is highest and lowest, and how many pairs do."""
+    found = sum(r["p_adj"] < 0.05 for r in pair_rows)
+    clear = row["p_value"] < 0.05
+    kind = "mean" if "ANOVA" in row["test"] else "median"
+    order = sorted(groups, key=lambda r: -r[kind])
+    high, low = order[0], order[-1]
+    verdict = "differs between" if clear else "is not shown to differ between"
+    most, least = (called_level(r["group"], group) for r in (high, low))
+    named = (
+        f"highest in {most} ({kind} {format_number(high[kind])}), lowest in {least} ({kind} {format_number(low[kind])})"
+        if clear else f"their {kind}s lie between {format_number(low[kind])} ({least}) and {format_number(high[kind])} "
+        f"({most})"
+    )  # fmt: skip
+    # Only intervals that hold for all pairs at once bound what any of them may be.
+    seen = not clear and any(name in pair_rows[0]["test"] for name in ("Tukey", "Games-Howell"))
+    reach = max(abs(r[key]) for r in pair_rows for key in ("lower_95", "upper_95")) if seen else None
+    excluded = (
+        f"; the data are compatible with differences of up to {format_number(reach)} between two of them"
+        if seen
+        else ""
+    )
+    return {
+        "text": f"{value} {verdict} the {len(groups)} groups of {group} ({row['n']} values): {named}; {row['test']}, "
+                f"{format_p(row['p_value'])}; {which_differ(pair_rows, group)} at an adjusted p below 0.05 "
+                f"({pair_rows[0]['test']}){excluded}.",
+        "values": finding_values(
+            **{f"{kind} {r['group']}": r[kind] for r in (high, low)}, statistic=row["statistic"],
+            p_value=row["p_value"], n=row["n"], effect_size=row["effect_size"], n_pairs=len(pair_rows),
+            n_pairs_different=found, largest_not_excluded=reach),
+        "output": "comparison", "row": {"comparison": "all groups"},
+    }  # fmt: skip
+
+
+def describe_thresholds(pair_rows, control, value, group):
+    """Return the finding on the lowest dose that differs from the control and the highest below it (LOEC and NOEC).
+
+    [] where the groups are no doses above a control that is the lowest.
+    """
+    try:
+        rows = sorted(pair_rows, key=lambda row: float(row["group_1"]))
+        if not rows or float(rows[0]["group_1"]) <= float(control):
+            return []
+    except ValueError:
+        return []
+    at = next((number for number, row in enumerate(rows) if row["p_adj"] < 0.05), None)
+    row = rows[-1] if at is None else rows[at]
+    noec = rows[-1]["group_1"] if at is None else rows[at - 1]["group_1"] if at else control
+    size = (
+        f"mean {format_number(row['mean_1'])} against {format_number(row['mean_2'])}, difference "
+        f"{format_number(row['difference'])} (95 % CI {format_number(row['lower_95'])} to "
+        f"{format_number(row['upper_95'])}), adjusted {format_p(row['p_adj'])}, {row['test']}"
+    )  # fmt: skip
+    if at is None:
+        unseen = left_open(row["lower_95"], row["upper_95"])
+        text = (f"At no {group} is {value} shown to differ from that at {control}: the NOEC is the highest one, "
+                f"{noec}, and there is no LOEC ({size}){unseen} there.")  # fmt: skip
+    else:
+        higher = "higher" if row["difference"] > 0 else "lower"
+        below = f"at {noec} it is not shown to differ (NOEC {noec})" if at else "so there is no NOEC above the control"
+        again = [r["group_1"] for r in rows[at:] if r["p_adj"] >= 0.05]
+        odd = f"; yet at {in_a_row(again)} it is not shown to differ either" if again else ""
+        text = (f"The lowest {group} at which {value} is {higher} than at {control} is {row['group_1']} (LOEC): "
+                f"{size}; {below}{odd}.")  # fmt: skip
+    levels = {"noec": float(noec)} | ({} if at is None else {"loec": float(row["group_1"])})
+    values = finding_values(
+        **levels, difference=(row["difference"], row["lower_95"], row["upper_95"]), p_adj=row["p_adj"],
+        mean_1=row["mean_1"], mean_2=row["mean_2"],
+    )  # fmt: skip
+    return [{"text": text, "values": values, "output": "comparison", "row": {"comparison": row["comparison"]}}]
