@@ -57,9 +57,7 @@ def draw_card(
             if profile.best is None:
                 st.badge("Cannot be used", icon=":material/block:", color="red")
             for guess in profile.types[:3]:
-                first = guess is profile.types[0]
-                label = f"{type_words(guess.type.value)} {guess.confidence:.0%}"
-                st.badge(label, color="primary" if first else "gray")
+                st.badge(type_words(guess.type.value), color="primary" if guess is profile.types[0] else "gray")
         st.caption(plain(" · ".join(part for part in (shape(profile), profile.summary) if part)))
         if expanded:
             draw_preview(profile, key)
@@ -129,7 +127,7 @@ def _column_row(column: Any) -> dict[str, Any]:
         "Unit": column.unit,
         "Values": values,
         "Order": " < ".join(column.order),
-        "Could be": f"{best.role} ({best.confidence:.0%})" if best else "",
+        "Could be": best.role if best else "",
         "Why": best.why if best else "",
         "Found in the values": " ".join(column.notes),
         "Missing": column.missing,

@@ -37,10 +37,9 @@ if TYPE_CHECKING:
     from engine.api import Engine, Profile, RunView, WayOn
 
 # Session keys: paths of the files the next question comes with, from the question's field and from the field for files;
-# a question that waits until its files were looked at; whether plans run at once.
+# whether plans run at once.
 ATTACHED = "attached"
 UPLOADED = "uploaded"
-HELD = "held_question"
 AUTO = "auto_approve"
 PAST_SHOWN = 6
 
@@ -56,8 +55,6 @@ def draw(engine: Engine) -> None:
 
 
 def _question_field(placeholder: str) -> Any:
-    if held := st.session_state.pop(HELD, ""):
-        st.session_state["question"] = held  # written into the field; whoever asks sends it
     # Inside a container it stands where it is written. At the foot of the page it would keep the page scrolled
     # to its end, and the first thing seen of an answer would be its last line.
     with st.container(key="question_box"):
@@ -65,16 +62,12 @@ def _question_field(placeholder: str) -> Any:
 
 
 def _take(engine: Engine, message: Any) -> None:
-    """Keep the files of a message; ask when it has words and its files were seen before."""
-    seen = _attached()
+    """Keep the files of a message and ask what it says; files alone are shown before anything is asked of them."""
     given = [_keep(engine, file) for file in message.files]
-    if message.text.strip() and {*given} <= {*seen}:
+    st.session_state[ATTACHED] = _unique([*st.session_state.get(ATTACHED, []), *given])
+    if message.text.strip():
         _ask(engine, message.text, _all_files(engine))
         return
-    # The field hands over its files with the words: what they were taken for is shown before anything is asked of them.
-    st.session_state[ATTACHED] = _unique([*st.session_state.get(ATTACHED, []), *given])
-    st.session_state[HELD] = message.text
-    st.session_state[f"{HELD}_told"] = bool(message.text.strip())
     st.rerun()
 
 
@@ -98,7 +91,7 @@ def _ask(engine: Engine, question: str, data: list[str], **more: Any) -> None:
 
 
 def _forget_files() -> None:
-    for key in (ATTACHED, UPLOADED, HELD, f"{HELD}_told"):
+    for key in (ATTACHED, UPLOADED):
         st.session_state.pop(key, None)
     st.session_state["uploader_round"] = st.session_state.get("uploader_round", 0) + 1
 
@@ -162,10 +155,6 @@ def _unique(paths: list[str]) -> list[str]:
 
 
 def _cards(engine: Engine) -> None:
-    if st.session_state.get(f"{HELD}_told"):
-        st.markdown(
-            ":material/visibility: Look at what the files were taken for; your question waits in the field above."
-        )
     data = _all_files(engine)
     draw_suggestions(
         engine,

@@ -358,16 +358,21 @@ def _survival(facts: TableFacts) -> list[TypeGuess]:
         time.name in item.within and item.confidence > BLOCK for item in facts.structure.repeated
     ):
         return []  # the time tells the rows of a subject apart: visits, not the ends of watching
+    known = {column.name: column for column in facts.columns}
+    found = facts.structure.survival  # which clock is the event's is decided there
+    time, event = known.get(found.get("time", ""), time), known.get(found.get("event", ""), event)
     facts.details["survival"] = {"time": time.name, "event": event.name}
     times = [c.name for c in facts.columns if c.role("time")]
     if len(times) > 1:
         facts.warnings.append(
-            f"{facts.name}: {len(times)} columns could be the time ({some(times)}); say which one to use."
+            f"{facts.name}: {len(times)} columns could be the time ({some(times)}); {time.name!r} is taken unless you "
+            "say another."
         )
     events = [c.name for c in facts.columns if c.role("event")]
     if len(events) > 1:
         facts.warnings.append(
-            f"{facts.name}: {len(events)} columns could be the event ({some(events)}); say which one to use."
+            f"{facts.name}: {len(events)} columns could be the event ({some(events)}); {event.name!r} is taken "
+            "unless you say another."
         )
     who = SCHEMAS[DataType.SURVIVAL_TABLE].field("subject")
     subject = next((c for c in facts.columns if who.called(c.name)), None)

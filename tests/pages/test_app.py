@@ -215,17 +215,24 @@ def test_question_with_an_uploaded_file_becomes_a_run(workspace):
     assert Path(record.data[0]).read_text() == TABLE
 
 
-def test_files_given_with_the_words_are_shown_before_anything_is_asked(workspace):
+def test_files_given_alone_are_shown_before_anything_is_asked(workspace):
     at = app().run()
-    at.chat_input(key="question").upload("values.csv", TABLE.encode(), "text/csv").set_value(QUESTION).run()
+    at.chat_input(key="question").upload("values.csv", TABLE.encode(), "text/csv").set_value("").run()
     assert not at.exception
     assert opened(workspace).runs() == []
     assert "values.csv" in shown(at)
-    assert "your question waits in the field above" in shown(at)
-    assert at.chat_input(key="question").proto.value == QUESTION  # one more Enter asks it
     at.chat_input(key="question").set_value(QUESTION).run()
     (record,) = opened(workspace).runs()
     assert [Path(path).name for path in record.data] == ["values.csv"]
+
+
+def test_files_given_with_the_words_are_shown_beside_the_plan(workspace):
+    at = app().run()
+    at.chat_input(key="question").upload("values.csv", TABLE.encode(), "text/csv").set_value(QUESTION).run()
+    assert not at.exception
+    (record,) = opened(workspace).runs()
+    assert [Path(path).name for path in record.data] == ["values.csv"]
+    assert "values.csv" in shown(at)
 
 
 def test_a_file_taken_out_of_the_field_has_no_card_and_no_part_in_the_question(workspace):
