@@ -136,7 +136,9 @@ def _made(coded: Coded, match: re.Match[str], op: Op, *values: str) -> Restricti
     inside = coded.inside(match[0])
     column = coded.inside(match.groupdict().get("c") or match.groupdict()["d"])[0].column
     own = [m for m in inside if m.column == column]
-    return _restriction(column, op, values, own[0].first, own[-1].last)
+    last, ends = own[-1].last, {as_number(value.lstrip("-").replace(",", ".")) for value in values}
+    told = [at for at in range(last, min(last + 6, len(coded.words))) if coded.words[at].number in ends]
+    return _restriction(column, op, values, own[0].first, max([last, *told]))
 
 
 def _of_words(coded: Coded, column: str, op: Op, match: re.Match[str], *values: str) -> Iterator[Restriction]:

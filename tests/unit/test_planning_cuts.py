@@ -197,3 +197,17 @@ def test_of_two_ends_with_columns_of_their_own_the_first_is_made(planner, regist
     assert made.params["expression"] == "if_else(`cancer` == 1, 'cancer', if_else(`died` == 1, 'died', 'censored'))"
     assert (step.params["time"], step.params["event"]) == ("Months to cancer", made.params["name"])
     assert (step.params["event_value"], step.params["at"], step.params["at_unit"]) == ("cancer", 10, "years")
+
+
+def test_the_other_side_of_a_number_is_asked_on_about(planner, trial_with_ages) -> None:
+    first = planner.plan("Does the drug prolong overall survival in patients 65 and over?", trial_with_ages).plan
+    younger = planner.plan("and in the younger ones?", trial_with_ages, previous=first).plan
+    assert (conditions(first), conditions(younger)) == (["`age` >= 65"], ["`age` < 65"])
+    rest = planner.plan("and in the rest?", trial_with_ages, previous=younger).plan
+    assert conditions(rest) == ["`age` >= 65"]
+
+
+@pytest.fixture(scope="module")
+def trial_with_ages(trial, tmp_path_factory):
+    table = pd.read_csv(trial[0].path).assign(age=RNG.integers(40, 90, N))
+    return saved(table, tmp_path_factory.mktemp("aged"), "trial.csv")

@@ -38,6 +38,7 @@ from engine.planning.followups.turn import (
     Turn,
     flat,
     let_go,
+    other_side,
     outcomes,
     rows_in_own_words,
     rows_said,
@@ -133,6 +134,7 @@ def follow_up(
         PlanError: when it goes on, and nothing in it is found that the plan before could do otherwise.
     """
     specs = {node.tool: registry.get(node.tool) for node in before.nodes if node.tool in registry}
+    own.restrictions += other_side(own, base)
     fresh = replace(own, used=dict(own.used))  # judging notes what other tools would take the words for
     if not before.nodes or stands_alone(question, own, judge(question)[0], specs):
         return None

@@ -438,9 +438,10 @@ def swapped(turn: Turn) -> tuple[str, str, str] | None:
         return None
     column = data.column(fresh[0])
     explained = [name for name in turn.outcomes() if base.strength(name)]
+    used = {item for node in turn.before.nodes for value in node.params.values() for item in flat(value)}
     alike = [
         name
-        for name in [*explained, *base.named()]
+        for name in [*explained, *(name for name in base.named() if name in used)]
         if column is not None
         and (old := data.column(name)) is not None
         and (old.kind == "text") == (column.kind == "text")

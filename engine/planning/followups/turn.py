@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -9,12 +10,11 @@ from typing import Any, NamedTuple
 from engine.domain.plan import TaskDag, TaskNode
 from engine.domain.toolspec import ParamSpec, ToolSpec
 from engine.planning.contrast import control_level
-from engine.planning.followups.words import AGED, BARE, JOINED, LIMIT, NOT_ADJUSTED, short
+from engine.planning.followups.words import BARE, JOINED, LIMIT, NOT_ADJUSTED, OTHER_SIDE, short
 from engine.planning.reading import Contrast, Reading, Restriction
 from engine.planning.score import Candidate
 from engine.planning.settings import settings_said
 from engine.planning.sheets import Data, is_group
-from engine.profiling.scales import hint
 
 OUTCOMES = ("outcome", "measure", "y", "count")
 """Roles of the columns that a step explains."""
@@ -227,20 +227,32 @@ def rows_said(turn: Turn, *, more: bool) -> list[Restriction]:
 
 
 def _numbers_alone(turn: Turn) -> list[Restriction]:
-    """Return the rows of a number that is a value of one column alone (`without 2007 data`), or an age (`the over 65s`)."""
+    """Return the rows of a number that is a value of one column alone: `without 2007 data`."""
     own, data = turn.own, turn.data
     if own.mentions or not own.words:
         return []
     place = (0, len(own.words) - 1)
-    if (aged := AGED.search(turn.question)) is not None:
-        ages = [c.name for c in data.columns() if hint(c.name, "age") and c.kind in ("integer", "number")]
-        op = ">" if (aged["op"] or aged["op2"]).lower() in ("over", "above") else "<"
-        return [Restriction(ages[0], op, (aged["n"] or aged["n2"],), *place, sure=True)] if len(ages) == 1 else []
     if (bare := BARE.search(turn.question)) is not None:
         having = [c.name for c in data.columns() if is_group(c) and bare["n"] in c.levels]
         op = "not in" if bare["without"] else "in"
         return [Restriction(having[0], op, (bare["n"],), *place, sure=True)] if len(having) == 1 else []
     return []
+
+
+def other_side(own: Reading, base: Reading) -> list[Restriction]:
+    """Return the rows on the other side of the number at which the question before cut: `and in the younger ones?`."""
+    cuts = [row for row in base.restrictions if row.op in _TURNED_ROUND]
+    said = OTHER_SIDE.search(own.question)
+    if len(cuts) != 1 or said is None or own.restrictions or re.search(r"\d", own.question):
+        return []
+    (row,) = cuts
+    upper = row.op in (">", ">=")
+    if said["less" if not upper else "more"]:  # `the older ones` after `65 and over` are the same
+        return []
+    return [row._replace(op=_TURNED_ROUND[row.op], first=0, last=len(own.words) - 1)]  # type: ignore[arg-type]
+
+
+_TURNED_ROUND = {">": "<=", ">=": "<", "<": ">=", "<=": ">"}
 
 
 def _levels_alone(own: Reading) -> list[Restriction]:

@@ -108,11 +108,12 @@ BARE = re.compile(
     re.I,
 )
 """A number alone that may be a value of one column: `without 2007 data`."""
-AGED = re.compile(
-    r"\b(?P<op>over|above|under|below)[ -](?P<n>\d+)s\b|\b(?:those|people|patients|subjects) (?P<op2>over|under) (?P<n2>\d+)\b",
+OTHER_SIDE = re.compile(
+    r"\b(?:the|in|for|and)\s+(?:the\s+)?(?:other|rest|remaining|(?P<less>younger|lower|smaller|lighter|shorter|earlier)|"
+    r"(?P<more>older|higher|larger|heavier|longer|later))(?:s|\s+(?:ones?|patients?|people|group|half|women|men|animals|samples))?\W*$",
     re.I,
 )
-"""`the over 65s`, which are people of an age."""
+"""`and in the younger ones?`, `the rest`: what is not on the side of a number that was asked about."""
 BASE = re.compile(r"\b(?:reference|base ?line|denominator)\b", re.I)
 BY = re.compile(r"\b(?:by|per|each|every|coloured|colored)\b", re.I)
 ALL = re.compile(r"\ball\b", re.I)

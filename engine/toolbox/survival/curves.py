@@ -389,6 +389,7 @@ def peto_ratio(times, events, first):
         "logrank",
         "Mantel-Cox",
         "compare survival",
+        "prolong survival",
         "survival difference",
         "difference between curves",
         "treatment effect on survival",
