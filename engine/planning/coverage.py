@@ -21,6 +21,8 @@ from engine.planning.reading import Reading
 from engine.planning.text import name_parts, stem, tokens
 
 _MANNER = re.compile(r"(?:ly|ing|ed)$")
+_SHORT = frozenset("btw pls plz thx asap fyi etc vs glm lmm lm glmm ols reml".split())
+"""Short forms of letters and of models, which name no data."""
 _SMALL = frozenset(
     [
         "a",
@@ -75,6 +77,8 @@ def unexplained(reading: Reading, analyses: list[str], bounds: list[Bound], file
         if not _names_group(reading, at) and (
             token.text in _SMALL
             or token.text in WHOM
+            or token.text in _SHORT
+            or token.text.removesuffix("s") in PERSONS
             or token.text.removesuffix("s") in FAMILY
             or (token.text.removesuffix("s") in _KINDS and _beside_column(reading, at))
             or len(token.text) < 3

@@ -340,6 +340,19 @@ def test_a_threshold_tests_for_more_than_it(experiment, compared):
     assert (strict["p_adj"] < 0.05).sum() > 50
 
 
+def test_genes_beyond_a_fold_change_that_is_named_are_counted(experiment, compared):
+    counts, sheet, _ = experiment
+    found = bulk_rna_de.differential_expression(
+        counts, sheet, condition="treatment", treated="drug", control="control", covariates=["donor"], min_abs_lfc=1
+    )
+    table = compared["de_table"]
+    large = table[(table["p_adj"] < 0.05) & (table["log2_fold_change"].abs() >= 1)]
+    up, down = (large["log2_fold_change"] > 0).sum(), (large["log2_fold_change"] < 0).sum()
+    text = found["findings"][0]["text"]
+    assert f"{up + down:,} of them by at least 2-fold, {up:,} higher and {down:,} lower in drug than in control" in text
+    np.testing.assert_allclose(found["de_table"]["p_value"], table["p_value"])  # the test itself is of any difference
+
+
 def test_levels_written_as_numbers_are_found_however_they_are_spelt(experiment, compared):
     counts, sheet, _ = experiment
     coded = sheet.assign(code=(sheet["treatment"] == "drug").astype(float))

@@ -77,6 +77,23 @@ def test_over_representation_by_hand():
     assert row["genes"] == "G0000;G0001"
 
 
+def test_of_one_set_the_first_sentence_tells_its_overlap_and_test():
+    sets = {"MY_LIST": GENES[:20] + GENES[500:520]}
+    found = over_representation(GENES[:100], sets, min_size=2, background_list=GENES)
+    odds, p = fisher_exact([[20, 80], [20, 1880]], alternative="greater")
+    text = found["findings"][0]["text"]
+    assert "20 of its 40 genes where 2.0 are expected" in text
+    assert f"odds ratio {odds:.3g}" in text
+    assert f"{p:.1e}".replace("e-", "e-") in text
+
+
+def test_the_sets_that_stand_out_are_named_first(planted):
+    listed = {f"SET_{k}": GENES[20 * k : 20 * k + 20] for k in range(6)}
+    text = over_representation(GENES[:40], listed, min_size=2, background_list=GENES)["findings"][0]["text"]
+    assert "2 of 6 gene sets" in text
+    assert re.search(r"most clearly set 0 \(20 of 20\); set 1 \(20 of 20\)", text, re.IGNORECASE)
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.integers(12, 60), st.data())
 def test_over_representation_agrees_with_fisher(n_all, data):

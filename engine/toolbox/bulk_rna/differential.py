@@ -240,6 +240,9 @@ def check_design(factors, terms, condition):
         "alpha": param("False discovery rate at which a gene counts as different", minimum=1e-10, maximum=0.5),
         "min_total_count": param("Reads over all samples a gene needs to be tested", unit="reads", minimum=0),
         "lfc_threshold": param("Absolute log2 fold change to exceed under test", unit="log2", minimum=0, maximum=10),
+        "min_abs_lfc": param(
+            "Absolute log2 fold change from which the first sentence counts genes", unit="log2", minimum=0, maximum=10
+        ),
         "genes_of_interest": param("Genes (symbol or id) to report whatever their rank", kind="texts", role="genes"),
         "named": param(
             "How many genes the first sentence names, by p-value; 0 names the clearest three each way",
@@ -350,6 +353,7 @@ def differential_expression(
     alpha: float = 0.05,
     min_total_count: int = 1,
     lfc_threshold: float = 0.0,
+    min_abs_lfc: float = 0.0,
     genes_of_interest: list[str] = [],  # noqa: B006
     shrink: bool = False,
     named: int = 0,
@@ -490,16 +494,32 @@ def differential_expression(
         leading = [at for at in table.index if change[at] == change[at]][:named]
         listed = ", ".join(f"{names[at]} {change[at]:+.2f}" for at in leading)
         clearest = f"; the {len(leading)} with the smallest p-values, with log2 fold change: {listed}"
+    # A fold change that the question names is counted by; the test itself is of any difference.
+    large = significant & (change.abs() >= min_abs_lfc)
+    n_large_up, n_large_down = int((large & (change > 0)).sum()), int((large & (change < 0)).sum())
+    counted = f"{up:,} higher and {down:,} lower in {treated} than in {control}"
+    if min_abs_lfc > 0:
+        counted = (
+            f"{n_large_up + n_large_down:,} of them by at least {2**min_abs_lfc:.3g}-fold, {n_large_up:,} higher and "
+            f"{n_large_down:,} lower in {treated} than in {control}"
+        )
     findings = [
         {
             "text": f"{up + down:,} of {len(table):,} tested genes differ between {treated} and {control}{threshold} "
-            f"at a false discovery rate of {100 * alpha:g} %: {up:,} higher and {down:,} lower in {treated} than in "
-            f"{control}{clearest} ({condition}: n = {sizes[treated]} {treated}, "
-            f"n = {sizes[control]} {control}{adjusted}).",
+            f"at a false discovery rate of {100 * alpha:g} %: {counted}{clearest} "
+            f"({condition}: n = {sizes[treated]} {treated}, n = {sizes[control]} {control}{adjusted}).",
             "values": [
                 {"name": "n_significant", "value": up + down, "unit": "genes"},
                 {"name": "n_up", "value": up, "unit": "genes"},
                 {"name": "n_down", "value": down, "unit": "genes"},
+                *(
+                    [
+                        {"name": "n_large_up", "value": n_large_up, "unit": "genes"},
+                        {"name": "n_large_down", "value": n_large_down, "unit": "genes"},
+                    ]
+                    if min_abs_lfc > 0
+                    else []
+                ),
                 {"name": "n_tested", "value": len(table), "unit": "genes"},
                 {"name": "n_treated", "value": int(sizes[treated]), "unit": "samples"},
                 {"name": "n_control", "value": int(sizes[control]), "unit": "samples"},

@@ -335,12 +335,28 @@ def over_representation(
     if len(chosen) > 0.25 * n_all:
         warnings.append(f"The list is {100 * n_query / n_all:.0f} % of the background: select genes more strictly.")
     significant = int((result["p_adj"] < alpha).sum())
+    against = f"against a background of {n_all:,} genes"
+    against += f" with {'an' if kind[0] == 'a' else 'a'} {kind}" if kind else ""
+    leading = result.head(min(significant, 5))
+    clearest = "; ".join(f"{r.term_name} ({r.overlap} of {r.term_size})" for r in leading.itertuples())
+    text = (
+        f"{significant:,} of {len(result):,} gene sets tested are over-represented at a false "
+        f"discovery rate of {100 * alpha:g} % among {n_query:,} {what}, {against}"
+    )
+    text += (
+        (f": most clearly {clearest}." if clearest else ".") if n_query else ": no gene was selected, so no set can be."
+    )
+    if len(result) == 1 and n_query:  # one set was asked about: the answer is on it
+        only, judged = result.iloc[0], "" if significant else "not shown to be "
+        expected = n_query * only.term_size / n_all
+        text = (
+            f"{only.term_name} is {judged}over-represented among {n_query:,} {what}: {only.overlap} of its "
+            f"{only.term_size} genes where {expected:.1f} are expected by chance, odds ratio {only.odds_ratio:.3g}, "
+            f"p = {format_p(only.p_value)}, {against}."
+        )
     findings = [
         {
-            "text": f"{significant:,} of {len(result):,} gene sets tested are over-represented at a false "
-            f"discovery rate of {100 * alpha:g} % among {n_query:,} {what}, against a background of {n_all:,} genes"
-            + (f" with {'an' if kind[0] == 'a' else 'a'} {kind}" if kind else "")
-            + ("." if n_query else ": no gene was selected, so no set can be."),
+            "text": text,
             "values": [
                 {"name": "n_significant", "value": significant, "unit": "sets"},
                 {"name": "n_tested", "value": len(result), "unit": "sets"},
