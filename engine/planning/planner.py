@@ -582,7 +582,7 @@ class Planner:
         beside = {key for name in around for key in self._registry.get(name).answers}
         unsure = (
             not _leads(first, every, beside)
-            or first.wording < LEAST
+            or (first.wording < LEAST and not _named_otherwise(first, every))
             or first.unmet
             or first.left
             or _overruled(first, every)
@@ -710,6 +710,17 @@ def _leads(first: Candidate, every: list[Candidate], beside: set[str]) -> bool:
     second = max((c.probability for c in every if c.analysis.id not in {first.analysis.id, *beside}), default=0.0)
     share = sum(c.probability for c in every if c.analysis.id in {first.analysis.id, *beside})
     return share >= CLEAR or (share >= LIKELY and share >= FAR * second)
+
+
+def _named_otherwise(first: Candidate, every: list[Candidate]) -> bool:
+    """Say whether words of the question, not the data, put an analysis in the place of one that is heard: `is MX1 up with ifn`."""
+    return any(
+        other.wording >= HEARD
+        and first.analysis.id in other.analysis.instead
+        and bool(other.unmet)
+        and all(name.startswith("not_said:") for name in other.unmet)
+        for other in every
+    )
 
 
 def _overruled(first: Candidate, every: list[Candidate]) -> bool:

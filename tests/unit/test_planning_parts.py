@@ -146,6 +146,7 @@ def test_numbered_batches_are_no_units(experiment) -> None:
 def test_whether_a_gene_is_up_is_tested(planner, experiment) -> None:
     plan = planner.plan("Is MX1 up with ifn against control?", profile_files(experiment[:2])).plan
     assert params(plan, "differential_expression")["genes_of_interest"] == ["MX1"]
+    assert not any(question.blocking for question in plan.open_questions)
     plan = planner.plan("Draw the expression of MX1 by treatment", profile_files(experiment[:2])).plan
     assert params(plan, "gene_expression")["genes"] == ["MX1"]
 
