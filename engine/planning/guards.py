@@ -41,7 +41,7 @@ Guard = Callable[[Case], None]
 GUARDS: dict[str, Guard] = {}
 _MISSING_CODES = (-9.0, -99.0, -999.0, -9999.0, 9999.0)
 _VERSUS = re.compile(
-    r"\b(?P<a>[A-Za-z][\w-]{2,})\s+(?:vs\.?|versus|as \w+ as|(?:better|worse|safer) than)\s+(?P<b>[A-Za-z][\w-]{2,})",
+    r"\b(?P<a>[A-Za-z][\w-]{2,})\s+(?:vs\.?|versus|as \w+ as)\s+(?P<b>[A-Za-z][\w-]{2,})",
     re.IGNORECASE,
 )
 _GENERIC = frozenset(

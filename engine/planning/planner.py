@@ -586,7 +586,7 @@ class Planner:
             or first.unmet
             or first.left
             or _overruled(first, every)
-            or leaves_what_is_asked(reading, left)
+            or (bool(profiles) and leaves_what_is_asked(reading, left))
         )
         if len(answered) == 1 and unsure and not told:
             made.questions.insert(0, did_you_mean(answered[0], alternatives))

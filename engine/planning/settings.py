@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Collection
+from itertools import pairwise
 from typing import Any
 
 from engine.domain.toolspec import ParamSpec, ToolSpec
@@ -107,7 +108,9 @@ def _without_names(reading: Reading, events: Collection[str] = ()) -> str:
     What stands beside a number is its unit: `after 6 months` names no column of days.
     """
     text = reading.question
-    for word, after in zip(reading.words, [*reading.words[1:], None], strict=True):
+    for word, after in pairwise([*reading.words, None]):
+        if word is None:
+            continue
         said = text[word.start : word.end]
         counts = said.lower() != "one" or (after is not None and bool(time_unit(after.text)))  # `one` is often nobody
         if word.number is not None and said.isalpha() and said.lower() in CARDINALS and counts:

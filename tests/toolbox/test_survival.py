@@ -428,3 +428,20 @@ def test_hazard_ratio_that_does_not_fit_is_found_out(gbsg2, tmp_path):
     table.to_csv(tmp_path / "cox_table.csv", index=False)
     step = StepOutputs(params={}, files={"cox_table": tmp_path / "cox_table.csv"}, types={"cox_table": "table"})
     assert [issue.code for issue in CHECKS["hazard_ratios_consistent"](step)] == ["hazard_ratio_inconsistent"]
+
+
+def test_what_is_only_adjusted_for_stays_out_of_the_first_sentence():
+    from lifelines import CoxPHFitter
+    from lifelines.datasets import load_gbsg2
+
+    data = load_gbsg2()
+    result = cox_regression(
+        data, time="time", event="cens", event_value="1", covariates=["horTh", "age", "tsize", "tgrade"],
+        adjusted=["age", "tsize", "tgrade"],
+    )  # fmt: skip
+    first = result["findings"][0]["text"]
+    assert "horTh" in first
+    assert not any(f"unit more of {name}" in first for name in ("age", "tsize"))
+    coded = pd.get_dummies(data[["time", "cens", "horTh", "age", "tsize", "tgrade"]], drop_first=True, dtype=float)
+    expected = CoxPHFitter().fit(coded, "time", "cens").hazard_ratios_["horTh_yes"]
+    assert f"{100 * (1 - expected):.1f} % lower" in first

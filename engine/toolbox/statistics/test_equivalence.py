@@ -12,7 +12,6 @@ from scipy import stats
 from statsmodels.stats.weightstats import ttost_ind, ttost_paired
 from table_steps import check_issues, run_step
 
-from engine.errors import PlanError
 from engine.toolbox.statistics.equivalence import equivalence_test
 
 RNG = np.random.default_rng(5)
@@ -145,7 +144,7 @@ def planner():
     return the_planner()
 
 
-def test_a_plain_question_plans_it_with_its_margin_and_none_is_refused(planner, tmp_path):
+def test_a_plain_question_plans_it_with_its_margin_and_none_is_asked(planner, tmp_path):
     path = tmp_path / "exam.csv"
     EXAM.to_csv(path, index=False)
     profiles = profile_files([path])
@@ -153,5 +152,7 @@ def test_a_plain_question_plans_it_with_its_margin_and_none_is_refused(planner, 
     node = planner.plan(question, profiles).plan.nodes[-1]
     assert node.tool == "equivalence_test"
     assert (node.params["value"], node.params["group"], node.params["margin"]) == ("score", "course", 3.0)
-    with pytest.raises(PlanError, match="difference that would not matter"):
-        planner.plan("is online as good as classroom in score, equivalence", profiles)
+    plan = planner.plan("is online as good as classroom in score, equivalence", profiles).plan
+    (asked,) = [question for question in plan.open_questions if question.param == "margin"]
+    assert asked.blocking
+    assert "difference that would not matter" in asked.text

@@ -346,13 +346,13 @@ def cox_regression(
     concordance = diagnostics.set_index("diagnostic").loc["concordance", "value"]
     significant = int((table["p_value"] < 0.05).sum())
     who = f"{n_subjects} subjects in {len(data)} rows" if subject else f"{n_subjects} {'rows' if start else 'subjects'}"
-    adjusted = f", stratified by {', '.join(strata)}" if strata else ""
-    adjusted += f", landmark at {moment:g} {unit}".rstrip() if moment is not None else ""
-    adjusted += f", errors robust by {subject}" if subject else ""
+    beside = f", stratified by {', '.join(strata)}" if strata else ""
+    beside += f", landmark at {moment:g} {unit}".rstrip() if moment is not None else ""
+    beside += f", errors robust by {subject}" if subject else ""
     summary = {
         "text": (
             f"In a Cox model of {who} with {events} events ({event} = "
-            f"{chosen}{adjusted}), {significant} of {len(table)} terms have a p below 0.05; "
+            f"{chosen}{beside}), {significant} of {len(table)} terms have a p below 0.05; "
             f"concordance {concordance:.3f}."
         ),
         "values": [
