@@ -16,7 +16,7 @@ from engine.domain.toolspec import ParamSpec
 from engine.planning.contrast import control_level
 from engine.planning.mentions import SURE, SURE_NAME
 from engine.planning.reading import Reading
-from engine.planning.sheets import Sheet, cases_and_controls, is_group, is_id, is_number, numbers_things, was_given
+from engine.planning.sheets import FEW, Sheet, cases_and_controls, is_group, is_id, is_number, numbers_things, was_given
 from engine.planning.slots import slot_of
 from engine.planning.text import name_parts, name_pieces
 from engine.profiling.scales import two_states as yes_and_no
@@ -105,10 +105,8 @@ class Assignment:
             m for m in reading.mentions if not any(r.first <= m.first <= r.last for r in cut if r.column == m.column)
         ]
         once = {
-            c
-            for c in numeric
-            if sum(m.column == c for m in reading.mentions) <= 1 or c not in {m.column for m in apart}
-        }
+            c for c in numeric if c not in {m.column for m in apart}
+        }  # `women over 60, adjusted for age` names it again
         left = {r.column for r in reading.restrictions if r.op == "not in" and reading.levels(r.column)}
         loose = ((sure | maybe) - set(reading.named()) - left | once) - contrasted
         self.kept = {r.column for r in reading.restrictions if r.op == "in"} - contrasted
@@ -240,6 +238,9 @@ class Assignment:
         if param.role == "predictors" and param.name not in self.needed and not reading.parts.get(name):
             # Where none is named all predict: one vague word leaves out no other, several make a list.
             return reading.strength(name) < SURE and sum(reading.strength(n) < SURE for n in self.free) == 1
+        subjects = {item.subject for item in self.sheet.structure.repeated}
+        if param.role == "group" and name in subjects and column and column.distinct > FEW:
+            return True  # whose rows belong together is no group to compare
         explains = self._explains(param)
         if explains and reading.parts.get(name) == {"cause"} and name not in self.kept:
             return True  # `how much for 5 units of BMI` asks what goes up with it

@@ -19,7 +19,7 @@ from engine.domain.toolspec import ParamSpec, ToolSpec
 from engine.planning.assign import MISSING, Assignment
 from engine.planning.bound import Bound
 from engine.planning.contrast import compared, control_level, event_level, why_reference
-from engine.planning.fills import fill
+from engine.planning.fills import fill, with_course
 from engine.planning.mentions import Mention
 from engine.planning.names import STOP
 from engine.planning.reading import Reading, Restriction
@@ -74,6 +74,7 @@ def bind(
     _cut_said(bound, reading)
     fill(bound, reading)
     bound.params |= settings_said(spec, reading, bound.params)
+    with_course(bound)
     bound.params |= given
     return bound
 
@@ -164,7 +165,10 @@ def propose_missing(bound: Bound, reading: Reading, near: Near, left: str) -> No
         return
     for param in list(bound.missing):
         slot, taken = slot_of(param.role), bound.columns()
-        able = {c.name: fit for c in sheet.columns if c.name not in taken and c.distinct > 1
+        out = {*taken, *(row.column for row in bound.rows)}
+        if param.role == "group":  # whose rows belong together is no group to compare
+            out |= {item.subject for item in sheet.structure.repeated}
+        able = {c.name: fit for c in sheet.columns if c.name not in out and c.distinct > 1
                 and (fit := slot.fits(c, sheet)) >= ABLE}  # fmt: skip
         if param.kind != "column" or not able:
             continue

@@ -78,6 +78,21 @@ def _time_of_event(bound: Bound) -> None:
         bound.reasons.append(f"{able[0].name!r} goes with {known!r}.")
 
 
+def with_course(bound: Bound) -> None:
+    """Let a model of repeated rows explain by the time where the question asks how fast groups change: `does it slow growth`.
+
+    Without the time there is no growth to be slower; what lies along it by the structure of the data is it.
+    """
+    sheet, flag = bound.sheet, next((p for p in bound.spec.params if p.role == "interaction"), None)
+    fixed = next((p for p in bound.spec.params if p.role == "predictors" and p.kind == "columns"), None)
+    if sheet is None or flag is None or fixed is None or bound.params.get(flag.name) is not True:
+        return
+    named, times = list(bound.params.get(fixed.name) or []), sheet.structure.times
+    if len(named) == 1 and len(times) == 1 and times[0] not in bound.columns() and bound.of_role("subject"):
+        bound.params[fixed.name] = [*named, times[0]]
+        bound.reasons.append(f"How fast it changes is asked of: {times[0]!r} is the time.")
+
+
 def _panel(bound: Bound) -> None:
     """Name the units that come again in every period, where the words name none and only one column can be they."""
     param, sheet = next((p for p in bound.spec.params if p.role == "panel_unit"), None), bound.sheet

@@ -72,6 +72,15 @@ def _given(words: Sequence[Token], sheet: Sheet) -> list[Mention]:
     return [Mention(names[0], "", at, at, 0.8) for at in here] if len(names) == 1 else []
 
 
+_WHEN = frozenset("before after during pre post prior until since".split())
+
+
+def only_when(mention: Mention, words: Sequence[Token]) -> bool:
+    """Say whether a mention only tells when something was measured: `pain before treatment` names no arm."""
+    word, before = words[mention.first].text, words[mention.first - 1].text if mention.first else ""
+    return mention.width == 1 and not mention.level and mention.strength < 1 and word in _GIVEN and before in _WHEN
+
+
 def _with(names: list[str], unit: str) -> list[str]:
     return [name for name in names if any(stem(part) == unit for part in name_parts(name))] or names
 

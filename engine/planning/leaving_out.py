@@ -42,8 +42,8 @@ _BEFORE = re.compile(rf"\b{_OUT}\b{SHORT}(?P<l>{LEVELS})", re.IGNORECASE)
 _AROUND = re.compile(rf"\b(?:leave|take|throw|keep|kick)\s+(?P<l>{LEVELS})\s+out\b", re.IGNORECASE)
 _AFTER = re.compile(rf"(?P<l>{LEVELS}){_NOUN}{_DONE}", re.IGNORECASE)
 _POINTS_BACK = re.compile(
-    rf"(?P<l>{LEVELS})(?:\s*<c\d+>)?[^<>]{{0,60}}?\b(?!dropped){_OUT}\s+{_BACK}\b|"
-    rf"(?P<m>{LEVELS})[^<>]{{0,90}}?\bleave\s+(?:him|her|it|them)\s+out\b",
+    rf"(?P<l>{LEVELS})(?:\s*<c\d+>)?(?:[^<>]|<c\d+>){{0,60}}?\b(?!dropped){_OUT}\s+{_BACK}\b|"
+    rf"(?P<m>{LEVELS})(?:[^<>]|<c\d+>){{0,90}}?\bleave\s+(?:him|her|it|them)\s+out\b",
     re.IGNORECASE,
 )
 BEFORE_ROWS = re.compile(rf"(?:,\s*)?\b{_OUT}(?:\s+[\w'-]+){{0,4}}?\s*['\"(]*$", re.IGNORECASE)

@@ -298,7 +298,10 @@ class Planner:
         listed, lost = list[Candidate](), list[str]()
         if not profiles:
             every = _without_file(every, analysis)
-        if not analysis and (computed := self._of_computed(reading, data, every)) is not None:
+        computed = (
+            self._told_of_computed(analysis, reading, data) if analysis else self._of_computed(reading, data, every)
+        )
+        if computed is not None:
             reading, data, goals = computed
         else:
             if not analysis:
@@ -448,6 +451,17 @@ class Planner:
         if not apart and not asks and best.wording < alone:
             return None
         return reading, data, [best]
+
+    def _told_of_computed(
+        self, analysis: str, reading: Reading, data: Data
+    ) -> tuple[Reading, Data, list[Candidate]] | None:
+        """Return an analysis that a person chose, of a measure that the question computes first, where it takes it."""
+        view = with_measure(reading, data)
+        if view is None:
+            return None
+        goal = self._as_told(analysis, self._candidates(*view), *view)
+        able = goal.bound is not None and not goal.bound.missing and data_made(view[1]) in goal.bound.columns()
+        return (*view, [goal]) if able else None
 
     def _requests(self, reading: Reading, data: Data) -> list[Request]:
         """Return the requests of a question, cut further where both sides of an `and` clearly ask for different things."""

@@ -10,7 +10,7 @@ from engine.planning import numbers
 from engine.planning.coding import codings
 from engine.planning.contrast import control_level
 from engine.planning.grammar import Coded, claimed_of_one, compared_alone, contrasts, parts_of, ranges, restrictions
-from engine.planning.hints import generic_mentions, of_one_measure, wide_mentions
+from engine.planning.hints import generic_mentions, of_one_measure, only_when, wide_mentions
 from engine.planning.leaving_out import AFTER_ROWS, BEFORE_ROWS, talked_of
 from engine.planning.mentions import (
     LETTERS,
@@ -234,7 +234,7 @@ def _mentions(question: str, words: list[Token], data: Data, inside: list[tuple[
         terms = [*inside, *_whole_terms(every, words)]
         every = [m for m in every if not any(_part_of(m, *term) for term in terms)]
         every = [m for m in every if not any(_only_sounds(m, words[a : b + 1], a) for a, b in inside)]
-        every = [m for m in every if not _is_statistic(m, words)]
+        every = [m for m in every if not _is_statistic(m, words) and not only_when(m, words)]
         every = _in_other_words(every, words, question)
         found += [mention._replace(file=sheet.name) for mention in every]
     strongest = sorted(found, key=lambda m: -m.strength)

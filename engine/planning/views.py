@@ -125,7 +125,8 @@ def with_measure(reading: Reading, data: Data) -> tuple[Reading, Data] | None:
 
 
 _CHANGED = re.compile(
-    r"\b(?:gain\w*|los[et]\w*|put(?:s|ting)? on|chang\w+|improv\w+|increas\w+|decreas\w+|drop(?:ped|s)?|fell|rose|declin\w+|reduc\w+)\b",
+    r"\b(?:gain\w*|los[et]\w*|put(?:s|ting)? on|chang\w+|improv\w+|increas\w+|decreas\w+|drop(?:ped|s)?|fell|rose|declin\w+|reduc\w+|"
+    r"g[eo]t(?:ting|s)? (?:\w+ ){0,2}?(?:better|worse)|recover\w*|respond\w*)\b",
     re.IGNORECASE,
 )
 

@@ -87,11 +87,19 @@ def telling(name: str) -> frozenset[str]:
     found = words(re.sub(r"[(\[][^()\[\]]*[)\]]\s*$", "", name) or name) | (set() if "/" in unit else words(unit))
     found -= set(tokens(unit)) if "/" in unit else set()
     base = [part for part in tokens(re.sub(r"[(\[].*", "", name)) if not part.isdigit()]
-    if unit and not words(unit) & HINTS["time_unit"]:
-        found -= HINTS["time"]  # `weight_wk3_kg` is a weight
+    if (unit and not words(unit) & HINTS["time_unit"]) or _at_an_occasion(name):
+        found -= HINTS["time"]  # `weight_wk3_kg` is a weight, `pain_week12` a pain
     if len(base) > 1 and base[-1] == "n":
         found.add("count")  # `plaque_n`
     return frozenset(found if len(base) == 1 else {w for w in found if len(w) > 1 and w != "delta"})
+
+
+def _at_an_occasion(name: str) -> bool:
+    """Say whether a name tells what was measured and then when, by a number: `pain_week12`."""
+    parts, times = tokens(name), HINTS["time"] | HINTS["time_unit"]
+    first = parts[0] if parts else ""
+    told = any(parts[at] in times and parts[at + 1].isdigit() for at in range(1, len(parts) - 1))
+    return told and first not in times | HINTS["duration"] | HINTS["event"] and not first.isdigit()
 
 
 def hint(name: str, *kinds: str) -> bool:

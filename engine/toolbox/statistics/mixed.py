@@ -332,7 +332,10 @@ def numbered_anew(table, labels, fixed, subject):
         "interaction": param("Let the effect of the first fixed effect depend on the second",
                              role="interaction",
                              words=['true: interact\\w*|differ\\w* in (?:slope|growth|change)|parallel|'
-                                    'faster|slower|more (?:slow|quick|rapid)ly|'
+                                    'faster|slower|steeper|flatter|more (?:slow|quick|rapid|steep)ly|'
+                                    'over (?:the )?(?:time|weeks|days|months|years)\\b[^.?!]{0,25}\\b(?:more|less) '
+                                    'than|(?:slow|speed|accelerat|delay|halt|stop)\\w*\\s+(?:down\\s+|up\\s+)?(?:the\\s+)?'
+                                    '(?:\\w+\\s+)?(?:growth|decline|loss|progress\\w*)|'
                                     'diff\\w*[ -]in[ -]diff\\w*|(?-i:DiD|DID)\\b|(?:chang|increas|decreas|improv|'
                                     'declin|dropp|r[io]s|fell|grew)\\w* (?:more|less)\\b|'
                                     '(?:growth|change|increase|decrease|rise|fall|decline|slope|progress|trajector|'
