@@ -38,10 +38,11 @@ def _marked(bound: Bound, reading: Reading) -> None:
     """Take the levels that the words beside them single out: `normalised to Actb`, `with Actb as reference`."""
     for param in (p for p in bound.spec.params if p.role == "marked"):
         words, found, last = "|".join(param.words), list[str](), -1
+        behind = "|".join(word for word in param.words if word != "relative")  # what is relative to another is not it
         before = re.compile(
             rf"(?:{words})\W+(?:to\s+|is\s+|are\s+|by\s+|with\s+|the\s+|genes?\s+){{0,3}}$", re.IGNORECASE
         )
-        after = re.compile(rf"\W+(?:\w+\s+){{0,2}}?(?:{words})", re.IGNORECASE)
+        after = re.compile(rf"\W+(?:\w+\s+){{0,2}}?(?:{behind})", re.IGNORECASE)
         for mention in (m for m in reading.mentions if m.level and m.column == bound.params.get(param.of)):
             start, end = reading.words[mention.first].start, reading.words[mention.last].end
             listed = last >= 0 and re.fullmatch(r"\s*(?:,|and|&|,\s*and|\+)\s*", reading.question[last:start])

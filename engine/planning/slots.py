@@ -51,6 +51,12 @@ def _any_number(column: ColumnProfile, sheet: Sheet) -> float:
     return 0.0 if is_id(column) or not is_number(column) else 0.5 if column.scale == "binary" else 1.0
 
 
+def _occasion(column: ColumnProfile, sheet: Sheet) -> float:
+    """Return how well a column holds what was measured at one occasion: a time or a dose is none of it."""
+    along = column.name in (*sheet.structure.times, *sheet.structure.doses)
+    return 0.0 if along else _any_number(column, sheet)
+
+
 def _rating(column: ColumnProfile, sheet: Sheet) -> float:
     return 0.0 if is_id(column) or column.distinct <= 1 else 1.0
 
@@ -277,7 +283,7 @@ SLOTS: dict[str, Slot] = {
     "anything": Slot(_anything, _OUTCOME, _CAUSE),
     "measures": Slot(_any_number, _OUTCOME, _CAUSE),
     "wide": Slot(
-        _any_number,
+        _occasion,
         natural=lambda s: s.structure.wide[0].columns if len(s.structure.wide) == 1 else [],
         families=lambda s: [w.columns for w in s.structure.wide],
     ),

@@ -441,12 +441,24 @@ def scale_of(col: Col, table: View) -> tuple[Scale, list[str]]:
     return scale, sorted_levels(column) if scale == "ordered" else []
 
 
+def numbered(levels: list[str]) -> bool:
+    """Say whether a letter and a number count somebody: mice `m1` to `m18`, where months would leave some out."""
+    found = [re.fullmatch(r"([A-Za-z])[_.-]?(\d+)", level.strip()) for level in levels]
+    numbers = sorted(int(match[2]) for match in found if match)
+    alike = len({match[1] for match in found if match}) == 1 and len(numbers) == len(levels)
+    return alike and len(numbers) > MANY_VISITS and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+
+
+MANY_VISITS = 8
+"""More points in time than this that are numbered without a gap are rather subjects."""
+
+
 def _text_scale(col: Col, levels: list[str], present: int) -> tuple[Scale, list[str]]:
     column = col.profile
     if col.size == 2 and present > 2:
         return "binary", two_states(levels) or natural_order(levels, column.name)
     if column.kind in ("category", "identifier", "text") and 2 < col.size <= 20 and col.size <= present / 2:
-        order = natural_order(levels, column.name)
+        order = [] if numbered(levels) else natural_order(levels, column.name)
         return ("ordered", order) if order else ("category", [])
     if column.kind == "boolean":
         return "binary", []

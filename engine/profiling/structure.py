@@ -23,6 +23,7 @@ from engine.profiling.scales import (
     label_like,
     levels_sorted,
     log_spaced,
+    numbered,
     only_names,
     tokens,
     unit_is_time,
@@ -470,7 +471,7 @@ def shared(col: Any, table: View) -> bool:
 def _occasions(levels: list[str]) -> bool:
     timed = r"(wk|week|w|d|day|month|mo|m|h|hr|hour|visit|v|t|tag|woche|monat|jour|mois|semaine|dia|mes|semana|year|y)"
     pattern = re.compile(rf"(baseline|before|after|avant|apres|antes|despues|{timed}[\s_.-]*\d+|\d+[\s_.-]*{timed}s?)$")
-    return all(pattern.match(ascii_lower(level).strip()) for level in levels)
+    return all(pattern.match(ascii_lower(level).strip()) for level in levels) and not numbered(levels)
 
 
 def _doses(table: View, times: list[str]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from plan_questions import the_planner
 
 from engine.planning.planner import Planner
 from engine.profiling.profiler import profile_files
@@ -156,3 +157,90 @@ def test_one_of_two_values_is_written_where_a_condition_holds() -> None:
     made = derive_column(table, name="old", expression="if_else(age >= 65, 'yes', 'no')")["derived"]["old"]
     assert made.tolist()[:2] + made.tolist()[3:] == ["no", "yes", "yes"]
     assert pd.isna(made[2])
+
+
+@pytest.fixture(scope="module")
+def clinic(tmp_path_factory):
+    """A trial with a score before and after, a score named after its week, and rows to be cut by a covariate."""
+    table = pd.DataFrame(
+        {
+            "patient": [f"P{k:03}" for k in range(N)],
+            "arm": RNG.choice(["drug", "placebo"], N),
+            "sex": RNG.choice(["F", "M"], N),
+            "age": RNG.integers(30, 90, N),
+            "ldh": RNG.lognormal(5, 0.4, N).round(1),
+            "itch_before": RNG.normal(6, 1, N).round(1),
+            "itch_after": RNG.normal(4, 1, N).round(1),
+            "pain_week12": RNG.normal(5, 2, N).round(1),
+            "time_months": RNG.exponential(12, N).round(1) + 0.1,
+            "status": RNG.integers(0, 2, N),
+        }
+    )
+    return saved(table, tmp_path_factory.mktemp("clinic"), "clinic.csv")
+
+
+def test_a_covariate_that_also_cuts_the_rows_is_held_constant(planner, clinic) -> None:
+    question = "Hazard ratio of drug against placebo in women over 60, adjusted for age and ldh"
+    plan = planner.plan(question, clinic, analysis="cox_regression").plan
+    assert {"arm", "age", "ldh"} == {*params(plan, "cox_regression")["covariates"]}
+    assert "`age` > 60" in params(plan, "filter_rows")["condition"]
+
+
+def test_a_chosen_analysis_keeps_the_measure_that_is_computed_first(planner, clinic) -> None:
+    question = "Is log10 ldh different between drug and placebo, adjusted for age?"
+    plan = planner.plan(question, clinic, analysis="linear_regression").plan
+    made = params(plan, "derive_column")
+    assert made["expression"] == "log10(`ldh`)"
+    assert params(plan, "linear_regression")["outcome"] == made["name"]
+
+
+def test_who_got_better_more_is_a_change_compared(clinic) -> None:
+    plan = the_planner().plan("Did itch get better more with drug than with placebo?", clinic).plan
+    assert params(plan, "derive_column")["expression"] == "`itch_after` - `itch_before`"
+    assert params(plan, "compare_groups")["value"] == params(plan, "derive_column")["name"]
+
+
+def test_a_measure_at_an_occasion_is_no_clock(planner, clinic) -> None:
+    assert clinic[0].structure.survival["time"] == "time_months"
+    plan = planner.plan("Does pain_week12 differ between the arms?", clinic).plan
+    assert params(plan, "compare_groups")["value"] == "pain_week12"
+
+
+def test_before_treatment_is_when_and_no_arm(planner, clinic) -> None:
+    plan = planner.plan("Is itch before treatment related to age?", clinic).plan
+    assert not any("'arm'" in text for text in plan.not_answered)
+
+
+@pytest.fixture(scope="module")
+def mice(tmp_path_factory):
+    days = (0, 7, 14, 21)
+    rows = [(f"m{k}", ("combo", "vehicle")[k % 2], d, 100 + d * (5 + 5 * (k % 2)) + RNG.normal(0, 5)) for k in range(20) for d in days]  # fmt: skip
+    table = pd.DataFrame(rows, columns=["mouse", "treatment", "day", "volume_mm3"]).round(1)
+    return saved(table, tmp_path_factory.mktemp("mice"), "mice.csv")
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Does combo slow the growth of the volume against vehicle?",
+        "Is the rise of the volume per day steeper with vehicle than with combo? mixed model",
+        "Does combo lower the volume over time more than vehicle?",
+    ],
+)
+def test_how_fast_groups_change_is_a_model_of_the_time(planner, mice, question: str) -> None:
+    found = params(planner.plan(question, mice, analysis="mixed_model").plan, "mixed_model")
+    assert {"treatment", "day"} <= {*found["fixed"]}
+    assert found["interaction"] is True
+
+
+def test_whose_rows_belong_together_is_offered_as_no_group(planner, mice) -> None:
+    plan = planner.plan("Which group has the biggest volume at day 21?", mice).plan
+    assert "mouse" not in str([node.params for node in plan.nodes])
+    assert not any("mouse" in question.choices for question in plan.open_questions)
+
+
+def test_a_gene_that_others_are_relative_to_is_the_reference(planner, tmp_path) -> None:
+    rows = [(f"s{k}", ("ctrl", "LPS")[k % 2], gene, 20 + RNG.normal(0, 0.3)) for k in range(8) for gene in ("GAPDH", "ACTB", "IL6")]  # fmt: skip
+    profiles = saved(pd.DataFrame(rows, columns=["sample", "group", "gene", "Ct"]), tmp_path, "qpcr.csv")
+    plan = planner.plan("Fold change of IL6 with LPS relative to GAPDH", profiles, analysis="qpcr_relative").plan
+    assert plan.nodes[-1].params["references"] == ["GAPDH"]
