@@ -54,7 +54,7 @@ from engine.planning.refusals import (
     says,
 )
 from engine.planning.requests import cuts, items_alone
-from engine.planning.score import Candidate, candidates, stretch
+from engine.planning.score import Candidate, can_be_done, candidates, stretch
 from engine.planning.sheets import Data, is_id
 from engine.planning.sides import with_sides
 from engine.planning.subgroups import Each, apart, each_level, holds, relates, without
@@ -77,6 +77,8 @@ HEARD = 0.06
 """An analysis that the data put in place of another must at least be this likely by the words."""
 LEAST = 0.01
 """An analysis that the data put in the place of another is asked about when the words themselves give it less."""
+HEIR = 0.2
+"""What is meant where the data do not meet an analysis is taken when it is at least this much as likely."""
 NEAR = 0.4
 """A step that can be done is proposed instead of an analysis that cannot when it is at least this much as likely."""
 POSSIBLE = 0.06
@@ -383,6 +385,10 @@ class Planner:
     def _best(self, every: list[Candidate], reading: Reading, data: Data) -> Candidate:
         """Return what to plan: the likeliest, unless a near one can be done where it cannot, or brings it along."""
         best = every[0]
+        heir = next((c for c in every if c.analysis.id in best.analysis.instead and can_be_done(c)), None)
+        if best.unmet and heir is not None and heir.probability >= HEIR * best.probability:
+            # The data do not meet what it takes, and it says itself what is meant then.
+            return replace(heir, probability=heir.probability + best.probability, instead_of=best.analysis.id)
         worded = max(every, key=lambda item: item.wording)
         able = next((c for c in every if c.bound is not None and not c.bound.missing and not c.unmet), None)
         if (
@@ -721,8 +727,12 @@ def _leads(first: Candidate, every: list[Candidate], beside: set[str]) -> bool:
 
     A plan does more than its answer: a test of survival curves brings the curves along.
     """
-    second = max((c.probability for c in every if c.analysis.id not in {first.analysis.id, *beside}), default=0.0)
-    share = sum(c.probability for c in every if c.analysis.id in {first.analysis.id, *beside})
+    own = {first.analysis.id, *beside}
+    share = sum(c.probability for c in every if c.analysis.id in own)
+    if first.instead_of:
+        share = max(share, first.probability)
+        own.add(first.instead_of)
+    second = max((c.probability for c in every if c.analysis.id not in own), default=0.0)
     return share >= CLEAR or (share >= LIKELY and share >= FAR * second)
 
 

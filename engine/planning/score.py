@@ -90,6 +90,8 @@ class Candidate:
     unmet: tuple[str, ...] = ()
     left: int = 0
     """How many `A versus B` it does not compare, and what is to be held constant that it has no part for."""
+    instead_of: str = ""
+    """The analysis whose conditions the data do not meet and that says that this one is meant then."""
     signs: dict[str, float] = field(default_factory=dict)
     """What speaks for and against it, by the names of `Weights`."""
 
@@ -167,7 +169,7 @@ def weighed(
     for item in found:
         key, bound = item.analysis.id, item.bound
         share = item.wording
-        if bound is not None and bound.missing and any(_able(c) for c in found if c.analysis.id in given[key]):
+        if bound is not None and bound.missing and any(can_be_done(c) for c in found if c.analysis.id in given[key]):
             share *= 1 - HANDED
         if item.feasible and not item.unmet:
             share += HANDED * sum(_handed(c, item, found, fits, given) for c in found if key in given[c.analysis.id])
@@ -250,7 +252,7 @@ def _heirs(unfit: Candidate, analyses: dict[str, Analysis], within: set[DataType
     return own | {key for key, other in analyses.items() if unable and unfit.analysis.id in other.stands_for}
 
 
-def _able(item: Candidate) -> bool:
+def can_be_done(item: Candidate) -> bool:
     """Say whether an analysis can be carried out as it stands."""
     return item.feasible and not item.unmet and item.bound is not None and not item.bound.missing
 
@@ -260,7 +262,7 @@ def _handed(
 ) -> float:
     """Return what of an unfit analysis' weight goes to another: by their fit and wording among those meant instead."""
     meant = given[unfit.analysis.id]
-    heirs = [c for c in found if c.analysis.id in meant and _able(c)]
+    heirs = [c for c in found if c.analysis.id in meant and can_be_done(c)]
     if item not in heirs:
         return 0.0
     shares = {c.analysis.id: math.exp(MEANT * fits[c.analysis.id]) * (c.wording + 0.05) for c in heirs}

@@ -244,3 +244,9 @@ def test_a_gene_that_others_are_relative_to_is_the_reference(planner, tmp_path) 
     profiles = saved(pd.DataFrame(rows, columns=["sample", "group", "gene", "Ct"]), tmp_path, "qpcr.csv")
     plan = planner.plan("Fold change of IL6 with LPS relative to GAPDH", profiles, analysis="qpcr_relative").plan
     assert plan.nodes[-1].params["references"] == ["GAPDH"]
+
+
+def test_what_is_meant_where_the_data_do_not_meet_a_model_is_planned_at_once(births) -> None:
+    plan = the_planner().plan("Are smokers less diabetic, yes or no?", births).plan
+    assert [chosen.id for chosen in plan.analysis][0] in ("proportion_test", "contingency", "risk_measures")
+    assert not any(question.id == "analysis" for question in plan.open_questions)
