@@ -5,6 +5,8 @@ Numbers are held against pandas, scipy and lifelines on R's InsectSprays (Beall 
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -32,7 +34,7 @@ from engine.toolbox.statistics.summaries import summarize_table
 from engine.toolbox.statistics.trend import trend_test
 from engine.toolbox.survival.curves import kaplan_meier, log_rank
 from engine.toolbox.survival.regression import cox_regression
-from engine.toolbox.tables.columns import called_level, left_open
+from engine.toolbox.tables.columns import called_level, format_p, left_open
 from engine.toolbox.tables.handling import filter_rows
 
 SPRAYS = {
@@ -241,9 +243,23 @@ def test_all_predictors_that_are_asked_about_are_told_together():
     assert f"{light:.2f} higher with light sun instead of shade" in finding["text"]
     joint = fit.f_test("soil[T.loam] = 0, soil[T.sand] = 0").pvalue
     assert f"not shown to change with soil (p = {float(joint):.2g})" in finding["text"]
+    for term in ("age", "C(light, Treatment('shade'))[T.sun]"):
+        assert f", {format_p(fit.pvalues[term])})" in finding["text"]
     one = first_of(linear_regression, PLANTS, **given, adjusted=["light", "soil"])
     assert one["row"] == {"term": "age"}
     assert one["text"].startswith("height is")
+
+
+def test_each_covariate_of_a_cox_model_is_told_with_its_p():
+    rng = np.random.default_rng(5)
+    data = pd.DataFrame({"age": rng.normal(60, 8, 90), "dose": rng.normal(0, 1, 90)})
+    data["time"] = np.round(rng.exponential(20 / np.exp(0.08 * (data["age"] - 60))) + 0.01, 3)
+    data["death"] = (rng.random(90) < 0.7).astype(int)
+    text = first_of(cox_regression, data, time="time", event="death", covariates=["age", "dose"])["text"]
+    fit = smf.phreg("time ~ age + dose", data, status=data["death"].to_numpy(), ties="efron").fit()
+    assert min(fit.pvalues) < 0.05 < max(fit.pvalues)
+    for ratio, p in zip(np.exp(fit.params), fit.pvalues, strict=True):
+        assert re.search(rf"\(hazard ratio {ratio:.3g}, 95 % CI [^)]*, {format_p(p)}\)", text)
 
 
 def test_odds_and_rates_of_several_predictors_are_told_as_ratios():
