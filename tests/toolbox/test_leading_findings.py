@@ -166,7 +166,7 @@ def test_three_groups_are_told_with_each_pair_and_its_p():
         a, b = (names[i], names[j]) if f"{names[i]} minus {names[j]} " in text else (names[j], names[i])
         gap = samples[a].mean() - samples[b].mean()
         assert f"{a} minus {b} {format_number(gap)}, {format_p(p[i, j])}" in text
-    assert "mean differences: " in text
+    assert ", mean difference: " in text
 
 
 def test_a_question_of_noec_is_answered_by_dunnetts_test():

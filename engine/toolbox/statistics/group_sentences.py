@@ -110,7 +110,7 @@ def describe_groups(row, pair_rows, groups, value, group):
     )
     few = pair_rows if len(pair_rows) <= 3 else []
     estimate = "ratio" if few and "ratio" in few[0] else pair_rows[0]["estimate"]
-    told = f", {estimate}s: " * bool(few) + "; ".join(pair_in_short(r, group) for r in few)
+    told = f", {estimate}: " * bool(few) + "; ".join(pair_in_short(r, group) for r in few)
     return {
         "text": f"{value} {verdict} the {len(groups)} groups of {group} ({row['n']} values): {named}; {row['test']}, "
                 f"{format_p(row['p_value'])}; {which_differ(pair_rows, group)} at an adjusted p below 0.05 "
