@@ -359,9 +359,10 @@ def test_levels_written_as_numbers_are_found_however_they_are_spelt(experiment, 
     result = bulk_rna_de.differential_expression(
         counts, coded, condition="code", treated="1.0", control="0", covariates=["donor"]
     )
+    assert set(result["de_table"]["comparison"].str.replace(".0", "")) == {"1 vs 0"}
     pd.testing.assert_frame_equal(
-        result["de_table"].sort_values("feature", ignore_index=True),
-        compared["de_table"].sort_values("feature", ignore_index=True),
+        result["de_table"].drop(columns="comparison").sort_values("feature", ignore_index=True),
+        compared["de_table"].drop(columns="comparison").sort_values("feature", ignore_index=True),
         rtol=0.02,
         atol=0.01,
     )
@@ -595,6 +596,29 @@ def test_selection_says_when_nothing_passes(compared):
     result = gene_lists.select_genes(compared["de_table"], alpha=0.05, min_abs_lfc=15)
     assert result["genes"] == []
     assert any("smallest adjusted p-value" in warning for warning in result["warnings"])
+
+
+def test_the_first_of_many_genes_are_named_and_all_that_pass_are_counted():
+    p = np.linspace(0.0005, 0.02, 40)
+    table = pd.DataFrame({"feature": [f"g{i}" for i in range(40)], "log2_fold_change": [-2.0, 0.5] * 20, "p_adj": p})
+    passing = [f"g{i}" for i in range(40) if i % 2 == 0 and p[i] < 0.01]
+    named = table.assign(comparison="TNF vs control")
+    result = gene_lists.select_genes(named, direction="down", alpha=0.01, min_abs_lfc=1, top_n=3)
+    assert result["genes"] == passing[:3]
+    assert result["findings"][0]["text"] == (
+        f"{len(passing)} of 40 genes are lower in TNF than in control (adjusted p < 0.01, at least 2-fold); the 3 with "
+        "the smallest p-values: g0, g2, g4."
+    )
+    unnamed = gene_lists.select_genes(table, direction="up")["findings"][0]["text"]
+    assert unnamed.startswith("20 of 40 genes are higher in the treated group (adjusted p < 0.05): g1, g3")
+    assert unnamed.endswith("and 10 more.")
+
+
+def test_the_genes_of_a_list_are_told_with_the_groups_that_were_compared(compared):
+    table = compared["de_table"]
+    lower = int(((table["p_adj"] < 0.05) & (table["log2_fold_change"] < 0)).sum())
+    text = gene_lists.select_genes(table, direction="down")["findings"][0]["text"]
+    assert text.startswith(f"{lower} of {len(table)} genes are lower in drug than in control (adjusted p < 0.05)")
 
 
 def test_ranking_keeps_the_largest_score_of_a_symbol():

@@ -5,6 +5,8 @@ Numbers are held against pandas, scipy and lifelines on R's InsectSprays (Beall 
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -32,7 +34,7 @@ from engine.toolbox.statistics.summaries import summarize_table
 from engine.toolbox.statistics.trend import trend_test
 from engine.toolbox.survival.curves import kaplan_meier, log_rank
 from engine.toolbox.survival.regression import cox_regression
-from engine.toolbox.tables.columns import called_level, left_open
+from engine.toolbox.tables.columns import called_level, format_number, format_p, left_open
 from engine.toolbox.tables.handling import filter_rows
 
 SPRAYS = {
@@ -154,6 +156,19 @@ def test_groups_say_which_of_them_differ():
     assert "A above C; F above C (2 of 3 pairs) at an adjusted p below 0.05" in text
 
 
+def test_three_groups_are_told_with_each_pair_and_its_p():
+    rng = np.random.default_rng(2)
+    samples = {"KO": rng.normal(46, 9, 16), "KO+rescue": rng.normal(50, 9, 16), "WT": rng.normal(57, 9, 16)}
+    table = pd.DataFrame([(name, x) for name, xs in samples.items() for x in xs], columns=["genotype", "cells"])
+    text = first_of(compare_groups, table, value="cells", group="genotype", post_hoc="tukey")["text"]
+    p, names = stats.tukey_hsd(*samples.values()).pvalue, list(samples)
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        a, b = (names[i], names[j]) if f"{names[i]} minus {names[j]} " in text else (names[j], names[i])
+        gap = samples[a].mean() - samples[b].mean()
+        assert f"{a} minus {b} {format_number(gap)}, {format_p(p[i, j])}" in text
+    assert ", mean difference: " in text
+
+
 def test_a_question_of_noec_is_answered_by_dunnetts_test():
     finding = first_of(compare_groups, DOSES, value="eggs", group="dose", post_hoc="dunnett")
     at = {dose: DOSES.loc[DOSES["dose"] == dose, "eggs"] for dose in (0, 1, 10, 100)}
@@ -241,9 +256,23 @@ def test_all_predictors_that_are_asked_about_are_told_together():
     assert f"{light:.2f} higher with light sun instead of shade" in finding["text"]
     joint = fit.f_test("soil[T.loam] = 0, soil[T.sand] = 0").pvalue
     assert f"not shown to change with soil (p = {float(joint):.2g})" in finding["text"]
+    for term in ("age", "C(light, Treatment('shade'))[T.sun]"):
+        assert f", {format_p(fit.pvalues[term])})" in finding["text"]
     one = first_of(linear_regression, PLANTS, **given, adjusted=["light", "soil"])
     assert one["row"] == {"term": "age"}
     assert one["text"].startswith("height is")
+
+
+def test_each_covariate_of_a_cox_model_is_told_with_its_p():
+    rng = np.random.default_rng(5)
+    data = pd.DataFrame({"age": rng.normal(60, 8, 90), "dose": rng.normal(0, 1, 90)})
+    data["time"] = np.round(rng.exponential(20 / np.exp(0.08 * (data["age"] - 60))) + 0.01, 3)
+    data["death"] = (rng.random(90) < 0.7).astype(int)
+    text = first_of(cox_regression, data, time="time", event="death", covariates=["age", "dose"])["text"]
+    fit = smf.phreg("time ~ age + dose", data, status=data["death"].to_numpy(), ties="efron").fit()
+    assert min(fit.pvalues) < 0.05 < max(fit.pvalues)
+    for ratio, p in zip(np.exp(fit.params), fit.pvalues, strict=True):
+        assert re.search(rf"\(hazard ratio {ratio:.3g}, 95 % CI [^)]*, {format_p(p)}\)", text)
 
 
 def test_odds_and_rates_of_several_predictors_are_told_as_ratios():
@@ -253,6 +282,19 @@ def test_odds_and_rates_of_several_predictors_are_told_as_ratios():
                     .astype({"y": int})).fit(disp=0)  # fmt: skip
     ratio = np.exp(fit.params["C(light, Treatment('shade'))[T.sun]"])
     assert f"{ratio:.2f} times as high with light sun instead of shade (odds ratio {ratio:.2f}" in finding["text"]
+
+
+def test_survival_at_a_moment_is_told_with_the_medians():
+    data, given = load_gbsg2(), {"time": "time", "event": "cens", "at_times": ["1000"], "time_unit": "days"}
+    text = first_of(kaplan_meier, data, **given, group="menostat")["text"]
+    for name, part in data.groupby("menostat"):
+        fit = KaplanMeierFitter().fit(part["time"], part["cens"])
+        assert f"{100 * fit.predict(1000):.1f} % with menostat = {name} (" in text
+        assert f"{fit.median_survival_time_:g} days with menostat = {name} (" in text
+    everyone = KaplanMeierFitter().fit(data["time"], data["cens"])
+    text = first_of(kaplan_meier, data, **given)["text"]
+    assert text.startswith(f"All subjects: survival at 1000 days is {100 * everyone.predict(1000):.1f} % (")
+    assert f"; median survival {everyone.median_survival_time_:g} days (" in text
 
 
 def test_stages_are_tested_together_in_a_cox_model():

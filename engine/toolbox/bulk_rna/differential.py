@@ -223,7 +223,7 @@ def check_design(factors, terms, condition):
     ),
     inputs={"counts": "count_matrix: raw read counts, genes x samples", "samples": "sample_sheet: one row a sample"},
     outputs={
-        "de_table": "de_table: one row a tested gene, best first",
+        "de_table": "de_table: one row a tested gene, best first, with the comparison a fold change is of",
         "design_table": "table: the samples used, their factors and size factors",
     },
     params={
@@ -452,6 +452,7 @@ def differential_expression(
             "p_adj": result["padj"].to_numpy(),
         }
     )
+    table["comparison"] = f"{treated} vs {control}"  # the table tells what a positive fold change means, also alone
     if shrink:
         table["log2_fold_change_unshrunk"] = unshrunk.to_numpy()
         warnings.append("Fold changes are shrunken (apeGLM); statistics and p-values are those of the unshrunken ones.")

@@ -242,13 +242,18 @@ def select_genes(de_table, *, direction: str = "both", alpha: float = 0.05, min_
             f"No gene has an adjusted p-value below {alpha:g}, an absolute log2 fold change of at least "
             f"{min_abs_lfc:g} and direction {direction!r} (smallest adjusted p-value: {smallest:.3g})."
         )
-    wording = {"up": "higher in the treated group", "down": "lower in the treated group",
-               "both": "different in either direction"}  # fmt: skip
-    size = f", absolute log2 fold change at least {min_abs_lfc:g}" if min_abs_lfc else ""
+    told = table["comparison"].dropna().astype(str).unique() if "comparison" in table else []
+    treated, _, control = told[0].partition(" vs ") if len(told) == 1 else ("", "", "")
+    side = f"in {treated} than in {control}" if control else "in the treated group"
+    apart = f"different between {treated} and {control}" if control else "different in either direction"
+    wording = {"up": f"higher {side}", "down": f"lower {side}", "both": apart}
+    size = f", at least {2**min_abs_lfc:.3g}-fold" if min_abs_lfc else ""
+    few = f"; the {len(genes)} with the smallest p-values" if len(genes) < total else ""
     finding = {
-        "text": f"{len(genes):,} of {len(table):,} genes are {wording[direction]} (adjusted p < {alpha:g}{size})"
-        f"{': ' if genes else ''}{name_some(genes, 10) if genes else ''}.",
+        "text": f"{total:,} of {len(table):,} genes are {wording[direction]} (adjusted p < {alpha:g}{size})"
+        f"{f'{few}: ' if genes else ''}{name_some(genes, 25 if few else 10) if genes else ''}.",
         "values": [
+            {"name": "n_passing", "value": total, "unit": "genes"},
             {"name": "n_selected", "value": len(genes), "unit": "genes"},
             {"name": "n_genes", "value": len(table), "unit": "genes"},
         ],

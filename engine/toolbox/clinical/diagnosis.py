@@ -196,6 +196,13 @@ def accuracy_figure(rows, test, what):
     return figure
 
 
+_SHARES, _PPV, _NPV = (
+    r"(?:sensitivit|specificit)",
+    r"(?:\bPPV\b|positive predictive)",
+    r"(?:\bNPV\b|negative predictive)",
+)
+
+
 @tool(
     name="diagnostic_accuracy",
     title="Accuracy of a diagnostic test",
@@ -273,8 +280,9 @@ def accuracy_figure(rows, test, what):
                       "(verification bias): ask how the others were judged."),
     ),
     leads={
-        "positive predictive value": r"\bPPV\b|positive predictive",
-        "negative predictive value": r"\bNPV\b|negative predictive",
+        "positive predictive value": rf"(?s)^(?!.*{_SHARES}|.*{_NPV}).*{_PPV}",
+        "negative predictive value": rf"(?s)^(?!.*{_SHARES}|.*{_PPV}).*{_NPV}",
+        "prevalence": rf"(?s)^(?=.*{_SHARES})(?=.*(?:{_PPV}|{_NPV}|predictive value))|^(?=.*{_PPV})(?=.*{_NPV})",
         "positive likelihood ratio": r"likelihood ratio",
     },
     helpers=(*GROUP_HELPERS, wilson_interval, exact_interval, event_rows, accuracy_shares, likelihood_ratio,
@@ -365,6 +373,14 @@ def diagnostic_accuracy(
         finding("positive likelihood ratio", multiplies(up, "positive", f"the odds of {what}")),
         finding("negative likelihood ratio", multiplies(down, "negative", "them")),
     ]  # fmt: skip
+    shares = ("sensitivity", "specificity", "positive predictive value", "negative predictive value", "prevalence")
+    findings.append(
+        {"text": f"The test ({positive_is}) has " + ", ".join(f"{name} {percent(by[name])}" for name in shares[:3])
+                 + f" and {shares[3]} {percent(by[shares[3]])}, where {percent(by['prevalence'])} have {what}.",
+         "values": finding_values(**{name: (by[name]["estimate"], by[name].get("lower_95"), by[name].get("upper_95"))
+                                     for name in shares}),
+         "output": "accuracy"}
+    )  # fmt: skip
     if elsewhere:
         by |= {row["measure"]: row for row in elsewhere}
         good, bad = elsewhere

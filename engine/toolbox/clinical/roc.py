@@ -298,12 +298,15 @@ def roc_curve(
         text = (f"The best cut-point of {row['marker']} by Youden's index is {sign} "
                 f"{format_number(row['cut_point'], 4)} "
                 f"(95 % of resamples choose {format_number(row['cut_lower_95'], 4)} to "
-                f"{format_number(row['cut_upper_95'], 4)}): sensitivity {limits[0]}, specificity {limits[1]}. These "
-                f"are optimistic, as the same subjects chose the cut: the index {row['youden']:.2f} is about "
-                f"{row['youden_corrected']:.2f} in new subjects.")  # fmt: skip
+                f"{format_number(row['cut_upper_95'], 4)}): sensitivity {limits[0]}, specificity {limits[1]} "
+                f"(AUC {row['auc']:.3f}, 95 % CI {row['lower_95']:.3f} to {row['upper_95']:.3f}). Sensitivity and "
+                f"specificity are optimistic, as the same subjects chose the cut: the index {row['youden']:.2f} "
+                f"is about {row['youden_corrected']:.2f} in new subjects.")  # fmt: skip
+        # Of several markers the cut of one is no answer, so none bears the name that leads.
+        told = "cut_point" if len(markers) == 1 else f"cut_point {row['marker']}"
         findings.append({"text": text, "output": "auc", "row": pointer,
-                         "values": finding_values(**{key: row[key] for key in (
-                             "cut_point", "sensitivity", "specificity", "youden", "youden_corrected")})})  # fmt: skip
+                         "values": finding_values(**{told: row["cut_point"]}, **{key: row[key] for key in (
+                             "sensitivity", "specificity", "youden", "youden_corrected")})})  # fmt: skip
     compared = []
     for a, b in itertools.combinations(markers, 2):
         variance = delong_variance(parts[a]) + delong_variance(parts[b]) - 2 * delong_variance(parts[a], parts[b])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pandas as pd
@@ -48,6 +49,47 @@ def markers(n=80, seed=1):
     return pd.DataFrame(
         {"ill": np.where(ill, "yes", "no"), "a": first, "b": first + rng.normal(0, 1.5, n), "c": -first}
     )
+
+
+def leading(function, question, result):
+    """Return the text of the finding that the tool declares as the answer, else the first."""
+    leads = function.tool_spec.leads
+    called = [name for name, words in leads.items() if re.search(words, question, re.IGNORECASE)]
+    told = [f for f in result["findings"] for name in called
+            if name in f.get("row", {}).values() or name in {value["name"] for value in f["values"]}]  # fmt: skip
+    return (told if len(called) == 1 and told else result["findings"])[0]["text"]
+
+
+# ==== which finding leads ====
+
+
+def test_of_several_markers_the_difference_of_the_areas_leads_and_of_one_the_cut():
+    table, question = markers(), "Is a a better marker than b? AUC with interval and best cut-off"
+    both = leading(roc_curve, question, roc_curve(table, marker="a", outcome="ill", others=["b"]))
+    areas = [roc_auc_score(table["ill"] == "yes", table[name]) for name in ("a", "b")]
+    assert f"difference {areas[0] - areas[1]:.3f} (95 % CI " in both
+    one = leading(roc_curve, question, roc_curve(table, marker="a", outcome="ill"))
+    assert one.startswith("The best cut-point of a ")
+    assert f"(AUC {areas[0]:.3f}, 95 % CI " in one
+
+
+def test_predictive_values_do_not_lead_where_sensitivity_is_asked_for_too():
+    result = diagnostic_accuracy(scanned(231, 32, 27, 54), test="scan", outcome="ill", positive="abnormal")
+    said = [f"{name} {100 * share:.1f} % (95 % CI " for name, share in (
+        ("sensitivity", 231 / 258), ("specificity", 54 / 86), ("positive predictive value", 231 / 263),
+        ("negative predictive value", 54 / 81))]  # fmt: skip
+    for question in (
+        "Sensitivity, specificity and PPV?",
+        "PPV, NPV",
+        "NPV and sensitivity",
+        "specificity, PPV and NPV",
+    ):
+        text = leading(diagnostic_accuracy, question, result)
+        assert all(part in text for part in said)
+        assert f"where {100 * 258 / 344:.1f} % (95 % CI " in text
+    assert leading(diagnostic_accuracy, "What is the PPV?", result).startswith("Of 263 positive tests 231 are right")
+    assert leading(diagnostic_accuracy, "negative predictive value", result).startswith("Of 81 negative tests 54")
+    assert leading(diagnostic_accuracy, "Sensitivity and specificity?", result) == result["findings"][0]["text"]
 
 
 # ==== ROC ====

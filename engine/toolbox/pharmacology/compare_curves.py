@@ -40,6 +40,7 @@ from engine.toolbox.pharmacology.joint_curves import (
     unpack_curves,
 )
 from engine.toolbox.pharmacology.logistic_curves import LOGISTIC_HELPERS, draw_log_doses, log_dose_at, log_doses
+from engine.toolbox.pharmacology.potency_order import ORDER_HELPERS, nearest_pair, potency_order
 from engine.toolbox.registry import param, tool
 from engine.toolbox.tables.columns import (
     finding_values,
@@ -167,6 +168,24 @@ def test_finding(row, tests, text):
         "row": table_row(tests, question=row["question"]),
         "values": finding_values(statistic=row["statistic"], p_value=row["p_value"]),
     }
+
+
+def order_finding(halves, own, main, ed_test, tests, said):
+    """Return the finding on all groups by the dose for half of their effect, and whether they are shown to differ."""
+    order, numbers = potency_order(halves, own, said["flat"], said["unit"])
+    kind = f"{said['term']}50"
+    if said["flat"] or ed_test is None:
+        text, finding = f"{kind}: {order}.", {"output": "curves"}
+    else:
+        verdict = "differs" if ed_test["p_value"] < 0.05 else "is not shown to differ"
+        finding = test_finding(ed_test, tests, f"The {kind} {verdict} between the {len(halves)} groups: {order}")
+        text, numbers = finding["text"], numbers + finding["values"]
+    pair = nearest_pair([row for row in halves if row["curve"] not in said["flat"]], main.to_dict("records"))
+    if pair is not None and not pair["p_adj"] < 0.05:
+        one, other = pair["comparison"].split(" vs ", 1)
+        sure = f" (adjusted {format_p(pair['p_adj'])})" if pair["p_adj"] == pair["p_adj"] else ""
+        text = f"{text.removesuffix('.')}; {one} and {other} are not shown to differ{sure}."
+    return {**finding, "text": text, "values": numbers}
 
 
 def shape_finding(tests, kind, term):
@@ -298,6 +317,8 @@ def shape_finding(tests, kind, term):
         compared_pairs,
         ratio_finding,
         test_finding,
+        *ORDER_HELPERS,
+        order_finding,
         shape_finding,
     ),
     answers=["compare_dose_response"],
@@ -370,18 +391,9 @@ def compare_dose_response(
     said |= {"flat": {name: singles[name]["p_effect"] for name in flat}}
     findings = []
     ed_test = by_question.get(f"same {term}50, if parallel" if parallel else f"same {term}50")
-    if len(names) > 2 and ed_test is not None and not opposite and not flat:
-        verdict = "differs" if ed_test["p_value"] < 0.05 else "is not shown to differ"
-        halves = {}
-        for row in main[main["percent"] == 50].to_dict("records"):
-            halves |= dict(zip(row["comparison"].split(" vs ", 1), (row["dose"], row["dose_reference"]), strict=True))
-        ends = sorted((at, name) for name, at in halves.items() if at == at)
-        span = (
-            ": from " + " to ".join(f"{format_number(at)}{tail} in {who}" for at, who in (ends[0], ends[-1]))
-            if ends
-            else ""
-        )
-        findings.append(test_finding(ed_test, tests, f"The {term}50 {verdict} between the {len(names)} groups{span}"))
+    if len(names) > 2 and not opposite and len(flat) < len(names):
+        halves = joint_curve_rows(fits["apart"], singles, own, names, 50.0)
+        findings.append(order_finding(halves, own, main[main["percent"] == 50], ed_test, tests, said))
     first = main[main["percent"] == level]
     order = first.assign(rank=first["p_value"].fillna(2)).sort_values("rank", kind="stable")
     findings += [ratio_finding(row, potency, said) for row in order.head(8).to_dict("records") if not opposite]

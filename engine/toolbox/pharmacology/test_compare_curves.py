@@ -184,6 +184,34 @@ def test_the_f_test_keeps_its_level():
     assert stats.kstest(p_values, "uniform").pvalue > 0.01
 
 
+def test_several_curves_are_told_by_potency_and_none_beyond_the_doses_tested():
+    table = groups(sd=0.3, slow=(1, 1, 9, 20), fast=(1, 1, 9, 2), far=(1, 1, 9, 300))
+    first = compare_dose_response(table, dose="dose", response="y", group="strain", lower=1.0)["findings"][0]
+    half = {}
+    for name in ("fast", "slow"):
+        part = table[table["strain"] == name]
+        fit, _ = curve_fit(lambda x, b, d, le: curve(x, b, 1, d, np.exp(le)), part["dose"], part["y"],
+                           p0=(1, 9, np.log(5)))  # fmt: skip
+        half[name] = float(np.exp(fit[2]))
+        (value,) = [value for value in first["values"] if value["name"] == f"dose {name}"]
+        assert value["value"] == pytest.approx(half[name], rel=1e-3)
+        assert value["low"] < half[name] < value["high"]
+    assert first["text"].startswith(
+        f"The EC50 differs between the 3 groups: smallest (most potent) in fast, {half['fast']:.3g} (95 % CI "
+    )
+    assert f"), then in slow, {half['slow']:.3g} (95 % CI " in first["text"]
+    assert "; not within the doses tested (0.300 to 100) in far (F(" in first["text"]
+    assert not any(value["name"] == "dose far" for value in first["values"])
+
+
+def test_two_of_several_that_are_alike_and_one_without_effect_are_told_so():
+    table = groups(seed=3, sd=0.3, a=(1, 1, 9, 5), b=(1, 1, 9, 5), inert=(1, 9, 9, 5))
+    text = compare_dose_response(table, dose="dose", response="y", group="strain")["findings"][0]["text"]
+    assert text.startswith("EC50: smallest (most potent) ")
+    assert "none to be read in inert, where no effect is shown; " in text
+    assert "are not shown to differ (adjusted p = " in text
+
+
 # ==== counts ====
 
 
@@ -198,7 +226,7 @@ def test_selenium_has_drcs_doses():
     assert (errors / [13.8, 39.4, 5.91, 8.62]).std() < 0.03
     assert (errors / [13.8, 39.4, 5.91, 8.62]).mean() == pytest.approx(9.0**0.5, rel=0.02)
     assert any("heterogeneity factor 9.0" in text for text in result["warnings"])
-    assert result["findings"][0]["text"].startswith("The LC50 differs between the 4 groups: from ")
+    assert result["findings"][0]["text"].startswith("The LC50 differs between the 4 groups: smallest (most p")
 
 
 def test_the_likelihood_ratio_is_that_of_the_likelihood():

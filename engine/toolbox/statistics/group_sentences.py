@@ -75,6 +75,17 @@ def describe_ratio(row, value, group, several):
     return {"text": text, "values": values, "output": "comparison", "row": {"comparison": row["comparison"]}}
 
 
+def pair_in_short(row, group):
+    """Return in words one pair of few: what the one is minus the other, and the adjusted p."""
+    first, second = (called_level(row[key], group) for key in ("group_1", "group_2"))
+    size = f"{first} minus {second} {format_number(row['difference'])}"
+    if row["difference"] != row["difference"]:
+        size = f"{first} against {second}"
+    elif "ratio" in row:
+        size = f"{first} {format_number(row['ratio'])} times {second}"
+    return f"{size}, {format_p(row['p_adj'])}"
+
+
 def describe_groups(row, pair_rows, groups, value, group):
     """Return the finding on all groups: whether they differ, which is highest and lowest, and how many pairs do."""
     found = sum(r["p_adj"] < 0.05 for r in pair_rows)
@@ -97,14 +108,18 @@ def describe_groups(row, pair_rows, groups, value, group):
         if seen
         else ""
     )
+    few = pair_rows if len(pair_rows) <= 3 else []
+    estimate = "ratio" if few and "ratio" in few[0] else pair_rows[0]["estimate"]
+    told = f", {estimate}: " * bool(few) + "; ".join(pair_in_short(r, group) for r in few)
     return {
         "text": f"{value} {verdict} the {len(groups)} groups of {group} ({row['n']} values): {named}; {row['test']}, "
                 f"{format_p(row['p_value'])}; {which_differ(pair_rows, group)} at an adjusted p below 0.05 "
-                f"({pair_rows[0]['test']}){excluded}.",
+                f"({pair_rows[0]['test']}{told}){excluded}.",
         "values": finding_values(
             **{f"{kind} {r['group']}": r[kind] for r in (high, low)}, statistic=row["statistic"],
             p_value=row["p_value"], n=row["n"], effect_size=row["effect_size"], n_pairs=len(pair_rows),
-            n_pairs_different=found, largest_not_excluded=reach),
+            n_pairs_different=found, largest_not_excluded=reach,
+            **{f"p_adj {r['comparison']}": r["p_adj"] for r in few}),
         "output": "comparison", "row": {"comparison": "all groups"},
     }  # fmt: skip
 

@@ -24,6 +24,7 @@ from engine.toolbox.statistics.group_sentences import (
     describe_pair,
     describe_ratio,
     describe_thresholds,
+    pair_in_short,
 )
 from engine.toolbox.statistics.group_tests import (
     as_ratios,
@@ -458,6 +459,7 @@ def compare_rows(samples, contrasts, family, test, method):
         against_control,
         comparison_figure,
         describe_pair,
+        pair_in_short,
         describe_groups,
         describe_thresholds,
         logarithms,

@@ -265,6 +265,7 @@ def kaplan_meier(
                 },
             )
         findings.append(finding)
+    medians = findings[:1]
     findings.insert(1, overall[0])  # the first says the median, of all groups or of all subjects
     few = [f"{row['group']} ({row['events']})" for row in rows if row["events"] < 5]
     if few:
@@ -278,7 +279,9 @@ def kaplan_meier(
     warnings += notes
     survival_at, notes = survival_points(curves, data["time"], labels, wanted, start, unit)
     warnings += notes
-    findings = point_findings(survival_at, group, unit, since) + findings  # a moment that was asked for is the answer
+    findings = (
+        point_findings(survival_at, group, unit, since, medians) + findings
+    )  # a moment that was asked for is the answer
     return {
         "km_table": table,
         "curve_table": curve_table,

@@ -71,8 +71,11 @@ def survival_points(curves, times, labels, moments, landmark, unit):
     return (pd.DataFrame(points) if points else None), warnings
 
 
-def points_finding(table, group, unit, since):
-    """Return the finding on all groups at one moment, the highest survival first; none of several moments."""
+def points_finding(table, group, unit, since, medians=()):
+    """Return the finding on all groups at one moment, the highest survival first; none of several moments.
+
+    `medians` is the finding on the medians, which the sentence ends with: either may be what is asked.
+    """
     if table is None or table["time"].nunique() != 1 or not 2 <= len(table) <= 6:
         return []
     points = table.sort_values("survival", ascending=False, kind="stable").to_dict("records")
@@ -86,22 +89,29 @@ def points_finding(table, group, unit, since):
          "high": point["upper_95"]}
         for point in points
     ]  # fmt: skip
-    return [{"text": f"Survival at {points[0]['time']:g}{unit}{since} was {', '.join(parts[:-1])} and {parts[-1]}.",
-             "values": values, "output": "survival_at"}]  # fmt: skip
+    known = [one for one in medians if one["text"].startswith("Median")]  # else no group has reached its own
+    also = "".join(f"; {one['text'][0].lower()}{one['text'][1:]}" for one in known) or "."
+    values += [value for one in known for value in one["values"]]
+    listed = f"{', '.join(parts[:-1])} and {parts[-1]}{also}"
+    text = f"Survival at {points[0]['time']:g}{unit}{since} was {listed}"
+    return [{"text": text, "values": values, "output": "survival_at"}]
 
 
-def point_findings(table, group, unit, since):
+def point_findings(table, group, unit, since, medians=()):
     """Return a finding for each of the first six points: the share that survives, its interval, who is at risk."""
-    findings = points_finding(table, group, unit, since) if group else []
+    findings = points_finding(table, group, unit, since, medians) if group else []
     for point in [] if table is None else table.head(6).to_dict("records"):
         low, high = (format_number(100 * point[key]) for key in ("lower_95", "upper_95"))
         sure = f"95 % interval {low} to {high} %; " if point["lower_95"] == point["lower_95"] else ""
         who = f"{group} = {point['group']}" if group else "All subjects"
+        known = [] if group or table["time"].nunique() > 1 else medians
+        also = "".join(f"; {one['text'].removeprefix('All subjects: ')}" for one in known) or "."
         findings.append(
             {"text": f"{who}: survival at {point['time']:g}{unit} is {100 * point['survival']:.1f} %{since} "
-                     f"({sure}{point['at_risk']} at risk).",
+                     f"({sure}{point['at_risk']} at risk){also}",
              "values": finding_values(survival=(point["survival"], point["lower_95"], point["upper_95"]),
-                                      at_risk=point["at_risk"]),
+                                      at_risk=point["at_risk"])
+             + [value for one in known for value in one["values"]],
              "output": "survival_at", "row": table_row(table, group=point["group"], time=point["time"])}
         )  # fmt: skip
     return findings

@@ -275,10 +275,11 @@ def several_told(parts, subject, verb="is", most=5):
     clear = sorted((part for part in parts if part["p"] < 0.05), key=lambda part: part["p"])
     open_ = [part for part in parts if part["p"] >= 0.05]
     told = [
-        f"{part['size']} {part['where']} ({part['interval']})" if part.get("size")
+        f"{part['size']} {part['where']} ({part['interval']}, {format_p(part['p'])})" if part.get("size")
         else f"different between the levels of {part['name']} ({format_p(part['p'])})" for part in clear[:most]
     ]  # fmt: skip
-    left = [f"{part['name']} ({part['interval'] if part.get('size') else format_p(part['p'])})" for part in open_]
+    ranges = [f"{part['interval']}, " if part.get("size") else "" for part in open_]
+    left = [f"{part['name']} ({seen}{format_p(part['p'])})" for part, seen in zip(open_, ranges, strict=True)]
     more = f", and also changes with {in_a_row([part['name'] for part in clear[most:]])}" if clear[most:] else ""
     unseen = f"not shown to change with {in_a_row(left if len(left) <= most else [part['name'] for part in open_])}"
     if not clear:
