@@ -36,7 +36,7 @@ from engine.planning.conditions import members
 from engine.planning.coverage import doubts, leaves_what_is_asked, unexplained
 from engine.planning.declared import mark_told, with_missing
 from engine.planning.first_end import with_first_end
-from engine.planning.followups import Try, back_to, choices, follow_up, mended, takes_back, with_what_was_set
+from engine.planning.followups import Try, back_to, choices, follow_up, mended, sides_set, takes_back, with_what_was_set
 from engine.planning.hints import names_only_whom
 from engine.planning.mentions import SURE as SURE_NAMED
 from engine.planning.names import STOP
@@ -229,6 +229,9 @@ class Planner:
         for one in said.tries:
             try:
                 made = self._planned(one.question, profiles, found, analysis or one.analysis, choices(one, chosen))
+                if (turned := sides_set(made.plan, before, said, one, self._registry)) is not None:
+                    key = analysis or one.analysis
+                    made = self._planned(one.question, profiles, found, key, choices(turned, chosen))
             except PlanError as err:
                 failed = err if failed is None or not failed.advice else failed
                 continue
@@ -242,7 +245,7 @@ class Planner:
                 )
                 continue
             taken = f"Taken over: {one.kept}. New: {one.new}."
-            plan = with_what_was_set(made.plan, before, said).model_copy(update={"follows": taken})
+            plan = with_what_was_set(made.plan, before, said, self._registry).model_copy(update={"follows": taken})
             made = replace(
                 made,
                 plan=plan

@@ -9,11 +9,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from engine.agents.edits import kept_by_hand
 from engine.domain.plan import OpenQuestion, TaskDag
 from engine.errors import PlanError
 from engine.planning.planner import Planner
 from engine.profiling.profiler import profile_files
 from engine.toolbox.registry import builtin_tools
+from engine.toolbox.typecheck import check_plan
 
 RNG = np.random.default_rng(11)
 FIRST = "Does weight differ between the diets?"
@@ -493,3 +495,40 @@ def test_three_questions_are_offered_for_a_simple_table_and_after_its_answer(pla
 def test_nothing_is_suggested_for_files_that_cannot_be_used(planner, tmp_path):
     (tmp_path / "note.bin").write_bytes(bytes(range(256)))
     assert planner.suggest(profile_files([tmp_path / "note.bin"])) == []
+
+
+# ==== a reference that a person had set ====
+
+
+def with_reference(planner, goats, level: str) -> TaskDag:
+    """Return the plan of a comparison whose reference a person chose after seeing it."""
+    registry, chosen = builtin_tools(), {"compare_groups": {"control": level}}
+    question = "Is the weight of males higher than that of females?"
+    again = planner.plan(question, goats, chosen=chosen).plan
+    return kept_by_hand(planner.plan(question, goats).plan, again, chosen, registry)
+
+
+@pytest.mark.parametrize(
+    ("question", "treated", "control"),
+    [
+        ("and by farm?", "female", "male"),
+        ("only the Alm", "female", "male"),
+        ("the same for height", "female", "male"),
+        ("the other way round", "male", "female"),
+    ],
+)
+def test_a_reference_set_by_hand_is_carried_with_its_other_side(planner, goats, question, treated, control):
+    before = with_reference(planner, goats, "male")
+    plan = planner.plan(question, goats, previous=before).plan
+    compared = [node for node in plan.nodes if node.tool == "compare_groups"]
+    assert compared
+    for node in compared:
+        assert (node.params["treated"], node.params["control"]) == (treated, control)
+        assert not any("'male' with 'female'" in reason for reason in node.reasons) or treated == "male"
+        assert node.name.endswith(f"{treated} against {control}")
+
+
+def test_a_level_set_against_itself_is_no_plan_to_run(planner, goats):
+    plan = planner.plan("Is the weight of males higher than that of females?", goats).plan
+    nodes = [n.model_copy(update={"params": {**n.params, "treated": n.params["control"]}}) for n in plan.nodes]
+    assert "same_level" in {i.code for i in check_plan(plan.model_copy(update={"nodes": nodes}), builtin_tools())}
