@@ -15,6 +15,7 @@ from engine.errors import PlanError
 from engine.planning.planner import Planner
 from engine.profiling.profiler import profile_files
 from engine.toolbox.registry import builtin_tools
+from engine.toolbox.tables.handling import filter_rows
 from engine.toolbox.typecheck import check_plan
 
 RNG = np.random.default_rng(11)
@@ -532,3 +533,33 @@ def test_a_level_set_against_itself_is_no_plan_to_run(planner, goats):
     plan = planner.plan("Is the weight of males higher than that of females?", goats).plan
     nodes = [n.model_copy(update={"params": {**n.params, "treated": n.params["control"]}}) for n in plan.nodes]
     assert "same_level" in {i.code for i in check_plan(plan.model_copy(update={"nodes": nodes}), builtin_tools())}
+
+
+# ==== a remark that few rows have ====
+
+
+@pytest.mark.parametrize(
+    ("question", "rows"),
+    [("without the lame ones", 36), ("leave out lame samples", 36), ("only the lame ones", 4)],
+)
+def test_rows_of_the_one_value_of_a_column_are_told_from_those_without(planner, tmp_path, question, rows):
+    n = 40
+    table = pd.DataFrame(
+        {
+            "goat": range(1, n + 1),
+            "diet": ["hay", "silage"] * (n // 2),
+            "weight": RNG.normal(60, 8, n).round(1),
+            "note": ["lame" if at % 10 == at // 10 else "" for at in range(n)],
+        }
+    )
+    table.to_csv(tmp_path / "goats.csv", index=False)
+    files = profile_files([tmp_path / "goats.csv"])
+    before = planner.plan("Is the weight higher with hay than with silage?", files).plan
+    plan = planner.plan(question, files, previous=before).plan
+    assert plan.not_answered == []
+    condition = step(plan, "filter_rows")["condition"]
+    kept = filter_rows(pd.read_csv(tmp_path / "goats.csv"), condition=condition)["filtered"]
+    lame = table["note"] == "lame"
+    assert sorted(kept["goat"]) == sorted(table["goat"][lame if question.startswith("only") else ~lame])
+    assert len(kept) == rows
+    assert step(plan, "compare_groups")["value"] == "weight"

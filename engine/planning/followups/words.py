@@ -196,7 +196,7 @@ def mended(own: Reading) -> str:
             at in own.used
             or len(word.text) < SLIP
             or word.stem in known
-            or word.stem in GOING
+            or GOING.intersection((word.text, word.stem))
             or PICTURE.search(word.text)
         ):
             continue
