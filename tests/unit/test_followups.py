@@ -563,3 +563,46 @@ def test_rows_of_the_one_value_of_a_column_are_told_from_those_without(planner, 
     assert sorted(kept["goat"]) == sorted(table["goat"][lame if question.startswith("only") else ~lame])
     assert len(kept) == rows
     assert step(plan, "compare_groups")["value"] == "weight"
+
+
+# ==== the genes a fold is relative to ====
+
+
+@pytest.fixture(scope="module")
+def plate(tmp_path_factory):
+    rows = [(f"A{s + 1}", f"S{s}", ("milk", "hay")[s % 2], gene, 20 + RNG.normal())
+            for s in range(8) for gene in ("GAPDH", "ACTB", "IL6", "TNF")]  # fmt: skip
+    path = tmp_path_factory.mktemp("plate") / "plate.csv"
+    pd.DataFrame(rows, columns=["Well", "Sample", "feed", "Target", "Ct"]).to_csv(path, index=False)
+    return profile_files([path])
+
+
+@pytest.mark.parametrize(
+    ("question", "references"),
+    [
+        ("use actb as well as reference", ["GAPDH", "ACTB"]),
+        ("take ACTB as an additional reference gene", ["GAPDH", "ACTB"]),
+        ("use ACTB as the reference gene", ["ACTB"]),
+    ],
+)
+def test_reference_genes_are_added_or_changed(planner, plate, question, references):
+    before = planner.plan("ddCt: fold change of hay vs milk, relative to GAPDH", plate).plan
+    assert step(before, "qpcr_relative")["references"] == ["GAPDH"]
+    plan = planner.plan(question, plate, previous=before).plan
+    assert tools(plan) == tools(before)
+    assert step(plan, "qpcr_relative") == step(before, "qpcr_relative") | {"references": references}
+
+
+def test_to_references_that_a_step_recognises_nothing_is_added_unseen(planner, plate):
+    before = planner.plan("ddCt: fold change of hay vs milk", plate).plan
+    assert "references" not in step(before, "qpcr_relative")
+    with pytest.raises(PlanError):
+        planner.plan("use ACTB as well as reference", plate, previous=before)
+
+
+def test_as_well_names_no_column(planner, plate):
+    before = planner.plan("ddCt: fold change of hay vs milk, relative to GAPDH", plate).plan
+    plan = planner.plan("leave out well A1 as well", plate, previous=before).plan
+    assert step(plan, "filter_rows")["condition"] == "`Well` not in ['A1']"
+    with pytest.raises(PlanError, match="TNF"):
+        planner.plan("and TNF as well", plate, previous=before)

@@ -354,7 +354,7 @@ def folds_overview(rows, control, how):
             kind="texts",
             of="gene",
             role="marked",
-            words=["normali[sz]\\w*", "references?", "house.?keep\\w*", "calibrated", "control genes?"],
+            words=["normali[sz]\\w*", "relative", "references?", "house.?keep\\w*", "calibrated", "control genes?"],
         ),
         "efficiency": param(
             "Factor per cycle (2 is perfect) or percent, for all genes",
