@@ -67,6 +67,8 @@ from engine.toolbox.analyses import load_analyses
 from engine.toolbox.registry import ToolRegistry
 from engine.toolbox.typecheck import check_plan
 
+NOT_ALONE = "was not understood by itself; ask it alone."
+"""How the sentence ends that names a part of a question which says too little."""
 SURE = 0.5
 """From this probability on no near analysis is put in the place of the likeliest."""
 CLEAR = 0.65
@@ -261,7 +263,17 @@ class Planner:
                 break
         if best is None and failed is not None:
             raise failed
-        return best[1] if best is not None else None
+        return self._still_open(best[1], before) if best is not None else None
+
+    def _still_open(self, made: Proposal, before: TaskDag) -> Proposal:
+        """Return a follow-up's plan that still says which requests of the question before nothing has answered."""
+        answered = {key for node in made.plan.nodes for key in self._registry.get(node.tool).answers}
+        other = tuple(f"{a.name.capitalize()}: " for a in self._analyses.values() if a.id not in answered)
+        lost = [text for text in before.not_answered if text.startswith(other) or text.endswith(NOT_ALONE)]
+        return replace(
+            made,
+            plan=made.plan.model_copy(update={"not_answered": list(dict.fromkeys([*made.plan.not_answered, *lost]))}),
+        )
 
     def _asked(self, plan: TaskDag, one: Try, others: Iterable[str]) -> TaskDag:
         """Return the plan with the question whether this is how the follow-up is meant, and what else could be."""
@@ -321,7 +333,7 @@ class Planner:
             goals = [first.goal, *self._on_the_joined(first, made)]
         else:
             self._assembler.answer_all(goals, made)
-        made.not_answered += [f"{item!r} was not understood by itself; ask it alone." for item in lost]
+        made.not_answered += [f"{item!r} {NOT_ALONE}" for item in lost]
         plan = self._finished(goals, every, made, profiles, told=bool(analysis))
         return Proposal(plan=plan, retrieved=_retrieved(every, found))
 

@@ -606,3 +606,19 @@ def test_as_well_names_no_column(planner, plate):
     assert step(plan, "filter_rows")["condition"] == "`Well` not in ['A1']"
     with pytest.raises(PlanError, match="TNF"):
         planner.plan("and TNF as well", plate, previous=before)
+
+
+# ==== what the question before asked and nothing answers ====
+
+
+def test_a_request_that_was_refused_is_not_lost_by_going_on(planner, goats, first):
+    refused = "Regression of counts: The question names no column for the counted outcome."
+    column = "'age' is named in the question and has no part in this plan."
+    before = first.model_copy(update={"not_answered": [refused, column]})
+    plan = planner.plan("and for females only", goats, previous=before).plan
+    assert refused in plan.not_answered
+    assert column not in plan.not_answered  # of columns each plan says itself
+    again = planner.plan("only older than 4", goats, previous=plan).plan
+    assert again.not_answered.count(refused) == 1
+    fresh = planner.plan("Does height correlate with weight over all these goats?", goats, previous=before).plan
+    assert refused not in fresh.not_answered
