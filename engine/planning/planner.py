@@ -41,6 +41,7 @@ from engine.planning.hints import names_only_whom
 from engine.planning.mentions import SURE as SURE_NAMED
 from engine.planning.names import STOP
 from engine.planning.near import near
+from engine.planning.offers import offers
 from engine.planning.read import interpret, read, within
 from engine.planning.reading import Reading, Request
 from engine.planning.refusals import (
@@ -292,6 +293,10 @@ class Planner:
         data = Data.of(profiles)
         return bool(data.sheets) and bool(read(question, data, self._terms).mentions)
 
+    def offers(self) -> list[str]:
+        """Return what can be computed from files, a line for each field."""
+        return offers(self._registry, self._analyses)
+
     def _data(self, profiles: list[Profile]) -> Data:
         data = Data.of(profiles)
         require_data(profiles, data)
@@ -312,7 +317,7 @@ class Planner:
         every = self._candidates(reading, data)
         listed, lost = list[Candidate](), list[str]()
         if not profiles:
-            every = _without_file(every, analysis)
+            every = _without_file(every, analysis, self.offers())
         if not analysis and (computed := self._of_computed(reading, data, every)) is not None:
             reading, data, goals = computed
         else:
@@ -641,7 +646,7 @@ class Planner:
         return [*cross_check([profile for profile in profiles if profile.path in used]), *own, *unused]
 
 
-def _without_file(every: list[Candidate], analysis: str) -> list[Candidate]:
+def _without_file(every: list[Candidate], analysis: str, able: list[str]) -> list[Candidate]:
     """Return what a question that came without any file can be answered by: all its numbers stand in the question.
 
     Raises:
@@ -649,7 +654,7 @@ def _without_file(every: list[Candidate], analysis: str) -> list[Candidate]:
     """
     worded = next((c for c in every if c.analysis.id == analysis), max(every, key=lambda c: c.wording, default=None))
     if worded is None or not needs_no_file(worded.bound):
-        raise no_data()
+        raise no_data(able)
     return [c for c in every if needs_no_file(c.bound)]
 
 
