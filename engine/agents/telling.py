@@ -60,7 +60,7 @@ _ABLE = re.compile(
 
 
 def told_what_can_be_done(question: str, able: Callable[[], Sequence[str]]) -> Report | None:
-    """Return what the desk can do, a line for each field that `able` gives, where a question asks for that and nothing else."""
+    """Return what the desk can do, a line for each field that `able` gives, where a question asks for just that."""
     if _ABLE.search(question) is None:
         return None
     return told_report(question, [WHAT, *(f"From files, {line}." for line in able())])
