@@ -34,7 +34,13 @@ from engine.agents.grounder import ground_claims, ground_findings
 from engine.agents.last_answer import LastAnswer
 from engine.agents.remember import Remembering
 from engine.agents.synthesizer import synthesize
-from engine.agents.telling import Whereabouts, asks_what_is_known, other_names, told_from_knowledge
+from engine.agents.telling import (
+    Whereabouts,
+    asks_what_is_known,
+    other_names,
+    told_from_knowledge,
+    told_what_can_be_done,
+)
 from engine.agents.thinking import Thought, think
 from engine.domain.events import (
     ClaimChecked,
@@ -438,6 +444,8 @@ class Orchestrator:
             places = Whereabouts(plan, results, self.artifacts, self.registry, other, said)
             if results and (report := places.told(record.question)) is not None:
                 return report
+        if not record.data and (report := told_what_can_be_done(record.question, self.planner.offers)) is not None:
+            return report
         # `Did we see a difference in weight?` asks to compute where there is a weight, not for another run's finding.
         known = asks_what_is_known(record.question) and not self.planner.is_of_data(record.question, profiles)
         return self._known(record.question, "") if known else None

@@ -72,8 +72,8 @@ def sides_apart(old: TaskDag, new: TaskDag, registry: ToolRegistry) -> TaskDag:
 
 
 def _apart(old: TaskNode, new: TaskNode, spec: ToolSpec) -> TaskNode:
-    for one in (param for param in spec.params if param.kind == "level" and param.role == "interest"):
-        other = next((p for p in spec.params if p.kind == "level" and p.of == one.of and p.role == "reference"), None)
+    for one in (param for param in spec.params if param.role == "interest"):
+        other = spec.other_side(one.name)
         if other is None or not new.params.get(one.name) or new.params[one.name] != new.params.get(other.name):
             continue
         changed = [p.name for p in (one, other) if new.params[p.name] != old.params.get(p.name)]

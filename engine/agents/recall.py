@@ -1,14 +1,11 @@
 """What a plan takes from past analyses of the same user, each thing with its reason in the plan.
 
-Three things can be taken. A pipeline: when an analysis of the same columns of the same data ran through the same steps,
-a note says so.
-A parameter: one that a user changed in a similar plan that then succeeded is proposed again. An avoided failure: a
-parameter that a repair had to change is set from the start, and what failed on the same data without a repair is a
-warning. What the question, the data or the user settled (`TaskNode.settled`), and what the planner asks, is never
-touched. Each reason names the run it comes from; what came out of it is never told.
-
-The same data are the same file (by hash) or a file of the same columns. Of other data, only an analysis that changed a
-parameter here is mentioned: what is merely alike says nothing of this one.
+Two things can be taken, both from analyses that ended well and only where the data have the same columns (the same
+file by its hash, or another of these columns). A parameter: one that the user changed, or a repair had to, in a step
+about the same columns, levels and rows is proposed again. A pipeline: a note says so when the same steps ran with the
+same settings. What failed, or was done on other data, says nothing here and is not mentioned. What the question,
+the data or the user settled (`TaskNode.settled`), and what the planner asks, is never touched. What came out is never
+told.
 """
 
 from __future__ import annotations
@@ -17,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from engine.agents.edits import memory_reason
-from engine.domain.memory import Episode, EpisodeStep, Recall, RecalledEpisode
+from engine.domain.memory import Episode, Recall, RecalledEpisode
 from engine.domain.plan import TaskDag, TaskNode
 from engine.domain.profile import Profile
 from engine.toolbox.registry import ToolRegistry
@@ -25,8 +22,6 @@ from engine.toolbox.typecheck import param_problem
 
 ALIKE = 0.45
 """Relevance from which on a parameter is taken over; below it an episode is only mentioned."""
-_PIPELINE = 0.6
-"""Share of a plan's tools that an episode must have used for its pipeline to count as the same."""
 
 
 def apply_recall(
@@ -47,12 +42,12 @@ def apply_recall(
     for item in _newest_of_the_same_first(recall.episodes):  # what the most relevant set, no other changes
         # The same question asked five times teaches once, and once more for each thing that was changed.
         changed = (f"{step.tool}.{name}" for step in item.episode.steps for name in sorted(step.changed))
-        content = (*_same(item.episode), str(item.episode.success), *changed)
-        if content not in told and (not user or item.episode.user == user):
+        content = (*_same(item.episode), *changed)
+        if content not in told and item.episode.success and (not user or item.episode.user == user):
             told.add(content)
             episode = item.episode
-            known = bool(data & set(episode.data_sha256) or forms & set(episode.data_columns))
-            plan = _apply(plan, item, registry, same_data=known)
+            if data & set(episode.data_sha256) or forms & set(episode.data_columns):
+                plan = _apply(plan, item, registry)
     return plan
 
 
@@ -73,21 +68,21 @@ def _same(episode: Episode) -> tuple[str, ...]:
     return (" ".join(episode.task.lower().split()), *episode.tools)
 
 
-def _apply(plan: TaskDag, item: RecalledEpisode, registry: ToolRegistry, *, same_data: bool) -> TaskDag:
+def _apply(plan: TaskDag, item: RecalledEpisode, registry: ToolRegistry) -> TaskDag:
     episode = item.episode
     if not _same_kind(plan, episode):
         return plan
-    if not episode.success:
-        return _warned(plan, episode) if same_data else plan
-    shared = [node.tool for node in plan.nodes if node.tool in episode.tools]
-    same = same_data and len(shared) >= _PIPELINE * len(plan.nodes) and _same_columns(plan, episode, registry)
     changes = {node.id: _changed(node, item, plan, registry) for node in plan.nodes}
-    if not same and not any(changes.values()):
-        return plan
     nodes = [_with(node, changes[node.id], item) for node in plan.nodes]
+    plan = plan.model_copy(update={"nodes": nodes})
+    told = any(note.startswith(RAN) for note in plan.notes)
+    if told or not plan.nodes or not all(_ran(node, episode, registry) for node in plan.nodes):
+        return plan
     # What came out is not told: numbers of another day beside this question would be taken for its answer.
-    notes = [f"You ran these steps on these data on {_named(episode)}."] if same else []
-    return plan.model_copy(update={"nodes": nodes, "notes": [*plan.notes, *notes]})
+    return plan.model_copy(update={"notes": [*plan.notes, f"{RAN} on {_named(episode)}."]})
+
+
+RAN = "You ran these steps with these settings on these data"
 
 
 def _same_kind(plan: TaskDag, episode: Episode) -> bool:
@@ -96,16 +91,17 @@ def _same_kind(plan: TaskDag, episode: Episode) -> bool:
     return not episode.data_types or bool(kinds & set(episode.data_types))
 
 
-def _same_columns(plan: TaskDag, episode: Episode, registry: ToolRegistry) -> bool:
-    """Say whether the steps are about the same columns, levels and rows: else another thing was asked."""
-    for node in plan.nodes:
-        if node.tool not in registry:
-            continue
-        before = [step.params for step in episode.steps if step.tool == node.tool]
-        own = _about(node.params, node.tool, registry)
-        if own and not any(_about(params, node.tool, registry) == own for params in before):
-            return False
-    return True
+def _ran(node: TaskNode, episode: Episode, registry: ToolRegistry) -> bool:
+    """Say whether a past analysis had this step with all its settings; a tool's default is one as well."""
+    if node.tool not in registry:
+        return False
+    usual = {p.name: p.default for p in registry.get(node.tool).params}
+
+    def settings(params: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in {**usual, **params}.items() if value not in (None, "", [])}
+
+    own = settings(node.params)
+    return any(step.tool == node.tool and settings(step.params) == own for step in episode.steps)
 
 
 def _about(params: Mapping[str, Any], tool: str, registry: ToolRegistry) -> dict[str, Any]:
@@ -127,7 +123,8 @@ def _changed(
     asked = {question.param for question in plan.open_questions if node.id in (question.node, *question.also)}
     taken: dict[str, tuple[Any, str]] = {}
     for step in item.episode.steps:
-        if step.tool != node.tool or step.status not in ("succeeded", "cached"):
+        about = [_about(params, node.tool, registry) for params in (step.params, node.params)]
+        if step.tool != node.tool or step.status not in ("succeeded", "cached") or about[0] != about[1]:
             continue
         for name, who in step.changed.items():
             param, value = spec.param(name), step.params.get(name)
@@ -155,26 +152,8 @@ def _with(node: TaskNode, changes: dict[str, tuple[Any, str]], item: RecalledEpi
     return node.model_copy(update=update)
 
 
-def _warned(plan: TaskDag, episode: Episode) -> TaskDag:
-    """Warn of a step that failed in a similar analysis."""
-    here = {node.tool: node for node in plan.nodes}
-    failed = [step for step in episode.steps if step.status == "failed" and step.tool in here]
-    if not failed:
-        return plan
-    step: EpisodeStep = failed[0]
-    failure = _cut(step.error or episode.lessons)
-    warning = f"The step {here[step.tool].name} failed on {_named(episode)}: {failure}"
-    nodes = [
-        node.model_copy(update={"reasons": [*node.reasons, f"Watch this step: it failed on {_named(episode)}."]})
-        if node.tool == step.tool
-        else node
-        for node in plan.nodes
-    ]
-    return plan.model_copy(update={"nodes": nodes, "warnings": list(dict.fromkeys([*plan.warnings, warning]))})
-
-
 def _named(episode: Episode) -> str:
-    return f'{episode.at[:10]} in "{_cut(episode.task, 60)}" ({episode.run_id or episode.id})'
+    return f'{episode.at[:10]} in "{_cut(episode.task, 60)}"'
 
 
 def _cut(text: str, length: int = 160) -> str:

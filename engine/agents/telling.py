@@ -21,6 +21,7 @@ from engine.domain.results import Artifact, NodeResult
 from engine.errors import EngineError
 from engine.knowledge.service import KnowledgeBase
 from engine.memory.service import Memory
+from engine.planning.offers import WHAT
 from engine.ports import ArtifactStore
 from engine.reporting.compose import is_table, title_of
 from engine.toolbox.registry import ToolRegistry
@@ -46,6 +47,23 @@ LEAST_LINK = 0.5
 def asks_what_is_known(question: str) -> bool:
     """Say whether the words ask for knowledge or past analyses; with data they name, they may still ask to compute."""
     return _KNOWN.search(question) is not None
+
+
+_ABLE = re.compile(
+    r"\bwhat(?: all| else)? (?:can|could) (?:you|i|it|this|the desk|biodesk)(?: all)? "
+    r"(?:do|ask|offer|analy[sz]e|compute|answer)\b|"
+    r"\b(?:what|which) (?:(?:kinds?|types?|sorts?) of )?(?:analys[ei]s|questions|tests|methods|things) "
+    r"(?:can|could|do) (?:you|i|it|this|the desk|biodesk)\b|\bwhat are you (?:able|good|capable)\b",
+    re.IGNORECASE,
+)
+"""What asks for what the desk can do."""
+
+
+def told_what_can_be_done(question: str, able: Callable[[], Sequence[str]]) -> Report | None:
+    """Return what the desk can do, a line for each field that `able` gives, where a question asks for just that."""
+    if _ABLE.search(question) is None:
+        return None
+    return told_report(question, [WHAT, *(f"From files, {line}." for line in able())])
 
 
 def told_from_knowledge(question: str, knowledge: KnowledgeBase, memory: Memory, why: str) -> Report | None:

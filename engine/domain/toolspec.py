@@ -225,3 +225,10 @@ class ToolSpec(Value):
     def param(self, name: str) -> ParamSpec | None:
         """Return the parameter called `name`, or None."""
         return next((param for param in self.params if param.name == name), None)
+
+    def other_side(self, name: str) -> ParamSpec | None:
+        """Return the level that another is set against: one is of interest, the other the reference of one column."""
+        one = self.param(name)
+        role = {"interest": "reference", "reference": "interest"}.get(one.role if one and one.kind == "level" else "")
+        fits = (p for p in self.params if one and p.kind == "level" and p.of == one.of and p.role == role)
+        return next(fits, None)

@@ -471,14 +471,19 @@ def _is_outcome(bound: Bound, column: str) -> bool:
 
 
 def condition(rows: Sequence[Restriction], data: Data) -> str:
-    """Return rows to keep as the condition that a step for it takes: "`sex` in ['F'] and `age` > 60"."""
+    """Return rows to keep as the condition that a step for it takes: "`sex` in ['F'] and `age` > 60".
+
+    Leaving out values leaves the rows without one: a condition on nothing is neither true nor false otherwise.
+    """
     parts = []
     for item in sorted(rows, key=lambda row: row.first):
         column = data.column(item.column)
         numeric = column is not None and column.kind in ("integer", "number")
         values = [value if numeric else repr(value) for value in item.values]
         name = f"`{item.column}`"
-        if item.op in ("in", "not in"):
+        if item.op == "not in" and column is not None and column.missing:
+            parts.append(f"({name} not in [{', '.join(values)}] or is_missing({name}))")
+        elif item.op in ("in", "not in"):
             parts.append(f"{name} {item.op} [{', '.join(values)}]")
         elif item.op == "between":
             parts.append(f"{name} >= {values[0]} and {name} <= {values[1]}")

@@ -371,7 +371,8 @@ class _Reader:
 
 def kept_rows(condition: str) -> str:
     """Return a condition in words: "`sex` in ['F'] and `age` > 60" as `sex is F and age > 60`."""
-    text = re.sub(r"`([^`]+)`", r"\1", condition)
+    text = re.sub(r"is_missing\(`([^`]+)`\)", r"\1 is empty", condition)
+    text = re.sub(r"`([^`]+)`", r"\1", text)
     text = re.sub(r" not in \[([^]]*)\]", lambda m: f" is not {_either(m[1])}", text)
     return re.sub(r" in \[([^]]*)\]", lambda m: f" is {_either(m[1])}", text)
 

@@ -6,11 +6,13 @@ A parameter is found by its role, so that a tool gets these by declaring one.
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from engine.domain.profile import ColumnProfile
+from engine.domain.toolspec import ParamSpec
 from engine.planning.bound import Bound
 from engine.planning.contrast import control_level
-from engine.planning.mentions import LIKELY
+from engine.planning.mentions import LIKELY, Mention
 from engine.planning.reading import Reading
 from engine.planning.sheets import is_id
 from engine.planning.slots import FEW_LEVELS, panel_units, slot_of
@@ -35,21 +37,23 @@ def fill(bound: Bound, reading: Reading) -> None:
 
 
 def _marked(bound: Bound, reading: Reading) -> None:
-    """Take the levels that the words beside them single out: `normalised to Actb`, `with Actb as reference`."""
     for param in (p for p in bound.spec.params if p.role == "marked"):
-        words, found, last = "|".join(param.words), list[str](), -1
-        behind = "|".join(word for word in param.words if word != "relative")  # what is relative to another is not it
-        before = re.compile(
-            rf"(?:{words})\W+(?:to\s+|is\s+|are\s+|by\s+|with\s+|the\s+|genes?\s+){{0,3}}$", re.IGNORECASE
-        )
-        after = re.compile(rf"\W+(?:\w+\s+){{0,2}}?(?:{behind})", re.IGNORECASE)
-        for mention in (m for m in reading.mentions if m.level and m.column == bound.params.get(param.of)):
-            start, end = reading.words[mention.first].start, reading.words[mention.last].end
-            listed = last >= 0 and re.fullmatch(r"\s*(?:,|and|&|,\s*and|\+)\s*", reading.question[last:start])
-            if listed or before.search(reading.question[:start]) or after.match(reading.question[end : end + 40]):
-                found, last = [*found, mention.level], end
-        if found:
-            bound.params[param.name] = list(dict.fromkeys(found))
+        if found := marked(param, bound.params.get(param.of), reading):
+            bound.params[param.name] = list(dict.fromkeys(m.level for m in found))
+
+
+def marked(param: ParamSpec, column: Any, reading: Reading) -> list[Mention]:
+    """Return the levels that the words beside them single out: `normalised to Actb`, `with Actb as reference`."""
+    words, found, last = "|".join(param.words), list[Mention](), -1
+    before = re.compile(rf"(?:{words})\W+(?:to\s+|is\s+|are\s+|by\s+|with\s+|the\s+|genes?\s+){{0,3}}$", re.IGNORECASE)
+    to = r"(?:to|against|by|with|on|over)\b"  # `IL6 relative to Actb`: what comes before it is no reference
+    after = re.compile(rf"\W+(?:(?!{to})\w+\s+){{0,3}}?(?:{words})\b(?!\s+{to})", re.IGNORECASE)
+    for mention in (m for m in reading.mentions if m.level and m.column == column):
+        start, end = reading.words[mention.first].start, reading.words[mention.last].end
+        listed = last >= 0 and re.fullmatch(r"\s*(?:,|and|&|,\s*and|\+)\s*", reading.question[last:start])
+        if listed or before.search(reading.question[:start]) or after.match(reading.question[end : end + 40]):
+            found, last = [*found, mention], end
+    return found
 
 
 def _later_first(bound: Bound) -> None:

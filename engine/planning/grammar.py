@@ -244,9 +244,15 @@ def claimed_of_one(item: Restriction, parts: dict[str, set[Part]], mentions: Seq
 
 
 def _says_nothing(item: Restriction, columns: dict[str, ColumnProfile]) -> bool:
-    """Say whether all levels of a column are named: leaving them out leaves no row, keeping them leaves out none."""
+    """Say whether all levels of a column are named: leaving them out leaves no row, keeping them leaves out none.
+
+    Rows without a value make a difference: a column of remarks that few rows have is told apart by these.
+    """
     column = columns.get(item.column)
-    return item.op in ("in", "not in") and column is not None and 0 < len(column.levels) <= len(item.values)
+    if item.op not in ("in", "not in") or column is None or not 0 < len(column.levels) <= len(item.values):
+        return False
+    apart = item.op == "not in" or (item.sure and len(column.levels) == 1)
+    return not (apart and column.missing)
 
 
 def _merged(found: Sequence[Restriction]) -> list[Restriction]:

@@ -36,11 +36,12 @@ from engine.planning.conditions import members
 from engine.planning.coverage import doubts, leaves_what_is_asked, unexplained
 from engine.planning.declared import mark_told, with_missing
 from engine.planning.first_end import with_first_end
-from engine.planning.followups import Try, back_to, choices, follow_up, mended, takes_back, with_what_was_set
+from engine.planning.followups import Try, back_to, choices, follow_up, mended, sides_set, takes_back, with_what_was_set
 from engine.planning.hints import names_only_whom
 from engine.planning.mentions import SURE as SURE_NAMED
 from engine.planning.names import STOP
 from engine.planning.near import near
+from engine.planning.offers import offers
 from engine.planning.read import interpret, read, within
 from engine.planning.reading import Reading, Request
 from engine.planning.refusals import (
@@ -67,6 +68,8 @@ from engine.toolbox.analyses import load_analyses
 from engine.toolbox.registry import ToolRegistry
 from engine.toolbox.typecheck import check_plan
 
+NOT_ALONE = "was not understood by itself; ask it alone."
+"""How the sentence ends that names a part of a question which says too little."""
 SURE = 0.5
 """From this probability on no near analysis is put in the place of the likeliest."""
 CLEAR = 0.65
@@ -231,6 +234,9 @@ class Planner:
         for one in said.tries:
             try:
                 made = self._planned(one.question, profiles, found, analysis or one.analysis, choices(one, chosen))
+                if (turned := sides_set(made.plan, before, said, one, self._registry)) is not None:
+                    key = analysis or one.analysis
+                    made = self._planned(one.question, profiles, found, key, choices(turned, chosen))
             except PlanError as err:
                 failed = err if failed is None or not failed.advice else failed
                 continue
@@ -244,7 +250,7 @@ class Planner:
                 )
                 continue
             taken = f"Taken over: {one.kept}. New: {one.new}."
-            plan = with_what_was_set(made.plan, before, said).model_copy(update={"follows": taken})
+            plan = with_what_was_set(made.plan, before, said, self._registry).model_copy(update={"follows": taken})
             made = replace(
                 made,
                 plan=plan
@@ -260,7 +266,17 @@ class Planner:
                 break
         if best is None and failed is not None:
             raise failed
-        return best[1] if best is not None else None
+        return self._still_open(best[1], before) if best is not None else None
+
+    def _still_open(self, made: Proposal, before: TaskDag) -> Proposal:
+        """Return a follow-up's plan that still says which requests of the question before nothing has answered."""
+        answered = {key for node in made.plan.nodes for key in self._registry.get(node.tool).answers}
+        other = tuple(f"{a.name.capitalize()}: " for a in self._analyses.values() if a.id not in answered)
+        lost = [text for text in before.not_answered if text.startswith(other) or text.endswith(NOT_ALONE)]
+        return replace(
+            made,
+            plan=made.plan.model_copy(update={"not_answered": list(dict.fromkeys([*made.plan.not_answered, *lost]))}),
+        )
 
     def _asked(self, plan: TaskDag, one: Try, others: Iterable[str]) -> TaskDag:
         """Return the plan with the question whether this is how the follow-up is meant, and what else could be."""
@@ -278,6 +294,10 @@ class Planner:
         """Say whether a question names columns or levels of the files."""
         data = Data.of(profiles)
         return bool(data.sheets) and bool(read(question, data, self._terms).mentions)
+
+    def offers(self) -> list[str]:
+        """Return what can be computed from files, a line for each field."""
+        return offers(self._registry, self._analyses)
 
     def _data(self, profiles: list[Profile]) -> Data:
         data = Data.of(profiles)
@@ -299,7 +319,7 @@ class Planner:
         every = self._candidates(reading, data)
         listed, lost = list[Candidate](), list[str]()
         if not profiles:
-            every = _without_file(every, analysis)
+            every = _without_file(every, analysis, self.offers())
         computed = (
             self._told_of_computed(analysis, reading, data) if analysis else self._of_computed(reading, data, every)
         )
@@ -323,7 +343,7 @@ class Planner:
             goals = [first.goal, *self._on_the_joined(first, made)]
         else:
             self._assembler.answer_all(goals, made)
-        made.not_answered += [f"{item!r} was not understood by itself; ask it alone." for item in lost]
+        made.not_answered += [f"{item!r} {NOT_ALONE}" for item in lost]
         plan = self._finished(goals, every, made, profiles, told=bool(analysis))
         return Proposal(plan=plan, retrieved=_retrieved(every, found))
 
@@ -646,7 +666,7 @@ class Planner:
         return [*cross_check([profile for profile in profiles if profile.path in used]), *own, *unused]
 
 
-def _without_file(every: list[Candidate], analysis: str) -> list[Candidate]:
+def _without_file(every: list[Candidate], analysis: str, able: list[str]) -> list[Candidate]:
     """Return what a question that came without any file can be answered by: all its numbers stand in the question.
 
     Raises:
@@ -654,7 +674,7 @@ def _without_file(every: list[Candidate], analysis: str) -> list[Candidate]:
     """
     worded = next((c for c in every if c.analysis.id == analysis), max(every, key=lambda c: c.wording, default=None))
     if worded is None or not needs_no_file(worded.bound):
-        raise no_data()
+        raise no_data(able)
     return [c for c in every if needs_no_file(c.bound)]
 
 

@@ -130,6 +130,14 @@ def _is_statistic(m: Mention, words: list[Token]) -> bool:
     return m.width == 1 and m.strength < TERM and words[m.first].text in _STATISTICS
 
 
+_PHRASES = frozenset({("as", "well"), ("how", "well"), ("as", "far"), ("so", "far"), ("as", "long")})
+"""Words that name nothing after these: `use it as well` is of no plate's wells."""
+
+
+def _is_phrase(m: Mention, words: list[Token]) -> bool:
+    return m.width == 1 and m.first > 0 and (words[m.first - 1].text, words[m.first].text) in _PHRASES
+
+
 def _whole_terms(mentions: list[Mention], words: list[Token]) -> list[tuple[int, int]]:
     """Return the spans of mentions that are one term: `birth weight` is no weight of a birth."""
     return [
@@ -234,7 +242,7 @@ def _mentions(question: str, words: list[Token], data: Data, inside: list[tuple[
         terms = [*inside, *_whole_terms(every, words)]
         every = [m for m in every if not any(_part_of(m, *term) for term in terms)]
         every = [m for m in every if not any(_only_sounds(m, words[a : b + 1], a) for a, b in inside)]
-        every = [m for m in every if not _is_statistic(m, words) and not only_when(m, words)]
+        every = [m for m in every if not (_is_statistic(m, words) or _is_phrase(m, words) or only_when(m, words))]
         every = _in_other_words(every, words, question)
         found += [mention._replace(file=sheet.name) for mention in every]
     strongest = sorted(found, key=lambda m: -m.strength)

@@ -11,6 +11,7 @@ from engine.errors import DataError, PlanError
 from engine.planning.bound import Bound
 from engine.planning.builder import missing, why_not
 from engine.planning.coverage import unexplained
+from engine.planning.offers import WHAT
 from engine.planning.reading import Reading
 from engine.planning.score import Candidate
 from engine.planning.sheets import Data, Sheet
@@ -26,10 +27,15 @@ class NotUnderstood(PlanError):
     """The words of a question lead to nothing that can be done with these files."""
 
 
-def no_data() -> PlanError:
-    """Return the error for a question that needs data and came without any."""
+def no_data(able: list[str]) -> PlanError:
+    """Return the error for a question that needs data and came without any: what the desk has and has not.
+
+    Args:
+        able: what it can compute from files, a line for each field.
+    """
     message = "No data file came with the question."
-    return PlanError(message, advice="Add the file (CSV, TSV, Excel, h5ad, GMT...) that holds the data to analyse.")
+    add = "Add the file (CSV, TSV, Excel, h5ad, GMT...) that holds the data to analyse."
+    return PlanError(message, advice=f"{add} {WHAT} From files: {'; '.join(able)}.")
 
 
 def require_data(profiles: list[Profile], data: Data) -> None:

@@ -108,6 +108,10 @@ def _check_params(node: TaskNode, spec: ToolSpec, asked: set[str]) -> list[Issue
         problem = param_problem(param, value)
         if problem:
             issues.append(_error("bad_param", f"Step {node.id}: {problem}", node.id))
+        other = spec.other_side(param.name) if param.role == "interest" else None
+        if other is not None and value == node.params.get(other.name):
+            message = f"Step {node.id}: {param.name} and {other.name} are both {value!r}, which is nothing to compare."
+            issues.append(_error("same_level", message, node.id))
     return issues
 
 

@@ -9,11 +9,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from engine.agents.edits import kept_by_hand
 from engine.domain.plan import OpenQuestion, TaskDag
 from engine.errors import PlanError
 from engine.planning.planner import Planner
 from engine.profiling.profiler import profile_files
 from engine.toolbox.registry import builtin_tools
+from engine.toolbox.tables.handling import filter_rows
+from engine.toolbox.typecheck import check_plan
 
 RNG = np.random.default_rng(11)
 FIRST = "Does weight differ between the diets?"
@@ -493,3 +496,129 @@ def test_three_questions_are_offered_for_a_simple_table_and_after_its_answer(pla
 def test_nothing_is_suggested_for_files_that_cannot_be_used(planner, tmp_path):
     (tmp_path / "note.bin").write_bytes(bytes(range(256)))
     assert planner.suggest(profile_files([tmp_path / "note.bin"])) == []
+
+
+# ==== a reference that a person had set ====
+
+
+def with_reference(planner, goats, level: str) -> TaskDag:
+    """Return the plan of a comparison whose reference a person chose after seeing it."""
+    registry, chosen = builtin_tools(), {"compare_groups": {"control": level}}
+    question = "Is the weight of males higher than that of females?"
+    again = planner.plan(question, goats, chosen=chosen).plan
+    return kept_by_hand(planner.plan(question, goats).plan, again, chosen, registry)
+
+
+@pytest.mark.parametrize(
+    ("question", "treated", "control"),
+    [
+        ("and by farm?", "female", "male"),
+        ("only the Alm", "female", "male"),
+        ("the same for height", "female", "male"),
+        ("the other way round", "male", "female"),
+    ],
+)
+def test_a_reference_set_by_hand_is_carried_with_its_other_side(planner, goats, question, treated, control):
+    before = with_reference(planner, goats, "male")
+    plan = planner.plan(question, goats, previous=before).plan
+    compared = [node for node in plan.nodes if node.tool == "compare_groups"]
+    assert compared
+    for node in compared:
+        assert (node.params["treated"], node.params["control"]) == (treated, control)
+        assert not any("'male' with 'female'" in reason for reason in node.reasons) or treated == "male"
+        assert node.name.endswith(f"{treated} against {control}")
+
+
+def test_a_level_set_against_itself_is_no_plan_to_run(planner, goats):
+    plan = planner.plan("Is the weight of males higher than that of females?", goats).plan
+    nodes = [n.model_copy(update={"params": {**n.params, "treated": n.params["control"]}}) for n in plan.nodes]
+    assert "same_level" in {i.code for i in check_plan(plan.model_copy(update={"nodes": nodes}), builtin_tools())}
+
+
+# ==== a remark that few rows have ====
+
+
+@pytest.mark.parametrize(
+    ("question", "rows"),
+    [("without the lame ones", 36), ("leave out lame samples", 36), ("only the lame ones", 4)],
+)
+def test_rows_of_the_one_value_of_a_column_are_told_from_those_without(planner, tmp_path, question, rows):
+    n = 40
+    table = pd.DataFrame(
+        {
+            "goat": range(1, n + 1),
+            "diet": ["hay", "silage"] * (n // 2),
+            "weight": RNG.normal(60, 8, n).round(1),
+            "note": ["lame" if at % 10 == at // 10 else "" for at in range(n)],
+        }
+    )
+    table.to_csv(tmp_path / "goats.csv", index=False)
+    files = profile_files([tmp_path / "goats.csv"])
+    before = planner.plan("Is the weight higher with hay than with silage?", files).plan
+    plan = planner.plan(question, files, previous=before).plan
+    assert plan.not_answered == []
+    condition = step(plan, "filter_rows")["condition"]
+    kept = filter_rows(pd.read_csv(tmp_path / "goats.csv"), condition=condition)["filtered"]
+    lame = table["note"] == "lame"
+    assert sorted(kept["goat"]) == sorted(table["goat"][lame if question.startswith("only") else ~lame])
+    assert len(kept) == rows
+    assert step(plan, "compare_groups")["value"] == "weight"
+
+
+# ==== the genes a fold is relative to ====
+
+
+@pytest.fixture(scope="module")
+def plate(tmp_path_factory):
+    rows = [(f"A{s + 1}", f"S{s}", ("milk", "hay")[s % 2], gene, 20 + RNG.normal())
+            for s in range(8) for gene in ("GAPDH", "ACTB", "IL6", "TNF")]  # fmt: skip
+    path = tmp_path_factory.mktemp("plate") / "plate.csv"
+    pd.DataFrame(rows, columns=["Well", "Sample", "feed", "Target", "Ct"]).to_csv(path, index=False)
+    return profile_files([path])
+
+
+@pytest.mark.parametrize(
+    ("question", "references"),
+    [
+        ("use actb as well as reference", ["GAPDH", "ACTB"]),
+        ("take ACTB as an additional reference gene", ["GAPDH", "ACTB"]),
+        ("use ACTB as the reference gene", ["ACTB"]),
+    ],
+)
+def test_reference_genes_are_added_or_changed(planner, plate, question, references):
+    before = planner.plan("ddCt: fold change of hay vs milk, relative to GAPDH", plate).plan
+    assert step(before, "qpcr_relative")["references"] == ["GAPDH"]
+    plan = planner.plan(question, plate, previous=before).plan
+    assert tools(plan) == tools(before)
+    assert step(plan, "qpcr_relative") == step(before, "qpcr_relative") | {"references": references}
+
+
+def test_to_references_that_a_step_recognises_nothing_is_added_unseen(planner, plate):
+    before = planner.plan("ddCt: fold change of hay vs milk", plate).plan
+    assert "references" not in step(before, "qpcr_relative")
+    with pytest.raises(PlanError):
+        planner.plan("use ACTB as well as reference", plate, previous=before)
+
+
+def test_as_well_names_no_column(planner, plate):
+    before = planner.plan("ddCt: fold change of hay vs milk, relative to GAPDH", plate).plan
+    plan = planner.plan("leave out well A1 as well", plate, previous=before).plan
+    assert step(plan, "filter_rows")["condition"] == "`Well` not in ['A1']"
+    with pytest.raises(PlanError, match="TNF"):
+        planner.plan("and TNF as well", plate, previous=before)
+
+
+# ==== what the question before asked and nothing answers ====
+
+
+def test_a_request_that_was_refused_is_not_lost_by_going_on(planner, goats, first):
+    refused = "Regression of counts: The question names no column for the counted outcome."
+    column = "'age' is named in the question and has no part in this plan."
+    before = first.model_copy(update={"not_answered": [refused, column]})
+    plan = planner.plan("and for females only", goats, previous=before).plan
+    assert refused in plan.not_answered
+    assert column not in plan.not_answered  # of columns each plan says itself
+    again = planner.plan("only older than 4", goats, previous=plan).plan
+    assert again.not_answered.count(refused) == 1
+    fresh = planner.plan("Does height correlate with weight?", goats, previous=before).plan
+    assert refused not in fresh.not_answered

@@ -142,6 +142,8 @@ def test_a_gene_that_words_single_out_is_the_reference(planner, tmp_path):
     found = profile_files([tmp_path / "wells.csv"])
     question = "fold change of Il6 and Tnf with lps, delta delta Ct, normalised to Actb and Gapdh"
     assert params(planner, found, question)["references"] == ["Actb", "Gapdh"]
+    for question in ("Il6 normalised to Actb, lps vs ctl, ddCt", "Il6 relative to Actb, lps vs ctl, ddCt fold change"):
+        assert params(planner, found, question)["references"] == ["Actb"]
 
 
 def test_what_is_to_be_held_constant_is_not_dropped(planner, profiles):

@@ -6,6 +6,8 @@ import pytest
 from plan_questions import the_planner
 
 from engine.errors import PlanError
+from engine.toolbox.analyses import load_analyses
+from engine.toolbox.registry import builtin_tools
 
 
 def step(question: str) -> dict[str, object]:
@@ -64,5 +66,19 @@ def test_no_other_ratio_makes_groups_unequal(question):
     ["Do the varieties differ in yield?", "Draw weight against length.", "Which genes differ between the arms?"],
 )
 def test_a_question_of_data_still_asks_for_them(question):
-    with pytest.raises(PlanError, match="No data file"):
+    with pytest.raises(PlanError, match="No data file") as refused:
         the_planner().plan(question, [])
+    for has in ("sample sizes without a file", "no textbook", "Cox regression", "differential expression"):
+        assert has in refused.value.advice
+
+
+def test_every_field_says_in_eight_words_at_most_what_tools_carry_out():
+    lines = the_planner().offers()
+    analyses = load_analyses()
+    able = {analyses[key].name for tool in builtin_tools() for key in tool.answers if key in analyses}
+    assert len(lines) == len({line.partition(":")[0] for line in lines}) > 5
+    for line in lines:
+        names = line.partition(": ")[2]
+        assert names
+        assert len(names.split()) <= 8
+        assert {name for name in able if name in names}

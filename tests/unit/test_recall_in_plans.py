@@ -51,6 +51,11 @@ def episode(**fields) -> Episode:
     return Episode(**{**base, **fields})
 
 
+def steps(**params) -> list[EpisodeStep]:
+    """Return the steps of the plan as they ran."""
+    return [EpisodeStep(tool="differential_expression", params=params), EpisodeStep(tool="volcano_plot")]
+
+
 def recalled(*episodes: Episode, score: float = 0.8) -> Recall:
     items = [RecalledEpisode(episode=e, score=score, signals=EpisodeSignals()) for e in episodes]
     return Recall(query="q", episodes=items, seconds=0.0)
@@ -61,8 +66,7 @@ def test_a_parameter_the_user_set_before_is_proposed_again_with_the_reason(regis
     node = made.node("n1")
     assert node.params["alpha"] == 0.01
     assert (
-        'alpha = 0.01 from memory: you set it on 2026-01-05 in "genes that respond to dexamethasone" (run_1).'
-        in node.reasons
+        'alpha = 0.01 from memory: you set it on 2026-01-05 in "genes that respond to dexamethasone".' in node.reasons
     )
     assert node.settled == {"alpha": "memory"}
 
@@ -99,7 +103,7 @@ def test_of_one_question_asked_twice_the_newer_answer_decides(registry):
     for order in ((old, new), (new, old)):
         node = apply_recall(plan(), recalled(*order), registry).node("n1")
         assert node.params["alpha"] == 0.2
-        assert [r for r in node.reasons if "run_2026-01-05" in r and "from memory" in r] == []
+        assert [r for r in node.reasons if "2026-01-05" in r and "from memory" in r] == []
 
 
 def test_a_value_that_was_set_back_to_the_default_stays_there(registry):
@@ -116,7 +120,7 @@ def test_a_change_is_still_known_after_the_proposed_value_was_approved_as_it_sto
     )
     node = apply_recall(plan(), recalled(approved, taught), registry).node("n1")
     assert node.params["alpha"] == 0.01
-    assert any("run_2026-01-05" in reason and "you set it" in reason for reason in node.reasons)
+    assert any("2026-01-05" in reason and "you set it" in reason for reason in node.reasons)
 
 
 def test_a_question_the_plan_asks_for_several_steps_is_left_to_the_user_in_all_of_them(registry):
@@ -149,18 +153,27 @@ def test_a_barely_relevant_episode_changes_no_parameter(registry):
 
 
 def test_a_pipeline_that_ran_on_these_data_is_a_short_note_without_its_numbers(registry):
-    made = apply_recall(plan(), recalled(episode(steps=[], lessons="Try 3 clusters.")), registry)
+    ran = [episode(id=f"ep{at}", steps=steps(), lessons="Try 3 clusters.", task=f"genes, {at}") for at in (1, 2)]
+    made = apply_recall(plan(), recalled(*ran), registry)
     assert made.nodes == plan().nodes
-    assert made.notes == [
-        'You ran these steps on these data on 2026-01-05 in "genes that respond to dexamethasone" (run_1).'
-    ]
+    assert made.notes == ['You ran these steps with these settings on these data on 2026-01-05 in "genes, 1".']
 
 
-@pytest.mark.parametrize(("condition", "told"), [("treatment", True), ("sex", False)])
-def test_a_pipeline_that_compared_something_else_is_not_told(registry, condition, told):
-    step = EpisodeStep(tool="differential_expression", params={"condition": condition, "alpha": 0.01})
-    made = apply_recall(plan(condition="treatment"), recalled(episode(steps=[step])), registry)
+@pytest.mark.parametrize(
+    ("condition", "alpha", "told"), [("treatment", 0.05, True), ("sex", 0.05, False), ("treatment", 0.01, False)]
+)
+def test_a_pipeline_with_other_columns_or_another_cut_off_is_not_told(registry, condition, alpha, told):
+    ran = episode(steps=steps(condition=condition, alpha=alpha))  # 0.05 is the tool's default
+    made = apply_recall(plan(condition="treatment"), recalled(ran), registry)
     assert bool(made.notes) is told
+
+
+def test_what_was_set_for_other_columns_is_not_taken(registry):
+    set_then = EpisodeStep(
+        tool="differential_expression", params={"condition": "sex", "alpha": 0.01}, changed={"alpha": "edit"}
+    )
+    made = apply_recall(plan(condition="treatment"), recalled(episode(steps=[set_then])), registry)
+    assert made == plan(condition="treatment")
 
 
 def test_other_kinds_of_data_teach_nothing(registry):
@@ -168,35 +181,19 @@ def test_other_kinds_of_data_teach_nothing(registry):
     assert apply_recall(untouched, recalled(episode(data_types=["survival_table"])), registry) == untouched
 
 
-def test_a_failed_step_of_a_similar_analysis_is_a_warning(registry):
+def test_what_failed_before_is_not_mentioned(registry):
     step = EpisodeStep(tool="differential_expression", status="failed", error="The design matrix is singular.")
-    made = apply_recall(plan(), recalled(episode(success=False, steps=[step])), registry)
-    assert any("singular" in warning for warning in made.warnings)
-    assert any("Watch this step" in reason for reason in made.node("n1").reasons)
+    untouched = plan()
+    assert apply_recall(untouched, recalled(episode(success=False, steps=[step])), registry) == untouched
 
 
 OTHER = {"data_sha256": ["1" * 64], "data_columns": ["c" * 64]}
 
 
-def test_what_was_done_on_other_data_is_not_mentioned_unless_it_changed_something(registry):
+def test_what_was_done_on_other_data_is_neither_taken_nor_mentioned(registry):
     untouched = plan()
-    assert apply_recall(untouched, recalled(episode(steps=[], **OTHER)), registry) == untouched
-    made = apply_recall(plan(), recalled(episode(**OTHER)), registry)
-    assert made.node("n1").params["alpha"] == 0.01
-    assert any("run_1" in reason for reason in made.node("n1").reasons)
-    assert made.notes == []
-
-
-def test_a_value_from_other_data_that_stands_so_already_is_not_mentioned(registry):
-    made = apply_recall(plan(alpha=0.01), recalled(episode(**OTHER)), registry)
-    assert made.notes == []
-    assert not any("run_1" in reason for node in made.nodes for reason in node.reasons)
-
-
-def test_a_failure_on_other_data_is_no_warning_here(registry):
-    step = EpisodeStep(tool="differential_expression", status="failed", error="The design matrix is singular.")
-    untouched = plan()
-    assert apply_recall(untouched, recalled(episode(success=False, steps=[step], **OTHER)), registry) == untouched
+    assert apply_recall(untouched, recalled(episode(steps=steps(), **OTHER)), registry) == untouched
+    assert apply_recall(untouched, recalled(episode(**OTHER)), registry) == untouched
 
 
 def test_another_file_of_the_same_columns_counts_as_the_same_data(registry):
@@ -207,14 +204,14 @@ def test_another_file_of_the_same_columns_counts_as_the_same_data(registry):
             summary="", column_profiles=columns,
         )  # fmt: skip
 
-    other = episode(steps=[], data_sha256=["1" * 64], data_columns=[table("dose", "weight").columns_sha256])
+    other = episode(steps=steps(), data_sha256=["1" * 64], data_columns=[table("dose", "weight").columns_sha256])
     known = apply_recall(plan(), recalled(other), registry, [table("weight", "dose")])
-    assert any("run_1" in note for note in known.notes)
+    assert any("2026-01-05" in note for note in known.notes)
     untouched = plan()
     assert apply_recall(untouched, recalled(other), registry, [table("weight", "length")]) == untouched
     # Files without columns have nothing in common.
     assert table().columns_sha256 == ""
-    nothing = episode(steps=[], data_sha256=[], data_columns=[""])
+    nothing = episode(steps=steps(), data_sha256=[], data_columns=[""])
     assert apply_recall(untouched, recalled(nothing), registry, [table()]) == untouched
 
 

@@ -66,10 +66,10 @@ def test_a_finished_run_is_remembered_learned_from_and_used_by_the_next_plan(ope
     assert "compare_groups" in episode.tools
     assert any(source.id == run_id for source in engine.knowledge.stats().sources)
     plan = engine.plan("is the growth different between treated and controls", [growth_csv])
-    assert any(note.startswith("You ran these steps on these data") and run_id in note for note in plan.notes)
+    assert any(note.startswith("You ran these steps") for note in plan.notes)
     engine.memory.doubt(run_id)
     doubted = engine.plan("is the growth different between treated and controls", [growth_csv])
-    assert not any(run_id in note for note in doubted.notes)
+    assert not any(note.startswith("You ran") for note in doubted.notes)
     engine.memory.doubt(run_id, wrong=False)
     messages = engine.memory.conversation_store.messages(engine.record(run_id).conversation)
     assert [message.role for message in messages] == ["user", "assistant"]
@@ -98,7 +98,7 @@ def test_a_setting_that_was_edited_is_proposed_again(open_engine, growth_csv):
     assert engine.wait(run_id, 120).status == "succeeded"
     again = engine.plan(QUESTION, [growth_csv]).nodes[0]
     assert again.params["test"] == "mann_whitney"
-    assert any("you set it" in reason and run_id in reason for reason in again.reasons)
+    assert any("you set it" in reason and run_id not in reason for reason in again.reasons)
 
 
 @pytest.mark.slow

@@ -240,7 +240,7 @@ def test_what_the_question_says_wins_over_what_somebody_set_before(taught, pvalu
     assert free.settled == {"column": "plan", "method": "memory", "alpha": "memory"}
     told = [reason for reason in free.reasons if "from memory" in reason]
     assert len(told) == 2
-    assert all("you set it" in reason and run_id in reason for reason in told)
+    assert all("you set it" in reason and run_id not in reason for reason in told)
 
     (worded,) = engine.plan(f"{ADJUST} with Benjamini-Hochberg at FDR 0.05", [pvalues]).nodes
     assert (worded.params["method"], worded.params["alpha"]) == ("benjamini_hochberg", 0.05)

@@ -251,3 +251,14 @@ def test_a_plan_that_only_a_person_can_settle_waits_although_plans_run_at_once(e
     plan = engine.view(record.run_id).plan
     assert any(q.blocking and not plan.answers(q) for q in plan.open_questions)
     assert (record.status, record.error) == ("awaiting_approval", "")
+
+
+@pytest.mark.parametrize(
+    "question", ["What can you do?", "what kinds of analyses can you do?", "hi, which tests can I run"]
+)
+def test_what_the_desk_can_do_is_an_answer(engine, question):
+    record = engine.wait(engine.ask(question), 60)
+    assert record.status == "succeeded", record.error
+    told = " ".join(engine.view(record.run_id).report.summary)
+    assert "no textbook" in told
+    assert "Cox regression" in told

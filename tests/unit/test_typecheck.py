@@ -120,7 +120,7 @@ def test_every_tool_of_the_catalogue_fits_when_its_own_inputs_are_given():
     data = [Dataset(name=kind.value, path=f"/{kind.value}", sha256="3" * 64, type=kind) for kind in kinds]
     sample = {"columns": ["a"], "texts": ["a"], "integer": 5, "number": 0.5, "boolean": True}
     for spec in REGISTRY:
-        params = {p.name: p.choices[0] if p.choices else sample.get(p.kind, "a") for p in spec.params if p.required}
+        params = {p.name: p.choices[0] if p.choices else sample.get(p.kind, p.name) for p in spec.params if p.required}
         inputs = {port.name: f"data:{port.type.value}" for port in spec.inputs}
         node = TaskNode(id="n1", name="n", tool=spec.name, inputs=inputs, params=params)
         assert check_plan(TaskDag(question="q", datasets=data, nodes=[node]), REGISTRY) == [], spec.name

@@ -354,8 +354,11 @@ def back_to(before: TaskDag, earlier: Sequence[TaskDag], profiles: Sequence[Prof
 TAKEN_BACK = "Taken back"
 
 
-def with_what_was_set(plan: TaskDag, before: TaskDag, said: FollowUp) -> TaskDag:
-    """Return the plan with what the follow-up says of settings, and what a person had set in the plan before."""
+def with_what_was_set(plan: TaskDag, before: TaskDag, said: FollowUp, registry: ToolRegistry) -> TaskDag:
+    """Return the plan with what the follow-up says of settings, and what a person had set in the plan before.
+
+    Which level is set against which is not touched: see `sides_set`.
+    """
     kept = _set_by_hand(before)
     nodes = []
     for node in plan.nodes:
@@ -365,6 +368,7 @@ def with_what_was_set(plan: TaskDag, before: TaskDag, said: FollowUp) -> TaskDag
                 params[name], settled[name] = value, "plan"
         for name, value in kept.get(node.tool, {}).items():
             named = isinstance(value, str | list) and bool({*flat(params.get(name))} & said.named)
+            named = named or registry.get(node.tool).other_side(name) is not None
             if (node.tool, name) not in said.settings and params.get(name) != value and not named:
                 params[name], settled[name] = value, "set"
                 reasons.append(f"{name} = {value!r} as it was set in the plan before.")
@@ -372,15 +376,39 @@ def with_what_was_set(plan: TaskDag, before: TaskDag, said: FollowUp) -> TaskDag
     return plan.model_copy(update={"nodes": nodes})
 
 
+def sides_set(plan: TaskDag, before: TaskDag, said: FollowUp, one: Try, registry: ToolRegistry) -> Try | None:
+    """Return a try with the sides that a person had set in the plan before, None where its plan has them so.
+
+    A side goes with its other side, and with its column: of another column, or one that the follow-up itself speaks
+    of, nothing is taken.
+    """
+    sides: dict[str, dict[str, Any]] = {}
+    for tool, set_ in _set_by_hand(before).items():
+        spec, node = registry.get(tool), next(node for node in before.nodes if node.tool == tool)
+        for param in (p for name in set_ if (p := spec.param(name)) is not None):
+            other, column = spec.other_side(param.name), node.params.get(param.of)
+            same = [now for now in plan.nodes if now.tool == tool and now.params.get(param.of) == column]
+            if other is None or column in said.named or not same:
+                continue
+            own = {name: value for name in (param.name, other.name) if (value := node.params.get(name))}
+            own = {name: value for name, value in own.items() if name not in one.chosen.get(tool, {})}
+            if any(now.params.get(name) != value for now in same for name, value in own.items()):
+                sides[tool] = {**sides.get(tool, {}), **own}
+    return one._replace(chosen=choices(Try("", "", "", "", chosen=sides), one.chosen)) if sides else None
+
+
 def _set_by_hand(before: TaskDag) -> dict[str, dict[str, Any]]:
-    """Return tool -> what a person set in it, of tools that one step alone is of."""
-    count: dict[str, list[TaskNode]] = {}
+    """Return tool -> what a person set in it, of tools whose steps all have it so."""
+    steps: dict[str, list[TaskNode]] = {}
     for node in before.nodes:
-        count.setdefault(node.tool, []).append(node)
+        steps.setdefault(node.tool, []).append(node)
     return {
-        tool: {name: node.params.get(name) for name, who in node.settled.items() if who in ("set", "edit")}
-        for tool, (node, *others) in count.items()
-        if not others
+        tool: {
+            name: node.params.get(name)
+            for name, who in node.settled.items()
+            if who in ("set", "edit") and all(other.params.get(name) == node.params.get(name) for other in others)
+        }
+        for tool, (node, *others) in steps.items()
     }
 
 
@@ -398,6 +426,7 @@ __all__ = [
     "follow_up",
     "mended",
     "outcomes",
+    "sides_set",
     "takes_back",
     "with_what_was_set",
 ]

@@ -10,7 +10,9 @@ from typing import Any, NamedTuple
 from engine.domain.plan import TaskDag, TaskNode
 from engine.domain.toolspec import ParamSpec, ToolSpec
 from engine.planning.contrast import control_level
-from engine.planning.followups.words import BARE, JOINED, LIMIT, NOT_ADJUSTED, OTHER_SIDE, short
+from engine.planning.fills import marked
+from engine.planning.followups.words import ADDS, BARE, JOINED, LIMIT, NOT_ADJUSTED, OTHER_SIDE, short
+from engine.planning.mentions import Mention
 from engine.planning.reading import Contrast, Reading, Restriction
 from engine.planning.score import Candidate
 from engine.planning.settings import settings_said
@@ -223,7 +225,7 @@ def rows_said(turn: Turn, *, more: bool) -> list[Restriction]:
     """Return the rows that a follow-up keeps or leaves out; `more` where it asks for something beside."""
     own = turn.own
     found = [row for row in own.restrictions if row.sure or not more]  # `the risk of low weight` keeps no rows
-    return found or _numbers_alone(turn) or ([] if more or own.contrasts else _levels_alone(own))
+    return found or _numbers_alone(turn) or ([] if more or own.contrasts else _levels_alone(turn))
 
 
 def _numbers_alone(turn: Turn) -> list[Restriction]:
@@ -255,10 +257,11 @@ def other_side(own: Reading, base: Reading) -> list[Restriction]:
 _TURNED_ROUND = {">": "<=", ">=": "<", "<": ">=", "<=": ">"}
 
 
-def _levels_alone(own: Reading) -> list[Restriction]:
+def _levels_alone(turn: Turn) -> list[Restriction]:
     """Return the rows of the levels of one column that are named and nothing else is: `can you also test the females`."""
+    own = turn.own
     named = [m for m in own.mentions if m.level]
-    if not named or len({m.column for m in named}) > 1 or own.named():
+    if not named or len({m.column for m in named}) > 1 or own.named() or _singled_out(turn):
         return []
     values = tuple(dict.fromkeys(m.level for m in named))
     return [Restriction(named[0].column, "in", values, named[0].first, named[-1].last, sure=True)]
@@ -273,7 +276,27 @@ def settings_of(turn: Turn) -> dict[tuple[str, str], Any]:
         texts = {param.name: None for param in spec.params if param.kind == "text"}
         for name, value in settings_said(spec, turn.fresh, texts).items():
             found[spec.name, name] = value
-    return {**_threshold(turn), **found}
+    return {**_threshold(turn), **_marked(turn), **found}
+
+
+def _marked(turn: Turn) -> dict[tuple[str, str], Any]:
+    """Return the levels that a follow-up singles out (`use ACTB as the reference`), with those before where it adds."""
+    found: dict[tuple[str, str], Any] = {}
+    adds = ADDS.search(turn.question) is not None
+    for node, param, said in _singled_out(turn):
+        before = flat(node.params.get(param.name)) if adds else []
+        if before or not adds:  # to what a step recognises by itself nothing can be added
+            found[node.tool, param.name] = list(dict.fromkeys([*before, *(m.level for m in said)]))
+    return found
+
+
+def _singled_out(turn: Turn) -> list[tuple[TaskNode, ParamSpec, list[Mention]]]:
+    return [
+        (node, param, said)
+        for node in turn.answering()
+        for param in turn.specs[node.tool].params
+        if param.role == "marked" and (said := marked(param, node.params.get(param.of), turn.own))
+    ]
 
 
 def _threshold(turn: Turn) -> dict[tuple[str, str], Any]:

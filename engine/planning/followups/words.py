@@ -66,6 +66,8 @@ ADDED = re.compile(
     re.IGNORECASE,
 )
 """What adds columns to the model: `take batch in the model too`."""
+ADDS = re.compile(r"\b(?:as well|also|too|add|additional(?:ly)?|in addition|plus|both)\b", re.IGNORECASE)
+"""What adds to what was taken before and takes nothing away."""
 LIMIT = re.compile(
     r"\b(?:threshold|cut-?off|p(?:-?value)?s?|significance|level)\b\W*(?:(?:of|to|at|is|below|under)\W*)?"
     r"(?P<n>0?[.,]\d+|\d+(?:[.,]\d+)?\s*%)",
@@ -196,7 +198,7 @@ def mended(own: Reading) -> str:
             at in own.used
             or len(word.text) < SLIP
             or word.stem in known
-            or word.stem in GOING
+            or GOING.intersection((word.text, word.stem))
             or PICTURE.search(word.text)
         ):
             continue

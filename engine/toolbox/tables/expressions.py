@@ -101,7 +101,7 @@ def is_member(column, choices, negate, text):
         raise ValueError(f"'in' in {text!r} expects a column and a list, for example: symbol in ['TP53', 'MYC'].")
     texts = not (pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column))
     wrong = [choice for choice in choices if isinstance(choice, str) != texts]
-    if wrong:
+    if wrong and column.notna().any():  # a column without any value is of no kind
         raise ValueError(f"{text!r} looks for {wrong[0]!r} in a column of {'text' if texts else 'numbers'}; expected "
                          f"{'texts in quotes' if texts else 'numbers without quotes'}.")  # fmt: skip
     found = column.isin(choices).astype("boolean")

@@ -125,7 +125,8 @@ def condition_in_words(condition):
     def either(match):
         return " or ".join(value.strip().strip("'\"") for value in match[1].split(","))
 
-    text = re.sub(r"`([^`]+)`", r"\1", condition)
+    text = re.sub(r"is_missing\(`([^`]+)`\)", r"\1 is empty", condition)
+    text = re.sub(r"`([^`]+)`", r"\1", text)
     text = re.sub(r" not in \[([^]]*)\]", lambda match: f" is not {either(match)}", text)
     return re.sub(r" in \[([^]]*)\]", lambda match: f" is {either(match)}", text)
 

@@ -147,6 +147,15 @@ def test_step_runs_from_its_own_source_and_passes_its_checks(table, params, tmp_
     assert record["findings"][-1]["text"].count("order from") == 1
 
 
+def test_leaving_out_the_only_value_of_a_column_keeps_the_empty_ones_and_passes_its_check(tmp_path):
+    birds = BIRDS.assign(note=[None, "lame", None, None, "lame"])
+    params = {"condition": "(`note` not in ['lame'] or is_missing(`note`))"}
+    assert filter_rows(birds, **params)["filtered"]["ring"].tolist() == ["a1", "c3", "d4"]
+    record, _, issues = run_step(filter_rows, {"table": birds}, params, tmp_path)
+    assert not issues
+    assert "(note is not lame or note is empty)" in record["findings"][0]["text"]
+
+
 def test_rows_out_of_order_or_too_many_are_caught(tmp_path):
     checks, params = ("filtered_rows_in_order",), {"sort_by": "mass", "top_n": 3}
     good = filter_rows(BIRDS, **params)["filtered"]
