@@ -347,8 +347,8 @@ class Assignment:
             measured = [name for name in picked if not self._whom(name)]
             picked = measured or picked
             if param.most:
-                picked = sorted(picked, key=lambda n: -gains[n])[: param.most]
-                picked = [name for name in gains if name in picked]
+                best = sorted(picked, key=lambda n: -gains.get(n, 0.0))[: param.most]  # those of a range are not named
+                picked = [name for name in picked if name in best]
             guessed = False
             if param.called and len(picked) < max(1, param.least):
                 own = self._called_so(param)

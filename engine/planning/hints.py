@@ -106,13 +106,15 @@ _END = frozenset("end finally last".split())
 def wide_mentions(words: Sequence[Token], structure: Structure) -> list[Mention]:
     """Return labels of wide measures (`at 2 h`, `week 4`, `pre`, `the third brood`, `broods 1, 2 and 3`) as their columns."""
     found = []
-    if len(structure.wide) == 1 and structure.wide[0].ordered:
-        ends = {_START: structure.wide[0].columns[0], _END: structure.wide[0].columns[-1]}
-        found = [
+    for wide in (w for w in structure.wide if w.ordered):
+        own = {stem(part) for part in name_parts(wide.name) if len(part) > 1}
+        ends = {_START: wide.columns[0], _END: wide.columns[-1]}
+        found += [
             Mention(name, "", at, at, 0.7)
             for words_, name in ends.items()
             for at, t in enumerate(words)
-            if t.text in words_
+            # Of several measures the one that is named beside it: `the baseline pain`, `grip before`.
+            if t.text in words_ and (len(structure.wide) == 1 or own & {w.stem for w in words[max(0, at - 2) : at + 3]})
         ]
     for wide in structure.wide:
         common = {stem(part) for part in name_parts(wide.name) if len(part) > 1}

@@ -595,6 +595,13 @@ _SOUGHT = re.compile(
 """What follows a dose that is looked for: `the lowest dose that works` names no rows."""
 
 
+def _of_two(column: ColumnProfile, said: Token) -> str:
+    """Return the level of two numbers that is called low or high: `low nutrient plants` where nutrient is 1 or 8."""
+    values = sorted((number, level) for level in column.levels if (number := as_number(level)) is not None)
+    two = len(values) == len(column.levels) == 2 and {number for number, _ in values} != {0.0, 1.0}
+    return {"low": values[0][1], "high": values[-1][1]}.get(said.text, "") if two else ""
+
+
 def _ends(
     words: Sequence[Token], by_name: dict[str, ColumnProfile], named: Sequence[Mention], text: str
 ) -> list[Mention]:
@@ -602,6 +609,8 @@ def _ends(
     found = []
     for mention in (m for m in named if not m.level and m.first and m.first == m.last):
         column, said = by_name.get(mention.column), words[mention.first - 1]
+        if column is not None and (level := _of_two(column, said)):
+            found.append(Mention(column.name, level, mention.first - 1, mention.last, 0.9))
         if column is None or not _AT_THE.search(text[: said.start]) or _SOUGHT.match(text[words[mention.last].end :]):
             continue
         dosed, timed = column.role("dose") >= LIKELY, column.role("time") >= LIKELY

@@ -44,6 +44,9 @@ _WAYS = (
     Way(r"(?:leav\w+|tak\w+|throw\w*)\s+(?:that|this|these|those|it|him|her|them)(?:\s+\w+){0,2}\s+out|"
         r"(?:exclud\w+|omit\w*|drop|remove|ignore)\s+(?:that|this|these|those)\s+(?:one\s+|two\s+|few\s+)?\w+",
         "which rows these are is not said by a column and its values, so none is left out", of_rows=True),
+    Way(r"(?:improv|worsen|dropp|drop|fell|fall|gain|los|chang|decreas|increas|r[io]s)\w*\s+(?:by\s+)?(?:at least\s+|more than\s+)?"
+        r"\d[\d.]*\s*(?!fold|times|%)\w+\s+or\s+more|(?:improv|worsen|dropp|fell|gain|chang)\w*\s+by\s+(?:at least|more than)\s+\d[\d.]*",
+        "who changed by that much is not counted; have the change made as a new column first, then ask about its rows"),
     Way(r"quadratic\w*|polynomial\w*|cubic\w*|splines?", _NO_STEP),
     Way(r"propensit\w+|inverse probability|IPTW|IPW|case.?control match\w*|matched? (?:on|by|for) (?=age|sex)", _NO_STEP),
     Way(r"(?:survey|sampling|inverse.variance|analytic) weight\w*", _NO_STEP),
@@ -68,13 +71,18 @@ def is_about(way: Way, steps: Iterable[ToolSpec]) -> bool:
 def not_done(reading: Reading, steps: Iterable[ToolSpec]) -> list[str]:
     """Return what is said of the ways that a question asks for and that no step of the plan goes."""
     steps, lines = [*steps], []
+    own = {param.name for spec in steps for param in spec.params}
     for said, way in ways_said(reading.question):
         taken = [
             reading.used.get(at, ("", "", 0.0))
             for at, word in enumerate(reading.words)
             if said.start() <= word.start < said.end()
         ]
-        settled = any(kind in ("column", "level", "restriction") or " = " in value for kind, value, _ in taken)
+        # A word that a setting of another tool would take is not taken by this plan.
+        settled = any(
+            kind in ("column", "level", "restriction") or (" = " in value and value.partition(" = ")[0] in own)
+            for kind, value, _ in taken
+        )
         left = way.of_rows and any(row.op == "not in" for row in reading.restrictions)
         if not settled and not is_about(way, steps) and not left:
             lines.append(f"{said.group().strip()!r}: {way.says}.")

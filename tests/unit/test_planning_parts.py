@@ -250,3 +250,39 @@ def test_what_is_meant_where_the_data_do_not_meet_a_model_is_planned_at_once(bir
     plan = the_planner().plan("Are smokers less diabetic, yes or no?", births).plan
     assert next(chosen.id for chosen in plan.analysis) in ("proportion_test", "contingency", "risk_measures")
     assert not any(question.id == "analysis" for question in plan.open_questions)
+
+
+@pytest.fixture(scope="module")
+def physio(tmp_path_factory):
+    """Two measures at several occasions, and two numbers that are called low and high."""
+    table = pd.DataFrame(
+        {
+            "patient": [f"P{k:03}" for k in range(N)],
+            "arm": RNG.choice(["exercise", "usual"], N),
+            "nitrogen": RNG.choice([2, 9], N),
+            "Pain week 0": RNG.normal(6, 1.5, N).round(1),
+            "Pain week 6": RNG.normal(5, 1.5, N).round(1),
+            "Pain week 12": RNG.normal(4, 1.5, N).round(1),
+            "Grip before (kg)": RNG.normal(27, 4, N).round(1),
+            "Grip after (kg)": RNG.normal(28, 4, N).round(1),
+        }
+    )
+    return saved(table, tmp_path_factory.mktemp("physio"), "physio.csv")
+
+
+def test_of_several_measures_the_baseline_is_of_the_one_beside_it(planner, physio) -> None:
+    question = "Exercise versus usual: pain at 12 weeks, adjusted for baseline pain"
+    found = params(planner.plan(question, physio).plan, "linear_regression")
+    assert found["outcome"] == "Pain week 12"
+    assert {"arm", "Pain week 0"} == {*found["predictors"]}
+
+
+def test_a_range_of_occasions_fits_a_part_that_takes_two(planner, physio) -> None:
+    question = "How many improved by 2 points or more in pain from week 0 to week 12, per arm?"
+    plan = planner.plan(question, physio, analysis="describe_table").plan
+    assert any("2 points or more" in text for text in plan.not_answered)
+
+
+def test_of_two_numbers_one_is_low(planner, physio) -> None:
+    plan = planner.plan("Does Grip after differ between the arms at low nitrogen?", physio).plan
+    assert params(plan, "filter_rows")["condition"] == "`nitrogen` in [2]"

@@ -250,7 +250,9 @@ def funnel_figure(studies, row, name):
                  authors="Egger M, Davey Smith G, Schneider M, Minder C", year=1997, doi="10.1136/bmj.315.7109.629"),
     ),
     packages=("scipy", "numpy", "pandas"),
-    leads={"intercept": r"publication bias|small.stud|funnel|egger|asymmetr", "I2": r"heterogen|inconsisten|\bI2\b|I²"},
+    leads={"intercept": r"publication bias|small.stud|funnel|egger|asymmetr",
+           # Where the pooled effect is asked for as well, it leads.
+           "I2": r"^(?!.*(?:\b(?:odds|risk|hazard) ratio|pooled|overall)).*(?:heterogen|inconsisten|\bI2\b|I²)"},
     seconds=3.0,
     example="Pool the log odds ratios of the trials with their standard errors and draw a forest plot.",
     next_steps=(
