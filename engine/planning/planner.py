@@ -406,7 +406,9 @@ class Planner:
         """Return what to plan: the likeliest, unless a near one can be done where it cannot, or brings it along."""
         best = every[0]
         heir = next((c for c in every if c.analysis.id in best.analysis.instead and can_be_done(c)), None)
-        if best.unmet and heir is not None and heir.probability >= HEIR * best.probability:
+        # A column that is left over says nothing about the data: it may be the subgroups of the same analysis.
+        data_differ = set(best.unmet) - {"nothing_left"}
+        if data_differ and heir is not None and heir.probability >= HEIR * best.probability:
             # The data do not meet what it takes, and it says itself what is meant then.
             return replace(heir, probability=heir.probability + best.probability, instead_of=best.analysis.id)
         worded = max(every, key=lambda item: item.wording)

@@ -78,9 +78,10 @@ def not_done(reading: Reading, steps: Iterable[ToolSpec]) -> list[str]:
             for at, word in enumerate(reading.words)
             if said.start() <= word.start < said.end()
         ]
-        # A word that a setting of another tool would take is not taken by this plan.
+        # A number that a setting of another tool would take is not taken by this plan.
         settled = any(
-            kind in ("column", "level", "restriction") or (" = " in value and value.partition(" = ")[0] in own)
+            kind in ("column", "level", "restriction")
+            or (" = " in value and (kind != "number" or value.partition(" = ")[0] in own))
             for kind, value, _ in taken
         )
         left = way.of_rows and any(row.op == "not in" for row in reading.restrictions)
