@@ -5,11 +5,11 @@ from __future__ import annotations
 from engine.toolbox.analyses import Analysis
 from engine.toolbox.registry import ToolRegistry
 
-WORDS = 8
+WORDS = 6
 """So many words at most name the analyses of a field."""
 WHAT = (
-    "The desk computes answers from data files, plans sample sizes without a file, and tells what its knowledge graph and "
-    "memory hold. It holds no textbook, so what a method means or when to use it is not told."
+    "The desk computes answers from data files, plans sample sizes without a file, and tells what its graph and memory "
+    "hold. It holds no textbook: what a method means is not told."
 )
 
 
