@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from engine.domain.profile import ColumnProfile
 from engine.planning.names import UNITS, synonyms
-from engine.planning.numbers import DOWN, THEN, UNIT, UP
+from engine.planning.numbers import CUT_AFTER, DOWN, THEN, UNIT, UP
 from engine.planning.reading import Restriction
 from engine.planning.text import as_number, name_parts, name_pieces, time_unit
 
@@ -40,7 +40,8 @@ _YEAR = r"(?P<n>(?:1[89]|20)\d\d)"
 
 def compared(coded: Coded, columns: Mapping[str, ColumnProfile]) -> list[Restriction]:
     """Return the restrictions of a column to numbers that a sentence names; none where the column has no such values."""
-    found = [*_beside_column(coded), *_without_column(coded, columns)]
+    named = (_of_age(item, coded, columns) for item in _beside_column(coded, columns))
+    found = [*named, *_without_column(coded, columns)]
     kept: list[Restriction] = []
     for item in found:
         column = columns.get(item.column)
@@ -50,7 +51,22 @@ def compared(coded: Coded, columns: Mapping[str, ColumnProfile]) -> list[Restric
     return kept
 
 
-def _beside_column(coded: Coded) -> Iterator[Restriction]:
+def _of_age(item: Restriction, coded: Coded, columns: Mapping[str, ColumnProfile]) -> Restriction:
+    """Return what is said of the animals or persons themselves (`old goats, 8 and up`) as said of the only age."""
+    own, ages = columns.get(item.column), _ages(columns)
+    if own is None or own.scale not in ("code", "identifier") or len(ages) != 1:
+        return item
+    beyond = CUT_AFTER.match(coded.question, coded.words[item.last].end)
+    if beyond is not None and bool(beyond["down"]) != item.op.startswith("<"):
+        beyond = None  # `over 65 and younger` are two sides
+    last = max(
+        n for n, word in enumerate(coded.words) if word.start < (beyond.end() if beyond else coded.words[item.last].end)
+    )
+    before = [m.first for m in coded.mentions if m.column == ages[0] and m.last == item.first - 1]
+    return item._replace(column=ages[0], first=before[0] if before else item.first, last=last)
+
+
+def _beside_column(coded: Coded, columns: Mapping[str, ColumnProfile]) -> Iterator[Restriction]:
     text, gap = coded.numbers, r"(?:\s+(?!<)\w+){0,2}?\s*"
     column = r"(?P<c><c\d+>)"
     for match in re.finditer(rf"{column}{gap}(?P<w>{_WORDS}|than)\s*{_NUMBER}", text, re.IGNORECASE):
@@ -59,12 +75,14 @@ def _beside_column(coded: Coded) -> Iterator[Restriction]:
         yield _made(coded, match, op, match["n"])
     for match in re.finditer(rf"{column}{gap}(?:between|from)\s+{_NUMBER}\s*(?:and|to|-|–)\s*{_OTHER}", text, re.IGNORECASE):  # fmt: skip
         yield _made(coded, match, "between", match["n"], match["m"])
-    for match in re.finditer(rf"{column}(?:\s+(?:of|is|was|being|aged|>=?))?\s*{_END}{UNIT}{THEN}", text, re.IGNORECASE):  # fmt: skip
+    for match in re.finditer(rf"{column}(?:\s+(?:of|is|was|being|aged|>=?))?\s*[,(]?\s*{_END}{UNIT}{THEN}", text, re.IGNORECASE):  # fmt: skip
         yield _made(coded, match, "<=" if match["down"] else ">=", match["n"])
     for match in re.finditer(rf"(?:{column}\s+)?{_END}{UNIT}\s*(?:or|and)\s+(?P<d><c\d+>)(?!\s*(?:than|-?\d))", text, re.IGNORECASE):  # fmt: skip
         mention = coded.inside(match["d"])[0]
         said = coded.words[mention.first].text
-        if said.endswith(("er", "est")) and (not match["c"] or coded.inside(match["c"])[0].column == mention.column):
+        before = coded.inside(match["c"])[0].column if match["c"] else ""
+        whom = before in columns and columns[before].scale in ("code", "identifier")
+        if said.endswith(("er", "est")) and (not before or whom or before == mention.column):
             yield _made(coded, match, "<=" if _DOWN.match(said) else ">=", match["n"])
     for match in re.finditer(rf"{_WITH}(?P<w>{_WORDS})\s+{_NUMBER}\s+(?:(?!<)\w+\s+){{0,1}}{column}", text, re.IGNORECASE):  # fmt: skip
         yield _made(coded, match, _COMPARE[match["w"].lower()], match["n"])

@@ -640,6 +640,14 @@ class Planner:
         computed = [m for bound in made.bounds if bound.sheet for m in bound.sheet.made if m.column in taken]
         taken |= {name for m in computed for name in re.findall(r"`([^`]+)`", m.expression)}
         taken |= {m.column for m in reading.mentions if not m.level and names_only_whom(m, reading.words)}
+        # What numbers every row is who is asked about: `the heaviest goats`.
+        taken |= {
+            c.name
+            for b in made.bounds
+            if b.sheet
+            for c in b.sheet.columns
+            if is_id(c) and c.distinct == b.sheet.profile.rows
+        }
         for name in dict.fromkeys(name for bound in made.bounds for name in bound.unused if name not in taken):
             made.not_answered.append(f"{name!r} is named in the question and has no part in this plan.")
         made.not_answered += not_done(

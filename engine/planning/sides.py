@@ -13,6 +13,7 @@ from typing import NamedTuple
 from engine.domain.profile import ColumnProfile
 from engine.planning.grammar import Coded
 from engine.planning.mentions import Mention
+from engine.planning.numbers import CUT_AFTER
 from engine.planning.read import interpret
 from engine.planning.reading import Reading, Restriction
 from engine.planning.sheets import Data, Made, Sheet, is_group
@@ -111,8 +112,11 @@ def _of_the_rest(reading: Reading, data: Data) -> _Cut | None:
     if len(cuts) != 1:
         return None
     item = cuts[0]
-    said = _THE_REST.search(reading.question, reading.words[item.last].end)
+    end = reading.words[item.last].end
     up = item.op in (">", ">=")
+    own = CUT_AFTER.match(reading.question, end)  # `8 or older` is one side and sets nothing against it
+    same = own is not None and bool(own["down"]) != up
+    said = _THE_REST.search(reading.question, own.end() if own and same else end)
     if said is None:
         place = [_place(item)] if _is_more_in(item, reading, data) else []
         sides = (place, []) if up else ([], place)

@@ -37,12 +37,12 @@ _RELATED = (
 _BEFORE = re.compile(
     r"(?:\b(?:for|in|with|by|per|across|of)?\s*(?:each|every)\s+(?:level |value |kind |type )?(?:of )?(?:the )?|"
     r"\bsplit\w*\s+(?:(?:it|this|that|them|up)\s+)*(?:by|on|into)\s+(?:the )?|"
-    r"\b(?:separate|subgroup|stratified) analys[ei]s\s+(?:for|by|of|in|per)\s+(?:the )?|"
-    r"\b(?:separate\w*|individually|apart)\s+(?:(?:for|in|by|within|among|per|of)\s+)?(?:each |every |the |both )?)$",
+    r"\b(?:sep[ae]rate|subgroup|stratified) analys[ei]s\s+(?:for|by|of|in|per)\s+(?:the )?|"
+    r"\b(?:sep[ae]rate?\w*|individually|apart)\s+(?:(?:for|in|by|within|among|per|of)\s+)?(?:each |every |the |both )?)$",
     re.IGNORECASE,
 )
 _AFTER = re.compile(
-    r"^\s*(?:groups?|levels?)?[\s,(]*(?:separate\w*|individually|apart|on their own)\b(?!\s+(?:for|in|by|within|among|per|of|each|every)\b)",
+    r"^\s*(?:groups?|levels?)?[\s,(]*(?:sep[ae]rate?\w*|individually|apart|on their own)\b(?!\s+(?:for|in|by|within|among|per|of|each|every)\b)",
     re.IGNORECASE,
 )
 _LISTED = re.compile(r"\s*(?:,|and|&|or|versus|vs\.?|,\s*and)\s*(?:the\s+|in\s+|for\s+)?", re.IGNORECASE)
@@ -70,7 +70,9 @@ def each_level(reading: Reading, data: Data) -> Each | None:
         named = [m.level for m in stretch if m.level]
         if len(levels) > 1 and (not named or {*named} == {*levels} or len({*named}) > 1):
             kept = tuple(level for level in levels if not named or level in named)
-            surely = told.re is _AFTER or re.search(r"separat|split|individual|apart|analys", told.group()) is not None
+            surely = (
+                told.re is _AFTER or re.search(r"sep[ae]rat|split|individual|apart|analys", told.group()) is not None
+            )
             return Each(column.name, kept, tuple(stretch), surely)
     return None
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from engine.domain.toolspec import ToolSpec
+from engine.planning.numbers import CUT_AFTER
 from engine.planning.reading import Reading
 
 
@@ -21,6 +22,8 @@ class Way(NamedTuple):
     says: str
     of_rows: bool = False
     """True where rows that the question leaves out by name are what is meant."""
+    by_column: bool = True
+    """True where the name of a column among the words takes them."""
     ask: str = ""
     """What to say next instead; `{measure}` is what was measured."""
 
@@ -47,6 +50,8 @@ _WAYS = (
     Way(r"(?:improv|worsen|dropp|drop|fell|fall|gain|los|chang|decreas|increas|r[io]s)\w*\s+(?:by\s+)?(?:at least\s+|more than\s+)?"
         r"\d[\d.]*\s*(?!fold|times|%)\w+\s+or\s+more|(?:improv|worsen|dropp|fell|gain|chang)\w*\s+by\s+(?:at least|more than)\s+\d[\d.]*",
         "who changed by that much is not counted; have the change made as a new column first, then ask about its rows"),
+    Way(rf"\d+(?:[.,]\d+)?{CUT_AFTER.pattern}",
+        "rows are not chosen by that number; say it with the name of the column, as in 'age 65 or more'", by_column=False),
     Way(r"quadratic\w*|polynomial\w*|cubic\w*|splines?", _NO_STEP),
     Way(r"propensit\w+|inverse probability|IPTW|IPW|case.?control match\w*|matched? (?:on|by|for) (?=age|sex)", _NO_STEP),
     Way(r"(?:survey|sampling|inverse.variance|analytic) weight\w*", _NO_STEP),
@@ -80,7 +85,8 @@ def not_done(reading: Reading, steps: Iterable[ToolSpec]) -> list[str]:
         ]
         # A number that a setting of another tool would take is not taken by this plan.
         settled = any(
-            kind in ("column", "level", "restriction")
+            (kind == "column" and way.by_column)
+            or kind in ("level", "restriction")
             or (" = " in value and (kind != "number" or value.partition(" = ")[0] in own))
             for kind, value, _ in taken
         )

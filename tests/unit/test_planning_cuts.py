@@ -55,6 +55,9 @@ def conditions(plan: TaskDag) -> list[str]:
         ("in patients aged 65 or older", "`age` >= 65"),
         ("in patients 65 and over", "`age` >= 65"),
         ("in patients over 65", "`age` > 65"),
+        ("in patients 65 or younger", "`age` <= 65"),
+        ("in the old patients, 65 and up", "`age` >= 65"),
+        ("in patients (65 or more)", "`age` >= 65"),
         ("in those younger than 50", "`age` < 50"),
         ("in the over-70s", "`age` > 70"),
         ("among patients aged 50 to 60", "`age` >= 50 and `age` <= 60"),
@@ -211,3 +214,40 @@ def test_the_other_side_of_a_number_is_asked_on_about(planner, trial_with_ages) 
 def trial_with_ages(trial, tmp_path_factory):
     table = pd.read_csv(trial[0].path).assign(age=RNG.integers(40, 90, N))
     return saved(table, tmp_path_factory.mktemp("aged"), "trial.csv")
+
+
+@pytest.fixture(scope="module")
+def herd(tmp_path_factory):
+    """Animals, which are no persons: their number of years is said beside what they are."""
+    table = pd.DataFrame(
+        {
+            "goat": range(1, N + 1),
+            "diet": ["hay", "mixed"] * (N // 2),
+            "age": RNG.integers(2, 11, N),
+            "weight": RNG.normal(60, 8, N).round(1),
+        }
+    )
+    return saved(table, tmp_path_factory.mktemp("herd"), "goats.csv")
+
+
+@pytest.mark.parametrize(
+    ("question", "condition"),
+    [
+        ("does weight differ by diet in goats 8 or younger", "`age` <= 8"),
+        ("old goats (8 or more): is weight different by diet", "`age` >= 8"),
+        ("goats 8 and up only: which diet is heaviest", "`age` >= 8"),
+    ],
+)
+def test_animals_of_so_many_years_are_of_the_only_age(planner, herd, question: str, condition: str) -> None:
+    plan = planner.plan(question, herd).plan
+    assert conditions(plan) == [condition]
+    (step,) = [node for node in plan.nodes if node.tool == "compare_groups"]
+    assert (step.params["value"], step.params["group"]) == ("weight", "diet")
+    assert plan.not_answered == []
+
+
+def test_a_number_at_which_no_rows_are_cut_is_said(planner, herd, tmp_path) -> None:
+    table = pd.read_csv(herd[0].path).drop(columns="age")
+    plan = planner.plan("goats 8 and up only: which diet has more weight", saved(table, tmp_path, "ageless.csv")).plan
+    assert not conditions(plan)
+    assert any("'8 and up'" in text for text in plan.not_answered)

@@ -56,6 +56,7 @@ BOTH = ["`sex` in ['female']", "`sex` in ['male']"]
     [
         "Does weight differ between the diets, separately for each sex?",
         "Does weight differ between the diets for males and females separately?",
+        "does weight differ between the diets, seperately for male and female",
         "split by sex: does weight differ between the diets",
         "Does weight differ between the diets within each sex?",
     ],
