@@ -16,7 +16,7 @@ from engine.domain.plan import TaskDag
 from engine.domain.report import Answer, Report
 from engine.domain.results import NodeResult
 from engine.planning.hints import WHOM
-from engine.planning.text import tokens
+from engine.planning.text import one_slip_away, tokens
 from engine.ports import ArtifactStore
 from engine.reporting.compose import is_table
 from engine.toolbox.registry import ToolRegistry
@@ -75,13 +75,8 @@ def asked_of_answer(question: str, said: frozenset[str] = frozenset()) -> str:
 
 def _known(word: str) -> str:
     """Return a word as it is known to ask of an answer, with one letter put right, or ""."""
-    from rapidfuzz.distance import DamerauLevenshtein
-
     known = _FILL.union(*_KINDS.values())
-    if word in known or len(word) < _TYPED:
-        return word if word in known else ""
-    near = (w for w in known if len(w) >= _TYPED and DamerauLevenshtein.distance(w, word, score_cutoff=1) <= 1)
-    return next(iter(sorted(near)), "")
+    return word if word in known else next(iter(one_slip_away(word, known, _TYPED)), "")
 
 
 @dataclass(frozen=True, slots=True)

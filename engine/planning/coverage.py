@@ -8,7 +8,6 @@ asks whether that was meant.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from itertools import pairwise
 
 from engine.domain.plan import OpenQuestion
@@ -18,7 +17,7 @@ from engine.planning.hints import WHOM
 from engine.planning.mentions import FAMILY, PERSONS
 from engine.planning.names import STOP
 from engine.planning.reading import Reading
-from engine.planning.text import name_parts, stem, tokens
+from engine.planning.text import name_parts, one_slip_away, stem, tokens
 
 _MANNER = re.compile(r"(?:ly|ing|ed)$")
 _SHORT = frozenset("btw pls plz thx asap fyi etc vs glm lmm lm glmm ols reml".split())
@@ -85,22 +84,13 @@ def unexplained(reading: Reading, analyses: list[str], bounds: list[Bound], file
             or token.stem in general
             or token.stem in asked
             or token.stem in known
-            or _slip_of(token.stem, general)
+            or one_slip_away(token.stem, general)
         ):
             if token.stem in asked and token.stem not in _SMALL:
                 reading.mark(at, at, "asked")
             continue
         left.append(at)
     return left
-
-
-def _slip_of(word: str, general: Iterable[str]) -> bool:
-    """Say whether a word is one slip of the pen away from one that people ask questions with: `betwen`."""
-    from rapidfuzz.distance import DamerauLevenshtein
-
-    return len(word) >= 6 and any(
-        len(other) >= 6 and DamerauLevenshtein.distance(word, other, score_cutoff=1) <= 1 for other in general
-    )
 
 
 _KINDS = frozenset(

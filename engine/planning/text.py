@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 
@@ -99,6 +99,15 @@ def tokens(text: str) -> list[Token]:
         word = _NUMBERS.get(word) or ordinal or word
         found.append(Token(word, stem(word), match.start(), match.end()))
     return found
+
+
+def one_slip_away(word: str, known: Iterable[str], shortest: int = 6) -> list[str]:
+    """Return the known words of so many letters at least that are one slip of the pen away: `betwen`, `seperate`."""
+    from rapidfuzz.distance import DamerauLevenshtein
+
+    if len(word) < shortest:
+        return []
+    return sorted(w for w in known if len(w) >= shortest and DamerauLevenshtein.distance(w, word, score_cutoff=1) <= 1)
 
 
 def name_pieces(name: str) -> list[str]:

@@ -10,7 +10,7 @@ from engine.planning.choose import model
 from engine.planning.names import STOP
 from engine.planning.reading import Reading
 from engine.planning.score import Candidate
-from engine.planning.text import Token
+from engine.planning.text import Token, one_slip_away
 from engine.planning.ways import ways_said
 
 _LEAD = (
@@ -189,8 +189,6 @@ def known(word: Token) -> bool:
 
 def mended(own: Reading) -> str:
     """Return a question with each word that nobody asks with put right, where one known word is a slip of the pen away."""
-    from rapidfuzz.distance import DamerauLevenshtein
-
     text = own.question
     known = model().general.union(*model().own.values())
     for at, word in reversed([*enumerate(own.words)]):
@@ -204,9 +202,7 @@ def mended(own: Reading) -> str:
             continue
         if any(said.start() <= word.start < said.end() for said, _ in ways_said(own.question)):
             continue
-        near = [
-            w for w in known if len(w) >= SLIP - 1 and DamerauLevenshtein.distance(w, word.stem, score_cutoff=1) <= 1
-        ]
+        near = one_slip_away(word.stem, known, SLIP - 1)  # the stem may be a letter shorter
         if len(near) == 1:
             text = text[: word.start] + near[0] + text[word.end :]
     return text
