@@ -13,6 +13,7 @@ from engine.domain.toolspec import ParamSpec
 from engine.planning.bound import Bound
 from engine.planning.contrast import control_level
 from engine.planning.mentions import LIKELY, Mention
+from engine.planning.names import UNITS
 from engine.planning.reading import Reading
 from engine.planning.sheets import is_id
 from engine.planning.slots import FEW_LEVELS, panel_units, slot_of
@@ -258,14 +259,15 @@ def _per(bound: Bound, reading: Reading) -> None:
 
 def _units_in(unit: str, pieces: list[str]) -> float:
     """Return how many of the unit that a name ends in make one of another, 0 where they are of different kinds."""
-    own = next((piece for piece in reversed(pieces) if piece in _IN_SI), "")
-    size, other = _IN_SI.get(unit.removesuffix("s") if len(unit) > 2 else unit), _IN_SI.get(own)
-    return size[1] / other[1] if size and other and size[0] == other[0] else 0.0
+    from engine.toolbox.tables.units import conversion
 
-
-_IN_SI = {"km": ("m", 1000.0), "m": ("m", 1.0), "cm": ("m", 0.01), "mm": ("m", 0.001), "kg": ("g", 1000.0), "g": ("g", 1.0), "mg": ("g", 0.001),
-          "ug": ("g", 1e-6), "l": ("l", 1.0), "dl": ("l", 0.1), "ml": ("l", 0.001)}  # fmt: skip
-"""The units of length, mass and volume that effects are asked for in, by their size."""
+    own = next((piece for piece in reversed(pieces) if piece in UNITS), "")
+    if not own or unit not in UNITS or time_unit(own):
+        return 0.0
+    try:
+        return conversion(unit, own, 0.0, 0.0, "")[0]
+    except ValueError:
+        return 0.0
 
 
 _BASE = r"(?:reference|baseline|base(?=\s+(?:level|group|category)|\W*$)|comparator)"

@@ -50,13 +50,13 @@ def describe_pair(row, value, group, several):
 
 def describe_ratio(row, value, group, several):
     """Return the finding of one pair of groups compared on logarithms: how many times the one is the other."""
+    import math
+
     p = row["p_adj"] if several else row["p_value"]
     first, second = (called_level(row[key], group) for key in ("group_1", "group_2"))
     on_means = row["estimate"].startswith("mean")
     kind = "geometric mean" if on_means else "median of logarithms, taken back,"
-    a, b = (
-        row[f"geometric_mean_{key}"] if on_means else 2.718281828459045 ** row[f"median_{key}"] for key in ("1", "2")
-    )
+    a, b = (row[f"geometric_mean_{key}"] if on_means else math.exp(row[f"median_{key}"]) for key in ("1", "2"))
     ratio, low, high = row["ratio"], row["ratio_lower_95"], row["ratio_upper_95"]
     size = f"{100 * abs(ratio - 1):.3g} % {'higher' if ratio > 1 else 'lower'}" if ratio < 2 else (
         f"{format_number(ratio)} times as high")  # fmt: skip
