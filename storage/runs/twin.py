@@ -7,29 +7,21 @@ object it was given would hide what is lost on the way to a disk.
 
 from __future__ import annotations
 
-import math
 import re
-import tempfile
 import threading
 from collections.abc import Collection, Sequence
-from pathlib import Path
 from typing import Literal
 
-import numpy as np
-
 from engine.domain.events import EngineEvent
-from engine.domain.hashing import sha256_bytes
 from engine.domain.plan import TaskDag
 from engine.domain.results import NodeResult, RunRecord
-from engine.domain.retrieval import CatalogueEntry, CatalogueInfo
 from engine.domain.sealing import SealHead, StoredRow, StoredRun, StoredSeal, at_rest, head_of, new_seal
-from engine.errors import DataError, IntegrityError, NotFoundError, SchemaTooNew, StorageError
-from engine.ports import VectorHit
-from storage import catalogues, payloads
-from storage.payloads import Stored
+from engine.errors import IntegrityError, NotFoundError, SchemaTooNew, StorageError
+from storage.runs import payloads
+from storage.runs.payloads import Stored
 
 
-class MemoryRunStore:
+class RunStoreTwin:
     """The `RunStore` in memory."""
 
     def __init__(self) -> None:
@@ -239,177 +231,3 @@ class MemoryRunStore:
 
 def _row(table: Literal["run", "plan", "result"], place: int, row: Stored, **columns: str) -> StoredRow:
     return StoredRow(table, place, {**columns, "kind": row.kind, "version": row.version}, row.payload)
-
-
-class MemoryArtifacts:
-    """The `ArtifactStore` in a temporary folder that goes when the store does."""
-
-    def __init__(self) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="biodesk-artifacts-")
-        self._lock = threading.Lock()
-        self._known: set[str] = set()
-
-    def put_bytes(self, data: bytes) -> str:
-        """Store `data` and return its SHA-256; storing the same bytes twice is one file."""
-        sha256 = sha256_bytes(data)
-        with self._lock:
-            place = self._place(sha256)
-            if sha256 not in self._known or self._hash(sha256) != sha256:
-                place.unlink(missing_ok=True)
-                place.write_bytes(data)
-                place.chmod(0o444)
-                self._known.add(sha256)
-        return sha256
-
-    def put_file(self, path: Path) -> str:
-        """Store a copy of the file and return its SHA-256."""
-        try:
-            return self.put_bytes(path.read_bytes())
-        except FileNotFoundError as error:
-            raise NotFoundError(f"There is no file {path} to store.", advice="Check the path.") from error
-        except OSError as error:
-            raise DataError(f"The file {path} cannot be read: {error.strerror}.") from error
-
-    def path(self, sha256: str) -> Path:
-        """Return where the content lies, read-only."""
-        if not self.has(sha256):
-            raise NotFoundError(f"There is no artifact with the SHA-256 {sha256!r}.")
-        return self._place(sha256)
-
-    def has(self, sha256: str) -> bool:
-        """Say whether the content is stored."""
-        return sha256 in self._known and self._place(sha256).is_file()
-
-    def size(self, sha256: str) -> int:
-        """Return the bytes that the content takes, 0 when it is not stored."""
-        return self._place(sha256).stat().st_size if self.has(sha256) else 0
-
-    def remove(self, sha256: str) -> int:
-        """Remove the content for good and return the bytes that are free then, 0 when it was not there."""
-        with self._lock:
-            freed = self.size(sha256)
-            if self.has(sha256):
-                self._place(sha256).unlink()
-            self._known.discard(sha256)
-        return freed
-
-    def verify(self, sha256: str) -> str:
-        """Re-hash the stored file and return the hash found, or "" when the file is missing."""
-        return self._hash(sha256) if self.has(sha256) else ""
-
-    def _place(self, sha256: str) -> Path:
-        return Path(self._folder.name) / sha256
-
-    def _hash(self, sha256: str) -> str:
-        place = self._place(sha256)
-        return sha256_bytes(place.read_bytes()) if place.is_file() else ""
-
-
-class MemoryVectors:
-    """The `VectorIndex` in memory, in plain arithmetic: slow, and plainly right."""
-
-    def __init__(self) -> None:
-        self._collections: dict[str, dict[str, list[float]]] = {}
-
-    def replace(self, collection: str, ids: Sequence[str], vectors: Sequence[Sequence[float]]) -> None:
-        """Make the collection hold exactly these rows."""
-        if len(ids) != len(vectors) or len(set(ids)) != len(ids) or len({len(v) for v in vectors}) > 1:
-            raise StorageError(f"The vectors for {collection} cannot be used: ids and vectors do not pair up.")
-        rows = {name: _unit(collection, vector) for name, vector in zip(ids, vectors, strict=True)}
-        self._collections.pop(collection, None)
-        if rows:
-            self._collections[collection] = rows
-
-    def search(self, collection: str, vector: Sequence[float], *, top: int) -> list[VectorHit]:
-        """Return the nearest rows by cosine, best first; empty for an unknown collection."""
-        query = _unit(collection, vector)
-        hits: list[VectorHit] = []
-        for name, row in self._collections.get(collection, {}).items():
-            if len(row) != len(query):
-                raise StorageError(
-                    f"The collection {collection} holds vectors of {len(row)} numbers, the query has {len(query)}."
-                )
-            score = math.fsum(a * b for a, b in zip(row, query, strict=True))
-            hits.append(VectorHit(id=name, score=min(1.0, max(-1.0, score))))
-        hits.sort(key=lambda hit: (-hit.score, hit.id))
-        return hits[: max(top, 0)]
-
-    def ids(self, collection: str) -> list[str]:
-        """Return the ids in the collection, in the order they were given; empty for an unknown one."""
-        return list(self._collections.get(collection, {}))
-
-    def add(self, collection: str, ids: Sequence[str], vectors: np.ndarray) -> None:
-        """Add rows to a collection, making it if needed; ids that it has already are passed over."""
-        if len(ids) != len(vectors) or len({len(v) for v in vectors}) > 1:
-            raise StorageError(f"The vectors for {collection} cannot be used: ids and vectors do not pair up.")
-        known = self._collections.get(collection, {})
-        rows = {
-            name: _unit(collection, [float(number) for number in vector])
-            for name, vector in reversed(list(zip(ids, vectors, strict=True)))
-        }
-        width = len(next(iter(known.values()))) if known else None
-        fresh = {name: rows[name] for name in dict.fromkeys(ids) if name not in known}
-        if width is not None and any(len(row) != width for row in fresh.values()):
-            raise StorageError(
-                f"The collection {collection} holds vectors of {width} numbers, but the rows to add have "
-                f"{len(next(iter(fresh.values())))}."
-            )
-        if fresh:
-            self._collections[collection] = {**known, **fresh}
-
-    def fetch(self, collection: str, ids: Sequence[str]) -> tuple[list[str], np.ndarray]:
-        """Return those of `ids` that the collection has, in the order asked, and their float32 rows."""
-        known = self._collections.get(collection, {})
-        found = [name for name in ids if name in known]
-        if not found:
-            return [], np.empty((0, 0), dtype=np.float32)
-        return found, np.array([known[name] for name in found], dtype=np.float32)
-
-    def drop(self, collection: str) -> None:
-        """Remove the collection if it is there."""
-        self._collections.pop(collection, None)
-
-
-class MemoryCatalogues:
-    """The `CatalogueStore` in memory."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._catalogues: dict[str, tuple[str, list[tuple[str, str]]]] = {}
-        """Name -> JSON of the catalogue, and (name, JSON) of its entries."""
-
-    def replace(self, info: CatalogueInfo, entries: Sequence[CatalogueEntry]) -> None:
-        """Make the catalogue of this name hold exactly these entries."""
-        catalogues.check_entries(info, entries)
-        stored = [(entry.name, catalogues.encode(entry, f"tool {entry.name!r}")) for entry in entries]
-        about = catalogues.encode(info, f"catalogue {info.name!r}")
-        with self._lock:
-            self._catalogues[info.name] = about, sorted(stored)
-
-    def catalogues(self) -> list[CatalogueInfo]:
-        """Return the imported catalogues by name."""
-        with self._lock:
-            return [CatalogueInfo.model_validate_json(about) for _, (about, _) in sorted(self._catalogues.items())]
-
-    def entries(self) -> list[CatalogueEntry]:
-        """Return every imported entry, by catalogue and name."""
-        with self._lock:
-            found = [stored for _, (_, rows) in sorted(self._catalogues.items()) for _, stored in rows]
-        return [CatalogueEntry.model_validate_json(stored) for stored in found]
-
-    def remove(self, name: str) -> None:
-        """Forget a catalogue.
-
-        Raises:
-            NotFoundError: when there is none of this name.
-        """
-        with self._lock:
-            if self._catalogues.pop(name, None) is None:
-                raise catalogues.unknown(name, sorted(self._catalogues))
-
-
-def _unit(collection: str, vector: Sequence[float]) -> list[float]:
-    length = math.sqrt(math.fsum(number * number for number in vector))
-    if not math.isfinite(length) or length == 0:
-        raise StorageError(f"The vectors for {collection} cannot be used: one is zero or not finite.")
-    return [number / length for number in vector]

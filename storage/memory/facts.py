@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engine.domain.memory import Fact
-from storage import remembered
 from storage.database import Database
+from storage.memory import remembered
 
 
 class DuckFacts:

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from engine.domain.memory import Message, Summary
-from storage import remembered
 from storage.database import Database
+from storage.memory import remembered
 
 if TYPE_CHECKING:
     import duckdb

@@ -6,10 +6,10 @@ import threading
 from collections.abc import Sequence
 
 from engine.domain.memory import Episode
-from storage.episodes import VERSION, decode, encode
+from storage.memory.episodes import VERSION, decode, encode
 
 
-class MemoryEpisodes:
+class EpisodesTwin:
     """The `EpisodeStore` in memory; values pass through the same JSON as on their way to a disk."""
 
     def __init__(self) -> None:

@@ -20,9 +20,9 @@ from engine.domain.plan import TaskDag
 from engine.domain.results import NodeResult, RunRecord
 from engine.domain.sealing import AT_REST, SealHead, StoredRow, StoredRun, StoredSeal, at_rest, head_of, new_seal
 from engine.errors import IntegrityError, NotFoundError, SchemaTooNew, StorageError
-from storage import payloads
 from storage.database import Database
-from storage.payloads import Stored
+from storage.runs import payloads
+from storage.runs.payloads import Stored
 
 # Lists that are unnested go in four times faster than as many VALUES, and in one statement.
 _INSERT_EVENTS = """

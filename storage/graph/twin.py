@@ -16,7 +16,7 @@ import numpy as np
 from engine.domain.knowledge import EDGE_TYPES, Edge, EdgeRows, GraphImport, GraphSource, NodeRows
 from engine.errors import NotFoundError, StorageError
 from engine.ports import CancelToken, GraphColumns
-from storage.graph_rows import Incoming, Named, Progress, collect, left_out, no_source, other_type, unchanged, unique
+from storage.graph.rows import Incoming, Named, Progress, collect, left_out, no_source, other_type, unchanged, unique
 
 _Stated = tuple[str, int, str, str, float]
 """Head id, type code, tail id, relation, confidence."""
@@ -33,7 +33,7 @@ class _Source:
     """The graph's version when it was last read."""
 
 
-class MemoryGraphStore:
+class GraphStoreTwin:
     """The `GraphStore` in memory."""
 
     def __init__(self) -> None:

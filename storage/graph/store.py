@@ -17,10 +17,11 @@ from pydantic import ValidationError
 from engine.domain.knowledge import EDGE_TYPES, Edge, EdgeRows, GraphImport, GraphSource, NodeRows
 from engine.errors import IntegrityError, NotFoundError, SchemaTooNew, StorageError
 from engine.ports import CancelToken, GraphColumns
-from storage import graph_sql, graph_write
 from storage.database import Database
-from storage.graph_rows import Progress, check_cancelled, collect, no_source, unchanged
-from storage.graph_same import stated_before
+from storage.graph import sql as graph_sql
+from storage.graph import write as graph_write
+from storage.graph.rows import Progress, check_cancelled, collect, no_source, unchanged
+from storage.graph.same import stated_before
 
 if TYPE_CHECKING:
     import duckdb

@@ -5,7 +5,6 @@ Nothing is overwritten: the newest row of a file's column is what was said last,
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping
 
 from engine.errors import StorageError
@@ -20,7 +19,7 @@ class DuckCorrections:
 
     def save(self, sha256: str, said: Mapping[str, str]) -> None:
         """Remember what columns of a file are; an empty text takes a correction back."""
-        _require_utf8(said)
+        require_utf8(said)
         with self._db.writing() as connection:
             found = connection.execute("SELECT coalesce(max(number), 0) FROM column_corrections").fetchall()
             for number, (column, text) in enumerate(said.items(), start=int(found[0][0]) + 1):
@@ -35,26 +34,8 @@ class DuckCorrections:
         return {column: text for column, text in dict(rows).items() if text}
 
 
-class MemoryCorrections:
-    """The `CorrectionStore` in memory."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._said: dict[str, dict[str, str]] = {}
-
-    def save(self, sha256: str, said: Mapping[str, str]) -> None:
-        """Remember what columns of a file are; an empty text takes a correction back."""
-        _require_utf8(said)
-        with self._lock:
-            self._said.setdefault(sha256, {}).update(said)
-
-    def of(self, sha256: str) -> dict[str, str]:
-        """Return column -> what it was said to be; empty for an unknown file."""
-        with self._lock:
-            return {column: text for column, text in self._said.get(sha256, {}).items() if text}
-
-
-def _require_utf8(said: Mapping[str, str]) -> None:
+def require_utf8(said: Mapping[str, str]) -> None:
+    """Refuse texts that cannot be stored."""
     try:
         "".join([*said, *said.values()]).encode()
     except UnicodeEncodeError as error:
