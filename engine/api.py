@@ -47,7 +47,8 @@ from engine.examples import Example, example_files, examples
 from engine.knowledge.service import KnowledgeBase
 from engine.memory.service import Memory
 from engine.planning.brief import briefs
-from engine.ports import CancelToken, Sandbox
+from engine.ports.cancel import CancelToken
+from engine.ports.sandbox import Sandbox
 from engine.profiling.matching import cross_check
 from engine.provenance.verify import Verification, verify_path
 from engine.reporting import bundle, html, markdown, verified

@@ -27,7 +27,11 @@ from engine.memory.service import Memory
 from engine.memory.working import WorkingMemory, resolve_budget
 from engine.orchestrator import Orchestrator
 from engine.planning.planner import Planner
-from engine.ports import ArtifactStore, Clock, IdSource, Limits, Profiler, RunStore, Sandbox
+from engine.ports.artifacts import ArtifactStore
+from engine.ports.profiler import Profiler
+from engine.ports.runs import RunStore
+from engine.ports.sandbox import Limits, Sandbox
+from engine.ports.system import Clock, IdSource
 from engine.retrieval.embedding_cache import CachedEmbeddings
 from engine.retrieval.service import ToolFinder
 from engine.retrieval.usage import UsageHistory

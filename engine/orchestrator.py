@@ -79,7 +79,10 @@ from engine.knowledge.service import KnowledgeBase
 from engine.memory.service import Memory
 from engine.planning.followups import takes_back
 from engine.planning.planner import Choices, Planner
-from engine.ports import ArtifactStore, CancelToken, Clock, IdSource, RunStore
+from engine.ports.artifacts import ArtifactStore
+from engine.ports.cancel import CancelToken
+from engine.ports.runs import RunStore
+from engine.ports.system import Clock, IdSource
 from engine.reporting.gather import gather
 from engine.retrieval.service import ToolFinder
 from engine.routing.router import route

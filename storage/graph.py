@@ -16,7 +16,8 @@ from pydantic import ValidationError
 
 from engine.domain.knowledge import EDGE_TYPES, Edge, EdgeRows, GraphImport, GraphSource, NodeRows
 from engine.errors import IntegrityError, NotFoundError, SchemaTooNew, StorageError
-from engine.ports import CancelToken, GraphColumns
+from engine.ports.cancel import CancelToken
+from engine.ports.graph import GraphColumns
 from storage import graph_sql, graph_write
 from storage.database import Database
 from storage.graph_rows import Progress, check_cancelled, collect, no_source, unchanged

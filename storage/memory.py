@@ -24,7 +24,7 @@ from engine.domain.results import NodeResult, RunRecord
 from engine.domain.retrieval import CatalogueEntry, CatalogueInfo
 from engine.domain.sealing import SealHead, StoredRow, StoredRun, StoredSeal, at_rest, head_of, new_seal
 from engine.errors import DataError, IntegrityError, NotFoundError, SchemaTooNew, StorageError
-from engine.ports import VectorHit
+from engine.ports.vectors import VectorHit
 from storage import catalogues, payloads
 from storage.payloads import Stored
 

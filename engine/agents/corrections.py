@@ -9,7 +9,8 @@ from pathlib import Path
 
 from engine.domain.profile import Profile
 from engine.errors import UserError
-from engine.ports import CorrectionStore, Profiler
+from engine.ports.corrections import CorrectionStore
+from engine.ports.profiler import Profiler
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,8 @@ from pathlib import Path
 from engine.domain.results import RunRecord
 from engine.errors import NotFoundError
 from engine.memory.service import Memory
-from engine.ports import ArtifactStore, RunStore
+from engine.ports.artifacts import ArtifactStore
+from engine.ports.runs import RunStore
 
 
 @dataclass(slots=True)

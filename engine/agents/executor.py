@@ -38,7 +38,11 @@ from engine.domain.results import Artifact, ExecResult, NodeResult
 from engine.domain.sealing import alterations
 from engine.domain.toolspec import Repair, ToolSpec
 from engine.errors import DataError, IntegrityError, SandboxUnavailable, StorageError
-from engine.ports import ArtifactStore, CancelToken, Clock, Job, Limits, RunStore, Sandbox
+from engine.ports.artifacts import ArtifactStore
+from engine.ports.cancel import CancelToken
+from engine.ports.runs import RunStore
+from engine.ports.sandbox import Job, Limits, Sandbox
+from engine.ports.system import Clock
 from engine.runtime.event_log import EventLog
 from engine.toolbox.figures import read_figure
 from engine.toolbox.large_tables import ROW_BYTES, longest_row_is_short

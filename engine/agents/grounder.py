@@ -8,7 +8,7 @@ from engine.domain.findings import Finding
 from engine.domain.knowledge import Claim, ClaimCheck
 from engine.domain.report import Report
 from engine.domain.run_view import RunView
-from engine.ports import ArtifactStore
+from engine.ports.artifacts import ArtifactStore
 from engine.reporting.checked import NOT_CHECKED, Reread, of_findings, reread
 
 Check = Callable[[str, Sequence[Finding]], ClaimCheck]

@@ -17,7 +17,7 @@ from engine.domain.report import Answer, Report
 from engine.domain.results import NodeResult
 from engine.planning.hints import WHOM
 from engine.planning.text import one_slip_away, tokens
-from engine.ports import ArtifactStore
+from engine.ports.artifacts import ArtifactStore
 from engine.reporting.compose import is_table
 from engine.toolbox.registry import ToolRegistry
 

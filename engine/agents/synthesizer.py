@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from engine.domain.report import Report
 from engine.domain.run_view import RunView
-from engine.ports import ArtifactStore
+from engine.ports.artifacts import ArtifactStore
 from engine.reporting.answers import with_tables
 from engine.reporting.compose import compose
 from engine.toolbox.registry import ToolRegistry

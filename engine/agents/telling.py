@@ -22,7 +22,7 @@ from engine.errors import EngineError
 from engine.knowledge.service import KnowledgeBase
 from engine.memory.service import Memory
 from engine.planning.offers import WHAT
-from engine.ports import ArtifactStore
+from engine.ports.artifacts import ArtifactStore
 from engine.reporting.compose import is_table, title_of
 from engine.toolbox.registry import ToolRegistry
 

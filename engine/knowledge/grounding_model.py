@@ -18,7 +18,7 @@ from engine.knowledge.claims_predicates import Sense, classify
 from engine.knowledge.claims_readings import options_for
 from engine.knowledge.claims_sentences import Sentence
 from engine.knowledge.linking import EntityLinker
-from engine.ports import ChatMessage, ChatModel
+from engine.ports.chat import ChatMessage, ChatModel
 
 _BATCH = 20
 _PREDICATES = sorted(kind.value for kind in EdgeType)

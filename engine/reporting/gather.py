@@ -12,7 +12,8 @@ from engine.domain.report import Report
 from engine.domain.results import RunRecord
 from engine.domain.run_view import RunView
 from engine.errors import IntegrityError
-from engine.ports import ArtifactStore, RunStore
+from engine.ports.artifacts import ArtifactStore
+from engine.ports.runs import RunStore
 
 T = TypeVar("T")
 

@@ -15,7 +15,8 @@ from engine.domain.events import EVENT, EngineEvent, WarningRaised
 from engine.domain.plan import TaskDag
 from engine.domain.results import NodeResult, RunRecord
 from engine.errors import EngineError, StorageError
-from engine.ports import Clock, RunStore
+from engine.ports.runs import RunStore
+from engine.ports.system import Clock
 
 FLUSH_SECONDS = 0.05
 RETRY_SECONDS = 0.5

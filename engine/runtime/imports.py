@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from engine.errors import EngineError, Interrupted, LimitExceeded, NotFoundError
-from engine.ports import CancelToken
+from engine.ports.cancel import CancelToken
 from engine.runtime.cancel import CancelSource
 
 Tell = Callable[[str, int, int], None]

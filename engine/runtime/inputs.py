@@ -6,7 +6,7 @@ from pathlib import Path
 
 from engine.domain.plan import TaskDag
 from engine.errors import DataError
-from engine.ports import ArtifactStore
+from engine.ports.artifacts import ArtifactStore
 
 
 def keep_inputs(plan: TaskDag, artifacts: ArtifactStore) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from engine.domain.results import FINAL, RunRecord
 from engine.errors import IntegrityError, SchemaTooNew
-from engine.ports import RunStore
+from engine.ports.runs import RunStore
 
 _LAST_ENDED = 4
 """How many of the runs that ended last are looked at: a kill can have met no more at their very end."""

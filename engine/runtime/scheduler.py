@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
-from engine.ports import CancelToken
+from engine.ports.cancel import CancelToken
 
 
 def run_graph(

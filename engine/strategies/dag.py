@@ -9,7 +9,7 @@ from engine.domain.events import NodeFailed, NodeSkipped
 from engine.domain.plan import TaskDag
 from engine.domain.results import NodeResult
 from engine.errors import DataError
-from engine.ports import CancelToken
+from engine.ports.cancel import CancelToken
 from engine.runtime.scheduler import run_graph
 
 DONE = frozenset({"succeeded", "cached"})

@@ -35,7 +35,7 @@ from engine.adapters.sandbox.view import PYTHON_PARTS, SYSTEM_PATHS
 from engine.adapters.sandbox.worker import find_bubblewrap
 from engine.agents.written import read_result
 from engine.domain.results import ExecResult
-from engine.ports import Job, Limits, SandboxReport
+from engine.ports.sandbox import Job, Limits, SandboxReport
 from engine.runtime.cancel import CancelSource
 
 if not sys.platform.startswith("linux") or os.uname().machine not in syscalls.MACHINES:

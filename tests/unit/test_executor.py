@@ -18,7 +18,7 @@ from engine.domain.plan import Dataset, TaskDag, TaskNode
 from engine.domain.results import ExecResult, NodeResult, RunRecord
 from engine.domain.toolspec import InputSpec, OutputSpec, ParamSpec, ToolSpec
 from engine.errors import IntegrityError, SandboxUnavailable
-from engine.ports import Limits
+from engine.ports.sandbox import Limits
 from engine.runtime.cancel import CancelSource
 from engine.runtime.event_log import EventLog
 from engine.toolbox.registry import ToolRegistry, builtin_tools

@@ -21,7 +21,7 @@ from engine.adapters.sandbox.cgroup import ControlGroups
 from engine.adapters.sandbox.worker import find_bubblewrap
 from engine.domain.results import ExecResult
 from engine.errors import SandboxUnavailable
-from engine.ports import Job, Limits
+from engine.ports.sandbox import Job, Limits
 from engine.runtime.cancel import CancelSource
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -120,7 +120,7 @@ import sys, threading
 sys.path.insert(0, {str(ROOT)!r})
 from pathlib import Path
 from engine.adapters.process_sandbox import ProcessSandbox
-from engine.ports import Job
+from engine.ports.sandbox import Job
 from engine.runtime.cancel import CancelSource
 root = Path({str(tmp_path)!r})
 sandbox = ProcessSandbox(root, **{options!r})
@@ -256,7 +256,7 @@ def test_control_groups_are_removed(tmp_path: Path) -> None:
 import os
 from pathlib import Path
 from engine.adapters.process_sandbox import ProcessSandbox
-from engine.ports import Job
+from engine.ports.sandbox import Job
 from engine.runtime.cancel import CancelSource
 sandbox = ProcessSandbox(Path({str(tmp_path)!r}), preload=("json",))
 folder = Path({str(tmp_path)!r}) / "job"

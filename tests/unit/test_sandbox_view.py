@@ -18,7 +18,7 @@ from engine.adapters.sandbox.view import Places
 from engine.adapters.sandbox.worker import find_bubblewrap
 from engine.api import sandbox_self_test
 from engine.bootstrap import make_sandbox
-from engine.ports import Job
+from engine.ports.sandbox import Job
 from engine.runtime.cancel import CancelSource
 from engine.settings import Settings
 
@@ -59,7 +59,7 @@ TRIAL = """
 import json, sys, tempfile
 from pathlib import Path
 from engine.adapters.process_sandbox import ProcessSandbox
-from engine.ports import Job
+from engine.ports.sandbox import Job
 from engine.runtime.cancel import CancelSource
 step, kind, places, shown = json.load(sys.stdin)
 told = {}
