@@ -17,7 +17,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from engine.agents.deleting import Deleting
 from engine.agents.edits import set_params, settled_by_hand, sides_apart
 from engine.agents.suggesting import Suggesting
 from engine.bootstrap import Parts, build, embedding_state, make_profiler, make_sandbox, try_workspace, workspace_holder
@@ -57,9 +56,10 @@ from engine.reporting.contents import image_bytes
 from engine.reporting.numbers import shown_cells
 from engine.retrieval.service import ToolFinder
 from engine.routing.router import route
-from engine.runtime.imports import ImportRunner, ImportState, Tell
-from engine.runtime.requests import request_cancel
-from engine.runtime.warming import Warming
+from engine.runs.deleting import Deleting
+from engine.runs.imports import ImportRunner, ImportState, Tell
+from engine.runs.requests import request_cancel
+from engine.runs.warming import Warming
 from engine.settings import Settings, load_settings
 from engine.toolbox.analyses import Analysis, load_analyses
 from engine.toolbox.registry import ToolRegistry
@@ -568,7 +568,8 @@ class Engine:
     @property
     def _deleting(self) -> Deleting:
         parts = self._parts
-        return Deleting(parts.store, parts.artifacts, parts.memory, parts.workspace.folder / "uploads")
+        forget = self._orchestrator.remembering.forget
+        return Deleting(parts.store, parts.artifacts, forget, parts.workspace.folder / "uploads")
 
     # ==== conversations ====
 

@@ -35,10 +35,10 @@ from engine.ports.system import Clock, IdSource
 from engine.retrieval.embedding_cache import CachedEmbeddings
 from engine.retrieval.service import ToolFinder
 from engine.retrieval.usage import UsageHistory
-from engine.runtime.event_log import EventLog
-from engine.runtime.queue import RunQueue
-from engine.runtime.requests import RequestWatcher
-from engine.runtime.warming import Warming
+from engine.runs.event_log import EventLog
+from engine.runs.queue import RunQueue
+from engine.runs.requests import RequestWatcher
+from engine.runs.warming import Warming
 from engine.settings import Settings
 from engine.toolbox.registry import ToolRegistry, builtin_tools
 from storage.artifacts import FileArtifacts

@@ -27,7 +27,6 @@ from typing import Any
 
 from engine.agents.choices import goes_alone, others_kept, set_for_goal
 from engine.agents.corrections import Corrections
-from engine.agents.deleting import Deleting
 from engine.agents.edits import changes_between, chosen_now, kept_by_hand, settled_by_hand, sides_apart
 from engine.agents.executor import Executor
 from engine.agents.grounder import ground_claims, ground_findings
@@ -83,14 +82,15 @@ from engine.ports.artifacts import ArtifactStore
 from engine.ports.cancel import CancelToken
 from engine.ports.runs import RunStore
 from engine.ports.system import Clock, IdSource
-from engine.reporting.gather import gather
 from engine.retrieval.service import ToolFinder
 from engine.routing.router import route
-from engine.runtime.event_log import EventLog
-from engine.runtime.inputs import keep_inputs
-from engine.runtime.leftovers import ended_unsaid, unfinished
-from engine.runtime.locks import RunLocks
-from engine.runtime.queue import RunQueue
+from engine.runs.deleting import Deleting
+from engine.runs.event_log import EventLog
+from engine.runs.gather import gather
+from engine.runs.inputs import keep_inputs
+from engine.runs.leftovers import ended_unsaid, unfinished
+from engine.runs.locks import RunLocks
+from engine.runs.queue import RunQueue
 from engine.strategies.dag import DONE, run_dag
 from engine.toolbox.registry import ToolRegistry
 from engine.toolbox.typecheck import check_plan

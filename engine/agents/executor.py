@@ -43,7 +43,7 @@ from engine.ports.cancel import CancelToken
 from engine.ports.runs import RunStore
 from engine.ports.sandbox import Job, Limits, Sandbox
 from engine.ports.system import Clock
-from engine.runtime.event_log import EventLog
+from engine.runs.event_log import EventLog
 from engine.toolbox.figures import read_figure
 from engine.toolbox.large_tables import ROW_BYTES, longest_row_is_short
 from engine.toolbox.registry import ToolRegistry

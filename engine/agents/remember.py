@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from engine.domain.events import EngineEvent, NodeRetried, PlanEdited
@@ -10,6 +11,7 @@ from engine.domain.knowledge import Node, NodeType
 from engine.domain.memory import Episode
 from engine.domain.plan import TaskDag
 from engine.domain.run_view import RunView
+from engine.errors import NotFoundError
 from engine.knowledge.learning import learn_run
 from engine.knowledge.service import KnowledgeBase
 from engine.memory.lessons import Changer, episode_of, repair_sentences
@@ -46,6 +48,13 @@ class Remembering:
         if answer and not self._said(conversation, answer, record.run_id):
             self.memory.working.add(conversation, "assistant", answer, run_id=record.run_id)
         return episode
+
+    def forget(self, run_id: str) -> None:
+        """Forget for good what was remembered of a run and what it taught."""
+        for episode in [e for e in self.memory.episode_store.episodes() if (e.run_id or e.id) == run_id]:
+            with suppress(NotFoundError):  # forgotten meanwhile
+                self.memory.remove(episode.id)
+        self.memory.working.forget_run(run_id)
 
     def _said(self, conversation: str, answer: str, run_id: str) -> bool:
         """Say whether a run's answer stands in its conversation: killed after that, a run comes to its end again."""

@@ -10,7 +10,7 @@ from engine.domain.plan import TaskDag
 from engine.domain.results import NodeResult
 from engine.errors import DataError
 from engine.ports.cancel import CancelToken
-from engine.runtime.scheduler import run_graph
+from engine.runs.scheduler import run_graph
 
 DONE = frozenset({"succeeded", "cached"})
 

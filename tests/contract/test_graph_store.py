@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from engine.domain.knowledge import EDGE_TYPES, NODE_TYPES, EdgeRows, EdgeType, GraphSource, NodeRows, NodeType
 from engine.errors import DataError, Interrupted, NotFoundError, StorageError
 from engine.ports.graph import GraphStore
-from engine.runtime.cancel import CancelSource
+from engine.runs.cancel import CancelSource
 from storage.database import Database
 from storage.graph import DuckGraphStore
 from storage.graph_rows import distinct

@@ -36,7 +36,7 @@ from engine.adapters.sandbox.worker import find_bubblewrap
 from engine.agents.written import read_result
 from engine.domain.results import ExecResult
 from engine.ports.sandbox import Job, Limits, SandboxReport
-from engine.runtime.cancel import CancelSource
+from engine.runs.cancel import CancelSource
 
 if not sys.platform.startswith("linux") or os.uname().machine not in syscalls.MACHINES:
     pytest.skip("the probes are those of Linux on the usual machines", allow_module_level=True)

@@ -393,8 +393,8 @@ def broken_orchestrator(tmp_path: Path, breaks: int):
     from engine.errors import SandboxUnavailable
     from engine.orchestrator import Orchestrator
     from engine.planning.planner import Planner
-    from engine.runtime.event_log import EventLog
-    from engine.runtime.queue import RunQueue
+    from engine.runs.event_log import EventLog
+    from engine.runs.queue import RunQueue
     from engine.toolbox.registry import builtin_tools
     from storage.memory import MemoryArtifacts, MemoryRunStore
 

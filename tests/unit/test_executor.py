@@ -19,8 +19,8 @@ from engine.domain.results import ExecResult, NodeResult, RunRecord
 from engine.domain.toolspec import InputSpec, OutputSpec, ParamSpec, ToolSpec
 from engine.errors import IntegrityError, SandboxUnavailable
 from engine.ports.sandbox import Limits
-from engine.runtime.cancel import CancelSource
-from engine.runtime.event_log import EventLog
+from engine.runs.cancel import CancelSource
+from engine.runs.event_log import EventLog
 from engine.toolbox.registry import ToolRegistry, builtin_tools
 from storage.memory import MemoryArtifacts, MemoryRunStore
 

@@ -20,9 +20,9 @@ from engine.domain.results import RunRecord
 from engine.errors import EngineError, LimitExceeded, PlanError
 from engine.orchestrator import Orchestrator
 from engine.planning.planner import Planner
-from engine.runtime.event_log import EventLog
-from engine.runtime.locks import RunLocks
-from engine.runtime.queue import RunQueue
+from engine.runs.event_log import EventLog
+from engine.runs.locks import RunLocks
+from engine.runs.queue import RunQueue
 from engine.toolbox.registry import builtin_tools
 from storage.memory import MemoryArtifacts, MemoryRunStore
 

@@ -22,7 +22,7 @@ from engine.adapters.sandbox.worker import find_bubblewrap
 from engine.domain.results import ExecResult
 from engine.errors import SandboxUnavailable
 from engine.ports.sandbox import Job, Limits
-from engine.runtime.cancel import CancelSource
+from engine.runs.cancel import CancelSource
 
 ROOT = Path(__file__).resolve().parents[2]
 MACHINERY = {
@@ -121,7 +121,7 @@ sys.path.insert(0, {str(ROOT)!r})
 from pathlib import Path
 from engine.adapters.process_sandbox import ProcessSandbox
 from engine.ports.sandbox import Job
-from engine.runtime.cancel import CancelSource
+from engine.runs.cancel import CancelSource
 root = Path({str(tmp_path)!r})
 sandbox = ProcessSandbox(root, **{options!r})
 (root / "w").mkdir()
@@ -257,7 +257,7 @@ import os
 from pathlib import Path
 from engine.adapters.process_sandbox import ProcessSandbox
 from engine.ports.sandbox import Job
-from engine.runtime.cancel import CancelSource
+from engine.runs.cancel import CancelSource
 sandbox = ProcessSandbox(Path({str(tmp_path)!r}), preload=("json",))
 folder = Path({str(tmp_path)!r}) / "job"
 folder.mkdir()

@@ -6,14 +6,11 @@ What another run names stays, whoever made it first; so every other run verifies
 from __future__ import annotations
 
 import shutil
-from collections.abc import Collection, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from engine.domain.results import RunRecord
-from engine.errors import NotFoundError
-from engine.memory.service import Memory
 from engine.ports.artifacts import ArtifactStore
 from engine.ports.runs import RunStore
 
@@ -24,7 +21,8 @@ class Deleting:
 
     store: RunStore
     artifacts: ArtifactStore
-    memory: Memory
+    forget: Callable[[str], None]
+    """Forgets what was remembered of a run, called with its id."""
     uploads: Path
     """The folder of the files that were given to the app; files elsewhere are the user's and stay."""
 
@@ -40,10 +38,7 @@ class Deleting:
         """
         own, uploads = self._own(run_ids), list(self._uploads(run_ids))
         for run_id in run_ids:
-            for episode in [e for e in self.memory.episode_store.episodes() if (e.run_id or e.id) == run_id]:
-                with suppress(NotFoundError):  # forgotten meanwhile
-                    self.memory.remove(episode.id)
-            self.memory.working.forget_run(run_id)
+            self.forget(run_id)
         for run_id in run_ids:
             self.store.delete_run(run_id)
         freed = sum(map(self.artifacts.remove, own))

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from engine.errors import LimitExceeded
-from engine.runtime.cancel import CancelSource
+from engine.runs.cancel import CancelSource
 
 Work = Callable[[CancelSource], None]
 

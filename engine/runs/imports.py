@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from engine.errors import EngineError, Interrupted, LimitExceeded, NotFoundError
 from engine.ports.cancel import CancelToken
-from engine.runtime.cancel import CancelSource
+from engine.runs.cancel import CancelSource
 
 Tell = Callable[[str, int, int], None]
 """Called by an import with the name of the step it is in and two counts, whose meaning depends on the step."""
