@@ -17,8 +17,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from engine.agents.edits import set_params, settled_by_hand, sides_apart
-from engine.agents.suggesting import Suggesting
+from engine.asking.edits import set_params, settled_by_hand, sides_apart
+from engine.asking.suggestions import Suggestions
 from engine.bootstrap import Parts, build, embedding_state, make_profiler, make_sandbox, try_workspace, workspace_holder
 from engine.domain.brief import GoalBrief
 from engine.domain.datatypes import accepts
@@ -128,7 +128,7 @@ class Engine:
         self._parts = parts
         self._orchestrator = parts.orchestrator
         self._imports = ImportRunner()
-        self._suggesting = Suggesting()
+        self._suggestions = Suggestions()
 
     def __enter__(self) -> Engine:
         """Return the engine itself, to be closed at the end of the block."""
@@ -394,7 +394,7 @@ class Engine:
             return planner.suggest(view.profiles, view.plan) if view.plan is not None else []
 
         # The first follow-up is not to wait for what recalling loads.
-        return self._suggesting.of(key, make, self.memory.episodic.warm if run_id else None)
+        return self._suggestions.of(key, make, self.memory.episodic.warm if run_id else None)
 
     def check_plan(self, plan: TaskDag) -> list[Issue]:
         """Return what does not fit in a plan."""
@@ -679,7 +679,7 @@ class Engine:
     def close(self) -> None:
         """Stop the runs (they can be resumed) and what is being imported, and release the workspace."""
         try:
-            self._suggesting.close()
+            self._suggestions.close()
             self._imports.close()
         finally:
             self._parts.close()

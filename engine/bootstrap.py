@@ -16,9 +16,7 @@ from engine.adapters.process_profiler import ProcessProfiler
 from engine.adapters.process_sandbox import PRELOAD, PRELOAD_SINGLE_CELL, ProcessSandbox
 from engine.adapters.system import RandomIds, SystemClock
 from engine.adapters.warm_up import compiled_cache
-from engine.agents.corrections import Corrections
-from engine.agents.executor import Executor
-from engine.agents.remember import Remembering
+from engine.asking.corrections import Corrections
 from engine.errors import ModelUnavailable, StorageError, UserError
 from engine.knowledge.service import KnowledgeBase
 from engine.memory.episodes import EpisodicMemory
@@ -40,6 +38,8 @@ from engine.runs.queue import RunQueue
 from engine.runs.requests import RequestWatcher
 from engine.runs.warming import Warming
 from engine.settings import Settings
+from engine.steps.executor import Executor
+from engine.steps.remember import Remembering
 from engine.toolbox.registry import ToolRegistry, builtin_tools
 from storage.artifacts import FileArtifacts
 from storage.catalogues import DuckCatalogues

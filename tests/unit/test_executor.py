@@ -10,8 +10,6 @@ from pathlib import Path
 import pytest
 
 from engine.adapters.fakes import EchoSandbox, FrozenClock
-from engine.agents.executor import Executor, explain_failure
-from engine.agents.written import RESULT_BYTES
 from engine.domain.datatypes import DataType
 from engine.domain.hashing import sha256_bytes
 from engine.domain.plan import Dataset, TaskDag, TaskNode
@@ -21,6 +19,8 @@ from engine.errors import IntegrityError, SandboxUnavailable
 from engine.ports.sandbox import Limits
 from engine.runs.cancel import CancelSource
 from engine.runs.event_log import EventLog
+from engine.steps.executor import Executor, explain_failure
+from engine.steps.result_file import RESULT_BYTES
 from engine.toolbox.registry import ToolRegistry, builtin_tools
 from storage.memory import MemoryArtifacts, MemoryRunStore
 

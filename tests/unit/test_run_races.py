@@ -13,8 +13,7 @@ from companions import companions
 from growth_data import table_plan
 
 from engine.adapters.fakes import CountingIds, EchoSandbox, FrozenClock
-from engine.agents.edits import set_params
-from engine.agents.executor import Executor
+from engine.asking.edits import set_params
 from engine.domain.events import EngineEvent
 from engine.domain.results import RunRecord
 from engine.errors import EngineError, LimitExceeded, PlanError
@@ -23,6 +22,7 @@ from engine.planning.planner import Planner
 from engine.runs.event_log import EventLog
 from engine.runs.locks import RunLocks
 from engine.runs.queue import RunQueue
+from engine.steps.executor import Executor
 from engine.toolbox.registry import builtin_tools
 from storage.memory import MemoryArtifacts, MemoryRunStore
 

@@ -17,9 +17,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from engine.agents.critic import judge
-from engine.agents.repairs import repair
-from engine.agents.written import MOST_NAME, is_plain_file, read_result
 from engine.domain.datatypes import DataType
 from engine.domain.events import (
     ArtifactSaved,
@@ -44,6 +41,9 @@ from engine.ports.runs import RunStore
 from engine.ports.sandbox import Job, Limits, Sandbox
 from engine.ports.system import Clock
 from engine.runs.event_log import EventLog
+from engine.steps.critic import judge
+from engine.steps.repairs import repair
+from engine.steps.result_file import MOST_NAME, is_plain_file, read_result
 from engine.toolbox.figures import read_figure
 from engine.toolbox.large_tables import ROW_BYTES, longest_row_is_short
 from engine.toolbox.registry import ToolRegistry
@@ -302,12 +302,12 @@ class Executor:
         if over:
             return failed(f"The step's files are not kept: {over}.")
         folder = workdir / "outputs"
-        written = read_result(folder)
-        if isinstance(written, str):
-            return failed(f"The step's result cannot be used: {written}")
+        stated = read_result(folder)
+        if isinstance(stated, str):
+            return failed(f"The step's result cannot be used: {stated}")
         artifacts: list[Artifact] = []
         left_out: dict[str, str] = {}
-        for output, facts in written.outputs.items():
+        for output, facts in stated.outputs.items():
             port, path = spec.output(output), folder / facts.file
             if port is None or _safe_name(facts.file) != facts.file or not is_plain_file(path):
                 return failed(f"The step's output {output!r} is not the file it says ({facts.file[:200]!r}).")
@@ -345,7 +345,7 @@ class Executor:
                 drawing = self._drawing(folder / facts.drawing, artifact)
                 artifacts.append(drawing)
                 self.log.emit(ArtifactSaved(run_id=run_id, node=node.id, artifact=drawing))
-        warnings = [*left_out.values(), *written.warnings]
+        warnings = [*left_out.values(), *stated.warnings]
         names = {artifact.output: artifact.name for artifact in artifacts}
         findings = [
             Finding(
@@ -357,13 +357,13 @@ class Executor:
                 row=found.row,
                 evidence=[names[found.output]] if found.output in names else [],
             )
-            for number, found in enumerate(written.findings, start=1)
+            for number, found in enumerate(stated.findings, start=1)
         ]
         verdict = judge(
             spec,
             params=base.params,
             files={a.output: self._named_copy(folder, a) for a in artifacts if spec.output(a.output)},
-            findings=[found.model_dump() for found in written.findings],
+            findings=[found.model_dump() for found in stated.findings],
             warnings=warnings,
             left_out=left_out,
         )
@@ -372,7 +372,7 @@ class Executor:
             update={
                 "status": "succeeded" if verdict.passed else "failed",
                 "error": "" if verdict.passed else f"The result did not pass its checks: {verdict.retry_guidance}",
-                "computed_on": written.computed_on,
+                "computed_on": stated.computed_on,
                 "artifacts": artifacts,
                 "findings": findings if verdict.passed else [],
                 "warnings": warnings,

@@ -21,7 +21,7 @@ MOST_NAME = 120
 """Characters of a file's name: exports put the step's name before it, and systems allow 255 bytes."""
 
 
-class Written(BaseModel):
+class ResultFile(BaseModel):
     """`result.json` as a step writes it. It comes from inside the sandbox, so every field is checked."""
 
     model_config = ConfigDict(extra="ignore")
@@ -51,7 +51,7 @@ class Written(BaseModel):
     warnings: list[str] = Field(default=[], max_length=MOST_FINDINGS)
 
 
-def read_result(folder: Path) -> Written | str:
+def read_result(folder: Path) -> ResultFile | str:
     """Return what a step says it made, or in a few words why that cannot be used."""
     place = folder / "result.json"
     # A link would lead out of the sandbox, and opening a pipe would wait for ever.
@@ -63,7 +63,7 @@ def read_result(folder: Path) -> Written | str:
         data = place.read_bytes()
         if sum(data.count(mark) for mark in (b"{", b"[", b",")) > MOST_PARTS:
             return f"result.json holds more than {MOST_PARTS:,} values."
-        return Written.model_validate_json(data)
+        return ResultFile.model_validate_json(data)
     except ValidationError as err:
         first = err.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"]) or "result.json"

@@ -16,7 +16,7 @@ KEPT = 200
 
 
 @dataclass(slots=True)
-class Suggesting:
+class Suggestions:
     """Makes suggestions one after the other in a thread of its own and keeps the newest."""
 
     _made: OrderedDict[str, list[str] | None] = field(default_factory=OrderedDict)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from engine.agents.edits import memory_reason
+from engine.asking.edits import memory_reason
 from engine.domain.memory import Episode, Recall, RecalledEpisode
 from engine.domain.plan import TaskDag, TaskNode
 from engine.domain.profile import Profile

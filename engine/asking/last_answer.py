@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from engine.agents.telling import alpha_of, is_adjusted, is_p, number_of, rows_of, told_report
+from engine.asking.answer_report import told_report
+from engine.asking.stored_tables import alpha_of, is_adjusted, is_p, number_of, rows_of
 from engine.domain.findings import Finding, FindingValue
 from engine.domain.plan import TaskDag
 from engine.domain.report import Answer, Report
@@ -55,19 +56,19 @@ _EFFECT = re.compile(r"log2_?fold_?change|log2fc|lfc|difference|coefficient|esti
 LISTED = 10
 
 
-def asked_of_answer(question: str, said: frozenset[str] = frozenset()) -> str:
+def asked_of_answer(question: str, data_words: frozenset[str] = frozenset()) -> str:
     """Return what a question asks of the last answer (see `_CUES`), "" when it may ask for anything else.
 
     Args:
         question: what is asked.
-        said: names of columns and levels of the data in lower case; a question with one of them asks for more.
+        data_words: names of columns and levels of the data in lower case; a question with one of them asks for more.
     """
     typed = [token.text for token in tokens(question)]
     words = [_known(word) for word in typed]
     kind = next((kind for kind, cues in _KINDS.items() if cues & {*words}), "")
     whom = WHOM if kind in ("left_out", "which") else frozenset[str]()
     plain = all(
-        word in whom or (known and (word not in said or word in _FILL))
+        word in whom or (known and (word not in data_words or word in _FILL))
         for word, known in zip(typed, words, strict=True)
     )
     return kind if plain else ""
@@ -88,12 +89,12 @@ class LastAnswer:
     results: Mapping[str, NodeResult]
     artifacts: ArtifactStore
     registry: ToolRegistry
-    said: frozenset[str] = frozenset()
+    data_words: frozenset[str] = frozenset()
     """Names of columns and levels of the data in lower case."""
 
     def told(self, question: str) -> Report | None:
         """Return what is told of the last answer, None when the question asks for anything else."""
-        kind = asked_of_answer(question, self.said)
+        kind = asked_of_answer(question, self.data_words)
         if not kind:
             return None
         if kind == "thanks":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from engine.agents.edits import settled_by_hand, sides_apart
+from engine.asking.edits import settled_by_hand, sides_apart
 from engine.domain.plan import TaskDag, TaskNode
 from engine.planning.brief import goals_of
 from engine.toolbox.analyses import load_analyses

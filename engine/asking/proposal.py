@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from engine.agents.edits import set_params
-from engine.agents.recall import apply_recall
+from engine.asking.edits import set_params
+from engine.asking.from_memory import apply_recall
 from engine.domain.events import EngineEvent, MemoryRecalled, ToolsRetrieved, WarningRaised
 from engine.domain.memory import EpisodicContext
 from engine.domain.plan import TaskDag
@@ -25,7 +25,7 @@ _Made = TypeVar("_Made")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Thought:
+class Proposal:
     """A plan and what went into it."""
 
     plan: TaskDag
@@ -63,7 +63,7 @@ class Thought:
         )
 
 
-def think(
+def propose(
     question: str,
     profiles: list[Profile],
     chosen: Route,
@@ -77,7 +77,7 @@ def think(
     plans: Sequence[TaskDag] = (),
     picked: Mapping[str, Mapping[str, Any]] | None = None,
     user: str = "",
-) -> Thought:
+) -> Proposal:
     """Recall what fits the question, find tools for it and make a plan that says what it took from memory.
 
     Neither memory nor the search may cost the plan: what fails is a warning, and the plan is made without it.
@@ -122,7 +122,7 @@ def think(
         faults,
     )
     plan = (plan or asked).model_copy(update={"base": 0})
-    return Thought(plan=plan, considered=made.retrieved, told=told, found=found, faults=faults)
+    return Proposal(plan=plan, considered=made.retrieved, told=told, found=found, faults=faults)
 
 
 def _unless_it_fails(action: Callable[[], _Made | None], what: str, faults: list[str]) -> _Made | None:
