@@ -36,7 +36,7 @@ from engine.knowledge.grounding_words import (
 )
 from engine.knowledge.linking import UNKNOWN_ID, EntityLinker
 from engine.knowledge.view import GraphView
-from engine.ports import ChatModel
+from engine.ports.chat import ChatModel
 from engine.text.sentences import Sentence
 
 SCORES: dict[Grounding, float] = {"grounded": 1.0, "inferred": 0.5, "ungrounded": 0.0, "contradicted": -1.0}

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from engine.errors import DataError, Interrupted, LimitExceeded, NotFoundError
-from engine.runtime.imports import ImportRunner
+from engine.runs.imports import ImportRunner
 
 PATIENCE = 30
 

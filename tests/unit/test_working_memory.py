@@ -23,7 +23,7 @@ from engine.memory.tokens import (
     resolve_budget,
 )
 from engine.memory.working import WorkingMemory
-from engine.ports import ChatReply
+from engine.ports.chat import ChatReply
 from storage.memory.conversations_twin import ConversationsTwin
 
 
