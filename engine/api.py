@@ -46,7 +46,7 @@ from engine.errors import (
 from engine.examples import Example, example_files, examples
 from engine.knowledge.service import KnowledgeBase
 from engine.memory.service import Memory
-from engine.planning.brief import briefs
+from engine.planning.telling.brief import briefs
 from engine.ports import CancelToken, Sandbox
 from engine.profiling.matching import cross_check
 from engine.provenance.verify import Verification, verify_path

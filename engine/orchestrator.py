@@ -77,7 +77,7 @@ from engine.errors import (
 )
 from engine.knowledge.service import KnowledgeBase
 from engine.memory.service import Memory
-from engine.planning.followups import takes_back
+from engine.planning.followups.follow import takes_back
 from engine.planning.planner import Choices, Planner
 from engine.ports import ArtifactStore, CancelToken, Clock, IdSource, RunStore
 from engine.reporting.gather import gather

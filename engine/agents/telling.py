@@ -21,7 +21,7 @@ from engine.domain.results import Artifact, NodeResult
 from engine.errors import EngineError
 from engine.knowledge.service import KnowledgeBase
 from engine.memory.service import Memory
-from engine.planning.offers import WHAT
+from engine.planning.telling.offers import WHAT
 from engine.ports import ArtifactStore
 from engine.reporting.compose import is_table, title_of
 from engine.text.sentences import first_sentence

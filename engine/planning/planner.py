@@ -27,23 +27,47 @@ from engine.domain.profile import Profile
 from engine.domain.retrieval import ToolSearch
 from engine.domain.toolspec import ToolSpec
 from engine.errors import EngineError, PlanError
-from engine.planning.assemble import Assembler, Making
-from engine.planning.bind import bind
-from engine.planning.bound import Bound
-from engine.planning.builder import in_words, why_not
-from engine.planning.choose import Embed, Wording, probabilities
-from engine.planning.conditions import members
-from engine.planning.coverage import doubts, leaves_what_is_asked, unexplained
-from engine.planning.declared import mark_told, with_missing
-from engine.planning.first_end import with_first_end
-from engine.planning.followups import Try, back_to, choices, follow_up, mended, sides_set, takes_back, with_what_was_set
-from engine.planning.hints import names_only_whom
-from engine.planning.mentions import SURE as SURE_NAMED
-from engine.planning.near import near
-from engine.planning.offers import offers
-from engine.planning.read import interpret, read, within
-from engine.planning.reading import Reading, Request
-from engine.planning.refusals import (
+from engine.planning.binding.bind import bind
+from engine.planning.binding.bound import Bound
+from engine.planning.binding.conditions import members
+from engine.planning.choosing.choose import Embed, Wording, probabilities
+from engine.planning.choosing.score import Candidate, can_be_done, candidates, stretch
+from engine.planning.choosing.subgroups import Each, apart, each_level, holds, relates, without
+from engine.planning.followups.follow import (
+    Try,
+    back_to,
+    choices,
+    follow_up,
+    mended,
+    sides_set,
+    takes_back,
+    with_what_was_set,
+)
+from engine.planning.followups.suggestions import first_ideas, next_ideas
+from engine.planning.formulas.first_end import with_first_end
+from engine.planning.formulas.sides import with_sides
+from engine.planning.formulas.views import (
+    data_made,
+    with_joined,
+    with_list_as_set,
+    with_measure,
+    with_spans,
+    with_subjects,
+)
+from engine.planning.making.assemble import Assembler, Making
+from engine.planning.naming.hints import names_only_whom
+from engine.planning.naming.mention import SURE as SURE_NAMED
+from engine.planning.reading.declared import mark_told, with_missing
+from engine.planning.reading.read import interpret, read, within
+from engine.planning.reading.reading import Reading, Request
+from engine.planning.reading.requests import cuts, items_alone
+from engine.planning.reading.ways import not_done
+from engine.planning.tables.sheets import Data, is_id
+from engine.planning.telling.coverage import doubts, leaves_what_is_asked, unexplained
+from engine.planning.telling.lacking import in_words, why_not
+from engine.planning.telling.near import near
+from engine.planning.telling.offers import offers
+from engine.planning.telling.refusals import (
     NotUnderstood,
     alternatives_of,
     did_you_mean,
@@ -53,14 +77,6 @@ from engine.planning.refusals import (
     require_data,
     says,
 )
-from engine.planning.requests import cuts, items_alone
-from engine.planning.score import Candidate, can_be_done, candidates, stretch
-from engine.planning.sheets import Data, is_id
-from engine.planning.sides import with_sides
-from engine.planning.subgroups import Each, apart, each_level, holds, relates, without
-from engine.planning.suggestions import first_ideas, next_ideas
-from engine.planning.views import data_made, with_joined, with_list_as_set, with_measure, with_spans, with_subjects
-from engine.planning.ways import not_done
 from engine.profiling.matching import cross_check
 from engine.text.stopwords import STOP
 from engine.text.tokens import tokens

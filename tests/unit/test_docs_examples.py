@@ -22,8 +22,8 @@ from engine.domain.events import EngineEvent
 from engine.domain.plan import Alternative, Chosen, Dataset, OpenQuestion, Span, Taken, TaskDag, TaskNode
 from engine.domain.profile import Structure
 from engine.planning import planner as planning
-from engine.planning.guards import GUARDS
-from engine.planning.slots import SLOTS
+from engine.planning.binding.slots import SLOTS
+from engine.planning.guards.guard import GUARDS
 from engine.profiling.profiler import profile_files
 from engine.settings import Settings
 from engine.toolbox.analyses import Analysis, Practice, load_analyses, read_examples

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from engine.planning.planner import Planner
-from engine.planning.read import read
-from engine.planning.sheets import Data, was_given
+from engine.planning.reading.read import read
+from engine.planning.tables.sheets import Data, was_given
 from engine.profiling.profiler import profile_files
 from engine.toolbox.registry import builtin_tools
 
