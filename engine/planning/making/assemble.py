@@ -15,6 +15,7 @@ from engine.planning.binding.bind import Near, ask_values, bind, condition, prop
 from engine.planning.binding.bound import Bound
 from engine.planning.binding.conditions import holds
 from engine.planning.binding.files import files_for
+from engine.planning.choosing.coverage import nothing_called
 from engine.planning.choosing.score import Candidate
 from engine.planning.guards import designs  # noqa: F401 - registers its guards
 from engine.planning.guards.guard import Case, rows_refused, run_guards
@@ -23,7 +24,7 @@ from engine.planning.reading.reading import Reading
 from engine.planning.reading.settings import settings_said
 from engine.planning.tables.sheets import Data, Sheet
 from engine.planning.telling.lacking import in_words, missing
-from engine.planning.telling.refusals import nothing_called, refusal, unbound
+from engine.planning.telling.refusals import refusal, unbound
 from engine.toolbox.analyses import Analysis, Practice
 from engine.toolbox.registry import ToolRegistry
 

@@ -58,6 +58,10 @@ class Request(NamedTuple):
     last: int
 
 
+Choices = Mapping[str, Mapping[str, Any]]
+"""Tool -> parameter -> the value that a person chose for it."""
+
+
 @dataclass(slots=True)
 class Reading:
     """A question, read."""
@@ -92,8 +96,8 @@ class Reading:
     """Levels named where rows are said to be left out or counted: their rows alone are never meant."""
     explained: set[int] = field(default_factory=set)
     """The tokens that say so: they ask for nothing."""
-    chosen: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Tool -> parameter -> the column, level or value that a person chose for it; goes before all words."""
+    chosen: Choices = field(default_factory=dict)
+    """The columns, levels and values that a person chose; they go before all words."""
     used: dict[int, tuple[Taken, str, float]] = field(default_factory=dict)
     """Token -> what it was taken for, so far."""
 

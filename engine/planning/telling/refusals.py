@@ -10,10 +10,10 @@ from engine.domain.toolspec import ParamSpec
 from engine.errors import DataError, PlanError
 from engine.planning.binding.bound import Bound
 from engine.planning.binding.slots import slot_of
+from engine.planning.choosing.coverage import nothing_called
 from engine.planning.choosing.score import Candidate
 from engine.planning.reading.reading import Reading
 from engine.planning.tables.sheets import Data, Sheet
-from engine.planning.telling.coverage import unexplained
 from engine.planning.telling.lacking import missing, why_not
 from engine.planning.telling.offers import WHAT
 from engine.toolbox.analyses import Analysis
@@ -47,14 +47,6 @@ def require_data(profiles: list[Profile], data: Data) -> None:
     if profiles and not data.sheets:
         message = " ".join(why_not(profile) for profile in profiles)
         raise DataError(message, advice="Give a file that holds data, for example a CSV table or an h5ad file.")
-
-
-def nothing_called(reading: Reading, data: Data) -> str:
-    """Return the words of a question that nothing in the data is called, as the end of a sentence, or ""."""
-    left = unexplained(reading, [], [], [sheet.name for sheet in data.sheets])
-    words = [reading.words[at] for at in left if len(reading.words[at].text) > 3]
-    said = list(dict.fromkeys(repr(reading.question[word.start : word.end]) for word in words))
-    return f" Nothing in them is called {' or '.join(said[:4])}." if said else ""
 
 
 def refusal(

@@ -16,6 +16,7 @@ from engine.planning.choosing.choose import model
 from engine.planning.naming.hints import WHOM
 from engine.planning.naming.mention import FAMILY, PERSONS
 from engine.planning.reading.reading import Reading
+from engine.planning.tables.sheets import Data
 from engine.text.names import name_parts
 from engine.text.slips import one_slip_away
 from engine.text.stems import stem
@@ -172,3 +173,11 @@ def doubts(reading: Reading, left: list[int]) -> list[OpenQuestion]:
             choices=["yes"],
         )
     ]
+
+
+def nothing_called(reading: Reading, data: Data) -> str:
+    """Return the words of a question that nothing in the data is called, as the end of a sentence, or ""."""
+    left = unexplained(reading, [], [], [sheet.name for sheet in data.sheets])
+    words = [reading.words[at] for at in left if len(reading.words[at].text) > 3]
+    said = list(dict.fromkeys(repr(reading.question[word.start : word.end]) for word in words))
+    return f" Nothing in them is called {' or '.join(said[:4])}." if said else ""
