@@ -11,7 +11,7 @@ from engine.errors import PlanError
 from engine.planning.binding.bind import bind, condition
 from engine.planning.binding.bound import Bound
 from engine.planning.binding.ordering import order_said
-from engine.planning.guards.guard import Case, run_guards
+from engine.planning.guards.case import Case, run_guards
 from engine.planning.reading.read import read
 from engine.planning.tables.sheets import Data
 from engine.profiling.profiler import profile_files

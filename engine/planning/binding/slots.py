@@ -244,7 +244,7 @@ SLOTS: dict[str, Slot] = {
         only=True,
     ),
     "tally": Slot(lambda c, s: 0.0),
-    "sort": Slot(lambda c, s: 0.0),  # filled by the words of order, see `engine.planning.ordering`
+    "sort": Slot(lambda c, s: 0.0),  # filled by the words of order, see `engine.planning.binding.ordering`
     "by": Slot(lambda c, s: 0.0),
     "key": Slot(_key),
     "category": Slot(_group, _OUTCOME | _CAUSE, _HELD | _SUBJECT),
@@ -268,7 +268,7 @@ SLOTS: dict[str, Slot] = {
     "random_slope": Slot(lambda c, s: 0.0),  # where the question asks for slopes of the subjects' own
     "within_each": Slot(lambda c, s: 0.0),  # a factor, where the question says `within each` of it
     "nested_in": Slot(lambda c, s: 0.0),  # where the question says that subjects are nested in it
-    "since": Slot(lambda c, s: 0.0),  # the time at which a state began, see `engine.planning.bind`
+    "since": Slot(lambda c, s: 0.0),  # the time at which a state began, see `engine.planning.binding.bind`
     "exposure": Slot(_any_number, _parts("exposure", "by"), _OUTCOME),  # `falls per bed day`
     "part": Slot(lambda c, s: 1.0 if c.name in s.structure.part_of else 0.0, _OUTCOME),
     "total": Slot(
@@ -292,7 +292,7 @@ SLOTS: dict[str, Slot] = {
     "rating_a": Slot(_rating, _OUTCOME, natural=lambda s: _same(s, 0), pairs=True),
     "rating_b": Slot(_rating, _OUTCOME, natural=lambda s: _same(s, 1), pairs=True),
     "label": Slot(_group, _CAUSE),
-    "as_groups": Slot(lambda c, s: 0.0),  # numbers among the predictors that only count, see `engine.planning.bind`
+    "as_groups": Slot(lambda c, s: 0.0),  # numbers among the predictors that only count, see `engine.planning.binding.bind`
     "": Slot(lambda column, sheet: 0.5),
 }
 """Role of a parameter -> slot."""

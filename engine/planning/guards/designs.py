@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from engine.domain.profile import ColumnProfile
 from engine.errors import PlanError
 from engine.planning.binding.bind import bind
-from engine.planning.guards.guard import Case, guard
+from engine.planning.guards.case import Case, guard
 from engine.planning.tables.samples import index_of, matrix_of, sample_sheet
 from engine.planning.tables.sheets import is_group
 

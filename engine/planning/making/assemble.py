@@ -17,8 +17,9 @@ from engine.planning.binding.conditions import holds
 from engine.planning.binding.files import files_for
 from engine.planning.choosing.coverage import nothing_called
 from engine.planning.choosing.score import Candidate
-from engine.planning.guards import designs  # noqa: F401 - registers its guards
-from engine.planning.guards.guard import Case, rows_refused, run_guards
+from engine.planning.guards.case import Case
+from engine.planning.guards.named import rows_refused
+from engine.planning.guards.run import run_guards
 from engine.planning.making.builder import Builder
 from engine.planning.reading.reading import Reading
 from engine.planning.reading.settings import settings_said

@@ -128,7 +128,7 @@ def _without_names(reading: Reading, events: Collection[str] = ()) -> str:
 
 def _value(param: ParamSpec, reading: Reading, text: str) -> Any:
     if param.role == "per":
-        return None  # needs the unit of a predictor, see `engine.planning.bind`
+        return None  # needs the unit of a predictor, see `engine.planning.binding.bind`
     if param.role == "genes":
         return [gene for gene, _, _ in reading.genes]
     if param.name in _READ:
