@@ -45,7 +45,7 @@ from engine.errors import (
 from engine.examples import Example, example_files, examples
 from engine.knowledge.service import KnowledgeBase
 from engine.memory.service import Memory
-from engine.planning.brief import briefs
+from engine.planning.telling.brief import briefs
 from engine.ports.cancel import CancelToken
 from engine.ports.sandbox import Sandbox
 from engine.profiling.matching import cross_check

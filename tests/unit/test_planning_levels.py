@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from engine.planning.reading.reading.read import read
+from engine.planning.reading.reading.requests import items_alone
 
 from engine.planning.planner import Planner
-from engine.planning.read import read
-from engine.planning.requests import items_alone
-from engine.planning.sheets import Data
+from engine.planning.tables.sheets import Data
 from engine.profiling.profiler import profile_files
 from engine.toolbox.registry import builtin_tools
 

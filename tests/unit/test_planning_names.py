@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from engine.planning.reading.reading.read import read, within
+from engine.planning.reading.reading.requests import cuts
 from test_planning_words import column, table
 
 from engine.domain.profile import WideMeasure
-from engine.planning.mentions import find
-from engine.planning.names import in_terms, synonyms
-from engine.planning.read import read, within
-from engine.planning.requests import cuts
+from engine.planning.naming.names import in_terms, synonyms
+from engine.planning.naming.overlaps import find
 
 
 def number(name, **facts):

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
+from engine.planning.reading.reading.read import read
+from engine.planning.reading.reading.settings import settings_said
 from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.asking.edits import set_params, settled_by_hand
 from engine.domain.plan import TaskDag, TaskNode
 from engine.domain.profile import ColumnProfile, Profile, TypeGuess
-from engine.planning import numbers
+from engine.planning.naming import numbers
 from engine.planning.planner import Planner
-from engine.planning.read import read
-from engine.planning.settings import settings_said
-from engine.planning.sheets import Data
+from engine.planning.tables.sheets import Data
 from engine.profiling.profiler import profile_files
 from engine.toolbox.registry import builtin_tools
 from engine.toolbox.typecheck import check_plan
