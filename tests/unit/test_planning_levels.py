@@ -8,9 +8,9 @@ import pytest
 from engine.planning.reading.reading.read import read
 from engine.planning.reading.reading.requests import items_alone
 
+from engine.data.profiler import profile_files
 from engine.planning.planner import Planner
 from engine.planning.tables.sheets import Data
-from engine.profiling.profiler import profile_files
 from engine.toolbox.registry import builtin_tools
 
 RNG = np.random.default_rng(11)

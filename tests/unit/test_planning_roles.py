@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 from engine.planning.reading.reading.read import read
 
+from engine.data.profiler import profile_files
 from engine.planning.planner import Planner
 from engine.planning.tables.sheets import Data, was_given
-from engine.profiling.profiler import profile_files
 from engine.toolbox.registry import builtin_tools
 
 N = 240

@@ -9,10 +9,10 @@ from engine.planning.reading.reading.read import read
 from engine.planning.reading.reading.reading import Contrast, Restriction
 from engine.planning.reading.reading.rows import compared_alone
 
+from engine.data.profiler import profile_files
 from engine.planning.binding.bind import bind
 from engine.planning.planner import Planner
 from engine.planning.tables.sheets import Data
-from engine.profiling.profiler import profile_files
 from engine.toolbox.registry import builtin_tools
 
 RNG = np.random.default_rng(7)

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.asking.edits import set_params, settled_by_hand
+from engine.data.profiler import profile_files
 from engine.domain.plan import TaskDag, TaskNode
 from engine.domain.profile import ColumnProfile, Profile, TypeGuess
 from engine.planning.naming import numbers
 from engine.planning.planner import Planner
 from engine.planning.tables.sheets import Data
-from engine.profiling.profiler import profile_files
 from engine.toolbox.registry import builtin_tools
 from engine.toolbox.typecheck import check_plan
 
