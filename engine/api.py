@@ -20,6 +20,7 @@ from typing import Any
 from engine.asking.edits import set_params, settled_by_hand, sides_apart
 from engine.asking.suggestions import Suggestions
 from engine.bootstrap import Parts, build, embedding_state, make_profiler, make_sandbox, try_workspace, workspace_holder
+from engine.data.matching import cross_check
 from engine.domain.brief import GoalBrief
 from engine.domain.datatypes import accepts
 from engine.domain.events import EngineEvent
@@ -48,7 +49,6 @@ from engine.memory.service import Memory
 from engine.planning.brief import briefs
 from engine.ports.cancel import CancelToken
 from engine.ports.sandbox import Sandbox
-from engine.profiling.matching import cross_check
 from engine.provenance.verify import Verification, verify_path
 from engine.reporting import bundle, html, markdown, verified
 from engine.reporting import run_json as run_json_module

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from engine.asking.corrections import Corrections
+from engine.data.service import LocalProfiler
 from engine.knowledge.service import KnowledgeBase
 from engine.memory.episodes import EpisodicMemory
 from engine.memory.facts import SemanticMemory
 from engine.memory.service import Memory
 from engine.memory.working import WorkingMemory
-from engine.profiling.service import LocalProfiler
 from engine.retrieval.service import ToolFinder
 from engine.settings import Settings
 from engine.steps.remember import Remembering

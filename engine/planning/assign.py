@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+from engine.data.structure.scales import two_states as yes_and_no
 from engine.domain.profile import ColumnProfile
 from engine.domain.toolspec import ParamSpec
 from engine.planning.contrast import control_level
@@ -18,7 +19,6 @@ from engine.planning.mentions import SURE, SURE_NAME
 from engine.planning.reading import Reading
 from engine.planning.sheets import FEW, Sheet, cases_and_controls, is_group, is_id, is_number, numbers_things, was_given
 from engine.planning.slots import slot_of
-from engine.profiling.scales import two_states as yes_and_no
 from engine.text.names import name_parts, name_pieces
 
 MISSING = 2.0

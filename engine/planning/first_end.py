@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from engine.data.structure.scales import two_states
 from engine.domain.profile import ColumnProfile
 from engine.planning.mentions import Mention
 from engine.planning.read import interpret
@@ -15,7 +16,6 @@ from engine.planning.reading import Reading
 from engine.planning.sheets import Data, Made, Sheet
 from engine.planning.slots import slot_of
 from engine.planning.views import view
-from engine.profiling.scales import two_states
 from engine.text.names import name_parts
 
 _COMPETE = re.compile(

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from engine.data.columns.column import level_text
 from engine.domain.plan import OpenQuestion
 from engine.errors import PlanError
 from engine.planning.bound import Bound
@@ -20,7 +21,6 @@ from engine.planning.ordering import fill_order
 from engine.planning.reading import Reading, Restriction
 from engine.planning.samples import sample_sheet
 from engine.planning.sheets import Data, is_group
-from engine.profiling.columns import level_text
 from engine.text.stopwords import STOP
 
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from engine.data.structure.scales import hint
 from engine.domain.profile import Structure
 from engine.planning.mentions import Mention
 from engine.planning.names import QUANTITIES, UNITS
 from engine.planning.sheets import Sheet, is_group
-from engine.profiling.scales import hint
 from engine.text.names import name_parts, name_pieces
 from engine.text.numbers import as_number
 from engine.text.stems import stem

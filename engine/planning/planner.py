@@ -21,6 +21,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from engine.data.matching import cross_check
 from engine.domain.datatypes import DataType
 from engine.domain.plan import Alternative, Chosen, OpenQuestion, TaskDag
 from engine.domain.profile import Profile
@@ -61,7 +62,6 @@ from engine.planning.subgroups import Each, apart, each_level, holds, relates, w
 from engine.planning.suggestions import first_ideas, next_ideas
 from engine.planning.views import data_made, with_joined, with_list_as_set, with_measure, with_spans, with_subjects
 from engine.planning.ways import not_done
-from engine.profiling.matching import cross_check
 from engine.text.stopwords import STOP
 from engine.text.tokens import tokens
 from engine.toolbox.analyses import load_analyses

@@ -18,13 +18,13 @@ import pytest
 
 from engine import errors
 from engine.cli.main import FORMATS, build_parser
+from engine.data.profiler import profile_files
 from engine.domain.events import EngineEvent
 from engine.domain.plan import Alternative, Chosen, Dataset, OpenQuestion, Span, Taken, TaskDag, TaskNode
 from engine.domain.profile import Structure
 from engine.planning import planner as planning
 from engine.planning.guards import GUARDS
 from engine.planning.slots import SLOTS
-from engine.profiling.profiler import profile_files
 from engine.settings import Settings
 from engine.toolbox.analyses import Analysis, Practice, load_analyses, read_examples
 from engine.toolbox.checks import CHECKS

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.asking.edits import set_params, settled_by_hand
+from engine.data.profiler import profile_files
 from engine.domain.plan import TaskDag, TaskNode
 from engine.domain.profile import ColumnProfile, Profile, TypeGuess
 from engine.planning import numbers
@@ -15,7 +16,6 @@ from engine.planning.planner import Planner
 from engine.planning.read import read
 from engine.planning.settings import settings_said
 from engine.planning.sheets import Data
-from engine.profiling.profiler import profile_files
 from engine.toolbox.registry import builtin_tools
 from engine.toolbox.typecheck import check_plan
 

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from engine.profiling.source import plural, some
+from engine.data.source import plural, some
 
 MISSING_MARKS = frozenset({
     "n.d.", "n.d", "nd", "n.a.", "na.", "n/a", "na", "nan", "-", "--", "---", ".", "..", "?", "??", "/", "*", "x",

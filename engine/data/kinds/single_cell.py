@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from engine.data.columns.column import MAX_COLUMNS
+from engine.data.columns.genes import GeneIds, describe, identify
+from engine.data.kinds.matrices import id_warnings, judge_values
+from engine.data.reading.hdf5 import refuse_elsewhere, refuse_endless
+from engine.data.source import Frame, UnusableFile, plural, some
+from engine.data.structure.rows import look
 from engine.domain.datatypes import DataType
 from engine.domain.profile import ColumnProfile, Structure, TypeGuess
-from engine.profiling.columns import MAX_COLUMNS
-from engine.profiling.genes import GeneIds, describe, identify
-from engine.profiling.hdf5 import refuse_elsewhere, refuse_endless
-from engine.profiling.matrices import id_warnings, judge_values
-from engine.profiling.source import Frame, UnusableFile, plural, some
-from engine.profiling.structure import look
 
 _WHOLE_VALUES = 2_000_000
 """A matrix of so many stored values is looked at as a whole, of a larger one ten stretches."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.profiling.source import UnusableFile
+from engine.data.source import UnusableFile
 
 _MOST_LINKS = 50_000
 _MOST_NAMES = 20_000_000

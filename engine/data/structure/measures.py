@@ -6,8 +6,8 @@ import re
 from itertools import pairwise
 from typing import Any
 
+from engine.data.structure.scales import HINTS, Col, View, tokens, unit_of
 from engine.domain.profile import WideMeasure
-from engine.profiling.scales import HINTS, Col, View, tokens, unit_of
 from engine.text.times import DAYS
 
 _MOST = 40

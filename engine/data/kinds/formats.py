@@ -7,11 +7,11 @@ import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from engine.data.columns.genes import GeneIds, describe, identify
+from engine.data.reading.textfile import Text
+from engine.data.source import TableSource, UnusableFile, plural
 from engine.domain.datatypes import DataType
 from engine.domain.profile import TypeGuess
-from engine.profiling.genes import GeneIds, describe, identify
-from engine.profiling.source import TableSource, UnusableFile, plural
-from engine.profiling.textfile import Text
 
 _MAGIC: tuple[tuple[bytes, str, str], ...] = (
     (b"\x89PNG\r\n\x1a\n", "png", "an image"),

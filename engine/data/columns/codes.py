@@ -6,7 +6,7 @@ counts only on strong evidence: all nines or eights, several times or far beyond
 
 from __future__ import annotations
 
-from engine.profiling.source import Column
+from engine.data.source import Column
 from engine.text.names import name_parts
 
 BELOW = ("-9", "-99", "-999", "-9999")

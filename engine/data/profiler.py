@@ -16,15 +16,15 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from engine.data.kinds import formats
+from engine.data.kinds.single_cell import read_h5ad
+from engine.data.kinds.tables import examine
+from engine.data.reading.delimited import read_delimited
+from engine.data.reading.excel import read_excel
+from engine.data.reading.textfile import Text, read_bytes, read_text
+from engine.data.source import TableSource, UnusableFile
 from engine.domain.profile import Profile
 from engine.errors import DataError
-from engine.profiling import formats
-from engine.profiling.delimited import read_delimited
-from engine.profiling.excel import read_excel
-from engine.profiling.single_cell import read_h5ad
-from engine.profiling.source import TableSource, UnusableFile
-from engine.profiling.tables import examine
-from engine.profiling.textfile import Text, read_bytes, read_text
 
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 _START = 1024 * 1024

@@ -7,8 +7,8 @@ import warnings as python_warnings
 from pathlib import Path
 from typing import Any
 
-from engine.profiling.cells import fill_blocks, totals_below, totals_warning, units_row
-from engine.profiling.source import Frame, TableSource, UnusableFile, some
+from engine.data.columns.cells import fill_blocks, totals_below, totals_warning, units_row
+from engine.data.source import Frame, TableSource, UnusableFile, some
 
 MAX_EXCEL_CELLS = 400_000
 """Workbooks are slow to read: about three seconds for this many cells."""

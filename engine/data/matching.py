@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from engine.data.source import plural, some
 from engine.domain.datatypes import DataType
 from engine.domain.profile import Profile
-from engine.profiling.source import plural, some
 
 
 class SampleMatch(NamedTuple):

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from engine.domain.profile import ColumnProfile, Repeated, Structure
-from engine.profiling.columns import profile_column
-from engine.profiling.measures import compositions, parts_of_totals, same_quantities, wide_measures
-from engine.profiling.roles import roles_of
-from engine.profiling.scales import (
+from engine.data.columns.column import profile_column
+from engine.data.source import Frame
+from engine.data.structure.measures import compositions, parts_of_totals, same_quantities, wide_measures
+from engine.data.structure.roles import roles_of
+from engine.data.structure.scales import (
     FEW,
     HINTS,
     Col,
@@ -30,9 +30,9 @@ from engine.profiling.scales import (
     view,
     with_scales,
 )
-from engine.profiling.source import Frame
-from engine.profiling.survival import BLOCK, begins, between_dates, time_to_event
-from engine.profiling.unit_columns import units_beside
+from engine.data.structure.survival import BLOCK, begins, between_dates, time_to_event
+from engine.data.structure.unit_columns import units_beside
+from engine.domain.profile import ColumnProfile, Repeated, Structure
 from engine.text import letters
 
 _MOST = 40

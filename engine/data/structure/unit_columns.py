@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 
+from engine.data.columns.cells import is_unit
+from engine.data.source import Frame
+from engine.data.structure.scales import Col, View, tokens
 from engine.domain.profile import Structure
-from engine.profiling.cells import is_unit
-from engine.profiling.scales import Col, View, tokens
-from engine.profiling.source import Frame
 
 _CALLED = frozenset("unit units uom einheit einheiten unite unites unidad unidades".split())
 _NUMBERED = re.compile(r"^[A-Za-z]+\d+$")

@@ -10,11 +10,11 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from engine.data.columns.column import is_numeric
+from engine.data.columns.genes import GENE_HEADER, GeneIds, describe, identify, summary_rows, turned_to_dates
+from engine.data.source import Frame, plural, some
 from engine.domain.datatypes import DataType
 from engine.domain.profile import TypeGuess
-from engine.profiling.columns import is_numeric
-from engine.profiling.genes import GENE_HEADER, GeneIds, describe, identify, summary_rows, turned_to_dates
-from engine.profiling.source import Frame, plural, some
 
 if TYPE_CHECKING:
     import numpy as np

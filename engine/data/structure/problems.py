@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
+from engine.data.columns.column import MAX_COLUMNS
+from engine.data.source import Frame, plural, some
+from engine.data.structure.roles import words
 from engine.domain.profile import ColumnProfile
-from engine.profiling.columns import MAX_COLUMNS
-from engine.profiling.roles import words
-from engine.profiling.source import Frame, plural, some
 
 _NAMES_ROWS = {"id", "ids", "sample", "sampleid", "samplename", "samples"}
 

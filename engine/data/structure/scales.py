@@ -13,9 +13,9 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from engine.data.columns.column import is_numeric
+from engine.data.source import Frame
 from engine.domain.profile import ColumnProfile, Scale
-from engine.profiling.columns import is_numeric
-from engine.profiling.source import Frame
 from engine.text import letters
 from engine.text.names import name_parts
 from engine.text.negation import denied_part

@@ -11,7 +11,7 @@ import zlib
 from pathlib import Path
 from typing import NamedTuple
 
-from engine.profiling.source import UnusableFile
+from engine.data.source import UnusableFile
 
 MAX_BYTES = 128 * 1024 * 1024
 """How much of a text is held at most; a longer one is cut at a line's end."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from engine.profiling.cells import is_unit
-from engine.profiling.genes import GENE_HEADER, in_gene_family
-from engine.profiling.source import Column, Frame
+from engine.data.columns.cells import is_unit
+from engine.data.columns.genes import GENE_HEADER, in_gene_family
+from engine.data.source import Column, Frame
 
 MOST = 30
 """A column with more levels than these names things rather than groups."""

@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from engine.data.columns.column import MAX_COLUMNS, Cleaned, clean, is_numeric, profile_column
+from engine.data.columns.genes import GENE_HEADER, GeneIds, describe, identify
+from engine.data.kinds.matrices import Matrix, find_matrix, id_warnings
+from engine.data.source import Column, Frame, TableSource, UnusableFile, plural, some
+from engine.data.structure.problems import column_problems, none_problems
+from engine.data.structure.roles import words
+from engine.data.structure.rows import BLOCK, look
+from engine.data.structure.unit_columns import unit_problems
 from engine.domain.datatypes import DataType
 from engine.domain.profile import ColumnProfile, Structure, TypeGuess
 from engine.domain.schemas import SCHEMAS
-from engine.profiling.columns import MAX_COLUMNS, Cleaned, clean, is_numeric, profile_column
-from engine.profiling.genes import GENE_HEADER, GeneIds, describe, identify
-from engine.profiling.matrices import Matrix, find_matrix, id_warnings
-from engine.profiling.problems import column_problems, none_problems
-from engine.profiling.roles import words
-from engine.profiling.source import Column, Frame, TableSource, UnusableFile, plural, some
-from engine.profiling.structure import BLOCK, look
-from engine.profiling.unit_columns import unit_problems
 
 
 class TableFacts:

@@ -16,8 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from engine.domain.schemas import RANKED_GENES_NAMES
-from engine.profiling.cells import (
+from engine.data.columns.cells import (
     MISSING_MARKS,
     fill_blocks,
     parse,
@@ -26,9 +25,10 @@ from engine.profiling.cells import (
     totals_warning,
     units_row,
 )  # fmt: skip
-from engine.profiling.genes import GENE_HEADER, identify, looks_like_gene
-from engine.profiling.source import MAX_CELLS, MAX_ROWS, TableSource, UnusableFile, plural
-from engine.profiling.textfile import Text
+from engine.data.columns.genes import GENE_HEADER, identify, looks_like_gene
+from engine.data.reading.textfile import Text
+from engine.data.source import MAX_CELLS, MAX_ROWS, TableSource, UnusableFile, plural
+from engine.domain.schemas import RANKED_GENES_NAMES
 
 _SEPARATORS = ("\t", ",", ";", "|")
 _SPACES = r"\s+"

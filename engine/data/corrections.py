@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, get_args
 
+from engine.data.source import Frame, TableSource, UnusableFile
+from engine.data.structure.rows import look, structure_of
+from engine.data.structure.scales import sorted_levels, two_states
 from engine.domain.profile import ColumnProfile, Profile, Role, RoleGuess, Scale
 from engine.errors import DataError, PlanError
-from engine.profiling.scales import sorted_levels, two_states
-from engine.profiling.source import Frame, TableSource, UnusableFile
-from engine.profiling.structure import look, structure_of
 
 _SCALES = get_args(Scale)
 _ROLES = get_args(Role)
@@ -79,8 +79,8 @@ def _as(column: ColumnProfile, word: str) -> dict[str, Any]:
 
 def _read(profile: Profile) -> Frame:
     """Return the rows of the file as the profiler saw them."""
-    from engine.profiling.single_cell import read_annotations
-    from engine.profiling.tables import rows_of
+    from engine.data.kinds.single_cell import read_annotations
+    from engine.data.kinds.tables import rows_of
 
     path = Path(profile.path)
     try:
@@ -94,10 +94,10 @@ def _read(profile: Profile) -> Frame:
 
 
 def _source(path: Path) -> TableSource:
-    from engine.profiling import formats
-    from engine.profiling.delimited import read_delimited
-    from engine.profiling.excel import read_excel
-    from engine.profiling.textfile import read_text
+    from engine.data.kinds import formats
+    from engine.data.reading.delimited import read_delimited
+    from engine.data.reading.excel import read_excel
+    from engine.data.reading.textfile import read_text
 
     with path.open("rb") as handle:
         if handle.read(4) == b"PK\x03\x04":

@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from engine.data import corrections
+from engine.data.profiler import examine_file, identify_file, profile_file
 from engine.domain.profile import Profile
 from engine.errors import EngineError
-from engine.profiling import corrections
-from engine.profiling.profiler import examine_file, identify_file, profile_file
 
 
 class LocalProfiler:
@@ -67,4 +67,4 @@ def warm() -> None:
     import h5py  # noqa: F401  # pyright: ignore[reportUnusedImport]
     import openpyxl  # noqa: F401  # pyright: ignore[reportUnusedImport]
 
-    profile_file(Path(__file__).with_name("hints.tsv"))
+    profile_file(Path(__file__).with_name("structure") / "hints.tsv")

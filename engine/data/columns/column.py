@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
+from engine.data.columns.cells import MISSING_MARKS, Reading, parse, read_numbers, tidy
+from engine.data.columns.codes import ABOVE, BELOW, missing_codes
+from engine.data.columns.spellings import spelled_alike, told_joins
+from engine.data.source import Column, Frame, plural, some
 from engine.domain.profile import ColumnKind, ColumnProfile
-from engine.profiling.cells import MISSING_MARKS, Reading, parse, read_numbers, tidy
-from engine.profiling.codes import ABOVE, BELOW, missing_codes
-from engine.profiling.source import Column, Frame, plural, some
-from engine.profiling.spellings import spelled_alike, told_joins
 
 MAX_LEVELS = 30
 MAX_COLUMNS = 300

@@ -9,8 +9,7 @@ import itertools
 import re
 from typing import Any
 
-from engine.domain.profile import Repeated
-from engine.profiling.scales import (
+from engine.data.structure.scales import (
     FEW,
     HINTS,
     Col,
@@ -22,6 +21,7 @@ from engine.profiling.scales import (
     unit_is_time,
     unit_of,
 )
+from engine.domain.profile import Repeated
 from engine.text import letters
 from engine.text.negation import NEGATORS
 

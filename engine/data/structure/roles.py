@@ -5,10 +5,10 @@ A guess always says why, because a wrong one changes a result: the planner propo
 
 from __future__ import annotations
 
+from engine.data.columns.genes import GENE_HEADER
+from engine.data.source import Frame
+from engine.data.structure.scales import HINTS, View, date_like, telling, two_states, words
 from engine.domain.profile import ColumnProfile, Role, RoleGuess, Structure
-from engine.profiling.genes import GENE_HEADER
-from engine.profiling.scales import HINTS, View, date_like, telling, two_states, words
-from engine.profiling.source import Frame
 
 __all__ = ["roles_of", "words"]
 
