@@ -106,16 +106,16 @@ def weigh(
     methods = index.methods
     best = int(np.argmax(direct))
     # Words that only the table of methods knows are in no description, so they are as rare as can be.
-    weights = {word: (index.lexical.idf(word) or _UNKNOWN) * weight for word, weight in wanted.items()}
+    weights = {word: (index.texts.idf(word) or _UNKNOWN) * weight for word, weight in wanted.items()}
     total = sum(weights.values()) + _UNKNOWN * len(unknown)
-    there = sum(weight for word, weight in weights.items() if direct[best] > 0 and best in index.lexical.rows_of(word))
+    there = sum(weight for word, weight in weights.items() if direct[best] > 0 and index.texts.words.has(best, word))
     near_method = None
-    if methods.vectors is not None and vector is not None and len(methods.vectors):
-        near_method = float((methods.vectors @ vector).max())
+    if methods.vectors is not None and vector is not None:
+        near_method = methods.nearness(vector)[1]
     return Evidence(
         nearest=None if cosines is None else float(cosines.max()),
-        method=near_method,
-        by_words=float(methods.words.scores(wanted).max(initial=0.0)),
+        method=None if near_method is None else float(near_method.max()),
+        by_words=float(methods.words.bm25(wanted).max(initial=0.0)),
         share=there / total if total else 0.0,
         names=bool(index.suite_words(best) & wanted.keys()),
         known=len(wanted),

@@ -1,7 +1,8 @@
 """The table of methods: what analysts of the life sciences do, other names for it, its programs, and what precedes it.
 
-The table is written for this project (`data/methods.tsv`): one row an operation, lists separated by `|`. Retrieval uses
-it to understand a question in other words than a tool's, and to bring in steps that nobody named but that come first.
+The tables are written for this project: `data/methods.tsv` has one row an operation, lists separated by `|`;
+`data/everyday.tsv` says the same needs as people do who know none of the terms. Retrieval uses them to understand a
+question in other words than a tool's, and to bring in steps that nobody named but that come first.
 """
 
 from __future__ import annotations
@@ -29,6 +30,13 @@ class Method:
     """Kinds of data it gives."""
     prerequisites: tuple[str, ...]
     """Other operations of the table that usually come before it, not necessarily all of them."""
+    phrases: tuple[str, ...] = ()
+    """What people ask for who do not know the term; may be empty."""
+
+    @property
+    def texts(self) -> list[str]:
+        """What is embedded of the method: its name and what else people call it, then each phrase by itself."""
+        return [f"{self.operation}. {', '.join(self.synonyms)}", *self.phrases]
 
 
 @cache
@@ -39,16 +47,21 @@ def load_methods() -> list[Method]:
     if tuple(header.split("\t")) != _COLUMNS:
         message = f"methods.tsv has the columns {header!r}; expected {', '.join(_COLUMNS)}"
         raise ValueError(message)
-    return [_method(line, number) for number, line in enumerate(lines, start=2) if line]
+    phrases = _phrases()
+    methods = [_method(line, number, phrases) for number, line in enumerate(lines, start=2) if line]
+    strange = phrases.keys() - {method.operation for method in methods}
+    if strange:
+        raise ValueError(f"everyday.tsv has operations that methods.tsv does not have: {sorted(strange)}")
+    return methods
 
 
-@cache
-def methods_by_operation() -> dict[str, Method]:
-    """Return the methods by the name of their operation; not to be written to."""
-    return {method.operation: method for method in load_methods()}
+def _phrases() -> dict[str, tuple[str, ...]]:
+    text = files("engine.retrieval").joinpath("data", "everyday.tsv").read_text(encoding="utf-8")
+    rows = (line.split("\t") for line in text.splitlines()[1:])
+    return {operation: tuple(phrases.split("|")) for operation, phrases in rows}
 
 
-def _method(line: str, number: int) -> Method:
+def _method(line: str, number: int, phrases: dict[str, tuple[str, ...]]) -> Method:
     fields = line.split("\t")
     if len(fields) != len(_COLUMNS):
         message = f"methods.tsv line {number} has {len(fields)} fields; expected {len(_COLUMNS)}"
@@ -62,4 +75,5 @@ def _method(line: str, number: int) -> Method:
         inputs=inputs,
         outputs=outputs,
         prerequisites=prerequisites,
+        phrases=phrases.get(operation, ()),
     )

@@ -7,7 +7,7 @@ from importlib.resources import files
 import pytest
 
 from engine.retrieval import methods
-from engine.retrieval.methods import Method, load_methods, methods_by_operation
+from engine.retrieval.methods import Method, load_methods
 
 
 def raw_text() -> str:
@@ -66,7 +66,7 @@ def test_programs_are_lower_case() -> None:
 
 
 def test_prerequisites_exist_and_never_run_in_a_circle() -> None:
-    known = methods_by_operation()
+    known = {method.operation: method for method in load_methods()}
     done: set[str] = set()
 
     def visit(operation: str, path: tuple[str, ...]) -> None:
@@ -83,8 +83,10 @@ def test_prerequisites_exist_and_never_run_in_a_circle() -> None:
 
 
 def test_what_an_analyst_expects_comes_first() -> None:
+    methods = {method.operation: method for method in load_methods()}
+
     def before(operation: str) -> set[str]:
-        return set(methods_by_operation()[operation].prerequisites)
+        return set(methods[operation].prerequisites)
 
     assert {"doublet removal", "single-cell batch correction", "single-cell normalisation"} <= before(
         "single-cell clustering"
