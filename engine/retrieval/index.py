@@ -12,7 +12,7 @@ import numpy as np
 
 from engine.domain.retrieval import CatalogueEntry
 from engine.domain.toolspec import ToolSpec
-from engine.retrieval.methods import Method, load_methods
+from engine.retrieval.methods import Method, elsewhere, load_methods
 from engine.retrieval.tool_graph import ToolGraph
 from engine.retrieval.words import Speller, name_key, words
 from engine.search.index import Document, Field, SearchIndex
@@ -63,8 +63,8 @@ def entry_text(entry: CatalogueEntry) -> str:
 
 
 def method_texts() -> list[str]:
-    """Return the texts of all methods (see `Method.texts`), in the order of `load_methods`."""
-    return [text for method in load_methods() for text in method.texts]
+    """Return the texts of all methods (see `Method.texts`) in the order of `load_methods`, then `elsewhere`."""
+    return [*(text for method in load_methods() for text in method.texts), *elsewhere()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,17 +80,23 @@ class MethodIndex:
     vectors: np.ndarray | None
     """Of `method_texts`."""
     starts: np.ndarray
-    """For each method, the place of its first text."""
+    """For each method, the place of its first text; at the end that of the first text of no method."""
+    elsewhere: SearchIndex
+    """What no tool is for."""
     places: Mapping[str, int]
     """Operation -> its position in `methods`."""
     similar: np.ndarray | None
     """Cosine of each method with each tool, float16, shape (methods, tools)."""
 
-    def nearness(self, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return for each method the cosine of a unit vector with its names, and with the nearest of all its texts."""
+    def nearness(self, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+        """Return cosines of a unit vector: for each method with its names and with the nearest of all its texts.
+
+        The third is that of the nearest text of what no tool is for.
+        """
         assert self.vectors is not None
         near = dots(self.vectors, vector)
-        return near[self.starts], np.maximum.reduceat(near, self.starts)
+        best = np.maximum.reduceat(near, self.starts)
+        return near[self.starts[:-1]], best[:-1], float(best[-1])
 
 
 class ToolIndex:
@@ -261,11 +267,13 @@ def _method_index(
     found.add(
         Document(id=method.operation, words=document) for method, document in zip(methods, documents, strict=True)
     )
+    aside = SearchIndex({"text": Field(weight=1.0, length=0.5)})
+    aside.add(Document(id=text, words={"text": words(text)}) for text in elsewhere())
     named = _rows_by_name(entries)
     starts = np.cumsum([0, *(1 + len(method.phrases) for method in methods)])
     similar = None
     if vectors is not None and method_vectors is not None:
-        shape = (int(starts[-1]), vectors.shape[1])
+        shape = (int(starts[-1]) + len(elsewhere()), vectors.shape[1])
         if method_vectors.shape != shape:
             raise ValueError(f"The vectors of the methods have the shape {method_vectors.shape}; expected {shape}.")
         similar = dots(vectors, np.ascontiguousarray(method_vectors[starts[:-1]].T)).T.astype(np.float16, order="C")
@@ -275,7 +283,8 @@ def _method_index(
         synonyms=[frozenset([*document["operation"], *document["synonyms"]]) for document in documents],
         tools=[_tools_of(method, named) for method in methods],
         vectors=method_vectors if similar is not None else None,
-        starts=starts[:-1],
+        starts=starts,
+        elsewhere=aside,
         places={method.operation: place for place, method in enumerate(methods)},
         similar=similar,
     )

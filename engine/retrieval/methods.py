@@ -1,8 +1,8 @@
 """The table of methods: what analysts of the life sciences do, other names for it, its programs, and what precedes it.
 
-The tables are written for this project: `data/methods.tsv` has one row an operation, lists separated by `|`;
-`data/everyday.tsv` says the same needs as people do who know none of the terms. Retrieval uses them to understand a
-question in other words than a tool's, and to bring in steps that nobody named but that come first.
+The table is written for this project (`data/methods.tsv`): one row an operation, lists separated by `|`. Retrieval uses
+it to understand a question in other words than a tool's, also those of people who know none of the terms, and to bring
+in steps that nobody named but that come first.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-_COLUMNS = ("operation", "synonyms", "programs", "inputs", "outputs", "prerequisites")
+_COLUMNS = ("operation", "synonyms", "programs", "inputs", "outputs", "prerequisites", "phrases")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,33 +47,20 @@ def load_methods() -> list[Method]:
     if tuple(header.split("\t")) != _COLUMNS:
         message = f"methods.tsv has the columns {header!r}; expected {', '.join(_COLUMNS)}"
         raise ValueError(message)
-    phrases = _phrases()
-    methods = [_method(line, number, phrases) for number, line in enumerate(lines, start=2) if line]
-    strange = phrases.keys() - {method.operation for method in methods}
-    if strange:
-        raise ValueError(f"everyday.tsv has operations that methods.tsv does not have: {sorted(strange)}")
-    return methods
+    return [_method(line, number) for number, line in enumerate(lines, start=2) if line]
 
 
-def _phrases() -> dict[str, tuple[str, ...]]:
-    text = files("engine.retrieval").joinpath("data", "everyday.tsv").read_text(encoding="utf-8")
-    rows = (line.split("\t") for line in text.splitlines()[1:])
-    return {operation: tuple(phrases.split("|")) for operation, phrases in rows}
+@cache
+def elsewhere() -> list[str]:
+    """Return what people also ask for that no tool of any catalogue does."""
+    return files("engine.retrieval").joinpath("data", "elsewhere.tsv").read_text(encoding="utf-8").splitlines()
 
 
-def _method(line: str, number: int, phrases: dict[str, tuple[str, ...]]) -> Method:
+def _method(line: str, number: int) -> Method:
     fields = line.split("\t")
     if len(fields) != len(_COLUMNS):
         message = f"methods.tsv line {number} has {len(fields)} fields; expected {len(_COLUMNS)}"
         raise ValueError(message)
     operation, *lists = fields
-    synonyms, programs, inputs, outputs, prerequisites = (tuple(part.split("|")) if part else () for part in lists)
-    return Method(
-        operation=operation,
-        synonyms=synonyms,
-        programs=programs,
-        inputs=inputs,
-        outputs=outputs,
-        prerequisites=prerequisites,
-        phrases=phrases.get(operation, ()),
-    )
+    parts = (tuple(part.split("|")) if part else () for part in lists)
+    return Method(operation=operation, **dict(zip(_COLUMNS[1:], parts, strict=True)))

@@ -20,7 +20,7 @@ import numpy as np
 
 from engine.retrieval.evidence import NOTHING, SURE_WORDS, Evidence, weigh
 from engine.retrieval.index import ToolIndex
-from engine.retrieval.words import query_words
+from engine.retrieval.understanding import Understood
 from engine.search.vectors import dots, spread
 
 
@@ -46,6 +46,8 @@ class Weights:
     """From which cosine on, and by how much more surely, an everyday phrase of a method says what the question says."""
     plain_lead: float = 0.1
     """How much nearer the phrase must be than the method's own names: else the question knows the term."""
+    plain_words: int = 2
+    """A question of fewer words is a keyword."""
     plain_synonyms: float = 0.6
     plain_towards: float = 0.8
     plain_scenery: float = 0.3
@@ -68,12 +70,7 @@ _SAMPLE = 29
 """Every how many tools one is looked at to know what is ordinary."""
 _POOL = 1000
 """Tools that feedback looks at; the rest cannot rise into the candidates any more."""
-_PUNCTUATION = ".,;:!?()[]{}<>\"'`"
 _FAINT = 0.3
-_LONG = 8
-_SCENERY = 0.5
-_EXTRA = 0.35
-"""What a word counts that an abbreviation stands for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,19 +81,6 @@ class MatchedMethod:
     weight: float
     plain: float = 0.0
     """How surely the question says in everyday words what the method is, 0 to 1."""
-
-
-@dataclass(slots=True)
-class Understood:
-    """A question, its words looked up."""
-
-    text: str
-    """With typing errors corrected."""
-    words: dict[str, float] = field(default_factory=dict)
-    """Word that tools or methods have -> weight."""
-    corrected: dict[str, str] = field(default_factory=dict)
-    """Word as asked -> word it was taken for."""
-    unknown: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -158,7 +142,7 @@ def search(
         return found
     cosines = dots(index.vectors, vector) if index.vectors is not None and vector is not None else None
     direct = index.texts.bm25(wanted)
-    found.evidence = weigh(index, wanted, asked.unknown, direct, cosines, vector)
+    found.evidence = weigh(index, asked, direct, cosines, vector)
     if found.evidence.nothing:
         found.notes.append(NOTHING)
         found.search_seconds = perf_counter() - began
@@ -168,47 +152,6 @@ def search(
     _choose(index, found, count, trust, weights, direct)
     found.search_seconds = perf_counter() - began
     return found
-
-
-def understand(index: ToolIndex, query: str, extra: str = "") -> Understood:
-    """Look a question's words up, correcting those that are nearly as descriptions write them.
-
-    Args:
-        index: the tools.
-        query: the question.
-        extra: more words, at a lower weight: what abbreviations in the question stand for.
-    """
-    found = Understood(text=query)
-    described, practised = index.texts.words, index.methods.words.words
-    text: list[str] = []
-    for token in query.split():
-        bare = token.strip(_PUNCTUATION)
-        said = query_words(token)
-        there = {word: weight for word, weight in said.items() if word in described or word in practised}
-        if said and not there:
-            meant = index.speller.correct(bare) or ""
-            guessed = query_words(meant)
-            if any(word in described or word in practised for word in guessed):
-                found.corrected[bare] = meant
-                # A guess counts less than a word that was really there.
-                there = {word: 0.8 * weight for word, weight in guessed.items()}
-            else:
-                found.unknown.append(token)
-        text.append(found.corrected.get(bare, token))
-        _add(found.words, there)
-    found.text = " ".join(text)
-    if len(found.words) > _LONG:
-        # A long question tells a story; what no method of the field is called by is mostly its scenery.
-        found.words = {word: weight * (1 if word in practised else _SCENERY) for word, weight in found.words.items()}
-    for word, weight in query_words(extra).items():
-        found.words.setdefault(word, _EXTRA * weight)
-    return found
-
-
-def _add(wanted: dict[str, float], more: dict[str, float]) -> None:
-    """Add words; one that comes again counts a little more, not twice."""
-    for word, weight in more.items():
-        wanted[word] = wanted[word] + 0.3 * weight if word in wanted else weight
 
 
 def _methods(
@@ -227,8 +170,10 @@ def _methods(
     trust = 1.0
     plain = np.zeros(len(sure), np.float32)
     if methods.vectors is not None and vector is not None:
-        named, near = methods.nearness(vector)
-        plain = np.clip((near - weights.plain_from) / weights.plain_width, 0, 1) * (near - named > weights.plain_lead)
+        named, near, _ = methods.nearness(vector)
+        if len(wanted) >= weights.plain_words:
+            lead = near - named > weights.plain_lead
+            plain = np.clip((near - weights.plain_from) / weights.plain_width, 0, 1) * lead
         share = weights.method_semantic
         sure = np.maximum((1 - share) * sure + share * np.clip((named - 0.25) / 0.5, 0, 1), plain)
         if cosines is not None:
