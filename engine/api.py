@@ -17,7 +17,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from engine.asking.edits import set_params, settled_by_hand, sides_apart
+from engine.asking.edits import chosen_now, set_params, settled_by_hand, sides_apart
+from engine.asking.router import route
 from engine.asking.suggestions import Suggestions
 from engine.bootstrap import Parts, build, embedding_state, make_profiler, make_sandbox, try_workspace, workspace_holder
 from engine.domain.brief import GoalBrief
@@ -55,8 +56,6 @@ from engine.reporting import run_json as run_json_module
 from engine.reporting.contents import image_bytes
 from engine.reporting.numbers import shown_cells
 from engine.retrieval.service import ToolFinder
-from engine.routing.router import route
-from engine.runs.deleting import Deleting
 from engine.runs.imports import ImportRunner, ImportState, Tell
 from engine.runs.requests import request_cancel
 from engine.runs.warming import Warming
@@ -161,7 +160,7 @@ class Engine:
         Raises:
             DataError: when a path leads to nothing that can be read.
         """
-        return self._parts.orchestrator.corrections.profile([Path(path) for path in paths])
+        return self._parts.corrections.profile([Path(path) for path in paths])
 
     def correct_column(self, path: Path | str, column: str, value: str) -> Profile:
         """Remember what a column of a file is and return the file's profile with it.
@@ -179,7 +178,7 @@ class Engine:
             UserError: when it has no such column.
             PlanError: when the value says nothing of a column.
         """
-        return self._parts.orchestrator.corrections.profile([Path(path)], {column: value})[0]
+        return self._parts.corrections.profile([Path(path)], {column: value})[0]
 
     def analyses(self) -> list[Analysis]:
         """Return what can be asked: every analysis by its field, also those that no tool answers yet."""
@@ -348,7 +347,7 @@ class Engine:
         _require_words(question)
         _require_analysis(analysis)
         paths = [Path(path) for path in data]
-        return self._orchestrator.draft(
+        return self._orchestrator.plans.draft(
             question, paths, changes, analysis=analysis, columns=columns, conversation=conversation, user=self.user
         )
 
@@ -361,9 +360,9 @@ class Engine:
         alone: bool = False,
         goal: str = "",
     ) -> TaskDag:
-        """Plan the question of a run that waits for approval again; see `Orchestrator.replan`."""
+        """Plan the question of a run that waits for approval again; see `PlanDesk.replan`."""
         _require_analysis(analysis)
-        return self._orchestrator.replan(run_id, analysis=analysis, chosen=chosen, alone=alone, goal=goal)
+        return self._orchestrator.plans.replan(run_id, analysis=analysis, chosen=chosen, alone=alone, goal=goal)
 
     def briefs(self, plan: TaskDag, profiles: Sequence[Profile] | None = None) -> list[GoalBrief]:
         """Return in words what a plan answers, goal by goal, with what else each part could be.
@@ -387,7 +386,7 @@ class Engine:
             key = "\n".join(f"{path} {path.stat().st_mtime_ns}" for path in paths if path.is_file())
 
         def make() -> list[str]:
-            planner = self._orchestrator.planner
+            planner = self._orchestrator.plans.maker.planner
             if not run_id:
                 return planner.suggest(self.profile(data))
             view = self.view(run_id)
@@ -430,8 +429,8 @@ class Engine:
         return settled_by_hand(old, sides_apart(old, new, self._parts.registry))
 
     def edit_plan(self, run_id: str, plan: TaskDag) -> tuple[str, list[Issue]]:
-        """Store an edited plan; see `Orchestrator.edit_plan`."""
-        return self._orchestrator.edit_plan(run_id, plan, user=self.user)
+        """Store an edited plan; see `PlanDesk.edit`."""
+        return self._orchestrator.plans.edit(run_id, plan, user=self.user)
 
     # ==== runs ====
 
@@ -465,7 +464,7 @@ class Engine:
         _require_analysis(analysis)
         paths = [Path(path) for path in data]
         if columns:  # remembered before the run is made, whose own look at the files then finds them
-            self._orchestrator.corrections.profile(paths, columns)
+            self._parts.corrections.profile(paths, columns)
         return self._orchestrator.ask(
             question,
             paths,
@@ -473,9 +472,9 @@ class Engine:
             user=user or self.user,
             auto_approve=auto_approve,
             strategy=strategy,
-            changes=changes,
+            changes=dict(changes or {}),
             conversation=conversation,
-            chosen=chosen,
+            chosen=chosen_now({}, chosen or {}, self.registry),
             alone=alone,
         )
 
@@ -497,7 +496,7 @@ class Engine:
 
     def resume(self, run_id: str) -> None:
         """Go on with a run that was interrupted, cancelled or failed."""
-        self._orchestrator.resume(run_id, user=self.user)
+        self._orchestrator.resume(run_id)
 
     def rerun(self, run_id: str, *, from_node: str = "", fresh: bool = False) -> str:
         """Run the same plan again as a new run and return its id; `fresh` takes no step's result from the store."""
@@ -514,11 +513,11 @@ class Engine:
 
     def runs(self, *, user: str | None = None, limit: int = 200) -> list[RunRecord]:
         """Return runs, newest first; those that cannot be read are named by `damaged_runs`."""
-        return self._parts.store.runs(user=user, limit=limit)
+        return self._parts.records.store.runs(user=user, limit=limit)
 
     def damaged_runs(self) -> dict[str, str]:
         """Return run id -> a sentence on why what is stored of the run cannot be read."""
-        return self._parts.store.damaged_runs()
+        return self._parts.records.store.damaged_runs()
 
     def record(self, run_id: str) -> RunRecord:
         """Return a run's record.
@@ -526,32 +525,32 @@ class Engine:
         Raises:
             NotFoundError: when there is no such run.
         """
-        return self._orchestrator.record(run_id)
+        return self._parts.records.newest(run_id)
 
     def has_run(self, run_id: str) -> bool:
         """Say whether there is such a run."""
-        return self._parts.store.run(run_id) is not None
+        return self._parts.records.store.run(run_id) is not None
 
     def view(self, run_id: str) -> RunView:
         """Return everything known of a run: record, plan, results, profiles, report."""
-        return self._orchestrator.view(run_id)
+        return self._parts.records.view(self.record(run_id))
 
     def events(self, run_id: str, *, after: int = 0, limit: int = 10_000) -> list[EngineEvent]:
         """Return a run's events with `seq` greater than `after`."""
         self.record(run_id)
-        return self._parts.store.events(run_id, after=after, limit=limit)
+        return self._parts.records.store.events(run_id, after=after, limit=limit)
 
     def artifact(self, sha256: str) -> Path:
         """Return the file that holds an artifact's bytes. Read only."""
-        return self._parts.artifacts.path(sha256)
+        return self._parts.records.artifacts.path(sha256)
 
     def figure(self, artifact: Artifact) -> bytes | None:
         """Return a figure's PNG or SVG; None when it is gone or nothing to be shown."""
-        return image_bytes(artifact, self._parts.artifacts)
+        return image_bytes(artifact, self._parts.records.artifacts)
 
     def space(self, run_ids: Sequence[str]) -> int:
         """Return the bytes that would be free without these runs; what other runs need as well is not counted."""
-        return self._deleting.space(run_ids)
+        return self._parts.deleting.space(run_ids)
 
     def delete_runs(self, run_ids: Sequence[str]) -> int:
         """Remove runs for good, with what belongs to no other run; return the bytes that are free then.
@@ -563,13 +562,7 @@ class Engine:
             NotFoundError: when there is no such run.
             PlanError: while any run is at work.
         """
-        return self._orchestrator.delete(run_ids, self._deleting)
-
-    @property
-    def _deleting(self) -> Deleting:
-        parts = self._parts
-        forget = self._orchestrator.remembering.forget
-        return Deleting(parts.store, parts.artifacts, forget, parts.workspace.folder / "uploads")
+        return self._parts.deleting.delete(run_ids)
 
     # ==== conversations ====
 
@@ -578,7 +571,7 @@ class Engine:
 
         It is looked for in names, questions and paths of files.
         """
-        store, wanted = self._parts.store, text.strip().lower()
+        store, wanted = self._parts.records.store, text.strip().lower()
         turns: dict[str, list[RunRecord]] = {}
         for record in store.runs(limit=100_000 if wanted else limit):
             turns.setdefault(record.conversation or record.run_id, []).insert(0, record)
@@ -593,7 +586,7 @@ class Engine:
         Raises:
             NotFoundError: when there is none.
         """
-        store = self._parts.store
+        store = self._parts.records.store
         record = store.run(conversation)
         key = (record.conversation or record.run_id) if record else conversation
         turns = store.turns(key) or ([record] if record else [])
@@ -604,7 +597,7 @@ class Engine:
 
     def _talk(self, key: str, turns: list[RunRecord], titles: Mapping[str, str]) -> Conversation:
         whole = turns[0].run_id == key  # the first run's id names it: where that is cut off, it is looked up
-        first = turns[0] if whole else self._parts.store.run(key) or turns[0]
+        first = turns[0] if whole else self._parts.records.store.run(key) or turns[0]
         return Conversation(id=key, title=titles.get(key) or first.question, named=key in titles, runs=turns)
 
     def rename_conversation(self, conversation: str, title: str) -> Conversation:
@@ -632,7 +625,7 @@ class Engine:
 
     def report_html(self, run_id: str) -> str:
         """Return the report as one self-contained HTML page."""
-        return html.render(self.view(run_id), self._parts.artifacts, self._parts.registry)
+        return html.render(self.view(run_id), self._parts.records.artifacts, self._parts.registry)
 
     def run_json(self, run_id: str) -> dict[str, Any]:
         """Return the run as the JSON document of `biodesk ask --json`."""
@@ -640,17 +633,17 @@ class Engine:
 
     def export(self, run_id: str, fmt: str, out: Path | str) -> Path:
         """Write a run as md, html, pdf, notebook or json (provenance) and return the file."""
-        return bundle.export(self.view(run_id), self._parts.artifacts, self._parts.registry, fmt, Path(out))
+        return bundle.export(self.view(run_id), self._parts.records.artifacts, self._parts.registry, fmt, Path(out))
 
     def bundle(self, run_id: str, out: Path | str) -> list[Path]:
         """Write everything of a run into a folder: reports, notebook, plan, artifacts, provenance, data."""
-        return bundle.write_bundle(self.view(run_id), self._parts.artifacts, self._parts.registry, Path(out))
+        return bundle.write_bundle(self.view(run_id), self._parts.records.artifacts, self._parts.registry, Path(out))
 
     def verify(self, target: str) -> Verification:
         """Re-hash all of a run (by id) or of an exported folder (by path) and name every difference."""
         if os.path.exists(target):  # noqa: PTH110 - what can be no path is none
             return verify_path(Path(target))
-        return verified.verify(target, self._parts.store, self._parts.artifacts, self._parts.registry)
+        return verified.verify(target, self._parts.records.store, self._parts.records.artifacts, self._parts.registry)
 
     # ==== the engine itself ====
 

@@ -39,7 +39,7 @@ def ask(options: argparse.Namespace) -> int:
     _check_out(options.out)
     paths = _data(options)
     if options.strategy not in ("auto", "dag"):
-        from engine.routing.router import route
+        from engine.asking.router import route
 
         route(options.question, [], forced=options.strategy)
     with opened(options) as engine:

@@ -39,7 +39,8 @@ class Broken:
 def test_a_fault_in_a_companion_is_a_warning(open_engine, growth_csv, part, method, error):
     engine = open_engine()
     orchestrator = engine._parts.orchestrator
-    setattr(orchestrator, part, Broken(getattr(orchestrator, part), method, error))
+    holder = orchestrator.proposing.maker if part in ("memory", "finder") else orchestrator.ending
+    object.__setattr__(holder, part, Broken(getattr(holder, part), method, error))
     run_id = engine.ask(QUESTION, [growth_csv], auto_approve=True)
     assert engine.wait(run_id, 120).status == "succeeded"
     warnings = [event.message for event in engine.events(run_id) if event.kind == "warning"]
@@ -50,8 +51,8 @@ def test_a_fault_in_a_companion_is_a_warning(open_engine, growth_csv, part, meth
 @pytest.mark.slow
 def test_a_run_starts_though_its_conversation_cannot_be_kept(open_engine, growth_csv):
     engine = open_engine()
-    orchestrator = engine._parts.orchestrator
-    orchestrator.memory.working = Broken(orchestrator.memory.working, "add", StorageError("no room left"))
+    memory = engine._parts.memory
+    memory.working = Broken(memory.working, "add", StorageError("no room left"))
     run_id = engine.ask(QUESTION, [growth_csv], auto_approve=True)
     assert engine.wait(run_id, 120).status == "succeeded"
     assert engine.memory.episodic.episodes()[0].run_id == run_id
@@ -153,7 +154,7 @@ def test_an_episode_that_is_remembered_again_stays_pinned(open_engine, growth_cs
     run_id = engine.ask(QUESTION, [growth_csv], auto_approve=True)
     assert engine.wait(run_id, 120).status == "succeeded"
     engine.memory.pin(engine.memory.episodic.episodes()[0].id)
-    engine._parts.orchestrator.remembering.remember(engine.view(run_id), engine.events(run_id))
+    engine._parts.orchestrator.ending.remembering.remember(engine.view(run_id), engine.events(run_id))
     again = engine.memory.episodic.episodes()
     assert [episode.pinned for episode in again] == [True]
 

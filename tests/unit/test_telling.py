@@ -10,9 +10,9 @@ import scipy.stats
 from growth_data import write_growth
 
 from engine.api import open_engine
-from engine.asking.known import asks_what_is_known
-from engine.asking.last_answer import LastAnswer, asked_of_answer
-from engine.asking.whereabouts import Whereabouts
+from engine.asking.direct.known import asks_what_is_known
+from engine.asking.direct.last_answer import LastAnswer, asked_of_answer
+from engine.asking.direct.whereabouts import Whereabouts
 from engine.domain.datatypes import DataType
 from engine.domain.findings import Finding, FindingValue
 from engine.domain.plan import Dataset, TaskDag, TaskNode
