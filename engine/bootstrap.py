@@ -49,17 +49,17 @@ from engine.steps.executor import Executor
 from engine.steps.remember import Remembering
 from engine.strategies.dag import DagStrategy
 from engine.toolbox.registry import ToolRegistry, builtin_tools
-from storage.artifacts import FileArtifacts
-from storage.catalogues import DuckCatalogues
-from storage.conversations import DuckConversations
-from storage.corrections import DuckCorrections
 from storage.database import Database
-from storage.episodes import DuckEpisodes
-from storage.facts import DuckFacts
-from storage.graph import DuckGraphStore
-from storage.runs import DuckRunStore
-from storage.shipped_vectors import ShippedVectors
-from storage.vectors import LanceVectors
+from storage.graph.store import DuckGraphStore
+from storage.memory.conversations import DuckConversations
+from storage.memory.episodes import DuckEpisodes
+from storage.memory.facts import DuckFacts
+from storage.runs.artifacts import FileArtifacts
+from storage.runs.corrections import DuckCorrections
+from storage.runs.store import DuckRunStore
+from storage.tools.catalogues import DuckCatalogues
+from storage.vectors.shipped import ShippedVectors
+from storage.vectors.store import LanceVectors
 from storage.workspace import Workspace, is_only_readable
 
 

@@ -30,19 +30,20 @@ from engine.steps.executor import Executor
 from engine.steps.remember import Remembering
 from engine.strategies.dag import DagStrategy
 from engine.toolbox.registry import builtin_tools
-from storage.corrections import MemoryCorrections
-from storage.memory import MemoryCatalogues
-from storage.memory_episodes import MemoryEpisodes
-from storage.memory_facts import MemoryConversations, MemoryFacts
-from storage.memory_graph import MemoryGraphStore
+from storage.graph.twin import GraphStoreTwin
+from storage.memory.conversations_twin import ConversationsTwin
+from storage.memory.episodes_twin import EpisodesTwin
+from storage.memory.facts_twin import FactsTwin
+from storage.runs.corrections_twin import CorrectionsTwin
+from storage.tools.catalogues_twin import CataloguesTwin
 
 
 def made_orchestrator(folder: Path, sandbox: Any, store: Any, artifacts: Any) -> Orchestrator:
     """Return an orchestrator on twins without a disk; there are no vectors and no past."""
     registry, clock = builtin_tools(), FrozenClock()
     settings = Settings(workspace=folder)
-    knowledge = KnowledgeBase(store=MemoryGraphStore(), folder=folder / "graph", clock=clock, starter_wanted=False)
-    episodes, facts, talks = MemoryEpisodes(), MemoryFacts(), MemoryConversations()
+    knowledge = KnowledgeBase(store=GraphStoreTwin(), folder=folder / "graph", clock=clock, starter_wanted=False)
+    episodes, facts, talks = EpisodesTwin(), FactsTwin(), ConversationsTwin()
     memory = Memory(
         settings=settings,
         episodic=EpisodicMemory(episodes, clock=clock),
@@ -54,11 +55,11 @@ def made_orchestrator(folder: Path, sandbox: Any, store: Any, artifacts: Any) ->
         knowledge=knowledge,
     )
     finder = ToolFinder(
-        specs=list(registry), store=MemoryCatalogues(), embeddings=None, clock=clock, graph=knowledge.view
+        specs=list(registry), store=CataloguesTwin(), embeddings=None, clock=clock, graph=knowledge.view
     )
     records = RunRecords(store, artifacts, EventLog(store, clock), clock, CountingIds(), {})
     queue, locks, planner = RunQueue(workers=1, size=5), RunLocks(), Planner(registry)
-    corrections = Corrections(MemoryCorrections(), LocalProfiler())
+    corrections = Corrections(CorrectionsTwin(), LocalProfiler())
     maker = PlanMaker(planner, memory, finder, registry, store)
     executor = Executor(registry=registry, sandbox=sandbox, records=records, scratch=folder / "runs")
     return Orchestrator(

@@ -77,7 +77,7 @@ def gone(processes: list[psutil.Process], seconds: float) -> bool:
 
 def newest(workspace: Path):
     """Return the newest run's record, events and results, read from the workspace."""
-    from storage.runs import DuckRunStore
+    from storage.runs.store import DuckRunStore
 
     store = DuckRunStore(workspace / "biodesk.duckdb")
     try:
@@ -390,7 +390,8 @@ def broken_orchestrator(tmp_path: Path, breaks: int):
     from engine.adapters.fakes import EchoSandbox
     from engine.adapters.process_sandbox import ProcessSandbox
     from engine.errors import SandboxUnavailable
-    from storage.memory import MemoryArtifacts, MemoryRunStore
+    from storage.runs.artifacts_twin import ArtifactsTwin
+    from storage.runs.twin import RunStoreTwin
 
     real = ProcessSandbox(tmp_path / "runs", preload=())
 
@@ -405,7 +406,7 @@ def broken_orchestrator(tmp_path: Path, breaks: int):
                 )
             return real.run(job, on_output=on_output, cancel=cancel)
 
-    return made_orchestrator(tmp_path, Broken(), MemoryRunStore(), MemoryArtifacts()), real
+    return made_orchestrator(tmp_path, Broken(), RunStoreTwin(), ArtifactsTwin()), real
 
 
 def test_a_broken_sandbox_is_the_machines_fault_and_the_run_goes_on_when_it_works_again(tmp_path, growth_csv):

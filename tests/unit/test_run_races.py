@@ -21,14 +21,15 @@ from engine.orchestrator import Orchestrator
 from engine.runs.locks import RunLocks
 from engine.strategies.dag import DagStrategy
 from engine.toolbox.registry import builtin_tools
-from storage.memory import MemoryArtifacts, MemoryRunStore
+from storage.runs.artifacts_twin import ArtifactsTwin
+from storage.runs.twin import RunStoreTwin
 
 REGISTRY = builtin_tools()
 MEETING = 1.0
 """Seconds that one of two callers waits for the other where both could go on before; alone it then goes on."""
 
 
-class Watched(MemoryRunStore):
+class Watched(RunStoreTwin):
     """A store that keeps the states a run went through."""
 
     def __init__(self) -> None:
@@ -60,7 +61,7 @@ class Desk:
 @pytest.fixture
 def desk(tmp_path, growth_csv, monkeypatch):
     store = Watched()
-    orchestrator = made_orchestrator(tmp_path, EchoSandbox(), store, MemoryArtifacts())
+    orchestrator = made_orchestrator(tmp_path, EchoSandbox(), store, ArtifactsTwin())
 
     def ends_at_once(self: DagStrategy, record: RunRecord, cancel: Any) -> tuple[RunRecord, RunStatus]:
         return self.records.update(self.records.stored(record.run_id), status="running"), "succeeded"
