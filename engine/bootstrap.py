@@ -21,6 +21,7 @@ from engine.asking.direct.answers import DirectAnswers
 from engine.asking.plan_desk import PlanDesk
 from engine.asking.proposed_plan import PlanMaker
 from engine.asking.proposing import Proposing
+from engine.asking.suggestions import Suggestions
 from engine.errors import ModelUnavailable, StorageError, UserError
 from engine.knowledge.service import KnowledgeBase
 from engine.memory.episodes import EpisodicMemory
@@ -37,6 +38,7 @@ from engine.retrieval.service import ToolFinder
 from engine.retrieval.usage import UsageHistory
 from engine.runs.deleting import Deleting
 from engine.runs.event_log import EventLog
+from engine.runs.imports import ImportRunner
 from engine.runs.leftovers import mark_interrupted
 from engine.runs.locks import RunLocks
 from engine.runs.queue import RunQueue
@@ -82,6 +84,9 @@ class Parts:
     corrections: Corrections
     orchestrator: Orchestrator
     deleting: Deleting
+    planner: Planner
+    suggestions: Suggestions
+    imports: ImportRunner
     vectors: LanceVectors
     companions: list[Callable[[], object]]
     """What loads the parts that a first question waits for: model, search index, memory and graph."""
@@ -91,9 +96,9 @@ class Parts:
         """Stop the runs, write what waits and release the workspace; one that fails to close keeps no other open."""
         with ExitStack() as closing:  # the last that is pushed is the first that is closed
             # What warms up ends once the worker that it may wait for is gone; no thread may outlive the database.
-            log, store = self.records.log, self.records.store
-            threads = (self.requests, self.queue, log, self.sandbox, self.profiler, self.vectors, self.warming)
-            for part in reversed((*threads, store, self.database, self.workspace)):
+            threads = (self.suggestions, self.imports, self.requests, self.queue, self.records.log, self.sandbox)
+            others = (self.profiler, self.vectors, self.warming, self.records.store, self.database, self.workspace)
+            for part in reversed((*threads, *others)):
                 closing.callback(part.close)
 
 
@@ -219,6 +224,9 @@ def _connect(settings: Settings, workspace: Workspace) -> Parts:
         corrections=corrections,
         orchestrator=orchestrator,
         deleting=Deleting(records, queue, locks, remembering.forget, workspace.folder / "uploads"),
+        planner=planner,
+        suggestions=Suggestions(),
+        imports=ImportRunner(),
         vectors=vectors,
         companions=companions,
         warming=Warming([profiler.warm, sandbox.warm, *companions] if settings.warm_workers and not read_only else []),

@@ -77,14 +77,14 @@ def _confirmed() -> bool:
 
 def run(options: argparse.Namespace) -> int:
     """Run a plan file."""
-    from engine.api import read_plan, set_params
+    from engine.api import read_plan
 
     _check_out(options.out)
     with opened(options) as engine:
         edited = read_plan(options.plan)
         changes = changes_of(options)
         if changes:
-            edited = set_params(edited, changes, engine.registry)
+            edited = engine.set_params(edited, changes)
         engine.warm_in_background()
         return _follow(engine, engine.run_plan(edited, _data(options)), options)
 

@@ -81,9 +81,9 @@ def everything_is_there(engine, run_id: str) -> None:
     assert events[-1].kind == "run_finished"
     assert events[-1].status == "succeeded"
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
-    episodes = engine.memory.episodic.episodes()
+    episodes = engine.memory.episodes()
     assert [(episode.run_id, episode.success) for episode in episodes] == [(run_id, True)]
-    turns = engine.memory.conversation_store.messages(view.record.conversation)
+    turns = engine.memory.messages(view.record.conversation)
     assert [turn.role for turn in turns] == ["assistant"]
     assert run_id in {source.id for source in engine.knowledge.stats().sources}
 

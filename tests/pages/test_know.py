@@ -24,7 +24,7 @@ def workspace(tmp_path_factory):
             '"success": true, "quality": 0.7, "lessons": "Zero inflation.", "at": "2025-01-24T14:03:40Z"}\n'
         )
         engine.memory.import_file(records)
-        engine.memory.semantic.add("sample S7", "is a duplicate of", "sample S3", "lab book")
+        engine._parts.memory.semantic.add("sample S7", "is a duplicate of", "sample S3", "lab book")
         yield folder
     release(folder)
 
