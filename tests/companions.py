@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from engine._parts.memory.working import WorkingMemory
-
 from engine.adapters.fakes import CountingIds, FrozenClock
 from engine.asking.corrections import Corrections
 from engine.asking.direct.answers import DirectAnswers
@@ -17,6 +15,7 @@ from engine.knowledge.service import KnowledgeBase
 from engine.memory.episodes import EpisodicMemory
 from engine.memory.facts import SemanticMemory
 from engine.memory.service import Memory
+from engine.memory.working import WorkingMemory
 from engine.orchestrator import Orchestrator
 from engine.planning.planner import Planner
 from engine.profiling.service import LocalProfiler

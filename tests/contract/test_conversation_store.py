@@ -8,10 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from engine._parts.memory.working import TalkStore
 
 from engine.domain.memory import Message, Summary
 from engine.errors import NotFoundError, StorageError
+from engine.memory.working import TalkStore
 from engine.ports.conversations import ConversationStore
 from storage.database import Database
 from storage.memory.conversations import DuckConversations

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from engine._parts.memory.working import WorkingMemory
 
 from engine.adapters.fakes import CountingIds, FrozenClock
 from engine.domain.knowledge import EdgeRows, EdgeType, GraphSource, NodeRows, NodeType
@@ -16,6 +15,7 @@ from engine.memory.episodes import EpisodicMemory
 from engine.memory.facts import SemanticMemory
 from engine.memory.service import Memory
 from engine.memory.transfer import export_memory
+from engine.memory.working import WorkingMemory
 from engine.settings import Settings
 from storage.graph.twin import GraphStoreTwin
 from storage.memory.conversations_twin import ConversationsTwin

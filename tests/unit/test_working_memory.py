@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 
 import pytest
-from engine._parts.memory.working import WorkingMemory
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -23,6 +22,7 @@ from engine.memory.tokens import (
     estimate_tokens,
     resolve_budget,
 )
+from engine.memory.working import WorkingMemory
 from engine.ports.chat import ChatReply
 from storage.memory.conversations_twin import ConversationsTwin
 

@@ -14,6 +14,7 @@ from engine.domain.report import Report
 from engine.knowledge.service import KnowledgeBase
 from engine.memory.service import Memory
 from engine.planning.offers import WHAT
+from engine.text.sentences import first_sentence
 
 _KNOWN = re.compile(
     r"\b(?:what(?:'s| is| do (?:we|you))? (?:is )?(?:already )?kno\w+|tell me (?:something )?(?:about|of)|literature|"
@@ -161,13 +162,9 @@ def _past(question: str, memory: Memory) -> list[str]:
     recalled = memory.recall(question, top=PAST).episodes
     return [
         f"Past analysis of {item.episode.at[:10]} ({item.episode.run_id or item.episode.id}), "
-        f'"{item.episode.task}": {_sentence(item.episode.result_summary)}'
+        f'"{item.episode.task}": {first_sentence(item.episode.result_summary) or "no result is kept of it."}'
         for item in recalled
     ]
-
-
-def _sentence(text: str) -> str:
-    return re.split(r"(?<=[.!?])\s+(?=[A-Z])", " ".join(text.split()), maxsplit=1)[0] or "no result is kept of it."
 
 
 def _holds(knowledge: KnowledgeBase) -> str:
