@@ -9,6 +9,7 @@ from typing import Any
 
 from engine.domain.brief import GoalBrief
 from engine.domain.events import EngineEvent
+from engine.domain.plain_json import plain
 from engine.domain.plan import TaskDag
 from engine.domain.profile import Profile
 from engine.errors import (
@@ -20,7 +21,7 @@ def plan_document(plan: TaskDag, profiles: Sequence[Profile] = (), goals: Sequen
     """Return a plan as the document of `biodesk plan --json`: with the structure of its files and goals in words."""
     structure = [{"file": p.name, **p.structure.model_dump(mode="json")} for p in profiles]
     told = [{"says": goal.sentence(), **goal.model_dump(mode="json")} for goal in goals]
-    return {**plan.model_dump(mode="json", by_alias=True), "structure": structure, "goals": told}
+    return plain({**plan.model_dump(mode="json", by_alias=True), "structure": structure, "goals": told})
 
 
 def read_plan(path: Path | str) -> TaskDag:

@@ -14,8 +14,9 @@ from typing import Any
 
 from engine.cli import kept, know, plans, serve, show
 from engine.cli.plans import changes_of, columns_of, opened
-from engine.cli.say import json_text, say
+from engine.cli.say import say
 from engine.cli.show_plan import plan_text
+from engine.domain.plain_json import json_text
 from engine.errors import EngineError, NotFoundError, PlanError, WorkspaceInUse
 
 _OURS = (EngineError.code, "storage_error", "integrity_error", "sandbox_unavailable")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from engine.domain.events import EngineEvent, ReportReady
-from engine.domain.hashing import canonical_json
+from engine.domain.plain_json import json_text
 from engine.domain.profile import Profile
 from engine.domain.report import Report
 from engine.domain.results import Route, RunRecord, RunStatus
@@ -111,7 +111,7 @@ class RunRecords:
 
     def keep_profiles(self, profiles: Sequence[Profile]) -> str:
         """Store profiles as an artifact and return its hash."""
-        return self.artifacts.put_bytes(canonical_json([one.model_dump(mode="json") for one in profiles]).encode())
+        return self.artifacts.put_bytes(json_text([one.model_dump(mode="json") for one in profiles]).encode())
 
     def with_report(self, record: RunRecord, report: Report) -> RunRecord:
         """Store a report, say so in the run's events and return the record that names it, not stored yet."""

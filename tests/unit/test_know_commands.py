@@ -17,7 +17,7 @@ import pytest
 from engine.api import open_engine
 from engine.cli import know_output
 from engine.cli.main import main
-from engine.cli.say import json_text
+from engine.domain.plain_json import json_text
 from engine.errors import WorkspaceInUse
 from engine.knowledge.service import KnowledgeBase
 from storage import faults
