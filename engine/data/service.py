@@ -67,4 +67,4 @@ def warm() -> None:
     import h5py  # noqa: F401  # pyright: ignore[reportUnusedImport]
     import openpyxl  # noqa: F401  # pyright: ignore[reportUnusedImport]
 
-    profile_file(Path(__file__).with_name("hints.tsv"))
+    profile_file(Path(__file__).with_name("structure") / "hints.tsv")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from engine.domain.memory import Message, Summary
 from storage.database import Database
-from storage.memory import remembered
+from storage.runs.twin import remembered
 
 if TYPE_CHECKING:
     import duckdb

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from engine.planning.reading.reading.contrast import why_reference
+from engine.planning.reading.reading.reading.contrast import why_reference
 
 from engine.api import open_engine
 from engine.asking.choices import goes_alone, set_for_goal

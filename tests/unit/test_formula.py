@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from engine.planning.reading.reading.read import read
+from engine.planning.reading.reading.reading.read import read
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from engine.planning.reading.reading.read import read
+from engine.planning.reading.reading.reading.read import read
 
 from engine.data.profiler import profile_files
 from engine.errors import PlanError

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from engine.planning.reading.reading.read import read, within
-from engine.planning.reading.reading.requests import cuts
+from engine.planning.reading.reading.reading.read import read, within
+from engine.planning.reading.reading.reading.requests import cuts
 from test_planning_words import column, table
 
 from engine.domain.profile import WideMeasure

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from engine.planning.reading.reading.read import read
+from engine.planning.reading.reading.reading.read import read
 
 from engine.data.profiler import profile_files
 from engine.planning.planner import Planner

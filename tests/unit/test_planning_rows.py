@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from engine.planning.reading.reading.read import read
-from engine.planning.reading.reading.reading import Contrast, Restriction
-from engine.planning.reading.reading.rows import compared_alone
+from engine.planning.reading.reading.reading.read import read
+from engine.planning.reading.reading.reading.reading import Contrast, Restriction
+from engine.planning.reading.reading.reading.rows import compared_alone
 
 from engine.data.profiler import profile_files
 from engine.planning.binding.bind import bind

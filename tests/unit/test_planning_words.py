@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from engine.planning.reading.reading.read import read
+from engine.planning.reading.reading.reading.read import read
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -49,15 +49,24 @@ def _domains(question: str) -> list[str]:
     return sorted((name for name, share in shares.items() if share >= _CLEAR), key=lambda name: -shares[name])
 
 
+def require_strategy(name: str) -> None:
+    """Refuse a strategy that this version does not have.
+
+    Raises:
+        UserError: when it has none of this name.
+    """
+    if name not in ("auto", "dag"):
+        message = f"The strategy {name!r} is not available in this version."
+        raise UserError(message, advice="Use --strategy auto or --strategy dag.")
+
+
 def route(question: str, profiles: list[Profile], *, forced: str = "auto") -> Route:
     """Return the strategy for a question with its reasons.
 
     Raises:
         UserError: when a strategy is asked for that this version does not have.
     """
-    if forced not in ("auto", "dag"):
-        message = f"The strategy {forced!r} is not available in this version."
-        raise UserError(message, advice="Use --strategy auto or --strategy dag.")
+    require_strategy(forced)
     types = [profile.best.type for profile in profiles if profile.best]
     domains = _domains(question)
     domains += [_DOMAIN_TYPES[kind] for kind in types if kind in _DOMAIN_TYPES and _DOMAIN_TYPES[kind] not in domains]

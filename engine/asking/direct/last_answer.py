@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from engine.asking.answer_report import told_report
-from engine.asking.stored_tables import alpha_of, is_adjusted, is_p, number_of, rows_of
+from engine.asking.direct.answer_report import told_report
+from engine.asking.direct.stored_tables import alpha_of, is_adjusted, is_p, number_of, rows_of
 from engine.domain.findings import Finding, FindingValue
 from engine.domain.plan import TaskDag
 from engine.domain.report import Answer, Report

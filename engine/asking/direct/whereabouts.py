@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from engine.asking.answer_report import told_report
-from engine.asking.stored_tables import ROWS_READ, alpha_of, is_adjusted, is_p, number_of, rows_of
+from engine.asking.direct.answer_report import told_report
+from engine.asking.direct.stored_tables import ROWS_READ, alpha_of, is_adjusted, is_p, number_of, rows_of
 from engine.domain.findings import Finding, FindingValue
 from engine.domain.plan import TaskDag
 from engine.domain.report import Report

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from engine.asking.answer_report import told_report
+from engine.asking.direct.answer_report import told_report
 from engine.domain.knowledge import Edge, Mention, Node, NodeType
 from engine.domain.report import Report
 from engine.knowledge.service import KnowledgeBase
