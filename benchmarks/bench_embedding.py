@@ -21,7 +21,6 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 import numpy as np  # noqa: E402
-from storage.vectors.store.store import LanceVectors  # noqa: E402
 
 from benchmarks.measuring import arguments, report, summary, target  # noqa: E402
 from engine.adapters.embedding import DefaultEmbedder  # noqa: E402
@@ -30,6 +29,7 @@ from engine.retrieval.catalogues.read import READERS  # noqa: E402
 from engine.toolbox.registry import builtin_tools  # noqa: E402
 from storage.database import Database  # noqa: E402
 from storage.tools.catalogues import DuckCatalogues  # noqa: E402
+from storage.vectors.store import LanceVectors  # noqa: E402
 
 ROWS, WIDTH, BATCH = 20_000, 384, 64
 QUESTIONS = 60

@@ -17,13 +17,13 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 import duckdb  # noqa: E402
-from storage.runs.store.store import DuckRunStore  # noqa: E402
 
 from benchmarks.measuring import arguments, report, summary, target  # noqa: E402
 from engine.adapters.system import SystemClock  # noqa: E402
 from engine.domain.events import NodeOutput  # noqa: E402
 from engine.domain.results import RunRecord  # noqa: E402
 from engine.runs.event_log import EventLog  # noqa: E402
+from storage.runs.store import DuckRunStore  # noqa: E402
 
 BURST, SINGLE, LOOKS = 5_000, 500, 40
 LIMIT_MS = 200

@@ -24,7 +24,6 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import psutil
-from storage.graph.store.store import DuckGraphStore
 
 from benchmarks.measuring import ROOT, arguments, report, summary, target
 from engine.domain.knowledge import (
@@ -42,6 +41,7 @@ from engine.knowledge.graph.paths import best_paths
 from engine.knowledge.graph.queries import neighbourhood
 from engine.knowledge.graph.search import search
 from storage.database import Database
+from storage.graph.store import DuckGraphStore
 
 NODES, EDGES, SEED = 47_031, 2_250_000, 20_261_121
 TYPES = [EdgeType.INTERACTS_WITH, EdgeType.ASSOCIATED_WITH, EdgeType.BINDS]

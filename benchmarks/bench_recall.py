@@ -21,7 +21,6 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 import numpy as np  # noqa: E402
-from storage.runs.twin.episodes_twin import EpisodesTwin  # noqa: E402
 
 from benchmarks import recall_data, synthetic_episodes  # noqa: E402
 from benchmarks.measuring import arguments, report, summary, target  # noqa: E402
@@ -33,6 +32,7 @@ from engine.memory.cues import understand  # noqa: E402
 from engine.memory.episodes import EpisodicMemory  # noqa: E402
 from engine.memory.index import EpisodeIndex  # noqa: E402
 from engine.memory.signals import PER_SIGNAL, rank  # noqa: E402
+from storage.memory.episodes_twin import EpisodesTwin  # noqa: E402
 
 SIZES = (10_000, 100_000)
 LIMIT_MS = 5.0

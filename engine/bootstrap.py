@@ -11,16 +11,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from storage.graph.store.store import DuckGraphStore
-from storage.runs.store.artifacts import FileArtifacts
-from storage.runs.store.corrections import DuckCorrections
-from storage.runs.store.store import DuckRunStore
-from storage.runs.twin.conversations import DuckConversations
-from storage.runs.twin.episodes import DuckEpisodes
-from storage.runs.twin.facts import DuckFacts
-from storage.vectors.store.shipped import ShippedVectors
-from storage.vectors.store.store import LanceVectors
-
 from engine.adapters.embedding import load_embedder
 from engine.adapters.process_profiler import ProcessProfiler
 from engine.adapters.process_sandbox import PRELOAD, PRELOAD_SINGLE_CELL, ProcessSandbox
@@ -62,7 +52,16 @@ from engine.steps.remember import Remembering
 from engine.strategies.dag import DagStrategy
 from engine.toolbox.registry import ToolRegistry, builtin_tools
 from storage.database import Database
+from storage.graph.store import DuckGraphStore
+from storage.memory.conversations import DuckConversations
+from storage.memory.episodes import DuckEpisodes
+from storage.memory.facts import DuckFacts
+from storage.runs.artifacts import FileArtifacts
+from storage.runs.corrections import DuckCorrections
+from storage.runs.store import DuckRunStore
 from storage.tools.catalogues import DuckCatalogues
+from storage.vectors.shipped import ShippedVectors
+from storage.vectors.store import LanceVectors
 from storage.workspace import Workspace, is_only_readable
 
 

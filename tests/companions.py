@@ -5,12 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from storage.graph.store.store.store.twin import GraphStoreTwin
-from storage.runs.store.store.store.corrections_twin import CorrectionsTwin
-from storage.runs.store.store.twin.conversations_twin import ConversationsTwin
-from storage.runs.store.store.twin.episodes_twin import EpisodesTwin
-from storage.runs.store.store.twin.facts_twin import FactsTwin
-
 from engine.adapters.fakes import CountingIds, FrozenClock
 from engine.asking.corrections import Corrections
 from engine.asking.direct.answers import DirectAnswers
@@ -36,6 +30,11 @@ from engine.steps.executor import Executor
 from engine.steps.remember import Remembering
 from engine.strategies.dag import DagStrategy
 from engine.toolbox.registry import builtin_tools
+from storage.graph.twin import GraphStoreTwin
+from storage.memory.conversations_twin import ConversationsTwin
+from storage.memory.episodes_twin import EpisodesTwin
+from storage.memory.facts_twin import FactsTwin
+from storage.runs.corrections_twin import CorrectionsTwin
 from storage.tools.catalogues_twin import CataloguesTwin
 
 

@@ -40,8 +40,8 @@ from engine.planning.formulas.views import with_list_as_set, with_spans, with_su
 from engine.planning.making.assemble import Assembler
 from engine.planning.making.finish import Proposal, doubts_of, finished
 from engine.planning.making.joined import joins_first, on_the_joined
-from engine.planning.reading.reading.reading.declared import mark_told, with_missing
-from engine.planning.reading.reading.reading.reading import Choices, Reading
+from engine.planning.reading.declared import mark_told, with_missing
+from engine.planning.reading.reading import Choices, Reading
 from engine.planning.tables.sheets import Data
 from engine.planning.telling.near import near
 from engine.planning.telling.offers import offers

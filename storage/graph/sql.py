@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from storage.graph.store.rows import unique
+from storage.graph.rows import unique
 
 if TYPE_CHECKING:
     import duckdb

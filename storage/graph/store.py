@@ -19,10 +19,10 @@ from engine.errors import IntegrityError, NotFoundError, SchemaTooNew, StorageEr
 from engine.ports.cancel import CancelToken
 from engine.ports.graph import GraphColumns
 from storage.database import Database
-from storage.graph.store import sql as graph_sql
-from storage.graph.store import write as graph_write
-from storage.graph.store.rows import Progress, check_cancelled, collect, no_source, unchanged
-from storage.graph.store.same import stated_before
+from storage.graph import sql as graph_sql
+from storage.graph import write as graph_write
+from storage.graph.rows import Progress, check_cancelled, collect, no_source, unchanged
+from storage.graph.same import stated_before
 
 if TYPE_CHECKING:
     import duckdb

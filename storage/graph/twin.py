@@ -17,7 +17,7 @@ from engine.domain.knowledge import EDGE_TYPES, Edge, EdgeRows, GraphImport, Gra
 from engine.errors import NotFoundError, StorageError
 from engine.ports.cancel import CancelToken
 from engine.ports.graph import GraphColumns
-from storage.graph.store.rows import (
+from storage.graph.rows import (
     Incoming,
     Named,
     Progress,

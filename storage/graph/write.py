@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from engine.domain.knowledge import GraphSource
-from storage.graph.store import sql as graph_sql
-from storage.graph.store.rows import Incoming, left_out, other_type
+from storage.graph import sql as graph_sql
+from storage.graph.rows import Incoming, left_out, other_type
 
 if TYPE_CHECKING:
     import duckdb

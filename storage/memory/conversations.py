@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from engine.domain.memory import Message, Summary
 from storage.database import Database
-from storage.runs.twin import remembered
+from storage.memory import remembered
 
 if TYPE_CHECKING:
     import duckdb

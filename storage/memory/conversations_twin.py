@@ -6,7 +6,7 @@ import threading
 from collections.abc import Sequence
 
 from engine.domain.memory import Message, Summary
-from storage.runs.twin import remembered
+from storage.memory import remembered
 
 
 class ConversationsTwin:

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Sequence
 
 from engine.domain.memory import Episode
-from storage.runs.twin.episodes import VERSION, decode, encode
+from storage.memory.episodes import VERSION, decode, encode
 
 
 class EpisodesTwin:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from engine.domain.memory import Fact
 from storage.database import Database
-from storage.runs.twin import remembered
+from storage.memory import remembered
 
 
 class DuckFacts:

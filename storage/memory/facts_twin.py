@@ -10,7 +10,7 @@ import threading
 from collections.abc import Sequence
 
 from engine.domain.memory import Fact
-from storage.runs.twin import remembered
+from storage.memory import remembered
 
 
 class FactsTwin:

@@ -1,6 +1,6 @@
 """How facts, messages and summaries become rows and come back: JSON with its kind and the version of its form.
 
-The same idea as `storage.runs.store.payloads`, for values that come in thousands.
+The same idea as `storage.runs.payloads`, for values that come in thousands.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 
-from storage.runs.store.corrections import require_utf8
+from storage.runs.corrections import require_utf8
 
 
 class CorrectionsTwin:

@@ -21,8 +21,8 @@ from engine.domain.results import NodeResult, RunRecord
 from engine.domain.sealing import AT_REST, SealHead, StoredRow, StoredRun, StoredSeal, at_rest, head_of, new_seal
 from engine.errors import IntegrityError, NotFoundError, SchemaTooNew, StorageError
 from storage.database import Database
-from storage.runs.store import payloads
-from storage.runs.store.payloads import Stored
+from storage.runs import payloads
+from storage.runs.payloads import Stored
 
 # Lists that are unnested go in four times faster than as many VALUES, and in one statement.
 _INSERT_EVENTS = """

@@ -17,8 +17,8 @@ from engine.domain.plan import TaskDag
 from engine.domain.results import NodeResult, RunRecord
 from engine.domain.sealing import SealHead, StoredRow, StoredRun, StoredSeal, at_rest, head_of, new_seal
 from engine.errors import IntegrityError, NotFoundError, SchemaTooNew, StorageError
-from storage.runs.store import payloads
-from storage.runs.store.payloads import Stored
+from storage.runs import payloads
+from storage.runs.payloads import Stored
 
 
 class RunStoreTwin:

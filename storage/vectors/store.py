@@ -22,7 +22,7 @@ import numpy as np
 from engine.errors import StorageError
 from engine.ports.vectors import VectorHit
 from storage import faults
-from storage.vectors.store.rows import check_width, failed, gather, nearest, table_name, unit_matrix, unit_rows
+from storage.vectors.rows import check_width, failed, gather, nearest, table_name, unit_matrix, unit_rows
 
 KEPT_IN_MEMORY = 50_000
 """Collections of up to this many rows are searched in a matrix; at 384 numbers a row that is 77 MB."""

@@ -8,11 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from storage.runs.store.artifacts import FileArtifacts
-from storage.runs.store.artifacts_twin import ArtifactsTwin
 
 from engine.errors import DataError, NotFoundError
 from engine.ports.artifacts import ArtifactStore
+from storage.runs.artifacts import FileArtifacts
+from storage.runs.artifacts_twin import ArtifactsTwin
 
 # FIPS 180-2, appendix B.1: the SHA-256 of the three bytes "abc".
 ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"

@@ -8,14 +8,14 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from storage.runs.twin.conversations import DuckConversations
-from storage.runs.twin.conversations_twin import ConversationsTwin
 
 from engine.domain.memory import Message, Summary
 from engine.errors import NotFoundError, StorageError
 from engine.memory.working import TalkStore
 from engine.ports.conversations import ConversationStore
 from storage.database import Database
+from storage.memory.conversations import DuckConversations
+from storage.memory.conversations_twin import ConversationsTwin
 
 
 @pytest.fixture(params=["memory", "duckdb"])

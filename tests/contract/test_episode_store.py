@@ -11,13 +11,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from storage.runs.twin.episodes import DuckEpisodes
-from storage.runs.twin.episodes_twin import EpisodesTwin
 
 from engine.domain.memory import Episode, EpisodeStep
 from engine.errors import IntegrityError, SchemaTooNew, StorageError
 from engine.ports.memory import EpisodeStore
 from storage.database import Database
+from storage.memory.episodes import DuckEpisodes
+from storage.memory.episodes_twin import EpisodesTwin
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -164,7 +164,7 @@ import sys
 from pathlib import Path
 from engine.domain.memory import Episode
 from storage.database import Database
-from storage.runs.twin.episodes import DuckEpisodes
+from storage.memory.episodes import DuckEpisodes
 store = DuckEpisodes(Database(Path(sys.argv[1])))
 number = 0
 while True:

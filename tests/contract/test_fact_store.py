@@ -17,13 +17,13 @@ import duckdb
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from storage.runs.twin.facts import DuckFacts
-from storage.runs.twin.facts_twin import FactsTwin
 
 from engine.domain.memory import Fact
 from engine.errors import IntegrityError, SchemaTooNew, StorageError
 from engine.ports.memory import FactStore
 from storage.database import Database
+from storage.memory.facts import DuckFacts
+from storage.memory.facts_twin import FactsTwin
 
 ROOT = Path(__file__).parents[2]
 
@@ -180,9 +180,9 @@ WRITER = """
 import sys
 from pathlib import Path
 from engine.domain.memory import Fact, Message
-from storage.runs.twin.conversations import DuckConversations
+from storage.memory.conversations import DuckConversations
 from storage.database import Database
-from storage.runs.twin.facts import DuckFacts
+from storage.memory.facts import DuckFacts
 database = Database(Path(sys.argv[1]))
 facts, talk = DuckFacts(database), DuckConversations(database)
 for n in range(100_000):
@@ -195,7 +195,7 @@ for n in range(100_000):
 
 @pytest.mark.skipif(os.name == "nt", reason="kills a process the POSIX way")
 def test_a_killed_writer_loses_nothing_it_acknowledged_and_leaves_no_half_batch(tmp_path: Path) -> None:
-    from storage.runs.twin.conversations import DuckConversations
+    from storage.memory.conversations import DuckConversations
 
     path = tmp_path / "b.duckdb"
     acks = tmp_path / "acks"

@@ -15,15 +15,15 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from storage.graph.store.rows import distinct
-from storage.graph.store.store import DuckGraphStore
-from storage.graph.store.twin import GraphStoreTwin
 
 from engine.domain.knowledge import EDGE_TYPES, NODE_TYPES, EdgeRows, EdgeType, GraphSource, NodeRows, NodeType
 from engine.errors import DataError, Interrupted, NotFoundError, StorageError
 from engine.ports.graph import GraphStore
 from engine.runs.cancel import CancelSource
 from storage.database import Database
+from storage.graph.rows import distinct
+from storage.graph.store import DuckGraphStore
+from storage.graph.twin import GraphStoreTwin
 
 ROOT = Path(__file__).resolve().parents[2]
 G, D = NodeType.GENE, NodeType.DISEASE
@@ -495,8 +495,8 @@ import sys, os
 from pathlib import Path
 from engine.domain.knowledge import *
 from storage.database import Database
-from storage.graph.store.store import DuckGraphStore
-import storage.graph.store.write as w
+from storage.graph.store import DuckGraphStore
+import storage.graph.write as w
 store = DuckGraphStore(Database(Path(sys.argv[1])))
 def batches():
     rows = NodeRows()

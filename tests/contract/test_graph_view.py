@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from storage.graph.store.twin import GraphStoreTwin
 
 from engine.domain.knowledge import (
     EDGE_TYPES,
@@ -29,6 +28,7 @@ from engine.errors import NotFoundError
 from engine.knowledge.graph.csr import open_graph
 from engine.knowledge.graph.twin import GraphTwin
 from engine.knowledge.graph.view import GraphView
+from storage.graph.twin import GraphStoreTwin
 
 SOURCE = GraphSource(id="s1", name="Source one", kind="generic", license="CC0", at="2026-11-21T08:00:00.000Z")
 NODES = [

@@ -10,8 +10,6 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from storage.runs.store.store import DuckRunStore
-from storage.runs.store.twin import RunStoreTwin
 
 from engine.domain.datatypes import DataType
 from engine.domain.events import (
@@ -31,6 +29,8 @@ from engine.domain.results import Artifact, Issue, NodeResult, NodeStatus, RunRe
 from engine.domain.sealing import alterations
 from engine.errors import NotFoundError, StorageError
 from engine.ports.runs import RunStore
+from storage.runs.store import DuckRunStore
+from storage.runs.twin import RunStoreTwin
 
 Make = Callable[[], RunStore]
 

@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from storage.vectors.store.store import LanceVectors
-from storage.vectors.store.twin import VectorsTwin
 
 from engine.errors import StorageError
 from engine.ports.vectors import VectorIndex
+from storage.vectors.store import LanceVectors
+from storage.vectors.twin import VectorsTwin
 
 
 @pytest.fixture(params=["memory", "lance", "lance scanning the disk"])
@@ -156,7 +156,7 @@ def test_replacing_again_and_again_does_not_fill_the_disk(tmp_path: Path) -> Non
 
 def test_lancedb_is_not_imported_and_no_folder_is_made_before_it_is_needed(tmp_path: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from storage.vectors.store.store import LanceVectors\n"
+        "import sys; from pathlib import Path; from storage.vectors.store import LanceVectors\n"
         f"index = LanceVectors(Path({str(tmp_path / 'vectors')!r}))\n"
         "assert index.ids('tools') == [] and index.search('tools', [1.0], top=3) == []\n"
         "assert 'lancedb' not in sys.modules"
@@ -294,7 +294,7 @@ def test_many_small_additions_are_joined_and_fetched_by_the_next_index(tmp_path:
 
 def test_an_index_killed_while_adding_is_read_by_the_next_and_loses_only_the_last_call(tmp_path: Path) -> None:
     code = (
-        "import sys, numpy as np; from pathlib import Path; from storage.vectors.store.store import LanceVectors\n"
+        "import sys, numpy as np; from pathlib import Path; from storage.vectors.store import LanceVectors\n"
         f"index = LanceVectors(Path({str(tmp_path / 'vectors')!r}))\n"
         "rows = np.eye(16, dtype=np.float32)\n"
         "for n in range(100_000):\n"

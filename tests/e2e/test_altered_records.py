@@ -13,8 +13,6 @@ from typing import Any, NamedTuple
 
 import pytest
 from growth_data import table_plan, write_growth
-from storage.runs.store.artifacts import FileArtifacts
-from storage.runs.store.store import DuckRunStore
 
 from engine.cli.main import main
 from engine.domain.sealing import StoredRow
@@ -22,6 +20,8 @@ from engine.provenance.verify import Verification, verify_path
 from engine.reporting.verified import verify
 from engine.toolbox.registry import builtin_tools
 from storage.database import Database
+from storage.runs.artifacts import FileArtifacts
+from storage.runs.store import DuckRunStore
 
 PATIENCE = 240.0
 TABLES = {

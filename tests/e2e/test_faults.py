@@ -77,7 +77,7 @@ def gone(processes: list[psutil.Process], seconds: float) -> bool:
 
 def newest(workspace: Path):
     """Return the newest run's record, events and results, read from the workspace."""
-    from storage.runs.store.store import DuckRunStore
+    from storage.runs.store import DuckRunStore
 
     store = DuckRunStore(workspace / "biodesk.duckdb")
     try:
@@ -387,12 +387,11 @@ def test_a_disk_that_is_full_from_the_start_is_told_in_a_sentence(tiny_disk, pla
 
 def broken_orchestrator(tmp_path: Path, breaks: int):
     """An orchestrator whose sandbox cannot run anything the first `breaks` times, then as the real one does."""
-    from storage.runs.store.artifacts_twin import ArtifactsTwin
-    from storage.runs.store.twin import RunStoreTwin
-
     from engine.adapters.fakes import EchoSandbox
     from engine.adapters.process_sandbox import ProcessSandbox
     from engine.errors import SandboxUnavailable
+    from storage.runs.artifacts_twin import ArtifactsTwin
+    from storage.runs.twin import RunStoreTwin
 
     real = ProcessSandbox(tmp_path / "runs", preload=())
 

@@ -36,7 +36,7 @@ def then_die(owner, name, when=lambda *_: True):
 import engine.steps.remember as remember
 import engine.steps.ending as ending
 from engine.domain.results import FINAL
-from storage.runs.store.store import DuckRunStore
+from storage.runs.store import DuckRunStore
 
 if moment == "as the report is written":
     ending.synthesize = die

@@ -312,7 +312,7 @@ def test_a_file_that_cannot_be_read_is_named_as_its_user_names_it(own):
 
 
 def test_an_import_goes_on_elsewhere_is_alone_and_can_be_stopped(own, tmp_path, monkeypatch):
-    from storage.graph.store import write as graph_write
+    from storage.graph import write as graph_write
 
     begun, go = threading.Event(), threading.Event()
     real = graph_write.replace

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from engine.planning.reading.reading.reading.contrast import why_reference
 
 from engine.api import open_engine
 from engine.asking.choices import goes_alone, set_for_goal
 from engine.domain.plan import Chosen, TaskDag, TaskNode
+from engine.planning.reading.contrast import why_reference
 from engine.planning.telling import rows_used
 from engine.planning.telling.brief import kept_rows
 from engine.planning.telling.methods import method_told

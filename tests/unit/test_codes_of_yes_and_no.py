@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from engine.planning.reading.reading.reading.read import read
 from plan_questions import profile_files, the_planner
 
+from engine.planning.reading.read import read
 from engine.planning.tables.sheets import Data
 
 RNG = np.random.default_rng(11)

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from storage.vectors.store.store import LanceVectors
-from storage.vectors.store.twin import VectorsTwin
 
 from engine.adapters.fakes import HashEmbedder
 from engine.errors import IntegrityError, ModelUnavailable
 from engine.ports.vectors import VectorIndex
 from engine.retrieval.embedding_cache import CachedEmbeddings
+from storage.vectors.store import LanceVectors
+from storage.vectors.twin import VectorsTwin
 
 TEXTS = [f"tool {n} aligns {'reads ' * (n % 7)}" for n in range(700)]
 
@@ -153,7 +153,7 @@ def test_a_killed_process_loses_at_most_the_batch_it_worked_on(tmp_path: Path) -
     code = (
         "import time; from pathlib import Path\n"
         "from engine.adapters.fakes import HashEmbedder\n"
-        "from engine.retrieval.embedding_cache import CachedEmbeddings; from storage.vectors.store.store import LanceVectors\n"
+        "from engine.retrieval.embedding_cache import CachedEmbeddings; from storage.vectors.store import LanceVectors\n"
         f"cached = CachedEmbeddings(HashEmbedder(), LanceVectors(Path({str(tmp_path / 'v')!r})))\n"
         "def said(done, total):\n"
         "    print(done, flush=True)\n"
@@ -176,7 +176,7 @@ def test_a_killed_process_loses_at_most_the_batch_it_worked_on(tmp_path: Path) -
 
 
 def test_texts_that_ship_are_embedded_once_an_account_and_again_when_their_file_is_damaged(tmp_path: Path) -> None:
-    from storage.vectors.store.shipped import ShippedVectors
+    from storage.vectors.shipped import ShippedVectors
 
     folder = tmp_path / "account"
     texts = TEXTS[:20]
@@ -196,7 +196,7 @@ def test_texts_that_ship_are_embedded_once_an_account_and_again_when_their_file_
 
 
 def test_a_cache_that_cannot_be_written_costs_nothing_but_time(tmp_path: Path) -> None:
-    from storage.vectors.store.shipped import ShippedVectors
+    from storage.vectors.shipped import ShippedVectors
 
     (tmp_path / "taken").write_text("a file where the folder should be")
     cached = CachedEmbeddings(HashEmbedder(), VectorsTwin(), ShippedVectors(tmp_path / "taken"))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from storage.graph.store.twin import GraphStoreTwin
 
 from engine.adapters.fakes import FrozenClock
 from engine.domain.knowledge import EdgeRows, EdgeType, GraphSource, NodeRows, NodeType
 from engine.errors import NotFoundError, UserError
 from engine.knowledge.service import KnowledgeBase
+from storage.graph.twin import GraphStoreTwin
 
 NODES = [
     ("Gene::7157", NodeType.GENE, "TP53", ["p53"], ["ENTREZ:7157", "ENSEMBL:ENSG00000141510", "UNIPROT:P04637"]),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from storage.runs.twin.episodes_twin import EpisodesTwin
 
 from engine.domain.datatypes import DataType
 from engine.domain.events import NodeRetried
@@ -15,6 +14,7 @@ from engine.domain.profile import ColumnProfile, Profile
 from engine.domain.report import Report
 from engine.domain.results import Issue, NodeResult, Route, RunRecord, Verdict
 from engine.memory.lessons import episode_of, lessons, quality, repair_sentences
+from storage.memory.episodes_twin import EpisodesTwin
 
 NODES = [
     TaskNode(id="n2", name="Fit the model", tool="cox_regression", domain="clinical", inputs={"table": "n1.table"},

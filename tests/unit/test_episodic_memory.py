@@ -8,7 +8,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from storage.runs.twin.episodes_twin import EpisodesTwin
 
 from engine.adapters.fakes import FrozenClock
 from engine.domain.memory import Episode, RecalledEpisode
@@ -16,6 +15,7 @@ from engine.errors import ModelUnavailable, NotFoundError, UserError
 from engine.memory import context
 from engine.memory import fingerprints as fp
 from engine.memory.episodes import EpisodicMemory, meaning_texts
+from storage.memory.episodes_twin import EpisodesTwin
 
 FIELDS = {
     "bird": "fledglings nestlings great tit breeding songbird illumination lamps light poles night offspring",

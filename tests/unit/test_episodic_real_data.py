@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from storage.runs.twin.episodes_twin import EpisodesTwin
 
 from benchmarks import recall_data
 from engine.adapters.embedding import load_embedder
 from engine.errors import ModelUnavailable
 from engine.memory.episodes import EpisodicMemory
+from storage.memory.episodes_twin import EpisodesTwin
 
 pytestmark = pytest.mark.skipif(
     not recall_data.RECORDS.is_file(), reason="the development data are not beside the project"

@@ -9,7 +9,6 @@ from contextlib import suppress
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from storage.runs.store.twin import RunStoreTwin
 
 from engine.adapters.fakes import FrozenClock
 from engine.domain.events import NodeProgress, RunCancelled, RunFinished
@@ -17,6 +16,7 @@ from engine.domain.results import NodeResult, Usage
 from engine.errors import StorageError
 from engine.runs import event_log
 from engine.runs.event_log import EventLog
+from storage.runs.twin import RunStoreTwin
 
 
 class FlakyStore(RunStoreTwin):

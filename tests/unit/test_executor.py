@@ -8,8 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from storage.runs.store.artifacts_twin import ArtifactsTwin
-from storage.runs.store.twin import RunStoreTwin
 
 from engine.adapters.fakes import CountingIds, EchoSandbox, FrozenClock
 from engine.domain.datatypes import DataType
@@ -25,6 +23,8 @@ from engine.runs.records import RunRecords
 from engine.steps.executor import Executor, explain_failure
 from engine.steps.result_file import RESULT_BYTES
 from engine.toolbox.registry import ToolRegistry, builtin_tools
+from storage.runs.artifacts_twin import ArtifactsTwin
+from storage.runs.twin import RunStoreTwin
 
 TABLE = b"gene,p_value\nA,0.01\nB,0.5\n"
 FINDING = {

@@ -7,7 +7,6 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from engine.planning.reading.reading.reading.read import read
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +14,7 @@ from engine.domain.datatypes import DataType
 from engine.domain.profile import ColumnProfile, Profile, TypeGuess
 from engine.planning.formulas.derived import known_quantities
 from engine.planning.formulas.formula import formula, propose
+from engine.planning.reading.read import read
 from engine.planning.tables.sheets import Data
 from engine.toolbox.tables.handling import evaluate_expression
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from storage.graph.store.twin import GraphStoreTwin
 
 from engine.domain.datatypes import DataType
 from engine.domain.findings import Finding, FindingValue
@@ -18,6 +17,7 @@ from engine.errors import NotFoundError
 from engine.knowledge.graph.csr import open_graph
 from engine.knowledge.graph.twin import GraphTwin
 from engine.knowledge.learning import Learned, learn_run, taught
+from storage.graph.twin import GraphStoreTwin
 
 COUNTS, SAMPLES, SETS, DE = "a" * 64, "b" * 64, "c" * 64, "d" * 64
 

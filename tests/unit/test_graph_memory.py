@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from storage.graph.store.twin import GraphStoreTwin
 
 from engine.adapters.fakes import FrozenClock
 from engine.domain.knowledge import EdgeRows, EdgeType, GraphSource, NodeRows, NodeType
@@ -20,6 +19,7 @@ from engine.knowledge.graph.csr import CsrGraph
 from engine.knowledge.graph.search_names import Names
 from engine.knowledge.linking import EntityLinker
 from engine.knowledge.service import KnowledgeBase
+from storage.graph.twin import GraphStoreTwin
 
 T = NodeType
 GENES = [

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import false_discovery_control, fisher_exact
-from storage.graph.store.twin import GraphStoreTwin
 
 from engine.domain.knowledge import Edge, EdgeRows, EdgeType, GraphSource, Node, NodeRows, NodeType
 from engine.errors import LimitExceeded, NotFoundError, UserError
@@ -24,6 +23,7 @@ from engine.knowledge.graph.queries import common_neighbours, hub_penalty, neigh
 from engine.knowledge.graph.search import normal, search
 from engine.knowledge.graph.twin import GraphTwin
 from engine.knowledge.graph.view import GraphView
+from storage.graph.twin import GraphStoreTwin
 
 T, E = NodeType, EdgeType
 NODES: list[tuple[Any, ...]] = [

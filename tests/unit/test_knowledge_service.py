@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from storage.graph.store.store import DuckGraphStore
-from storage.graph.store.twin import GraphStoreTwin
 
 from engine.adapters.fakes import FrozenClock
 from engine.cli.main import main
@@ -19,6 +17,8 @@ from engine.errors import NotFoundError
 from engine.knowledge import service
 from engine.knowledge.service import KnowledgeBase
 from storage.database import Database
+from storage.graph.store import DuckGraphStore
+from storage.graph.twin import GraphStoreTwin
 
 GENES = [("Gene::1956", "EGFR"), ("Gene::2885", "GRB2"), ("Gene::7157", "TP53")]
 SENTENCE = "EGFR interacts with GRB2."

@@ -11,8 +11,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from storage.runs.twin.episodes_twin import EpisodesTwin
-from storage.runs.twin.facts_twin import FactsTwin
 from test_memory_service import PAPER, label, source_ids
 from test_memory_service import memory as memory
 
@@ -20,6 +18,8 @@ from engine.domain.memory import Episode
 from engine.memory.episodes import EpisodicMemory
 from engine.memory.service import Memory
 from engine.memory.transfer import export_memory
+from storage.memory.episodes_twin import EpisodesTwin
+from storage.memory.facts_twin import FactsTwin
 
 PAUSE = 0.4
 """Seconds a write waits for the other change that must not come in between."""

@@ -5,10 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from storage.graph.store.twin import GraphStoreTwin
-from storage.runs.twin.conversations_twin import ConversationsTwin
-from storage.runs.twin.episodes_twin import EpisodesTwin
-from storage.runs.twin.facts_twin import FactsTwin
 
 from engine.adapters.fakes import CountingIds, FrozenClock
 from engine.domain.knowledge import EdgeRows, EdgeType, GraphSource, NodeRows, NodeType
@@ -21,6 +17,10 @@ from engine.memory.service import Memory
 from engine.memory.transfer import export_memory
 from engine.memory.working import WorkingMemory
 from engine.settings import Settings
+from storage.graph.twin import GraphStoreTwin
+from storage.memory.conversations_twin import ConversationsTwin
+from storage.memory.episodes_twin import EpisodesTwin
+from storage.memory.facts_twin import FactsTwin
 
 PAPER = "PMID:1234567"
 

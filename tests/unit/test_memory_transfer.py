@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from storage.runs.twin.conversations_twin import ConversationsTwin
-from storage.runs.twin.facts_twin import FactsTwin
 
 from engine.domain.memory import Episode, EpisodeStep, Fact, Message, Summary
 from engine.errors import DataError, NotFoundError, StorageError, UserError
 from engine.memory.merging import import_memory
 from engine.memory.transfer import export_memory, read_memory
+from storage.memory.conversations_twin import ConversationsTwin
+from storage.memory.facts_twin import FactsTwin
 
 RECALL = Path(__file__).parents[3] / "shared" / "data" / "recall_dev.jsonl"
 

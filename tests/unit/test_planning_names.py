@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from engine.planning.reading.reading.reading.read import read, within
-from engine.planning.reading.reading.reading.requests import cuts
 from test_planning_words import column, table
 
 from engine.domain.profile import WideMeasure
 from engine.planning.naming.names import in_terms, synonyms
 from engine.planning.naming.overlaps import find
+from engine.planning.reading.read import read, within
+from engine.planning.reading.requests import cuts
 
 
 def number(name, **facts):

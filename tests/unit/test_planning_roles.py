@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from engine.planning.reading.reading.reading.read import read
 
 from engine.data.profiler import profile_files
 from engine.planning.planner import Planner
+from engine.planning.reading.read import read
 from engine.planning.tables.sheets import Data, was_given
 from engine.toolbox.registry import builtin_tools
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from engine.planning.reading.reading.reading.read import read
-from engine.planning.reading.reading.reading.reading import Contrast, Restriction
-from engine.planning.reading.reading.reading.rows import compared_alone
 
 from engine.data.profiler import profile_files
 from engine.planning.binding.bind import bind
 from engine.planning.planner import Planner
+from engine.planning.reading.read import read
+from engine.planning.reading.reading import Contrast, Restriction
+from engine.planning.reading.rows import compared_alone
 from engine.planning.tables.sheets import Data
 from engine.toolbox.registry import builtin_tools
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from engine.planning.reading.reading.reading.read import read
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,6 +12,7 @@ from engine.domain.profile import ColumnProfile, Profile, Structure, TypeGuess, 
 from engine.planning.naming import numbers
 from engine.planning.naming.hints import wide_mentions
 from engine.planning.naming.overlaps import find
+from engine.planning.reading.read import read
 from engine.planning.tables.sheets import Data, is_id
 from engine.text.names import name_parts
 from engine.text.times import timed

@@ -11,8 +11,6 @@ from typing import Any
 import pytest
 from companions import made_orchestrator
 from growth_data import table_plan
-from storage.runs.store.artifacts_twin import ArtifactsTwin
-from storage.runs.store.twin import RunStoreTwin
 
 from engine.adapters.fakes import EchoSandbox
 from engine.asking.edits import set_params
@@ -23,6 +21,8 @@ from engine.orchestrator import Orchestrator
 from engine.runs.locks import RunLocks
 from engine.strategies.dag import DagStrategy
 from engine.toolbox.registry import builtin_tools
+from storage.runs.artifacts_twin import ArtifactsTwin
+from storage.runs.twin import RunStoreTwin
 
 REGISTRY = builtin_tools()
 MEETING = 1.0

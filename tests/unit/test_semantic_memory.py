@@ -8,7 +8,6 @@ from decimal import Decimal
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from storage.runs.twin.facts_twin import FactsTwin
 
 from engine.adapters.fakes import CountingIds, FrozenClock
 from engine.domain.knowledge import EdgeType, GraphImport, NodeType
@@ -19,6 +18,7 @@ from engine.memory.facts import SemanticMemory
 from engine.memory.graph_door import send_to_graph, to_graph_rows
 from engine.memory.quantities import agree, canonical, parse_quantity
 from engine.memory.statements import combined_support
+from storage.memory.facts_twin import FactsTwin
 
 
 @pytest.fixture

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
-from engine.planning.reading.reading.reading.read import read
-from engine.planning.reading.reading.reading.settings import settings_said
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +13,8 @@ from engine.domain.plan import TaskDag, TaskNode
 from engine.domain.profile import ColumnProfile, Profile, TypeGuess
 from engine.planning.naming import numbers
 from engine.planning.planner import Planner
+from engine.planning.reading.read import read
+from engine.planning.reading.settings import settings_said
 from engine.planning.tables.sheets import Data
 from engine.toolbox.registry import builtin_tools
 

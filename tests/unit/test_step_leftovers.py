@@ -401,7 +401,7 @@ from engine.reporting.checked import reread
 from engine.reporting.tables import excerpt
 from engine.toolbox.checks import CHECKS, StepOutputs
 from engine.toolbox.large_tables import longest_row_is_short
-from storage.runs.store.artifacts import FileArtifacts
+from storage.runs.artifacts import FileArtifacts
 path = Path({str(path)!r})
 began = time.monotonic()
 assert longest_row_is_short(path)

@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 import scipy.stats
 from growth_data import write_growth
-from storage.runs.store.artifacts_twin import ArtifactsTwin
 
 from engine.api import open_engine
 from engine.asking.direct.known import asks_what_is_known
@@ -20,6 +19,7 @@ from engine.domain.plan import Dataset, TaskDag, TaskNode
 from engine.domain.report import Answer, MethodStep, Report
 from engine.domain.results import Artifact, NodeResult
 from engine.toolbox.registry import builtin_tools
+from storage.runs.artifacts_twin import ArtifactsTwin
 
 COUNTS = "gene,a,b\nMYC,90,10\nIL6,3,4\nTNF,0,0\nEGFR,8,9\n"
 TABLE = "feature,log2_fold_change,p_value,p_adj\nMYC,-3.1,0.0001,0.0004\nIL6,0.4,0.5,0.63\nEGFR,0.2,0.8,\n"

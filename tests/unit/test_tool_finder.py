@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from storage.vectors.store.twin import VectorsTwin
 
 from engine.adapters.fakes import FrozenClock, HashEmbedder
 from engine.domain.retrieval import CatalogueEntry, CatalogueInfo, ToolSearch
@@ -23,6 +22,7 @@ from engine.retrieval.index import ToolIndex, entry_text
 from engine.retrieval.service import ToolFinder
 from engine.retrieval.usage import KeptUsage, UsageHistory
 from storage.tools.catalogues_twin import CataloguesTwin
+from storage.vectors.twin import VectorsTwin
 
 WAIT = 30.0
 """Seconds after which a test that hangs fails; nothing takes that long."""

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from storage.runs.twin.conversations_twin import ConversationsTwin
 
 from engine.adapters.fakes import FrozenClock
 from engine.domain.memory import Message, Summary
@@ -25,6 +24,7 @@ from engine.memory.tokens import (
 )
 from engine.memory.working import WorkingMemory
 from engine.ports.chat import ChatReply
+from storage.memory.conversations_twin import ConversationsTwin
 
 
 class LetterModel:

@@ -16,8 +16,8 @@ from engine.domain.profile import ColumnProfile
 from engine.domain.toolspec import ParamSpec
 from engine.planning.binding.slots import slot_of
 from engine.planning.naming.mention import SURE, SURE_NAME
-from engine.planning.reading.reading.reading.contrast import control_level
-from engine.planning.reading.reading.reading.reading import Reading
+from engine.planning.reading.contrast import control_level
+from engine.planning.reading.reading import Reading
 from engine.planning.tables.sheets import (
     FEW,
     Sheet,

@@ -21,9 +21,9 @@ from engine.planning.binding.bound import Bound
 from engine.planning.binding.fills import fill, with_course
 from engine.planning.binding.slots import slot_of
 from engine.planning.naming.mention import Mention
-from engine.planning.reading.reading.reading.contrast import compared, control_level, event_level, why_reference
-from engine.planning.reading.reading.reading.reading import Reading, Restriction
-from engine.planning.reading.reading.reading.settings import settings_said, written
+from engine.planning.reading.contrast import compared, control_level, event_level, why_reference
+from engine.planning.reading.reading import Reading, Restriction
+from engine.planning.reading.settings import settings_said, written
 from engine.planning.tables.samples import sample_sheet
 from engine.planning.tables.sheets import Data, numbers_things
 from engine.text.stopwords import STOP

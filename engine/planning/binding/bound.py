@@ -7,7 +7,7 @@ from typing import Any
 
 from engine.domain.plan import OpenQuestion
 from engine.domain.toolspec import ParamSpec, ToolSpec
-from engine.planning.reading.reading.reading.reading import Restriction
+from engine.planning.reading.reading import Restriction
 from engine.planning.tables.sheets import Sheet
 
 

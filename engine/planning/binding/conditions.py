@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 from engine.domain.profile import ColumnProfile, Repeated
 from engine.planning.binding.bound import Bound
-from engine.planning.reading.reading.reading.contrast import control_level
-from engine.planning.reading.reading.reading.reading import Reading
+from engine.planning.reading.contrast import control_level
+from engine.planning.reading.reading import Reading
 from engine.planning.tables.sheets import is_group, is_id
 
 Condition = Callable[[Bound, Reading], bool]

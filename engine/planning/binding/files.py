@@ -17,7 +17,7 @@ from engine.domain.toolspec import InputSpec, ToolSpec
 from engine.planning.binding.bind import bind
 from engine.planning.binding.bound import Bound
 from engine.planning.binding.slots import SLOTS
-from engine.planning.reading.reading.reading.reading import Reading
+from engine.planning.reading.reading import Reading
 from engine.planning.tables.sheets import Data, Sheet, usable
 from engine.text.names import name_parts
 from engine.text.stems import stem

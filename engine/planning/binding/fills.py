@@ -14,8 +14,8 @@ from engine.planning.binding.bound import Bound
 from engine.planning.binding.slots import FEW_LEVELS, panel_units, slot_of
 from engine.planning.naming.mention import LIKELY, Mention
 from engine.planning.naming.names import UNITS
-from engine.planning.reading.reading.reading.contrast import control_level
-from engine.planning.reading.reading.reading.reading import Reading
+from engine.planning.reading.contrast import control_level
+from engine.planning.reading.reading import Reading
 from engine.planning.tables.sheets import is_id
 from engine.text.names import name_parts
 from engine.text.times import time_unit

@@ -11,7 +11,7 @@ from engine.domain.profile import ColumnProfile
 from engine.errors import PlanError
 from engine.planning.binding.bound import Bound
 from engine.planning.naming.numbers import top_n
-from engine.planning.reading.reading.reading.reading import Reading, Restriction
+from engine.planning.reading.reading import Reading, Restriction
 from engine.planning.tables.sheets import Data, is_number
 from engine.text.numbers import as_number
 from engine.text.tokens import tokens

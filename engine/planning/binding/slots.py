@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from engine.data.structure.scales import two_states
 from engine.domain.profile import ColumnProfile
-from engine.planning.reading.reading.reading.reading import Part
+from engine.planning.reading.reading import Part
 from engine.planning.tables.sheets import Sheet, cases_and_controls, is_group, is_id, is_number
 
 Fits = Callable[[ColumnProfile, Sheet], float]

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from engine.planning.choosing.choose import Embed
 from engine.planning.choosing.score import Candidate, candidates
-from engine.planning.reading.reading.reading.read import read
-from engine.planning.reading.reading.reading.reading import Reading
+from engine.planning.reading.read import read
+from engine.planning.reading.reading import Reading
 from engine.planning.tables.sheets import Data
 from engine.text.stopwords import STOP
 from engine.text.tokens import tokens

@@ -9,7 +9,7 @@ from engine.planning.formulas.views import (
     data_made,
     with_measure,
 )
-from engine.planning.reading.reading.reading.reading import Reading, Request
+from engine.planning.reading.reading import Reading, Request
 from engine.planning.tables.sheets import Data
 
 FAINT = 0.12

@@ -15,7 +15,7 @@ from engine.planning.binding.bound import Bound
 from engine.planning.choosing.choose import model
 from engine.planning.naming.hints import WHOM
 from engine.planning.naming.mention import FAMILY, PERSONS
-from engine.planning.reading.reading.reading.reading import Reading
+from engine.planning.reading.reading import Reading
 from engine.planning.tables.sheets import Data
 from engine.text.names import name_parts
 from engine.text.slips import one_slip_away

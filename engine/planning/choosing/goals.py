@@ -14,7 +14,7 @@ from engine.planning.choosing.score import Candidate, can_be_done
 from engine.planning.choosing.several import one_each, requests_in
 from engine.planning.choosing.subgroups import Each, apart, holds, relates, without
 from engine.planning.naming.mention import SURE as SURE_NAMED
-from engine.planning.reading.reading.reading.reading import Reading
+from engine.planning.reading.reading import Reading
 from engine.planning.tables.sheets import Data
 
 SURE = 0.5

@@ -10,9 +10,9 @@ from engine.planning.binding.bound import Bound
 from engine.planning.choosing.catalogue import Catalogue
 from engine.planning.choosing.choose import probabilities
 from engine.planning.choosing.score import Candidate, stretch
-from engine.planning.reading.reading.reading.read import within
-from engine.planning.reading.reading.reading.reading import Reading, Request
-from engine.planning.reading.reading.reading.requests import cuts, items_alone
+from engine.planning.reading.read import within
+from engine.planning.reading.reading import Reading, Request
+from engine.planning.reading.requests import cuts, items_alone
 from engine.planning.tables.sheets import Data, is_id
 
 NOT_ALONE = "was not understood by itself; ask it alone."

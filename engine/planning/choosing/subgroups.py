@@ -12,8 +12,8 @@ from typing import NamedTuple
 from engine.planning.binding.bound import Bound
 from engine.planning.choosing.score import Candidate
 from engine.planning.naming.mention import Mention
-from engine.planning.reading.reading.reading.read import interpret
-from engine.planning.reading.reading.reading.reading import Reading, Restriction
+from engine.planning.reading.read import interpret
+from engine.planning.reading.reading import Reading, Restriction
 from engine.planning.tables.sheets import Data, is_group
 
 MOST = 8

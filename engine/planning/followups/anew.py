@@ -31,7 +31,7 @@ from engine.planning.followups.words import (
     known,
     said_anew,
 )
-from engine.planning.reading.reading.reading.reading import Reading, Restriction
+from engine.planning.reading.reading import Reading, Restriction
 from engine.planning.tables.sheets import is_group
 from engine.text.tokens import tokens
 

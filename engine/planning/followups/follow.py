@@ -60,9 +60,9 @@ from engine.planning.followups.words import (
     stands_alone,
     takes_back,
 )
-from engine.planning.reading.reading.reading.reading import Reading, Restriction
-from engine.planning.reading.reading.reading.settings import settings_said
-from engine.planning.reading.reading.reading.ways import is_about, ways_said
+from engine.planning.reading.reading import Reading, Restriction
+from engine.planning.reading.settings import settings_said
+from engine.planning.reading.ways import is_about, ways_said
 from engine.planning.tables.sheets import Data
 from engine.toolbox.registry import ToolRegistry
 

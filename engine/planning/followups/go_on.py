@@ -20,7 +20,7 @@ from engine.planning.followups.follow import (
     with_what_was_set,
 )
 from engine.planning.making.finish import Proposal, doubts_of
-from engine.planning.reading.reading.reading.reading import Choices, Reading
+from engine.planning.reading.reading import Choices, Reading
 from engine.planning.tables.sheets import Data
 
 PlanIt = Callable[[str, str, Choices], Proposal]

@@ -13,9 +13,9 @@ from engine.planning.binding.fills import marked
 from engine.planning.choosing.score import Candidate
 from engine.planning.followups.words import ADDS, BARE, JOINED, LIMIT, NOT_ADJUSTED, OTHER_SIDE, short
 from engine.planning.naming.mention import Mention
-from engine.planning.reading.reading.reading.contrast import control_level
-from engine.planning.reading.reading.reading.reading import Contrast, Reading, Restriction
-from engine.planning.reading.reading.reading.settings import settings_said
+from engine.planning.reading.contrast import control_level
+from engine.planning.reading.reading import Contrast, Reading, Restriction
+from engine.planning.reading.settings import settings_said
 from engine.planning.tables.sheets import Data, is_group
 
 OUTCOMES = ("outcome", "measure", "y", "count")

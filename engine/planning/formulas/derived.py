@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from engine.domain.profile import ColumnProfile
 from engine.planning.naming.overlaps import find
-from engine.planning.reading.reading.reading.reading import Reading
+from engine.planning.reading.reading import Reading
 from engine.planning.tables.sheets import Data, is_number
 from engine.text.letters import plain
 from engine.text.tokens import tokens

@@ -13,8 +13,8 @@ from engine.domain.profile import ColumnProfile
 from engine.planning.binding.slots import slot_of
 from engine.planning.formulas.views import view
 from engine.planning.naming.mention import Mention
-from engine.planning.reading.reading.reading.read import interpret
-from engine.planning.reading.reading.reading.reading import Reading
+from engine.planning.reading.read import interpret
+from engine.planning.reading.reading import Reading
 from engine.planning.tables.sheets import Data, Made, Sheet
 from engine.text.names import name_parts
 

@@ -14,7 +14,7 @@ from engine.planning.formulas.derived import quantity
 from engine.planning.formulas.expressions import expressions
 from engine.planning.formulas.nodes import slug
 from engine.planning.formulas.terms import pieces
-from engine.planning.reading.reading.reading.reading import Reading
+from engine.planning.reading.reading import Reading
 from engine.planning.tables.sheets import Data
 from engine.text.letters import plain
 

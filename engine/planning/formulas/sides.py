@@ -14,9 +14,9 @@ from engine.domain.profile import ColumnProfile
 from engine.planning.formulas.views import view
 from engine.planning.naming.mention import Mention
 from engine.planning.naming.numbers import CUT_AFTER
-from engine.planning.reading.reading.reading.coded import Coded
-from engine.planning.reading.reading.reading.read import interpret
-from engine.planning.reading.reading.reading.reading import Reading, Restriction
+from engine.planning.reading.coded import Coded
+from engine.planning.reading.read import interpret
+from engine.planning.reading.reading import Reading, Restriction
 from engine.planning.tables.sheets import Data, Made, Sheet, is_group
 
 _THE_REST = re.compile(

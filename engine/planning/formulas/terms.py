@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from engine.planning.naming.mention import SURE, Mention
 from engine.planning.naming.overlaps import find
-from engine.planning.reading.reading.reading.reading import Reading
+from engine.planning.reading.reading import Reading
 from engine.planning.tables.sheets import Data, is_number
 from engine.text.names import name_parts
 from engine.text.numbers import as_number

@@ -15,8 +15,8 @@ from engine.domain.datatypes import DataType
 from engine.domain.profile import ColumnProfile, Repeated, RoleGuess, TypeGuess
 from engine.planning.formulas.formula import propose
 from engine.planning.naming.mention import Mention
-from engine.planning.reading.reading.reading.read import interpret
-from engine.planning.reading.reading.reading.reading import Reading
+from engine.planning.reading.read import interpret
+from engine.planning.reading.reading import Reading
 from engine.planning.tables.sheets import Data, Made, Sheet, is_group
 
 

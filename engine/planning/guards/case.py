@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from engine.planning.binding.bound import Bound
-from engine.planning.reading.reading.reading.reading import Reading
+from engine.planning.reading.reading import Reading
 from engine.planning.tables.sheets import Data
 
 

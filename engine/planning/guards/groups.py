@@ -7,7 +7,7 @@ import re
 from engine.domain.plan import OpenQuestion
 from engine.errors import PlanError
 from engine.planning.guards.case import Case, guard
-from engine.planning.reading.reading.reading.contrast import control_level
+from engine.planning.reading.contrast import control_level
 from engine.planning.tables.sheets import is_group
 from engine.text.stopwords import STOP
 

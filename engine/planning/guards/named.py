@@ -8,7 +8,7 @@ from engine.errors import PlanError
 from engine.planning.binding.ordering import fill_order
 from engine.planning.formulas.formula import propose
 from engine.planning.guards.case import Case, guard
-from engine.planning.reading.reading.reading.reading import Reading, Restriction
+from engine.planning.reading.reading import Reading, Restriction
 from engine.planning.tables.samples import sample_sheet
 
 

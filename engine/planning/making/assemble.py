@@ -21,8 +21,8 @@ from engine.planning.guards.case import Case
 from engine.planning.guards.named import rows_refused
 from engine.planning.guards.run import run_guards
 from engine.planning.making.builder import Builder
-from engine.planning.reading.reading.reading.reading import Reading
-from engine.planning.reading.reading.reading.settings import settings_said
+from engine.planning.reading.reading import Reading
+from engine.planning.reading.settings import settings_said
 from engine.planning.tables.sheets import Data, Sheet
 from engine.planning.telling.lacking import in_words, missing
 from engine.planning.telling.refusals import refusal, unbound

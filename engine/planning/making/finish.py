@@ -16,7 +16,7 @@ from engine.planning.choosing.goals import CLEAR, HEARD
 from engine.planning.choosing.score import Candidate
 from engine.planning.making.assemble import Making
 from engine.planning.naming.hints import names_only_whom
-from engine.planning.reading.reading.reading.ways import not_done
+from engine.planning.reading.ways import not_done
 from engine.planning.tables.sheets import is_id
 from engine.planning.telling.lacking import why_not
 from engine.planning.telling.refusals import (

@@ -16,8 +16,8 @@ from engine.planning.formulas.views import (
     with_joined,
 )
 from engine.planning.making.assemble import Assembler, Making
-from engine.planning.reading.reading.reading.read import interpret, within
-from engine.planning.reading.reading.reading.reading import Reading, Request
+from engine.planning.reading.read import interpret, within
+from engine.planning.reading.reading import Reading, Request
 from engine.planning.tables.sheets import Data
 from engine.planning.telling.near import near
 

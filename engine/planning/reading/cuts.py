@@ -13,8 +13,8 @@ from typing import Literal
 from engine.domain.profile import ColumnProfile
 from engine.planning.naming.names import UNITS, synonyms
 from engine.planning.naming.numbers import CUT_AFTER, DOWN, THEN, UNIT, UP
-from engine.planning.reading.reading.reading.coded import Coded
-from engine.planning.reading.reading.reading.reading import Restriction
+from engine.planning.reading.coded import Coded
+from engine.planning.reading.reading import Restriction
 from engine.text.names import name_parts, name_pieces
 from engine.text.numbers import as_number
 from engine.text.times import time_unit

@@ -11,7 +11,7 @@ from engine.data.columns.column import profile_column
 from engine.data.structure.rows import look
 from engine.domain.profile import ColumnProfile
 from engine.planning.naming.mention import LIKELY
-from engine.planning.reading.reading.reading.reading import Reading
+from engine.planning.reading.reading import Reading
 from engine.planning.tables.sheets import Data, Sheet
 
 _CODE = r"(?<![\w.])['\"]?(?P<code>-?\d{1,5})(?:\.0+)?['\"]?(?![\w.]*\d)"

@@ -11,8 +11,8 @@ from collections.abc import Collection
 
 from engine.domain.profile import ColumnProfile
 from engine.planning.naming.mention import Mention
-from engine.planning.reading.reading.reading.coded import Coded
-from engine.planning.reading.reading.reading.reading import Contrast, Part
+from engine.planning.reading.coded import Coded
+from engine.planning.reading.reading import Contrast, Part
 
 _ITEM = r"(?:(?:the|their|its|his|her|each|every|both|mean|average|median|initial|a|an|of|on|in|for|by)\s+){0,3}<[cl]\d+>(?:\s*\([^)]*\))?"
 _LIST = rf"{_ITEM}(?:\s*(?:,\s*and|,|and|or|&|\+|plus|as well as|/|\*|x)\s*{_ITEM})*"

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from engine.domain.profile import ColumnProfile
 from engine.planning.naming.mention import Mention
-from engine.planning.reading.reading.reading.coded import Coded
+from engine.planning.reading.coded import Coded
 
 LEVELS = r"<l\d+>(?:\s*(?:,\s*and|,|and|or|&|to)\s*(?:(?:the|<c\d+>)\s+)?<l\d+>)*"
 SHORT = (

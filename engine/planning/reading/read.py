@@ -17,13 +17,13 @@ from engine.planning.naming.names import is_term
 from engine.planning.naming.numbered import numbered_mentions
 from engine.planning.naming.overlaps import POLAR, beside_own, cover, of_neighbours
 from engine.planning.naming.states import states_meant, undosed
-from engine.planning.reading.reading.reading.coded import Coded
-from engine.planning.reading.reading.reading.contrast import control_level
-from engine.planning.reading.reading.reading.grammar import contrasts, parts_of, ranges
-from engine.planning.reading.reading.reading.leaving_out import AFTER_ROWS, BEFORE_ROWS, talked_of
-from engine.planning.reading.reading.reading.reading import Contrast, Reading, Request
-from engine.planning.reading.reading.reading.requests import requests_of
-from engine.planning.reading.reading.reading.rows import claimed_of_one, compared_alone, restrictions
+from engine.planning.reading.coded import Coded
+from engine.planning.reading.contrast import control_level
+from engine.planning.reading.grammar import contrasts, parts_of, ranges
+from engine.planning.reading.leaving_out import AFTER_ROWS, BEFORE_ROWS, talked_of
+from engine.planning.reading.reading import Contrast, Reading, Request
+from engine.planning.reading.requests import requests_of
+from engine.planning.reading.rows import claimed_of_one, compared_alone, restrictions
 from engine.planning.tables.sheets import Data
 from engine.text.stopwords import STOP
 from engine.text.tokens import Token, tokens

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from engine.planning.reading.reading.reading.reading import Reading, Request
+from engine.planning.reading.reading import Reading, Request
 from engine.text.stopwords import STOP
 from engine.text.tokens import Token
 

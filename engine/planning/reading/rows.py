@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 from engine.domain.profile import ColumnProfile
 from engine.planning.naming.mention import Mention
-from engine.planning.reading.reading.reading.coded import Coded
-from engine.planning.reading.reading.reading.cuts import compared, onwards
-from engine.planning.reading.reading.reading.grammar import ranges
-from engine.planning.reading.reading.reading.leaving_out import LEVELS, SHORT, left_out, talked_of
-from engine.planning.reading.reading.reading.reading import Contrast, Part, Restriction
+from engine.planning.reading.coded import Coded
+from engine.planning.reading.cuts import compared, onwards
+from engine.planning.reading.grammar import ranges
+from engine.planning.reading.leaving_out import LEVELS, SHORT, left_out, talked_of
+from engine.planning.reading.reading import Contrast, Part, Restriction
 
 _ONLY = r"(?:only|just|solely|exclusively|restrict\w* (?:\w+ )?to|limit\w* (?:\w+ )?to|confin\w* to|keep\w*(?: only)?|subset (?:of|to)|nothing but)(?!\s+(?:\d+|<l\d+>)\s+(?:out\s+)?of\b)"
 

@@ -15,7 +15,7 @@ from typing import Any
 from engine.domain.toolspec import ParamSpec, ToolSpec
 from engine.planning.naming.mention import SURE
 from engine.planning.naming.numbers import beside, ratio
-from engine.planning.reading.reading.reading.reading import Reading
+from engine.planning.reading.reading import Reading
 from engine.text.numbers import CARDINALS, as_number
 from engine.text.times import time_unit
 from engine.toolbox.typecheck import param_problem

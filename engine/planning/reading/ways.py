@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from engine.domain.toolspec import ToolSpec
 from engine.planning.naming.numbers import CUT_AFTER
-from engine.planning.reading.reading.reading.reading import Reading
+from engine.planning.reading.reading import Reading
 
 
 class Way(NamedTuple):

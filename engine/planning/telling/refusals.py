@@ -12,7 +12,7 @@ from engine.planning.binding.bound import Bound
 from engine.planning.binding.slots import slot_of
 from engine.planning.choosing.coverage import nothing_called
 from engine.planning.choosing.score import Candidate
-from engine.planning.reading.reading.reading.reading import Reading
+from engine.planning.reading.reading import Reading
 from engine.planning.tables.sheets import Data, Sheet
 from engine.planning.telling.lacking import missing, why_not
 from engine.planning.telling.offers import WHAT
