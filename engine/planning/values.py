@@ -19,8 +19,8 @@ def load_rows(profile: Profile) -> pd.DataFrame:
     """Return a table's rows, or the `obs` columns of a single-cell file."""
     if profile.format == "h5ad":
         return _read_obs(Path(profile.path))
-    from engine.domain.datatypes import TABULAR, DataType
-    from engine.toolbox.io import read_data
+    from engine.data.catalogue import TABULAR, read_data
+    from engine.domain.datatypes import DataType
 
     guess = next((g for g in profile.types if g.type in TABULAR), profile.types[0])
     read = {key: value for key, value in guess.read.items() if key not in ("index_col", "transpose", "header")}

@@ -6,7 +6,8 @@ import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from engine.domain.datatypes import DataType, accepts
+from engine.data.catalogue import accepts
+from engine.domain.datatypes import DataType
 from engine.domain.retrieval import CatalogueEntry
 from engine.errors import ModelUnavailable
 from engine.ports.chat import ChatMessage, ChatModel

@@ -47,7 +47,7 @@ from engine.steps.result_file import MOST_NAME, is_plain_file, read_result
 from engine.toolbox.figures import read_figure
 from engine.toolbox.large_tables import ROW_BYTES, longest_row_is_short
 from engine.toolbox.registry import ToolRegistry
-from engine.toolbox.script import STORED_READ, StepInput, cache_key, step_script
+from engine.toolbox.script import StepInput, cache_key, step_script, stored_input
 from engine.trees import LEFTOVER, excess, remove_tree
 
 OUTPUT_CHUNK = 8_000
@@ -156,7 +156,7 @@ class Executor:
                     raise DataError(message)
                 kind = next(o.type for o in self.registry.get(results[upstream].tool).outputs if o.name == output)
                 path = _input_path(artifact.name, port.name, found)
-                step = StepInput(path=path, type=kind, read=STORED_READ.get(kind, {}))
+                step = stored_input(path, kind)
                 found.append(_Input(port.name, artifact.sha256, self.artifacts.path(artifact.sha256), step))
         return found
 

@@ -218,3 +218,13 @@ def _kind(present: Column, distinct: int) -> ColumnKind:
     if distinct <= max(MAX_LEVELS, 0.05 * len(texts)) and length < 60:
         return "category"
     return "text" if spaced > 0.3 or length >= 40 else "identifier" if distinct > 0.5 * len(texts) else "category"
+
+
+def row_numbers(ids: Any) -> bool:
+    """Say whether values only count the rows, from 0 or 1 on."""
+    import pandas as pd
+
+    numbers: Column = pd.to_numeric(pd.Series(list(ids)), errors="coerce")
+    if numbers.isna().any() or len(numbers) == 0:
+        return False
+    return bool((numbers.diff().dropna() == 1).all()) and numbers.iloc[0] in (0, 1)

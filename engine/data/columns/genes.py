@@ -11,6 +11,8 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from engine.data.source import plural, some
+
 _ENSEMBL_GENE = re.compile(r"ENS([A-Z]{3})?G\d{11}(\.\d+)?(_PAR_Y)?$")
 _OTHER_FEATURE = re.compile(
     r"(ENS[A-Z]{0,4}[TPE]\d{11}|[NX][MRP]_\d+|cg\d{8}$|\d+(_[a-z])?_at$|ILMN_\d+$|AFFX-|FBgn\d{7}$|WBGene\d{8}$|"
@@ -124,3 +126,32 @@ def describe(genes: GeneIds) -> str:
     if genes.kind == "symbol":
         return f"{genes.organism} gene symbols" if genes.organism else "gene symbols"
     return "Entrez gene ids" if genes.kind == "entrez" else ""
+
+
+def id_warnings(name: str, ids: list[str]) -> list[str]:
+    """Return what is wrong with the feature names, one sentence per problem."""
+    warnings = []
+    dates = turned_to_dates(ids)
+    if dates:
+        warnings.append(
+            f"{name}: {plural(len(dates), 'gene name')} turned into dates or numbers by a spreadsheet "
+            f"({some(dates)}); restore "
+            "them from the original file (2-Sep was SEPTIN2, 1-Mar was MARCHF1 or MTARC1)."
+        )
+    unnamed = sum(text in ("", "nan") for text in ids)
+    if unnamed:
+        warnings.append(f"{name}: {plural(unnamed, 'row')} without a name.")
+    appended = summary_rows(ids)
+    if appended:
+        warnings.append(
+            f"{name}: {plural(len(appended), 'row')} at the end are totals, not genes ({some(appended)}); remove them."
+        )
+    extra = len(ids) - len(set(ids))
+    if extra:
+        seen: set[str] = set()
+        twice = list(dict.fromkeys(text for text in ids if text in seen or seen.add(text)))
+        warnings.append(
+            f"{name}: {plural(len(twice), 'row name')} used more than once ({some(twice)}), "
+            f"{plural(extra, 'extra row')} in all."
+        )
+    return warnings

@@ -1,6 +1,6 @@
 """Finds out how a delimited text file is to be read, then reads it exactly so.
 
-The options found are those of `engine.toolbox.io.read_table`, so what was looked at here is what a step
+The options found are those of `engine.data.kinds.table.read_table`, so what was looked at here is what a step
 will see. Guessing happens on the text; every doubt becomes a warning, and a file whose rows do not fit
 its header is refused instead of being read shifted.
 """
@@ -28,7 +28,6 @@ from engine.data.columns.cells import (
 from engine.data.columns.genes import GENE_HEADER, identify, looks_like_gene
 from engine.data.reading.textfile import Text
 from engine.data.source import MAX_CELLS, MAX_ROWS, TableSource, UnusableFile, plural
-from engine.domain.schemas import RANKED_GENES_NAMES
 
 _SEPARATORS = ("\t", ",", ";", "|")
 _SPACES = r"\s+"
@@ -296,7 +295,7 @@ def _invented_names(rows: list[list[str]], layout: Layout) -> list[str]:
     seconds = [tidy(row[1]) for row in rows if len(row) > 1]
     second_numeric = all(parse(text) is not None for text in seconds if text.lower() not in {"", *MISSING_MARKS})
     if layout.width == 2 and second_numeric and not _NUMBER.match(layout.header[0]):
-        return RANKED_GENES_NAMES
+        return ["gene", "score"]  # as the schema of a ranking calls them
     return [f"column_{i + 1}" for i in range(layout.width)]
 
 

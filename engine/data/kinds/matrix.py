@@ -1,23 +1,21 @@
-"""Recognises features x samples matrices and tells raw counts from everything that only looks like them.
-
-Tests for counts applied to normalised values give small, wrong p-values without any error, so the
-decision rests on the values themselves and whatever speaks against counts is said with its number.
-"""
+"""Matrices of features x samples: raw counts, and values of which a test for counts must not know."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from engine.data.columns.column import is_numeric
-from engine.data.columns.genes import GENE_HEADER, GeneIds, describe, identify, summary_rows, turned_to_dates
+from engine.data.columns.genes import GENE_HEADER, GeneIds, describe, id_warnings, identify
+from engine.data.columns.nature import Nature, judge_values, missing_warnings, sample_warnings
+from engine.data.found import TableFound
+from engine.data.kind import Kind, write_named_rows
+from engine.data.kinds.results import result_columns
+from engine.data.kinds.table import read_table
+from engine.data.schema import Schema
 from engine.data.source import Frame, plural, some
 from engine.domain.datatypes import DataType
 from engine.domain.profile import TypeGuess
-
-if TYPE_CHECKING:
-    import numpy as np
 
 _ANNOTATION = re.compile(
     r"(length|len|gene_?length|eff(ective)?_?length|chr|chrom|chromosome|start|end|strand|entrez\w*|gene_?id|width|"
@@ -33,43 +31,42 @@ _SAMPLE_WORDS = re.compile(
 )
 
 
-@dataclass(kw_only=True)
-class Matrix:
-    """A matrix found in a table."""
+def read_matrix(path, transpose=False, **options):
+    """Read a matrix as features x samples; `transpose` when the file has one sample a row."""
+    import pandas as pd
 
-    guesses: list[TypeGuess]
-    sample_ids: list[str]
-    feature_ids: list[str]
-    genes: GeneIds
-    summary: str
-    annotation: list[str]
-    """Columns that are neither samples nor row names."""
-    samples: int
-    features: int
-    warnings: list[str] = field(default_factory=list)
-    details: dict[str, Any] = field(default_factory=dict)
+    frame = read_table(path, **options)
+    if transpose:
+        frame = frame.T
+    frame = frame.apply(pd.to_numeric, errors="raise")
+    frame.columns = frame.columns.astype(str)
+    frame.index.name = "feature"
+    return frame
 
 
-def find_matrix(
-    name: str, frame: Frame, rows: int, read: dict[str, Any], first_column: list[str] | None
-) -> Matrix | None:
-    """Return the matrix in a table, or None when the table is something else."""
+def find_matrix(table: TableFound, frame: Frame) -> list[str] | None:
+    """Fill in what the matrix in a table is; return the columns that are neither samples nor row names.
+
+    None when the table is something else, and nothing is filled in.
+    """
     numeric = [c for c in frame.columns if is_numeric(frame[c])]
-    if len(numeric) < 2:
+    if len(numeric) < 2 or result_columns(frame):
         return None
     id_column = _id_column(frame, numeric)
-    row_ids = _ids(frame, id_column, first_column)
+    row_ids = _ids(frame, id_column, table.first_column(frame))
     values = [c for c in numeric if c != id_column and not _ANNOTATION.match(str(c).strip())]
     if len(values) < 2:
         return None
     across = identify([str(c) for c in values])
     down = identify(row_ids, header=id_column) if id_column is not None else GeneIds(None)
     if across.kind is not None and down.kind is None and len(values) >= (3 if across.kind == "ensembl" else 15):
-        return _build(name, frame, rows, read, id_column, row_ids, values, across, transpose=True, trust=0.9)
-    trust = _trust(frame, id_column, row_ids, values, down, rows)
+        table.genes = across
+        return _fill_in(table, frame, id_column, row_ids, values, transpose=True, trust=0.9)
+    trust = _trust(frame, id_column, row_ids, values, down, table.source.rows)
     if id_column is None or trust == 0:
         return None
-    return _build(name, frame, rows, read, id_column, row_ids, values, down, transpose=False, trust=trust)
+    table.genes = down
+    return _fill_in(table, frame, id_column, row_ids, values, transpose=False, trust=trust)
 
 
 def _id_column(frame: Frame, numeric: list[str]) -> str | None:
@@ -147,17 +144,18 @@ def _alike(frame: Frame, values: list[str]) -> bool:
     return len(spread) == 0 or bool(np.quantile(spread, 0.9) <= 50 * np.quantile(spread, 0.1))
 
 
-def _build(
-    name: str, frame: Frame, rows: int, read: dict[str, Any], id_column: str | None, row_ids: list[str],
-    values: list[str], genes: GeneIds, *, transpose: bool, trust: float,
-) -> Matrix:  # fmt: skip
+def _fill_in(
+    table: TableFound, frame: Frame, id_column: str | None, row_ids: list[str], values: list[str],
+    *, transpose: bool, trust: float,
+) -> list[str]:  # fmt: skip
     import numpy as np
 
+    name, rows, genes = table.name, table.source.rows, table.genes
     array = frame[values].to_numpy(dtype=float)
     array = array.T if transpose else array
     kept = {*values, id_column}
     dropped = [str(c) for c in frame.columns if c not in kept]
-    options = dict(read)
+    options = dict(table.read)
     if id_column is not None:
         options["index_col"] = str(id_column)
     if dropped or options.get("drop"):
@@ -171,12 +169,12 @@ def _build(
     nature = judge_values(array, whole_columns=transpose or not part)
     if np.isnan(array).any():
         trust = min(trust, 0.75)
-    guesses, what, warnings = _types(name, nature, trust, options, part)
-    whole = transpose or not part
-    warnings = [*_missing(name, array, part), *warnings, *_sample_warnings(name, array, samples, nature, whole=whole)]
-    warnings += id_warnings(name, features)
+    table.types, what, warnings = _types(name, nature, trust, options, part)
+    table.warnings += [*missing_warnings(name, array, part), *warnings]
+    table.warnings += sample_warnings(name, array, samples, nature, whole=transpose or not part)
+    table.warnings += id_warnings(name, features)
     if transpose and id_column is None:
-        warnings.append(f"{name} has no column that names its rows; the samples are numbered from 0.")
+        table.warnings.append(f"{name} has no column that names its rows; the samples are numbered from 0.")
     n_features, n_samples = (len(features), rows) if transpose else (rows, len(samples))
     noun = "genes" if genes.kind else "features"
     note = describe(genes)
@@ -186,56 +184,13 @@ def _build(
     summary += f" of {what}{f' ({note})' if note else ''}"
     summary += ", one sample a row" if transpose else ""
     numeric = [column for column in dropped if column in frame.columns and is_numeric(frame[column])]
-    summary += f"; {some(dropped)} left out as annotation" if numeric else ""
-    details: dict[str, Any] = {"value_kind": nature.kind, "versioned_ids": genes.versioned}
+    table.summary = summary + (f"; {some(dropped)} left out as annotation" if numeric else "")
+    table.details |= {"value_kind": nature.kind, "versioned_ids": genes.versioned}
     if nature.kind in ("counts", "estimated") and not transpose and not part:
         sums = np.nansum(array, axis=0)
-        details["library_sizes"] = {s: float(v) for s, v in zip(samples[:5000], sums, strict=False)}
-    return Matrix(
-        guesses=guesses, sample_ids=[str(s) for s in samples[:5000]], feature_ids=features[:200], genes=genes,
-        summary=summary, annotation=dropped, samples=n_samples, features=n_features, warnings=warnings, details=details,
-    )  # fmt: skip
-
-
-@dataclass(frozen=True, kw_only=True)
-class Nature:
-    """What kind of numbers a matrix holds."""
-
-    kind: str
-    """counts, binary, estimated, per_million, log, normalised, negative."""
-    negative: int = 0
-    non_integer: int = 0
-    maximum: float = 0.0
-    minimum: float = 0.0
-
-
-def judge_values(array: np.ndarray, *, whole_columns: bool = True) -> Nature:
-    """Say what kind of numbers these are; columns are samples, complete unless `whole_columns` is False."""
-    import numpy as np
-
-    present = array[np.isfinite(array)]
-    if present.size == 0:
-        return Nature(kind="normalised")
-    negative = int((present < 0).sum())
-    fractional = int((present % 1 != 0).sum())
-    facts = {"negative": negative, "non_integer": fractional, "maximum": float(present.max()),
-             "minimum": float(present.min())}  # fmt: skip
-    if negative:
-        return Nature(kind="negative", **facts)
-    sums = np.nansum(array, axis=0)
-    per_million = whole_columns and len(sums) > 1 and bool((np.abs(sums - 1e6) < 1e4).all())
-    if per_million:
-        return Nature(kind="per_million", **facts)
-    if fractional == 0:
-        return Nature(kind="binary" if facts["maximum"] <= 1 else "counts", **facts)
-    above = present[present > 0]
-    whole = float((above % 1 == 0).mean()) if above.size else 0.0
-    if facts["maximum"] <= 50:
-        return Nature(kind="log", **facts)
-    # RSEM and Salmon share reads between transcripts: most small counts stay whole.
-    if facts["maximum"] > 1000 and whole >= 0.15:
-        return Nature(kind="estimated", **facts)
-    return Nature(kind="normalised", **facts)
+        table.details["library_sizes"] = {s: float(v) for s, v in zip(samples[:5000], sums, strict=False)}
+    table.sample_ids, table.feature_ids = [str(s) for s in samples[:5000]], features[:200]
+    return dropped
 
 
 def _types(
@@ -290,78 +245,14 @@ def _judged(name: str, nature: Nature, trust: float, options: dict[str, Any]) ->
             return [values], "normalised expression values", [message]
 
 
-def _missing(name: str, array: np.ndarray, part: str) -> list[str]:
-    import numpy as np
-
-    missing = int(np.isnan(array).sum())
-    if not missing:
-        return []
-    rows = int(np.isnan(array).any(axis=1).sum())
-    where = f"{plural(rows, 'row')} {part}".strip()
-    return [f"{name} has {plural(missing, 'missing value')} in {where}; most methods need these filled or left out."]
-
-
-def _sample_warnings(name: str, array: np.ndarray, samples: list[str], nature: Nature, *, whole: bool) -> list[str]:
-    """Return what is wrong with samples; their sums and copies can be judged only where they are `whole`."""
-    import numpy as np
-
-    warnings = []
-    sums = np.nansum(array, axis=0)
-    repeated = sorted({s for s in samples if samples.count(s) > 1}) if len(samples) <= 2000 else []
-    if repeated:
-        warnings.append(
-            f"{name}: {plural(len(repeated), 'sample name')} used more than once ({some(repeated)}); make them unique."
-        )
-    if not whole:
-        return warnings
-    empty = [str(s) for s, total in zip(samples, np.nansum(np.abs(array), axis=0), strict=False) if total == 0]
-    if empty:
-        warnings.append(
-            f"{name}: {plural(len(empty), 'sample')} with a total of zero ({some(empty)}); leave out or check."
-        )
-    filled = sums[sums > 0]
-    if nature.kind in ("counts", "estimated") and len(filled) > 1 and filled.max() > 10 * filled.min():
-        warnings.append(
-            f"{name}: library sizes differ {filled.max() / filled.min():,.0f}-fold (from {filled.min():,.0f} to "
-            f"{filled.max():,.0f} reads); check the smallest samples before comparing."
-        )
-    if 1 < array.shape[1] <= 200:
-        seen: dict[bytes, str] = {}
-        for index, sample in enumerate(samples[: array.shape[1]]):
-            key = np.ascontiguousarray(array[:, index]).tobytes()
-            if key in seen and str(sample) not in empty:
-                warnings.append(
-                    f"{name}: samples {seen[key]!r} and {str(sample)!r} have identical values; one may be a copy."
-                )
-                break
-            seen.setdefault(key, str(sample))
-    return warnings
-
-
-def id_warnings(name: str, ids: list[str]) -> list[str]:
-    """Return what is wrong with the feature names, one sentence per problem."""
-    warnings = []
-    dates = turned_to_dates(ids)
-    if dates:
-        warnings.append(
-            f"{name}: {plural(len(dates), 'gene name')} turned into dates or numbers by a spreadsheet "
-            f"({some(dates)}); restore "
-            "them from the original file (2-Sep was SEPTIN2, 1-Mar was MARCHF1 or MTARC1)."
-        )
-    unnamed = sum(text in ("", "nan") for text in ids)
-    if unnamed:
-        warnings.append(f"{name}: {plural(unnamed, 'row')} without a name.")
-    appended = summary_rows(ids)
-    if appended:
-        warnings.append(
-            f"{name}: {plural(len(appended), 'row')} at the end are totals, not genes ({some(appended)}); remove them."
-        )
-    extra = len(ids) - len(set(ids))
-    if extra:
-        seen: set[str] = set()
-        twice = list(dict.fromkeys(text for text in ids if text in seen or seen.add(text)))
-        warnings.append(
-            f"{name}: {plural(len(twice), 'row name')} used more than once ({some(twice)}), "
-            f"{plural(extra, 'extra row')} in all."
-        )
-    return warnings
+_ROWS = {"schema": Schema(fields=(), index="feature"), "read": read_matrix, "write": write_named_rows,
+         "stored": {"index_col": 0}}  # fmt: skip
+COUNT_MATRIX = Kind(
+    type=DataType.COUNT_MATRIX,
+    words="a matrix of raw counts (genes x samples, whole numbers)",
+    edam="data_3917",
+    **_ROWS,
+)
+EXPRESSION_MATRIX = Kind(
+    type=DataType.EXPRESSION_MATRIX, words="an expression matrix (genes x samples)", edam="data_2603", **_ROWS
+)
