@@ -20,9 +20,9 @@ from typing import Any
 from engine.asking.edits import set_params, settled_by_hand, sides_apart
 from engine.asking.suggestions import Suggestions
 from engine.bootstrap import Parts, build, embedding_state, make_profiler, make_sandbox, try_workspace, workspace_holder
+from engine.data.catalogue import accepts
 from engine.data.matching import cross_check
 from engine.domain.brief import GoalBrief
-from engine.domain.datatypes import accepts
 from engine.domain.events import EngineEvent
 from engine.domain.knowledge import EDGE_TYPES, EdgeType, Neighbourhood, NodeType
 from engine.domain.plan import DATA_PREFIX, TaskDag, TaskNode, WayOn

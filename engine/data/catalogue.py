@@ -1,4 +1,4 @@
-"""The kinds of data there are: every `Kind` that a file in `engine/data/kinds/` declares."""
+"""The kinds of data there are: what files in `engine/data/kinds/` declare, and plain ones for the other types."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ def _declared() -> dict[DataType, Kind]:
     if twice:
         message = f"Declared twice: {', '.join(sorted(twice))}"
         raise ValueError(message)
+    found += [Kind(type=name) for name in DataType if all(kind.type is not name for kind in found)]
     return {kind.type: kind for kind in sorted(found, key=lambda kind: kind.general)}
 
 

@@ -93,8 +93,8 @@ class Binary:
     Raises:
         UnusableFile: when it is damaged or holds something else.
     """
-    rows: Callable[[Path], Frame]
-    """Return the rows that its column profiles describe."""
+    rows: Callable[..., Frame]
+    """`rows(path)` gives the rows that its column profiles describe, `rows(path, whole=True)` all of them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,6 +104,8 @@ class Kind:
     type: DataType
     words: str = ""
     """What a person calls it, with the article; empty when the type's name says it."""
+    aliases: tuple[str, ...] = ()
+    """What inputs of it are called in the catalogues of others; empty when the type's name says it."""
     edam: str = ""
     """The term for it in EDAM, the ontology of data and formats in bioinformatics, where there is a fitting one."""
     records: bool = False

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from engine.data.catalogue import KINDS
-from engine.data.columns.column import MAX_COLUMNS, Cleaned, clean, profile_column, row_numbers
+from engine.data.columns.column import MAX_COLUMNS, Cleaned, clean, profile_column, row_numbers, whole_again
 from engine.data.columns.genes import identify
 from engine.data.found import TableFound
 from engine.data.kinds.matrix import find_matrix
@@ -96,7 +96,7 @@ def _named_rows(table: TableFound, frame: Frame) -> Frame:
                 else None
             )
             table.source.first_column = texts
-            frame = _whole_again(frame)
+            frame = whole_again(frame)
     empty = [c for c in frame.columns if (c.startswith("Unnamed: ") or c == "empty") and frame[c].isna().all()]
     if empty:
         table.read["drop"] = list(dict.fromkeys([*table.read.get("drop", []), *empty]))
@@ -125,13 +125,6 @@ def _named_rows(table: TableFound, frame: Frame) -> Frame:
             frame.insert(0, label, list(ids))
         else:
             frame = frame.rename(columns={"Unnamed: 0": label})
-    return frame
-
-
-def _whole_again(frame: Frame) -> Frame:
-    for column in frame.select_dtypes("float").columns:
-        if frame[column].notna().all() and (frame[column] % 1 == 0).all():
-            frame[column] = frame[column].astype("int64")
     return frame
 
 
@@ -174,9 +167,8 @@ def _header_warnings(table: TableFound) -> None:
     twice = sorted({h for h in headers if headers.count(h) > 1}) if len(headers) < 5000 else []
     if twice:
         table.warnings.append(
-            f"{table.name}: {plural(len(twice), 'column name')} used more than once ({some(twice)}); the "
-            f"later ones are read as "
-            f"{twice[0] + '.1'!r}: give each column its own name."
+            f"{table.name}: {plural(len(twice), 'column name')} used more than once ({some(twice)}); the later ones "
+            f"are read as {twice[0] + '.1'!r}: give each column its own name."
         )
 
 

@@ -228,3 +228,11 @@ def row_numbers(ids: Any) -> bool:
     if numbers.isna().any() or len(numbers) == 0:
         return False
     return bool((numbers.diff().dropna() == 1).all()) and numbers.iloc[0] in (0, 1)
+
+
+def whole_again(frame: Frame) -> Frame:
+    """Make integers of the columns of whole numbers that blanks had made floats."""
+    for column in frame.select_dtypes("float").columns:
+        if frame[column].notna().all() and (frame[column] % 1 == 0).all():
+            frame[column] = frame[column].astype("int64")
+    return frame

@@ -48,4 +48,4 @@ def write_figure(value, stem):
 
 
 FIGURE = Kind(type=DataType.FIGURE, edam="data_2884", write=write_figure)
-IMAGE = Kind(type=DataType.IMAGE, edam="data_2968")
+IMAGE = Kind(type=DataType.IMAGE, edam="data_2968", aliases=("image", "tiff", "png", "jpg", "ome"))

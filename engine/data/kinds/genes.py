@@ -157,8 +157,8 @@ def _note(table: TableFound) -> str:
 
 
 GENE_LIST = Kind(
-    type=DataType.GENE_LIST, words="a list of genes", edam="data_2872", read=read_gene_list, write=write_gene_list,
-    in_table=_gene_list, summary=_list_summary,
+    type=DataType.GENE_LIST, words="a list of genes", aliases=("gene list", "genes"), edam="data_2872",
+    read=read_gene_list, write=write_gene_list, in_table=_gene_list, summary=_list_summary,
     schema=Schema(fields=(
         Field(name="gene", meaning="name or id of a gene", kind="text", needed=True,
               pattern=f"{GENE_ID}|{GENE_SYMBOL}|id"),
@@ -175,6 +175,6 @@ RANKED_GENES = Kind(
     )),
 )  # fmt: skip
 GENE_SET_LIBRARY = Kind(
-    type=DataType.GENE_SET_LIBRARY, words="a gene set file (GMT)", edam="data_2872", general=1,
-    read=read_gene_sets, write=write_gene_sets, in_text=_gmt,
+    type=DataType.GENE_SET_LIBRARY, words="a gene set file (GMT)", aliases=("gmt", "gene sets"), edam="data_2872",
+    general=1, read=read_gene_sets, write=write_gene_sets, in_text=_gmt,
 )  # fmt: skip

@@ -42,5 +42,5 @@ def _is_row(line: str) -> bool:
     return bool(line) and not line.startswith(("#", "track", "browser"))
 
 
-VARIANTS = Kind(type=DataType.VARIANTS, edam="data_3498", in_text=_vcf)
-PEAKS = Kind(type=DataType.PEAKS, in_text=_intervals)
+VARIANTS = Kind(type=DataType.VARIANTS, edam="data_3498", aliases=("vcf", "bcf", "variants"), in_text=_vcf)
+PEAKS = Kind(type=DataType.PEAKS, aliases=("bed", "narrowpeak", "broadpeak", "peaks"), in_text=_intervals)

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from engine.data.columns.column import is_numeric
-from engine.data.columns.genes import GENE_HEADER, GeneIds, describe, id_warnings, identify
+from engine.data.columns.genes import GeneIds, describe, id_warnings, identify, is_gene_header
 from engine.data.columns.nature import Nature, judge_values, missing_warnings, sample_warnings
 from engine.data.found import TableFound
 from engine.data.kind import Kind, write_named_rows
@@ -72,7 +72,7 @@ def find_matrix(table: TableFound, frame: Frame) -> list[str] | None:
 def _id_column(frame: Frame, numeric: list[str]) -> str | None:
     """Return the column with the row names: the first text column that (nearly) differs in every row."""
     first = frame.columns[0]
-    if first in numeric and GENE_HEADER.match(str(first).strip()) and frame[first].nunique() > 0.95 * len(frame):
+    if first in numeric and is_gene_header(str(first)) and frame[first].nunique() > 0.95 * len(frame):
         return first
     texts = [c for c in frame.columns[:6] if c not in numeric and frame[c].dtype.kind == "O"]
     # Ensembl ids beside symbols: the ids, which are unique, name the rows.
@@ -193,66 +193,51 @@ def _fill_in(
     return dropped
 
 
+_NATURES = {
+    "counts": ("raw counts", ""),
+    "binary": ("zeros and ones", "{name} holds only 0 and 1; that is presence and absence, not counts."),
+    "estimated": ("estimated counts", "{name} looks like estimated counts (RSEM, Salmon): {decimals}; count-based "
+                  "tests need them rounded, and the program's own import is better where there is one."),
+    "negative": ("expression values (some negative)", "{name} has {negatives}, so these are not counts; they look "
+                 "log-transformed or centred."),
+    "per_million": ("values per million", "The values of {name} are already normalised: every sample sums to one "
+                    "million (TPM or CPM), so these are not counts."),
+    "log": ("log-scale expression values", "The values of {name} look log-transformed ({decimals}, largest "
+            "{largest:.3g}), so these are not counts."),
+    "normalised": ("normalised expression values", "The values of {name} look already normalised ({decimals}), so "
+                   "these are not counts."),
+}  # fmt: skip
+"""What a matrix holds, in words, and what speaks against its being counts."""
+
+
 def _types(
     name: str, nature: Nature, trust: float, options: dict[str, Any], part: str
 ) -> tuple[list[TypeGuess], str, list[str]]:
     """Return what the matrix can serve as, its values in words, and warnings; `part` says which rows were looked at."""
-    guesses, what, warnings = _judged(name, nature, trust, options)
+    what, against = _NATURES[nature.kind]
+    against = against.format(
+        name=name, negatives=plural(nature.negative, "negative value"), largest=nature.maximum,
+        decimals=f"{nature.non_integer:,} of its values are not whole numbers",
+    )  # fmt: skip
     if part:
-        warnings = [f"{warning.removesuffix('.')}; this was judged from the values {part}." for warning in warnings]
+        against = against and f"{against.removesuffix('.')}; this was judged from the values {part}."
         what += f", judged from the values {part}"
-    return guesses, what, warnings
-
-
-def _judged(name: str, nature: Nature, trust: float, options: dict[str, Any]) -> tuple[list[TypeGuess], str, list[str]]:
-    counts = TypeGuess(type=DataType.COUNT_MATRIX, confidence=round(trust, 2), read=options)
-    values = TypeGuess(type=DataType.EXPRESSION_MATRIX, confidence=round(trust, 2), read=options)
-    decimals = f"{nature.non_integer:,} of its values are not whole numbers"
-    match nature.kind:
-        case "counts":
-            return [counts], "raw counts", []
-        case "binary":
-            message = f"{name} holds only 0 and 1; that is presence and absence, not counts."
-            return [values.model_copy(update={"confidence": min(trust, 0.5)})], "zeros and ones", [message]
-        case "estimated":
-            message = (
-                f"{name} looks like estimated counts (RSEM, Salmon): {decimals}; count-based tests need them "
-                f"rounded, and the "
-                "program's own import is better where there is one."
-            )
-            lower = counts.model_copy(update={"confidence": round(min(trust, 0.6), 2)})
-            return [lower, values.model_copy(update={"confidence": 0.4})], "estimated counts", [message]
-        case "negative":
-            message = (
-                f"{name} has {plural(nature.negative, 'negative value')}, so these are not counts; they "
-                f"look log-transformed or centred."
-            )
-            return [values], "expression values (some negative)", [message]
-        case "per_million":
-            message = (
-                f"The values of {name} are already normalised: every sample sums to one million (TPM or "
-                f"CPM), so these are not counts."
-            )
-            return [values], "values per million", [message]
-        case "log":
-            message = (
-                f"The values of {name} look log-transformed ({decimals}, largest {nature.maximum:.3g}), so "
-                f"these are not counts."
-            )
-            return [values], "log-scale expression values", [message]
-        case _:
-            message = f"The values of {name} look already normalised ({decimals}), so these are not counts."
-            return [values], "normalised expression values", [message]
+    sureness = {
+        "counts": {DataType.COUNT_MATRIX: trust},
+        "estimated": {DataType.COUNT_MATRIX: min(trust, 0.6), DataType.EXPRESSION_MATRIX: 0.4},
+        "binary": {DataType.EXPRESSION_MATRIX: min(trust, 0.5)},
+    }.get(nature.kind, {DataType.EXPRESSION_MATRIX: trust})
+    guesses = [TypeGuess(type=kind, confidence=round(sure, 2), read=options) for kind, sure in sureness.items()]
+    return guesses, what, [against] if against else []
 
 
 _ROWS = {"schema": Schema(fields=(), index="feature"), "read": read_matrix, "write": write_named_rows,
          "stored": {"index_col": 0}}  # fmt: skip
 COUNT_MATRIX = Kind(
-    type=DataType.COUNT_MATRIX,
-    words="a matrix of raw counts (genes x samples, whole numbers)",
-    edam="data_3917",
-    **_ROWS,
-)
+    type=DataType.COUNT_MATRIX, words="a matrix of raw counts (genes x samples, whole numbers)", edam="data_3917",
+    aliases=("count matrix", "counts"), **_ROWS,
+)  # fmt: skip
 EXPRESSION_MATRIX = Kind(
-    type=DataType.EXPRESSION_MATRIX, words="an expression matrix (genes x samples)", edam="data_2603", **_ROWS
-)
+    type=DataType.EXPRESSION_MATRIX, words="an expression matrix (genes x samples)", edam="data_2603",
+    aliases=("expression",), **_ROWS,
+)  # fmt: skip

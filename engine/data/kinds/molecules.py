@@ -80,7 +80,12 @@ def _sequences(look: Look) -> Found | None:
     return _fastq(look) if is_fastq else None
 
 
-SEQUENCES = Kind(type=DataType.SEQUENCES, edam="data_2044", in_text=_sequences)
-ALIGNMENT = Kind(type=DataType.ALIGNMENT, edam="data_0863")
-STRUCTURE = Kind(type=DataType.STRUCTURE, edam="data_0883", in_text=_structure)
-COMPOUNDS = Kind(type=DataType.COMPOUNDS)
+SEQUENCES = Kind(
+    type=DataType.SEQUENCES, edam="data_2044", aliases=("fastq", "fasta", "fastqsanger", "sequences", "reads"),
+    in_text=_sequences,
+)  # fmt: skip
+ALIGNMENT = Kind(type=DataType.ALIGNMENT, edam="data_0863", aliases=("bam", "cram", "sam", "alignment"))
+STRUCTURE = Kind(
+    type=DataType.STRUCTURE, edam="data_0883", aliases=("pdb", "cif", "mmcif", "structure"), in_text=_structure
+)
+COMPOUNDS = Kind(type=DataType.COMPOUNDS, aliases=("smiles", "sdf", "mol", "mol2", "compounds"))

@@ -1,15 +1,10 @@
-"""Kinds that tools may name, and of which no file is recognised: what is written of them is a table or JSON."""
+"""Kinds that have other names in the catalogues of others, and of which no file is recognised here."""
 
 from __future__ import annotations
 
 from engine.data.kind import Kind
 from engine.domain.datatypes import DataType
 
-ABUNDANCE_TABLE = Kind(type=DataType.ABUNDANCE_TABLE)
-GENOTYPE_TABLE = Kind(type=DataType.GENOTYPE_TABLE)
-METHYLATION_TABLE = Kind(type=DataType.METHYLATION_TABLE)
-GUIDE_TABLE = Kind(type=DataType.GUIDE_TABLE)
-GRAPH = Kind(type=DataType.GRAPH)
-MODEL = Kind(type=DataType.MODEL)
-DOCUMENTS = Kind(type=DataType.DOCUMENTS)
-HYPOTHESES = Kind(type=DataType.HYPOTHESES)
+ABUNDANCE_TABLE = Kind(type=DataType.ABUNDANCE_TABLE, aliases=("biom", "abundance", "otu table"))
+GENOTYPE_TABLE = Kind(type=DataType.GENOTYPE_TABLE, aliases=("plink", "genotypes", "ped"))
+GRAPH = Kind(type=DataType.GRAPH, aliases=("graphml", "sif", "network"))

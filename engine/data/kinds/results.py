@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.data.columns.column import is_numeric
-from engine.data.columns.genes import GENE_HEADER, describe, id_warnings, identify
+from engine.data.columns.genes import describe, id_warnings, identify, is_gene_header
 from engine.data.found import TableFound
 from engine.data.kind import Kind
 from engine.data.kinds.table import read_table
@@ -52,7 +52,7 @@ def _results(table: TableFound, frame: Frame) -> list[TypeGuess]:
     found = result_columns(frame)
     if not found:
         return []
-    gene = next((str(c) for c in frame.columns if GENE_HEADER.match(str(c).strip()) and frame[c].dtype == object), None)
+    gene = next((str(c) for c in frame.columns if is_gene_header(str(c)) and frame[c].dtype == object), None)
     gene = gene or next((str(c) for c in frame.columns[:3] if frame[c].dtype == object), None)
     if gene is None:
         table.warnings.append(f"{table.name} has fold changes and p-values but no column of gene names.")

@@ -85,7 +85,7 @@ def _describe(name: str, file: Any, h5py: Any) -> Found:
             f"the filter that made it."
         )
         raise UnusableFile(message)
-    columns, structure = look(_annotations(file["obs"], shape[0]))
+    columns, structure = look(_annotations(file["obs"], min(shape[0], _MAX_CELLS)))
     identified = identify(genes)
     x, part = _nature(file["X"]) if "X" in file else (None, "")
     layers = {key: _nature(file["layers"][key])[0] for key in _keys(file, "layers")}
@@ -150,19 +150,19 @@ def _column_names(node: Any) -> list[str]:
     return order or [k for k in node if k not in (index, "__categories")]
 
 
-def read_annotations(path: Path) -> Frame:
-    """Return the annotations of the cells of an .h5ad file, one row a cell."""
+def read_annotations(path: Path, *, whole: bool = False) -> Frame:
+    """Return the annotations of the cells of an .h5ad file, one row a cell, of many cells the first unless `whole`."""
     import h5py
 
     with h5py.File(path, "r") as file:
         refuse_elsewhere(path.name, file, h5py)
-        return _annotations(file["obs"], len(_names(path.name, "cells", file["obs"])))
+        cells = len(_names(path.name, "cells", file["obs"]))
+        return _annotations(file["obs"], cells if whole else min(cells, _MAX_CELLS))
 
 
-def _annotations(node: Any, cells: int) -> Frame:
+def _annotations(node: Any, rows: int) -> Frame:
     import pandas as pd
 
-    rows = min(cells, _MAX_CELLS)
     series: dict[str, Any] = {}
     for name in _column_names(node)[:MAX_COLUMNS]:
         values = _values(node, name, rows)
@@ -257,7 +257,8 @@ def _warnings(name: str, cells: list[str], genes: list[str], details: dict[str, 
 
 
 ANNDATA = Kind(
-    type=DataType.ANNDATA, words="single-cell data (h5ad)", read=read_anndata, write=write_anndata,
+    type=DataType.ANNDATA, words="single-cell data (h5ad)", aliases=("anndata", "h5ad", "loom"),
+    read=read_anndata, write=write_anndata,
     binary=Binary(
         format="h5ad", container="HDF5", magic=b"\x89HDF\r\n\x1a\n", look=read_h5ad, rows=read_annotations
     ),

@@ -57,15 +57,13 @@ def _survival(table: TableFound, frame: Frame) -> list[TypeGuess]:
         )
     if event.distinct == 3:
         table.warnings.append(
-            f"{table.name}: {event.name!r} has three codes ({', '.join(sorted(event.levels))}), so there are "
-            f"two kinds of end; say "
-            "which code is the event."
+            f"{table.name}: {event.name!r} has three codes ({', '.join(sorted(event.levels))}), so there are two kinds "
+            "of end; say which code is the event."
         )
     elif event.name.lower().startswith("cens") and event.kind in ("integer", "boolean"):
         table.warnings.append(
             f"{table.name}: {event.name!r} may mean `censored` or `the event was seen` by its 1 "
-            f"({event.levels.get('1', 0):,} rows); "
-            "say which before believing a result."
+            f"({event.levels.get('1', 0):,} rows); say which before believing a result."
         )
     return [
         TypeGuess(type=DataType.SURVIVAL_TABLE, confidence=0.95 if event.role("event") > 0.8 else 0.8, read=table.read)

@@ -112,13 +112,8 @@ def _summary(table: TableFound) -> str:
 
 
 TABLE = Kind(
-    type=DataType.TABLE,
-    edam="data_2526",
-    records=True,
-    general=2,
-    read=read_table,
-    in_table=_in_table,
-    summary=_summary,
-)
+    type=DataType.TABLE, aliases=("csv", "tsv", "tabular", "table"), edam="data_2526", records=True, general=2,
+    read=read_table, in_table=_in_table, summary=_summary,
+)  # fmt: skip
 DOSE_RESPONSE_TABLE = Kind(type=DataType.DOSE_RESPONSE_TABLE, records=True, read=read_table)
-SPECTRUM_TABLE = Kind(type=DataType.SPECTRUM_TABLE, records=True, read=read_table)
+SPECTRUM_TABLE = Kind(type=DataType.SPECTRUM_TABLE, aliases=("mzml", "mgf", "spectra"), records=True, read=read_table)

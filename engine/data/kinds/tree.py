@@ -27,4 +27,4 @@ def _newick(look: Look) -> Found | None:
     return Found("newick", guess(DataType.TREE, 0.97), f"A tree with {plural(tips, 'tip')}", rows=tips)
 
 
-TREE = Kind(type=DataType.TREE, edam="data_0872", in_text=_newick)
+TREE = Kind(type=DataType.TREE, edam="data_0872", aliases=("newick", "nhx", "nexus", "tree"), in_text=_newick)

@@ -25,7 +25,7 @@ from engine.data.columns.cells import (
     totals_warning,
     units_row,
 )  # fmt: skip
-from engine.data.columns.genes import GENE_HEADER, identify, looks_like_gene
+from engine.data.columns.genes import identify, is_gene_header, looks_like_gene
 from engine.data.reading.textfile import Text
 from engine.data.source import MAX_CELLS, MAX_ROWS, TableSource, UnusableFile, plural
 
@@ -142,7 +142,7 @@ def _mostly_decimal_commas(rows: list[list[str]]) -> bool:
 
 def _is_header(first: list[str], rows: list[list[str]]) -> bool:
     """Say whether the first row names columns: it has no numbers where the rows below have them."""
-    if any(GENE_HEADER.match(name.strip()) for name in first):
+    if any(map(is_gene_header, first)):
         return True
     values = [[row[i].strip() for row in rows if i < len(row)] for i in range(len(first))]
     numeric = [
@@ -377,9 +377,8 @@ def _check_widths(name: str, lines: list[str], layout: Layout, *, comment: bool,
     if not short:
         return []
     return [
-        f"{name}: {plural(len(short), 'row')} with fewer fields than the header (first: line "
-        f"{short[0]:,}); the missing "
-        "cells are read as empty: check that the file is complete."
+        f"{name}: {plural(len(short), 'row')} with fewer fields than the header (first: line {short[0]:,}); the "
+        "missing cells are read as empty: check that the file is complete."
     ]
 
 
