@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, get_args
 
-from engine.data.catalogue import BINARIES
+from engine.data.catalogue import BINARIES, KINDS
 from engine.data.reading.excel import read_excel
 from engine.data.reading.text_table import read_text_table
 from engine.data.reading.textfile import read_text
@@ -89,6 +89,9 @@ def _read(profile: Profile) -> Frame:
     try:
         if binary is not None:
             return binary.rows(path)
+        kind = KINDS[profile.types[0].type] if profile.types else None
+        if kind is not None and kind.in_text is not None:
+            return kind.read(path, **profile.types[0].read)
         with path.open("rb") as handle:
             is_zip = handle.read(4) == b"PK\x03\x04"
         source = read_excel(path) if is_zip else read_text_table(path, read_text(path))

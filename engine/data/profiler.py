@@ -17,14 +17,15 @@ from pathlib import Path
 from typing import Any
 
 from engine.data import formats
-from engine.data.catalogue import BINARIES
+from engine.data.catalogue import BINARIES, KINDS, read_data
 from engine.data.found import Found
 from engine.data.kind import Look
 from engine.data.reading.excel import read_excel
 from engine.data.reading.text_table import read_text_table
 from engine.data.reading.textfile import Text, read_bytes, read_text
 from engine.data.source import UnusableFile
-from engine.data.tables import examine
+from engine.data.structure.rows import look
+from engine.data.tables import examine, head_of
 from engine.domain.profile import Profile
 from engine.errors import DataError
 
@@ -207,7 +208,23 @@ def _text(path: Path) -> Found:
         found = formats.by_text(Look(path.name, looked))
     if found is None:
         return examine(path.name, read_text_table(path, text))
-    return found if looked.complete else _of_a_part(path.name, found, looked)
+    return _with_columns(path, found) if looked.complete else _of_a_part(path.name, found, looked)
+
+
+def _with_columns(path: Path, found: Found) -> Found:
+    """Add what the columns of records are that only their own kind can read."""
+    if not found.types or not KINDS[found.types[0].type].records:
+        return found
+    frame = read_data(path, found.types[0].type, **found.types[0].read)
+    columns, structure = look(frame)
+    return replace(
+        found,
+        rows=len(frame),
+        columns=frame.shape[1],
+        column_profiles=columns,
+        structure=structure,
+        head=head_of(frame),
+    )
 
 
 def _beginning(text: Text, limit: int) -> Text:

@@ -34,7 +34,7 @@ def examine(name: str, source: TableSource) -> TableFound:
     if frame.shape[1] == 0 or len(frame) == 0:
         message = f"{name} has a header but no rows; export it again with its data."
         raise UnusableFile(message)
-    table.head = _head(frame)
+    table.head = head_of(frame)
     table.rows, table.columns = source.rows, frame.shape[1]
     annotation = find_matrix(table, frame)
     if annotation is not None:
@@ -51,7 +51,7 @@ def examine(name: str, source: TableSource) -> TableFound:
     return table
 
 
-def _head(frame: Frame) -> dict[str, list[str]]:
+def head_of(frame: Frame) -> dict[str, list[str]]:
     """Return the first rows of the first columns as texts."""
 
     def text(cell: Any) -> str:

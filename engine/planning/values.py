@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.data.catalogue import BINARIES, TABULAR, read_data
-from engine.domain.datatypes import DataType
 from engine.domain.profile import Profile
 
 if TYPE_CHECKING:
@@ -20,5 +19,4 @@ def load_rows(profile: Profile) -> pd.DataFrame:
         return binary.rows(Path(profile.path), whole=True)
     guess = next((g for g in profile.types if g.type in TABULAR), profile.types[0])
     read = {key: value for key, value in guess.read.items() if key not in ("index_col", "transpose", "header")}
-    kind = DataType.TABLE if guess.type in TABULAR else guess.type
-    return read_data(profile.path, kind.value, **read)
+    return read_data(profile.path, guess.type, **read)

@@ -59,17 +59,17 @@ def _with_called(functions: Iterable[Callable[..., Any]]) -> dict[str, str]:
 
 @functools.cache
 def _sources(function: Callable[..., Any]) -> tuple[tuple[str, str], ...]:
-    called = (function.__globals__.get(name) for name in _globals(function.__code__))
+    called = (function.__globals__.get(name) for name in global_names(function.__code__))
     before = _with_called(item for item in called if isinstance(item, FunctionType) and item is not function)
     return *before.items(), (function.__name__, function_source(function))
 
 
-def _globals(code: CodeType) -> Iterator[str]:
+def global_names(code: CodeType) -> Iterator[str]:
     """Yield the names that a function, or one inside it, looks up outside of itself."""
     yield from (step.argval for step in dis.get_instructions(code) if step.opname == "LOAD_GLOBAL")
     for part in code.co_consts:
         if isinstance(part, CodeType):
-            yield from _globals(part)
+            yield from global_names(part)
 
 
 def tool_source(spec: ToolSpec) -> str:
