@@ -28,6 +28,21 @@ def read_path(path, **options):
     return str(path)
 
 
+def json_ready(value):
+    """Turn NumPy scalars, NaN and nested values into what JSON can hold."""
+    import math
+
+    if isinstance(value, dict):
+        return {str(key): json_ready(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, set)):
+        return [json_ready(item) for item in value]
+    if hasattr(value, "item") and getattr(value, "ndim", 0) == 0:
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
+
+
 def write_table(value, stem):
     """Write a table as CSV, anything else as JSON; return the file's name."""
     import json
@@ -39,7 +54,7 @@ def write_table(value, stem):
     else:
         name = f"{stem}.json"
         with open(name, "w", encoding="utf-8") as handle:
-            json.dump(value, handle, indent=2, default=str)
+            json.dump(json_ready(value), handle, indent=2, allow_nan=False)
     return name
 
 

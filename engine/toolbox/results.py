@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from engine.data.kind import json_ready
+
 
 def linear_algebra():
     """Return the linear algebra library with the kernel chosen for this processor: the last digits depend on it."""
@@ -23,20 +25,7 @@ def save_result(result, outputs, folder):
     `outputs` maps each output to its kind of data and what writes it. An output the step did not give is left out.
     """
     import json
-    import math
     import os
-
-    def plain(value):
-        """Turn NumPy scalars, NaN and nested values into what JSON can hold."""
-        if isinstance(value, dict):
-            return {str(key): plain(item) for key, item in value.items()}
-        if isinstance(value, (list, tuple, set)):
-            return [plain(item) for item in value]
-        if hasattr(value, "item") and getattr(value, "ndim", 0) == 0:
-            value = value.item()
-        if isinstance(value, float) and not math.isfinite(value):
-            return None
-        return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
 
     os.makedirs(folder, exist_ok=True)
     written = {}
@@ -53,9 +42,9 @@ def save_result(result, outputs, folder):
     record = {
         "computed_on": linear_algebra(),
         "outputs": written,
-        "findings": plain(result.get("findings", [])),
-        "warnings": plain(result.get("warnings", [])),
+        "findings": json_ready(result.get("findings", [])),
+        "warnings": json_ready(result.get("warnings", [])),
     }
     with open(os.path.join(folder, "result.json"), "w", encoding="utf-8") as handle:
-        json.dump(record, handle, ensure_ascii=False)
+        json.dump(record, handle, ensure_ascii=False, allow_nan=False)
     return record
