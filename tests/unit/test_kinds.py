@@ -18,7 +18,7 @@ from engine.data.found import Found, guess
 from engine.data.kind import Kind, Look
 from engine.data.profiler import profile_file
 from engine.domain.datatypes import DataType
-from engine.planning.values import load_rows
+from engine.planning.tables.values import load_rows
 from engine.toolbox.registry import builtin_tools
 from engine.toolbox.script import StepInput, all_io, global_names, step_script, stored_input
 

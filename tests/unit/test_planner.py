@@ -10,7 +10,7 @@ from engine.data.profiler import profile_files
 from engine.domain.profile import Profile
 from engine.errors import DataError, PlanError
 from engine.examples import example_files, examples
-from engine.planning.files import methods_named
+from engine.planning.binding.files import methods_named
 from engine.planning.planner import Planner
 from engine.toolbox.registry import builtin_tools
 from engine.toolbox.typecheck import check_plan

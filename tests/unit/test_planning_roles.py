@@ -8,8 +8,8 @@ import pytest
 
 from engine.data.profiler import profile_files
 from engine.planning.planner import Planner
-from engine.planning.read import read
-from engine.planning.sheets import Data, was_given
+from engine.planning.reading.read import read
+from engine.planning.tables.sheets import Data, was_given
 from engine.toolbox.registry import builtin_tools
 
 N = 240
