@@ -10,8 +10,8 @@ from engine.api.data import DataCalls
 from engine.api.runs import RunCalls, require_analysis, require_words
 from engine.asking.edits import set_params, settled_by_hand, sides_apart
 from engine.asking.router import route
+from engine.data.catalogue import accepts
 from engine.domain.brief import GoalBrief
-from engine.domain.datatypes import accepts
 from engine.domain.plan import DATA_PREFIX, TaskDag, TaskNode
 from engine.domain.profile import Profile
 from engine.domain.results import Issue

@@ -218,3 +218,21 @@ def _kind(present: Column, distinct: int) -> ColumnKind:
     if distinct <= max(MAX_LEVELS, 0.05 * len(texts)) and length < 60:
         return "category"
     return "text" if spaced > 0.3 or length >= 40 else "identifier" if distinct > 0.5 * len(texts) else "category"
+
+
+def row_numbers(ids: Any) -> bool:
+    """Say whether values only count the rows, from 0 or 1 on."""
+    import pandas as pd
+
+    numbers: Column = pd.to_numeric(pd.Series(list(ids)), errors="coerce")
+    if numbers.isna().any() or len(numbers) == 0:
+        return False
+    return bool((numbers.diff().dropna() == 1).all()) and numbers.iloc[0] in (0, 1)
+
+
+def whole_again(frame: Frame) -> Frame:
+    """Make integers of the columns of whole numbers that blanks had made floats."""
+    for column in frame.select_dtypes("float").columns:
+        if frame[column].notna().all() and (frame[column] % 1 == 0).all():
+            frame[column] = frame[column].astype("int64")
+    return frame

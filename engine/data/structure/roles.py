@@ -5,7 +5,7 @@ A guess always says why, because a wrong one changes a result: the planner propo
 
 from __future__ import annotations
 
-from engine.data.columns.genes import GENE_HEADER
+from engine.data.columns.genes import is_gene_header
 from engine.data.source import Frame
 from engine.data.structure.scales import HINTS, View, date_like, telling, two_states, words
 from engine.domain.profile import ColumnProfile, Role, RoleGuess, Structure
@@ -162,7 +162,7 @@ def _event(column: ColumnProfile, named: frozenset[str]) -> RoleGuess | None:
 
 
 def _gene(column: ColumnProfile) -> RoleGuess | None:
-    if column.kind in ("identifier", "category", "text") and GENE_HEADER.match(column.name.strip()):
+    if column.kind in ("identifier", "category", "text") and is_gene_header(column.name):
         weak = column.name.strip().lower() in ("names", "feature", "features", "protein")
         return _guess("gene", 0.6 if weak else 0.9, "the name of a gene column")
     return None

@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from engine.domain.datatypes import TABULAR, DataType
+from engine.data.catalogue import TABULAR
+from engine.domain.datatypes import DataType
 from engine.domain.plan import OpenQuestion
 from engine.domain.profile import ColumnProfile
 from engine.domain.toolspec import ParamSpec, ToolSpec
