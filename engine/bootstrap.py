@@ -164,7 +164,7 @@ def _connect(settings: Settings, workspace: Workspace) -> Parts:
         candidates=settings.search_candidates,
     )
     memory.when_episodes_change = finder.forget_usage
-    records = RunRecords(store, artifacts, EventLog(store, clock), clock, ids, environment())
+    records = RunRecords(store, artifacts, EventLog(store, clock), clock, ids, environment(), settings.user)
     sandbox = make_sandbox(settings, workspace.runs)
     profiler = make_profiler()
     queue = RunQueue(workers=settings.parallel_runs, size=settings.queue_size)

@@ -39,10 +39,6 @@ def ask(options: argparse.Namespace) -> int:
     """Plan, show the plan, run it, write the report."""
     _check_out(options.out)
     paths = _data(options)
-    if options.strategy not in ("auto", "dag"):
-        from engine.asking.router import route
-
-        route(options.question, [], forced=options.strategy)
     with opened(options) as engine:
         engine.warm_in_background()
         changes = changes_of(options)
