@@ -66,7 +66,7 @@ class PlanCalls(DataCalls, RunCalls):
             key = "\n".join(f"{path} {path.stat().st_mtime_ns}" for path in paths if path.is_file())
 
         def make() -> list[str]:
-            planner = self._parts.planner
+            planner = self._parts.orchestrator.plans.maker.planner
             if not run_id:
                 return planner.suggest(self.profile(data))
             view = self.view(run_id)
