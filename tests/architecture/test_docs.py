@@ -93,7 +93,9 @@ def test_every_file_that_the_docs_name_is_there():
     named = {
         (page.name, file)
         for page in [*pages, ROOT / "README.md"]
-        for file in re.findall(r"\b(?:engine|storage|pages|scripts|tests)/[\w/]+\.\w+", page.read_text(encoding="utf-8"))
+        for file in re.findall(
+            r"\b(?:engine|storage|pages|scripts|tests)/[\w/]+\.\w+", page.read_text(encoding="utf-8")
+        )
     }
     assert len(named) > 60
     assert [(page, file) for page, file in sorted(named) if "FIELD" not in file and not (ROOT / file).is_file()] == []
