@@ -21,9 +21,9 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.measuring import arguments, not_measured, report, summary, target  # noqa: E402
 from engine.domain.knowledge import Claim, Edge, GraphSource, Node  # noqa: E402
-from engine.knowledge.grounding import check_text  # noqa: E402
+from engine.knowledge.grounding.check import check_text  # noqa: E402
 from engine.knowledge.importers.hetionet import KINDS, METAEDGES  # noqa: E402
-from engine.knowledge.linking import EntityLinker  # noqa: E402
+from engine.knowledge.linking.linker import EntityLinker  # noqa: E402
 from engine.knowledge.memory_graph import MemoryGraph  # noqa: E402
 
 DATA = ROOT.parent / "shared" / "data"

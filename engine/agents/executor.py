@@ -351,6 +351,7 @@ class Executor:
                 values=found.values,
                 artifact=names.get(found.output, ""),
                 row=found.row,
+                asserts=found.asserts,
                 evidence=[names[found.output]] if found.output in names else [],
             )
             for number, found in enumerate(written.findings, start=1)

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from engine.domain.knowledge import NodeType
 from engine.knowledge.importers.ids import is_ensembl_gene, is_number, without_version
-from engine.knowledge.linking_text import find_ids, id_keys, key, node_id_keys
+from engine.knowledge.linking.text import find_ids, id_keys, key, node_id_keys
 from engine.knowledge.resolve import rank_of
 from engine.knowledge.search_names import normal
 from engine.knowledge.view import GraphView, NamedNode

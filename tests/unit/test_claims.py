@@ -14,7 +14,7 @@ from engine.knowledge.claims_directions import direction
 from engine.knowledge.claims_frames import hedged, split_frame, tail_denies
 from engine.knowledge.claims_predicates import classify
 from engine.knowledge.claims_sentences import split_sentences
-from engine.knowledge.linking import EntityLinker
+from engine.knowledge.linking.linker import EntityLinker
 
 LINKER = EntityLinker(small_graph())
 G, D, C, X, A, S, E, P, K = (

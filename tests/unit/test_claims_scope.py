@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from engine.knowledge.claims import Statement, statements
 from engine.knowledge.claims_asides import without_asides
 from engine.knowledge.claims_denials import correction, frame_denials, remark_denies
-from engine.knowledge.grounding import check_text
-from engine.knowledge.linking import EntityLinker
+from engine.knowledge.grounding.check import check_text
+from engine.knowledge.linking.linker import EntityLinker
 
 VIEW = small_graph()
 LINKER = EntityLinker(VIEW)

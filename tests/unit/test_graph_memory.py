@@ -16,7 +16,7 @@ from engine.adapters.fakes import FrozenClock
 from engine.domain.knowledge import EdgeRows, EdgeType, GraphSource, NodeRows, NodeType
 from engine.knowledge import csr, search
 from engine.knowledge.csr import CsrGraph
-from engine.knowledge.linking import EntityLinker
+from engine.knowledge.linking.linker import EntityLinker
 from engine.knowledge.search_names import Names
 from engine.knowledge.service import KnowledgeBase
 from storage.memory_graph import MemoryGraphStore

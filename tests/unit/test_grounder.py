@@ -13,8 +13,8 @@ from engine.domain.knowledge import Edge, EdgeType, Node, NodeType
 from engine.domain.report import Report
 from engine.domain.results import Artifact, NodeResult, RunRecord, Verdict
 from engine.domain.run_view import RunView
-from engine.knowledge.grounding import check_text
-from engine.knowledge.linking import EntityLinker
+from engine.knowledge.grounding.check import check_text
+from engine.knowledge.linking.linker import EntityLinker
 from engine.knowledge.memory_graph import MemoryGraph
 from engine.reporting import html, markdown, pdf, run_json
 from engine.reporting.checked import checked_lines, of_steps

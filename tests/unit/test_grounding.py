@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 from engine.domain.findings import Finding, FindingValue
 from engine.domain.knowledge import Claim, Edge, EdgeType, Node, NodeType
 from engine.errors import ModelUnavailable
-from engine.knowledge.grounding import check_text
-from engine.knowledge.grounding_findings import numbers
-from engine.knowledge.grounding_paths import PathFinder, at_least
+from engine.knowledge.grounding.check import check_text
+from engine.knowledge.grounding.findings import numbers
+from engine.knowledge.grounding.paths import PathFinder, at_least
 from engine.knowledge.importers.hetionet import KINDS, METAEDGES
-from engine.knowledge.linking import EntityLinker
+from engine.knowledge.linking.linker import EntityLinker
 from engine.knowledge.memory_graph import MemoryGraph
 from engine.ports import ChatMessage, ChatReply
 

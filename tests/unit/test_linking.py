@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from engine.domain.knowledge import Node, NodeType
 from engine.knowledge.importers.hetionet import KINDS
-from engine.knowledge.linking import UNKNOWN_ID, EntityLinker
-from engine.knowledge.linking_text import fold, id_keys, key, tokens
+from engine.knowledge.linking.linker import UNKNOWN_ID, EntityLinker
+from engine.knowledge.linking.text import fold, id_keys, key, tokens
 from engine.knowledge.memory_graph import MemoryGraph
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "hetionet_train"

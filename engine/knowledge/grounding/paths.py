@@ -21,7 +21,7 @@ from itertools import pairwise
 import numpy as np
 
 from engine.domain.knowledge import NODE_CODE, OPPOSITE, EdgeType, NodeType
-from engine.knowledge.grounding_metapaths import METAPATHS, REVERSAL, SAME_AS, Metapath
+from engine.knowledge.grounding.metapaths import METAPATHS, REVERSAL, SAME_AS, Metapath
 from engine.knowledge.view import GraphView
 
 ENOUGH = 3

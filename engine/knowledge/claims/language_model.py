@@ -17,7 +17,7 @@ from engine.knowledge.claims_context import mutant_form, supposed
 from engine.knowledge.claims_predicates import Sense, classify
 from engine.knowledge.claims_readings import options_for
 from engine.knowledge.claims_sentences import Sentence
-from engine.knowledge.linking import EntityLinker
+from engine.knowledge.linking.linker import EntityLinker
 from engine.ports import ChatMessage, ChatModel
 
 _BATCH = 20

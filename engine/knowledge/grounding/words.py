@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from engine.domain.findings import Finding
 from engine.domain.knowledge import SYMMETRIC, Edge, EdgeType, EvidenceEdge, Node, NodeType
-from engine.knowledge.grounding_paths import Support, path_rows
+from engine.knowledge.grounding.paths import Support, path_rows
 from engine.knowledge.view import GraphView
 
 _MAX_PATHS = 3
@@ -109,13 +108,3 @@ def path_evidence(supports: list[Support], view: GraphView) -> list[EvidenceEdge
         if shown >= _MAX_PATHS:
             break
     return evidence
-
-
-def finding_evidence(findings: Sequence[Finding]) -> list[EvidenceEdge]:
-    """Return findings as evidence."""
-    return [
-        EvidenceEdge(
-            edge=finding.text, source=f"finding {finding.id} of {finding.node}", confidence=1.0, kind="finding"
-        )
-        for finding in findings[:_MAX_EDGES]
-    ]
