@@ -28,7 +28,7 @@ from engine.knowledge.csr_build import build
 from engine.knowledge.node_table import NodeTable
 from engine.knowledge.traverse import Slots, Walker
 from engine.knowledge.view import Adjacent, Direction, NamedNode
-from engine.ports import GraphStore
+from engine.ports.graph import GraphStore
 
 _log = logging.getLogger(__name__)
 

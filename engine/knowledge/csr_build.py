@@ -10,7 +10,7 @@ import numpy as np
 from engine.domain.knowledge import EDGE_CODE, SYMMETRIC
 from engine.knowledge.arrays import Arrays, Texts
 from engine.knowledge.traverse import Slots
-from engine.ports import GraphColumns
+from engine.ports.graph import GraphColumns
 
 
 def build(columns: GraphColumns) -> Arrays:

@@ -28,7 +28,7 @@ from engine.knowledge.catalogue_of_sources import SOURCES, RemoteFile, RemoteSou
 from engine.knowledge.fetch_web import check_address, content_range, marks_of, opener, read_json, reason, write_json
 from engine.knowledge.importers.read import sha256_file
 from engine.knowledge.importers.text import damaged, first_lines, open_bytes
-from engine.ports import CancelToken
+from engine.ports.cancel import CancelToken
 
 __all__ = ["SOURCES", "FetchError", "RemoteFile", "RemoteSource", "fetch"]
 

@@ -25,7 +25,7 @@ from engine.knowledge.search import require
 from engine.knowledge.traverse import no_such_type
 from engine.knowledge.view import GraphView
 from engine.knowledge.walks import confidences, degrees, edges_at, steps_from
-from engine.ports import GraphStore
+from engine.ports.graph import GraphStore
 
 if TYPE_CHECKING:
     import networkx

@@ -45,7 +45,10 @@ from engine.knowledge.learning import Taught, taught
 from engine.knowledge.linking.linker import EntityLinker
 from engine.knowledge.refusals import ambiguous, no_source, refuse_twice, replaced
 from engine.knowledge.resolve import LateResolver, Resolver
-from engine.ports import CancelToken, ChatModel, Clock, GraphStore
+from engine.ports.cancel import CancelToken
+from engine.ports.chat import ChatModel
+from engine.ports.graph import GraphStore
+from engine.ports.system import Clock
 
 Progress = Callable[[int, int], None]
 

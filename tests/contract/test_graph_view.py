@@ -27,7 +27,7 @@ from engine.domain.knowledge import (
 from engine.knowledge.csr import open_graph
 from engine.knowledge.memory_graph import MemoryGraph
 from engine.knowledge.view import GraphView
-from storage.memory_graph import MemoryGraphStore
+from storage.graph.twin import GraphStoreTwin
 
 SOURCE = GraphSource(id="s1", name="Source one", kind="generic", license="CC0", at="2026-11-21T08:00:00.000Z")
 NODES = [
@@ -72,13 +72,13 @@ EDGES = [
 Build = Callable[[list[Node], list[Edge]], GraphView]
 
 
-def stored(nodes: list[Node], edges: list[Edge]) -> MemoryGraphStore:
+def stored(nodes: list[Node], edges: list[Edge]) -> GraphStoreTwin:
     node_rows, edge_rows = NodeRows(), EdgeRows()
     for node in nodes:
         node_rows.add(node.id, node.type, node.name, node.aliases, node.xrefs)
     for one in edges:
         edge_rows.add(one.source, one.type, one.target, one.relation, one.confidence)
-    store = MemoryGraphStore()
+    store = GraphStoreTwin()
     store.add(SOURCE, [node_rows, edge_rows])
     return store
 

@@ -24,7 +24,7 @@ from engine.knowledge import fetch as module
 from engine.knowledge.catalogue_of_sources import SOURCES, RemoteFile, RemoteSource
 from engine.knowledge.fetch import fetch
 from engine.knowledge.importers.read import FORMATS, open_import
-from engine.runtime.cancel import CancelSource
+from engine.runs.cancel import CancelSource
 
 EDGES = ("source\tmetaedge\ttarget\n" + "Gene::1\tGiG\tGene::2\n" * 60_000).encode()
 NODES = b"id\tname\tkind\nGene::1\tA1BG\tGene\nGene::2\tA2M\tGene\n"

@@ -17,7 +17,7 @@ from engine.errors import NotFoundError
 from engine.knowledge.csr import open_graph
 from engine.knowledge.learning import Learned, learn_run, taught
 from engine.knowledge.memory_graph import MemoryGraph
-from storage.memory_graph import MemoryGraphStore
+from storage.graph.twin import GraphStoreTwin
 
 COUNTS, SAMPLES, SETS, DE = "a" * 64, "b" * 64, "c" * 64, "d" * 64
 
@@ -176,8 +176,8 @@ def test_a_failed_step_and_an_unfinished_run_teach_nothing() -> None:
     assert len(learn(plan=TaskDag(question="q"), results={}).nodes) == 0
 
 
-def graph_with_genes() -> MemoryGraphStore:
-    store, rows = MemoryGraphStore(), NodeRows()
+def graph_with_genes() -> GraphStoreTwin:
+    store, rows = GraphStoreTwin(), NodeRows()
     for (name, kind), node_id in KNOWN.items():
         rows.add(node_id, kind, name)
     store.add(GraphSource(id="base", name="Base", kind="generic"), [rows])

@@ -23,7 +23,7 @@ from engine.knowledge.paths import best_paths, shortest_path
 from engine.knowledge.queries import common_neighbours, hub_penalty, neighbourhood, statistics, subgraph
 from engine.knowledge.search import normal, search
 from engine.knowledge.view import GraphView
-from storage.memory_graph import MemoryGraphStore
+from storage.graph.twin import GraphStoreTwin
 
 T, E = NodeType, EdgeType
 NODES: list[tuple[Any, ...]] = [
@@ -58,13 +58,13 @@ EDGES: list[tuple[Any, ...]] = [
 EGFR, KRAS, GEF, ERL, LUNG = "Gene::1956", "Gene::3845", "Compound::DB00317", "Compound::DB00530", "Disease::DOID:1324"
 
 
-def stored(nodes: list[Any], edges: list[Any]) -> MemoryGraphStore:
+def stored(nodes: list[Any], edges: list[Any]) -> GraphStoreTwin:
     node_rows, edge_rows = NodeRows(), EdgeRows()
     for row in nodes:
         node_rows.add(*row)
     for row in edges:
         edge_rows.add(*row)
-    store = MemoryGraphStore()
+    store = GraphStoreTwin()
     store.add(GraphSource(id="s", name="Source", kind="generic"), [node_rows, edge_rows])
     return store
 

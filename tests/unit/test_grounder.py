@@ -7,7 +7,6 @@ import hashlib
 import pytest
 from reporting_run import FolderStore, execute, small_plan, small_registry
 
-from engine.agents.grounder import ground_claims, ground_findings
 from engine.domain.findings import Finding, FindingValue
 from engine.domain.knowledge import Edge, EdgeType, Node, NodeType
 from engine.domain.report import Report
@@ -18,6 +17,7 @@ from engine.knowledge.linking.linker import EntityLinker
 from engine.knowledge.memory_graph import MemoryGraph
 from engine.reporting import html, markdown, pdf, run_json
 from engine.reporting.checked import checked_lines, of_steps
+from engine.steps.grounder import ground_claims, ground_findings
 
 GRAPH = MemoryGraph(
     [

@@ -23,7 +23,7 @@ from engine.knowledge.grounding.paths import PathFinder, at_least
 from engine.knowledge.importers.hetionet import KINDS, METAEDGES
 from engine.knowledge.linking.linker import EntityLinker
 from engine.knowledge.memory_graph import MemoryGraph
-from engine.ports import ChatMessage, ChatReply
+from engine.ports.chat import ChatMessage, ChatReply
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 VIEW = small_graph()

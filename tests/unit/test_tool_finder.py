@@ -21,7 +21,8 @@ from engine.retrieval.embedding_cache import CachedEmbeddings
 from engine.retrieval.index import ToolIndex, entry_text
 from engine.retrieval.service import ToolFinder
 from engine.retrieval.usage import KeptUsage, UsageHistory
-from storage.memory import MemoryCatalogues, MemoryVectors
+from storage.tools.catalogues_twin import CataloguesTwin
+from storage.vectors.twin import VectorsTwin
 
 WAIT = 30.0
 """Seconds after which a test that hangs fails; nothing takes that long."""
@@ -45,7 +46,7 @@ class GatedEmbedder(HashEmbedder):
         return super().embed(texts)
 
 
-class FaultyVectors(MemoryVectors):
+class FaultyVectors(VectorsTwin):
     """Cannot store while `full`."""
 
     full = False
@@ -56,7 +57,7 @@ class FaultyVectors(MemoryVectors):
         super().add(collection, ids, vectors)
 
 
-class FaultyCatalogues(MemoryCatalogues):
+class FaultyCatalogues(CataloguesTwin):
     """Cannot be read while `broken`."""
 
     broken = False

@@ -23,7 +23,7 @@ from engine.knowledge.grounding.paths import PathFinder, Support
 from engine.knowledge.grounding.words import edge_words, path_evidence, relation_words, says
 from engine.knowledge.linking.linker import UNKNOWN_ID, EntityLinker
 from engine.knowledge.view import GraphView
-from engine.ports import ChatModel
+from engine.ports.chat import ChatModel
 
 SCORES: dict[Grounding, float] = {"grounded": 1.0, "inferred": 0.5, "ungrounded": 0.0, "contradicted": -1.0}
 
