@@ -21,10 +21,10 @@ from scipy import optimize, sparse  # noqa: TID253 - a script, run by hand
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from engine.domain.knowledge import EdgeType, NodeType
-from engine.knowledge.claims.features import FIRST, SECOND, relation_features, stance_features, tokens_of
-from engine.knowledge.claims.model import FILE, STANCES, Model, sources_hash, training_files
-from engine.knowledge.claims.relations import COLUMN, RELATIONS, family, possible, symmetric
+from engine.domain.knowledge import EdgeType, NodeType  # noqa: E402
+from engine.knowledge.claims.features import FIRST, SECOND, relation_features, stance_features, tokens_of  # noqa: E402
+from engine.knowledge.claims.model import FILE, STANCES, Model, sources_hash, training_files  # noqa: E402
+from engine.knowledge.claims.relations import COLUMN, RELATIONS, family, possible, symmetric  # noqa: E402
 
 RARE = 3
 """A feature enters from so many sentences on."""
@@ -58,8 +58,11 @@ def rows_of(path: Path) -> list[Row]:
     return rows
 
 
-_COMMON = (("drug", "gene"), ("drug", "disease"), ("gene", "gene"), ("gene", "disease"), ("disease", "gene"), ("gene", "anatomy"),
-           ("drug", "side_effect"), ("gene", "pathway"), ("disease", "symptom"), ("drug", "drug"), ("disease", "disease"))  # fmt: skip
+_COMMON = tuple(
+    tuple(pair.split(">"))
+    for pair in "drug>gene drug>disease gene>gene gene>disease disease>gene gene>anatomy drug>side_effect gene>pathway "
+    "disease>symptom drug>drug disease>disease".split()
+)
 """Types between which a sentence without a relation is read as well: what says nothing says nothing of any."""
 
 
@@ -80,10 +83,11 @@ def hash_of(sentence: str) -> int:
 
 def _row(relation: str, subject: str, object_: str, stance: str, sentence: str, group: int) -> Row:
     first = sentence.index("{S}") < sentence.index("{O}")
-    masked = sentence.replace("{S}", f" {FIRST if first else SECOND} ").replace("{O}", f" {SECOND if first else FIRST} ")
+    one, two = (FIRST, SECOND) if first else (SECOND, FIRST)
+    masked = sentence.replace("{S}", f" {one} ").replace("{O}", f" {two} ")
     kind = None if relation == "none" else EdgeType(relation)
     types = (NodeType(subject), NodeType(object_))
-    return Row(tokens_of(masked), FIRST if first else SECOND, types, kind, stance, group)
+    return Row(tokens_of(masked), one, types, kind, stance, group)
 
 
 def framed(path: Path, lines: Sequence[str], each: int) -> list[Row]:
@@ -91,8 +95,11 @@ def framed(path: Path, lines: Sequence[str], each: int) -> list[Row]:
     plain = [line.split("\t") for line in lines]
     plain = [f for f in plain if f[3] in ("asserted", "denied") and len(f[4]) < 70 and f[4].endswith(".")
              and not any(c in f[4] for c in ",;:(")]  # fmt: skip
-    turned = {"keep": {"asserted": "asserted", "denied": "denied"}, "deny": {"asserted": "denied", "denied": "asserted"},
-              "open": {"asserted": "unknown", "denied": "unknown"}}  # fmt: skip
+    turned = {
+        "keep": {"asserted": "asserted", "denied": "denied"},
+        "deny": {"asserted": "denied", "denied": "asserted"},
+        "open": {"asserted": "unknown", "denied": "unknown"},
+    }
     rows = []
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines()):
         effect, frame = line.split("\t")
@@ -111,8 +118,9 @@ def framed(path: Path, lines: Sequence[str], each: int) -> list[Row]:
 class Vocabulary:
     """Features -> columns, those of enough rows."""
 
-    def __init__(self, rows: Sequence[Sequence[str]]) -> None:
-        counts = Counter(feature for row in rows for feature in set(row))
+    def __init__(self, rows: Sequence[Sequence[str]], groups: Sequence[int]) -> None:
+        pairs = {(feature, group) for row, group in zip(rows, groups, strict=True) for feature in row}
+        counts = Counter(feature for feature, _ in pairs)
         self.names = sorted(feature for feature, count in counts.items() if count >= RARE)
         self.column = {name: k for k, name in enumerate(self.names)}
 
@@ -142,7 +150,7 @@ def train_relation(rows: Sequence[Row], penalty: float) -> tuple[list[str], np.n
         Names of the features, and weights, features + bias x relations + none.
     """
     views = [_views(row) for row in rows]
-    vocabulary = Vocabulary([f for pair in views for f in pair])
+    vocabulary = Vocabulary([f for pair in views for f in pair], [row.group for row in rows for _ in range(2)])
     there, back = (vocabulary.matrix([pair[k] for pair in views]) for k in (0, 1))
     kinds = len(RELATIONS)
     allowed = np.zeros((len(rows), 2 * kinds + 1), dtype=bool)
@@ -186,11 +194,11 @@ def train_relation(rows: Sequence[Row], penalty: float) -> tuple[list[str], np.n
 
 def train_stance(rows: Sequence[Row], penalty: float) -> tuple[list[str], np.ndarray]:
     """Fit the softmax over asserted, denied and unknown."""
-    from sklearn.linear_model import LogisticRegression  # noqa: TID253
+    from sklearn.linear_model import LogisticRegression
 
-    once = {" ".join(row.tokens): row for row in rows}.values()
+    once = list({" ".join(row.tokens): row for row in rows}.values())
     features = [list(stance_features(row.tokens)) for row in once]
-    vocabulary = Vocabulary(features)
+    vocabulary = Vocabulary(features, [hash_of(" ".join(row.tokens)) for row in once])
     labels = [STANCES.index(row.stance) for row in once]
     model = LogisticRegression(C=10 / penalty, max_iter=500, fit_intercept=False)
     model.fit(vocabulary.matrix(features), labels)
@@ -213,10 +221,10 @@ def judge(rows: Sequence[Row], frames: Sequence[Row]) -> None:
         model = train([r for r in rows if r.group % FOLDS != fold], [r for r in frames if r.group % FOLDS != fold])
         for row in (r for r in rows if r.group % FOLDS == fold):
             reading = model.relation(row.tokens, *_ends(row))
-            best = reading[0]
+            best = reading[0] if reading and reading[0].p > 1 - sum(r.p for r in reading) else None
             name = row.relation.value if row.relation else "none"
-            got = best.relation.value if best.relation else "none"
-            good = got == name and (row.relation is None or best.subject == row.subject or symmetric(row.relation))
+            got = best.relation.value if best else "none"
+            good = got == name and (best is None or best.subject == row.subject or symmetric(best.relation))
             right["relation"] += good
             total["relation"] += 1
             total[f"  {name}"] += 1

@@ -200,9 +200,19 @@ def _contradictions(memory: Any, options: argparse.Namespace) -> int:
 
 def _to_graph(memory: Any, options: argparse.Namespace) -> int:
     done = memory.to_graph(options.ids)
-    document = {"sent": done.sent, "skipped": done.skipped, "new": done.new}
+    document = {"sent": done.sent, "skipped": done.skipped, "new": done.new, "opposed": list(done.opposed)}
     text = f"In the graph now: {counted(len(done.sent), 'fact')}, {len(done.new):,} of them new."
-    return emit(options, document, "\n".join([text, *[f"  passed over: {reason}" for reason in done.skipped]]))
+    return emit(
+        options,
+        document,
+        "\n".join(
+            [
+                text,
+                *[f"  passed over: {reason}" for reason in done.skipped],
+                *[f"  warning: {text}" for text in done.opposed],
+            ]
+        ),
+    )
 
 
 def _working(memory: Any, options: argparse.Namespace) -> int:

@@ -155,7 +155,7 @@ def check_document(found: Any) -> dict[str, Any]:
 
 def check_text(found: Any) -> str:
     """Return each claim with its label and evidence."""
-    passed = [line for one in found.unclaimed for line in (f"{'NO CLAIM':<13} {short(one.text, 160)}", f"{'':<14}{one.why}")]
+    passed = [f"{'NO CLAIM':<13} {short(one.text, 160)}\n{'':<14}{one.why}" for one in found.unclaimed]
     if not found.claims:
         text = "The text makes no claim that could be checked: it states no relation between entities of the graph."
         return "\n".join([text, *passed])

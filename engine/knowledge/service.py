@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from engine.domain.findings import Finding
 from engine.domain.knowledge import (
+    Claim,
     ClaimCheck,
     Edge,
     EdgeRows,
@@ -38,6 +39,7 @@ from engine.knowledge import enrichment, entities, fetch, paths, queries, search
 from engine.knowledge.catalogue_of_sources import SOURCES
 from engine.knowledge.csr import CsrGraph, open_graph
 from engine.knowledge.grounding.check import check_text
+from engine.knowledge.grounding.direct import opposed
 from engine.knowledge.grounding.findings import check_findings
 from engine.knowledge.importers import read
 from engine.knowledge.importers.text import shown as quoted
@@ -343,6 +345,11 @@ class KnowledgeBase:
         """Return a text's claims, each labelled by what the graph says of it."""
         linker = self.linker()  # first, so that the view is at least as new as the names
         return check_text(text, self.view(), linker, model=self.model)
+
+    def opposed(self, edges: Sequence[Edge]) -> list[str]:
+        """Return a sentence for each edge of which the graph states the opposite, too."""
+        view = self.view()
+        return [text for edge in edges if (text := opposed(edge, view))]
 
     def check_findings(self, findings: Sequence[Finding]) -> dict[str, Claim]:
         """Return finding id -> what the graph says of what it asserts, for those that can be looked up."""

@@ -137,9 +137,7 @@ def checked_lines(report: Report) -> list[str]:
         return report.checked
     claims = report.claims.claims
     if not claims:
-        text = (
-            "Knowledge graph: no finding states a relation between genes, diseases or drugs that could be looked up."
-        )
+        text = "Knowledge graph: no finding states a relation between genes, diseases or drugs that could be looked up."
         return [*report.checked, text]
     lines = [f"Knowledge graph: {_counted(len(claims), 'finding')} looked up."]
     for claim in claims:

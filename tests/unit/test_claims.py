@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 from claims_graph import small_graph
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
-from engine.domain.knowledge import EdgeType, NodeType
-from engine.knowledge.claims import Statement, statements
 from engine.knowledge.claims_denials import frame_denials
 from engine.knowledge.claims_directions import direction
 from engine.knowledge.claims_frames import hedged, split_frame, tail_denies
 from engine.knowledge.claims_predicates import classify
 from engine.knowledge.claims_sentences import split_sentences
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.domain.knowledge import EdgeType, NodeType
+from engine.knowledge.claims import Statement, statements
 from engine.knowledge.linking.linker import EntityLinker
 
 LINKER = EntityLinker(small_graph())

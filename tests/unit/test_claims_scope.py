@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 from claims_graph import small_graph
+from engine.knowledge.claims_asides import without_asides
+from engine.knowledge.claims_denials import correction, frame_denials, remark_denies
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.knowledge.claims import Statement, statements
-from engine.knowledge.claims_asides import without_asides
-from engine.knowledge.claims_denials import correction, frame_denials, remark_denies
 from engine.knowledge.grounding.check import check_text
 from engine.knowledge.linking.linker import EntityLinker
 

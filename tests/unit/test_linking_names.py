@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from engine.domain.knowledge import Node, NodeType
 from engine.knowledge import linking_aliases
-from engine.knowledge.linking.linker import EntityLinker
 from engine.knowledge.linking.abbreviations import fits
 from engine.knowledge.linking.aliases import alias_rows
+from engine.knowledge.linking.linker import EntityLinker
 from engine.knowledge.linking.text import key
 from engine.knowledge.memory_graph import MemoryGraph
 

@@ -2,13 +2,12 @@
 
 A sentence is its entities and the gaps around them. Entities of one kind that a list joins (`A, B and C`) form a group.
 For each two groups a `Clause` holds the words that can say how they are related: where a clause leaves its subject out
-(`A binds B and treats C`), or says `it`, the words between are those of that clause alone.
+(`A binds B and treats C`), or says `it`, the words are those of that clause alone.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from engine.domain.knowledge import Mention
@@ -22,16 +21,24 @@ def _stems(words: str) -> frozenset[str]:
     return frozenset(stem(word) for word in words.split())
 
 
-_LIST = _stems("and or as well both either neither nor but not the plus also also human rather than instead of") | {",", "(", ")"}
-_JOINS = _stems("and or nor plus than well of") | {",", "not"}
+_LIST = _stems("and or as well both either neither nor but not the plus also human rather than instead of") | {*",()"}
+_JOINS = _stems("and or nor plus than well of not")
 _TURNS = _stems("not nor rather instead")
 _NEITHER = _stems("neither")
-_SEAMS = _stems("and but while whereas although though yet which who however whose because since so") | {";", ":"}
-_NO_PREDICATE = _stems("the a an and but in of human gene protein its their both for by with to on at drug expression") | {",", "(", ")", '"'}
-_PRONOUNS = _stems("it they this these that which who also the same drug gene compound agent")
+_SEAMS = _stems("and but while whereas although though yet however because since so") | {*";:"}
+_RELATIVE = _stems("which who whose")
+_PRONOUNS = _stems("it they")
+_VERBS = _stems("is are was were has have does do did can")
+"""Words that begin a clause without a subject where they follow a comma."""
+_NO_PREDICATE = _stems(
+    "the a an and but in of human gene protein its their both for by with to on at drug expression"
+) | {*",()"}
+_POINTERS = _PRONOUNS | _RELATIVE | _stems("this these that also the same drug gene compound agent disease")
 _SETTING = _stems("in within under among during by with upon after on at for")
-_AUXILIARY = re.compile(r"(?:,|in contrast|howev|by contrast)*(do|doe|did|is|are|was|were|can|has|have)(?: (not))?$")
-_MOST = 5
+_ASIDE = _stems("in by contrast however on the other hand instead") | {","}
+_SAME_SUBJECT = 0.15
+"""How much likelier than another the subject of the clause before is that of one that leaves its own out."""
+_REACH = 5
 """Groups that a pair may span."""
 
 
@@ -45,7 +52,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """The words that join two groups, `@1` and `@2`, in the order of the text."""
+    """The words that join two groups, `@1` and `@2`, in their order."""
 
     first: Group
     second: Group
@@ -54,6 +61,8 @@ class Clause:
     """Which gaps between groups its words are of; a gap speaks of one pair only."""
     bonus: float = 0.0
     """How much likelier than another pair over the same words."""
+    in_order: bool = False
+    """Whether each entity of one group goes with that of the same place in the other: `respectively`."""
 
 
 class Parts:
@@ -62,126 +71,127 @@ class Parts:
     def __init__(self, text: str, mentions: Sequence[Mention], start: int) -> None:
         """Cut a text; `start` is where it begins among the mentions' places."""
         places = [0, *(p for m in mentions for p in (m.start - start, m.end - start)), len(text)]
-        pieces = [tokens_of(text[a:b]) for a, b in zip(places[::2], places[1::2], strict=True)]
-        self.gaps = _without_asides(pieces)
-        self.groups: list[Group] = []
-        self.between: list[list[str]] = [self.gaps[0]]
+        pairs = zip(places[::2], places[1::2], strict=True)
+        self.gaps = [_without_brackets(tokens_of(text[a:b])) for a, b in pairs]
+        self.groups = list(self._grouped(mentions))
+        firsts, lasts = [g.members[0] for g in self.groups], [g.members[-1] + 1 for g in self.groups]
+        self.between = [self.gaps[k] for k in dict.fromkeys((*firsts, lasts[-1]))]
         """Tokens before the first group, between each two, and after the last."""
+
+    def _grouped(self, mentions: Sequence[Mention]) -> Iterator[Group]:
+        """Yield the entities as lists; commas alone join no two of them."""
+        runs: list[list[int]] = []
         for number, mention in enumerate(mentions):
-            gap = self.gaps[number]
-            if number and _in_list(gap, mentions[number - 1], mention):
-                self.groups[-1].members.append(number)
-                if _TURNS.intersection(gap) and not _NEITHER.intersection(self.gaps[self.groups[-1].members[0]]):
-                    self.groups[-1].turned.add(number)
+            if number and _in_list(self.gaps[number], mentions[number - 1], mention):
+                runs[-1].append(number)
             else:
-                self.groups.append(Group([number]))
-                if number:
-                    self.between.append(gap)
-        self.between.append(self.gaps[-1])
+                runs.append([number])
+        for run in runs:
+            joined = any(_JOINS.intersection(self.gaps[k]) for k in run[1:])
+            neither = not _NEITHER.isdisjoint(self.gaps[run[0]])
+            turned = set() if neither else {k for k in run[1:] if _TURNS.intersection(self.gaps[k])}
+            yield from [Group(run, turned)] if joined or len(run) > 2 else [Group([k]) for k in run]
 
-    def clauses(self) -> list[Clause]:
-        """Return what may join each two groups, and each two entities of one list."""
-        found: list[Clause] = []
-        count = len(self.groups)
-        for i in range(count):
-            found += self._within(i)
-            for k in range(i + 1, min(count, i + _MOST)):
-                clause = self._clause(i, k)
-                if clause is not None:
-                    found.append(clause)
-        return found
+    def clauses(self) -> Iterator[Clause]:
+        """Yield what may join each two groups, and each two entities of one list."""
+        for i, group in enumerate(self.groups):
+            yield from self._within(i, group)
+            for k in range(i + 1, min(len(self.groups), i + _REACH)):
+                tokens, gaps, bonus = self._joining(i, k)
+                if tokens:
+                    in_order = "respect" in self.gaps[-1] and len(group.members) == len(self.groups[k].members)
+                    yield Clause(group, self.groups[k], tokens, frozenset(gaps), bonus, in_order)
+                turned = self._pointing_back(k)
+                if turned:
+                    yield Clause(self.groups[k], group, turned, frozenset({k}), _SAME_SUBJECT * (k - i > 1))
 
-    def couples(self) -> list[Clause]:
-        """Return the clauses of `A binds B, C treats D`, each about the next two entities; none for another sentence."""
-        count = len(self.gaps) - 1
-        if count < 4 or count % 2:
-            return []
-        cuts = [0, *(_first_seam(self.gaps[k]) for k in range(2, count, 2)), 0]
-        if not all(cuts[1:-1]):
-            return []
-        found: list[Clause] = []
-        for n, k in enumerate(range(0, count, 2)):
-            pre = self.gaps[k][cuts[n] :]
-            post = self.gaps[k + 2][: cuts[n + 1] - 1] if k + 2 < count else self.gaps[k + 2]
-            middle = self.gaps[k + 1]
-            if n and _NO_PREDICATE.issuperset(middle) and _NO_PREDICATE.issuperset(post):
-                middle = [*self.gaps[1], *(t for t in middle if t not in self.gaps[1])]  # the verb is left out
-            tokens = [*pre, FIRST, *middle, SECOND, *post]
-            found.append(Clause(Group([k]), Group([k + 1]), tokens, frozenset({k + 1})))
-        return found
-
-    def _clause(self, i: int, k: int) -> Clause | None:
-        """Return the words that join two groups, or None when a clause about others lies between."""
-        alone = len(self.groups) == 2  # then there is nothing else that a clause could be about
-        seam = 0 if alone else max((m for m in range(i + 1, k + 1) if _seam(self.between[m])), default=0)
+    def _joining(self, i: int, k: int) -> tuple[list[str], Iterable[int], float]:
+        """Return the words that join two groups, their gaps, and a bonus; no words where other clauses lie between."""
         pre, post = self._before(i), self._after(k)
-        if not seam:
-            middle = self._middle(i, k)
-            return self._made(i, k, [*pre, FIRST, *middle, SECOND, *post], range(i + 1, k + 1))
-        if seam < k:
-            return None
-        rest = self.between[k][_seam(self.between[k]) :]
-        if all(token in _NO_PREDICATE for token in rest):
-            if not (i == 0 and pre and pre[-1 if pre[-1] != "the" else -2 :][0] in _SETTING):
-                return None
-            return self._made(i, k, [*pre, FIRST, ",", SECOND, *post], [k])
-        while rest and rest[0] in _PRONOUNS:
+        seam = max((m for m in range(i + 1, k + 1) if _seam(self.between[m])), default=0)
+        if not seam or len(self.groups) == 2:  # with two there is nothing else that a clause could be about
+            middle = [t for m in range(i + 1, k + 1) for t in ([OTHER] * (m > i + 1) + self.between[m])]
+            return [*pre, FIRST, *middle, SECOND, *post], range(i + 1, k + 1), 0.0
+        gap = self.between[k]
+        after = _RELATIVE.intersection(self.between[i + 1]) and k == i + 2 and gap[:1] == [","]
+        if seam < k and not after:
+            return [], (), 0.0
+        rest = gap[1:] if after else gap[_seam(gap) :]
+        if _NO_PREDICATE.issuperset(rest):
+            set_in = i == 0 and [t for t in pre[-2:] if t != "the"][-1:] and pre[-2:][-1] in _SETTING | {"the"}
+            tokens = [*pre, FIRST, ",", SECOND, *post] if set_in else []
+            return tokens, (k,), _SAME_SUBJECT
+        relative = gap[_seam(gap) - 1] in _RELATIVE
+        while rest and rest[0] in _POINTERS:
             rest = rest[1:]
-        which = self.between[k][_seam(self.between[k]) - 1] in ("which", "who")
-        nearest = (i == k - 1) if which else (i == 0 or bool(_seam(self.between[i])))
-        frame = pre if i == 0 and "and" in self.between[k] else []
-        return self._made(i, k, [*frame, FIRST, *rest, SECOND, *post], [k], bonus=0.15 * nearest)
+        nearest = i == k - 1 if relative else i == 0 or bool(_seam(self.between[i]))
+        frame = pre if i == 0 and "and" in gap else []
+        return [*frame, FIRST, *rest, SECOND, *post], (k,), _SAME_SUBJECT * nearest
 
-    def _made(self, i: int, k: int, tokens: list[str], gaps: Sequence[int] | range, bonus: float = 0.0) -> Clause:
-        return Clause(self.groups[i], self.groups[k], tokens, frozenset(gaps), bonus)
+    def _pointing_back(self, k: int) -> list[str]:
+        """Return the words of `... whereas B is low in it`, or none."""
+        gap, post = self.between[k], self._after(k)
+        at = next((place for place, word in enumerate(post) if word in _PRONOUNS), -1)
+        rest = gap[_seam(gap) :]
+        if at < 1 or not _seam(gap) or not _NO_PREDICATE.issuperset(rest):
+            return []
+        return [*rest, FIRST, *post[:at], SECOND, *post[at + 1 :]]
 
-    def _middle(self, i: int, k: int) -> list[str]:
-        tokens = list(self.between[i + 1])
-        for m in range(i + 1, k):
-            tokens += [OTHER, *self.between[m + 1]]
-        return tokens
+    def couples(self) -> Iterator[Clause]:
+        """Yield the clauses of `A binds B, C treats D`, each about the next two entities; none of other sentences."""
+        count = len(self.gaps) - 1
+        cuts = [0, *(_first_seam(self.gaps[k]) for k in range(2, count, 2)), 0]
+        if count < 4 or count % 2 or not all(cuts[1:-1]):
+            return
+        for n, k in enumerate(range(0, count, 2)):
+            pre, middle, post = self.gaps[k][cuts[n] :], self.gaps[k + 1], self.gaps[k + 2]
+            post = post[: cuts[n + 1] - 1] if k + 2 < count else post
+            if n and _NO_PREDICATE.issuperset([*middle, *post]):
+                middle = [*self.gaps[1], *(t for t in middle if t not in self.gaps[1])]  # the verb is left out
+            yield Clause(Group([k]), Group([k + 1]), [*pre, FIRST, *middle, SECOND, *post], frozenset({k + 1}))
+
+    def echoes(self) -> Iterator[tuple[int, bool]]:
+        """Yield the entities of which `while B does not` or `and so does B` says the same as before, and if it denies."""
+        for k in range(1, len(self.groups)):
+            after = [t for t in self.between[k + 1] if t not in _ASIDE]
+            before = [t for t in self.between[k] if t not in ("and", ",")]
+            if _VERBS.issuperset(after[:1]) and after[:1] and after[1:] in ([], ["not"]):
+                yield self.groups[k].members[0], after[1:] == ["not"]
+            elif before[:1] == ["so"] and _VERBS.issuperset(before[1:]) and not after:
+                yield self.groups[k].members[0], False
 
     def _before(self, i: int) -> list[str]:
         gap = self.between[i]
-        if i == 0:
-            return gap
         cut = _seam(gap)
-        return gap[cut:] if cut else [OTHER, *gap]
+        return gap if i == 0 else gap[cut:] if cut else [OTHER, *gap]
 
     def _after(self, k: int) -> list[str]:
         gap = self.between[k + 1]
-        if k + 1 == len(self.groups):
-            return gap
         cut = _seam(gap)
-        return gap[: cut - 1] if cut else [*gap, OTHER]
+        return gap if k + 1 == len(self.groups) else gap[: cut - 1] if cut else [*gap, OTHER]
 
-    def _within(self, i: int) -> list[Clause]:
-        """Return what joins the entities of one list: `A and B interact`."""
-        members = self.groups[i].members
+    def _within(self, i: int, group: Group) -> Iterator[Clause]:
+        """Yield what joins the entities of one list: `A and B interact`."""
         pre, post = self._before(i), self._after(i)
-        pairs = [(a, b) for n, a in enumerate(members[:4]) for b in members[n + 1 : 4]]
-        return [
-            Clause(Group([a]), Group([b]), [*pre, FIRST, *self.gaps[b], SECOND, *post], frozenset({-1 - a * 100 - b}))
-            for a, b in pairs
-        ]
+        for n, a in enumerate(group.members[:4] if not group.turned else []):
+            for b in group.members[n + 1 : 4]:
+                tokens = [*pre, FIRST, *self.gaps[b], SECOND, *post]
+                yield Clause(Group([a]), Group([b]), tokens, frozenset({-1 - a * 100 - b}))
 
 
-def _without_asides(pieces: list[list[str]]) -> list[list[str]]:
+def _without_brackets(tokens: list[str]) -> list[str]:
     """Drop what stands in brackets without an entity."""
-    kept = []
-    for piece in pieces:
-        found: list[str] = []
-        for token in piece:
-            if token == ")" and "(" in found:
-                del found[len(found) - 1 - found[::-1].index("(") :]
-            else:
-                found.append(token)
-        kept.append(found)
-    return kept
+    found: list[str] = []
+    for word in tokens:
+        if word == ")" and "(" in found:
+            del found[len(found) - 1 - found[::-1].index("(") :]
+        else:
+            found.append(word)
+    return found
 
 
 def _in_list(gap: list[str], one: Mention, two: Mention) -> bool:
-    if not gap or len(gap) > 5 or not _LIST.issuperset(gap) or not _JOINS.intersection(gap):
+    if not gap or len(gap) > 5 or not _LIST.issuperset(gap) or not (_JOINS | {","}).intersection(gap):
         return False
     families = {family(kind) for kind in kinds_of(one)}
     return not families.isdisjoint(family(kind) for kind in kinds_of(two))
@@ -189,15 +199,16 @@ def _in_list(gap: list[str], one: Mention, two: Mention) -> bool:
 
 def _seam(gap: list[str]) -> int:
     """Return the place after the last word of a gap that begins a clause, 0 when none does."""
-    return max((place + 1 for place, token in enumerate(gap) if token in _SEAMS), default=0)
+    found = 0
+    for place, word in enumerate(gap):
+        before = gap[:place]
+        if word in _SEAMS | _RELATIVE:
+            found = place + 1
+        elif (word in _VERBS and before[-1:] == [","]) or (word in _PRONOUNS and "," in before):
+            found = place
+    return found
 
 
 def _first_seam(gap: list[str]) -> int:
     """Return the place after the first sign or word of a gap that can part two clauses, 0 when none does."""
-    return next((place + 1 for place, token in enumerate(gap) if token in _SEAMS or token == ","), 0)
-
-
-def echo(gap: list[str]) -> bool | None:
-    """Return whether `while B does not` denies for B what was said before; None when a gap after B is no such echo."""
-    match = _AUXILIARY.fullmatch(" ".join(gap).strip(" ,"))
-    return None if match is None else match[2] is not None
+    return next((place + 1 for place, word in enumerate(gap) if word in _SEAMS | _RELATIVE or word == ","), 0)

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.resources import files
+from itertools import pairwise
 
 from engine.text.letters import plain
 from engine.text.stems import stem
@@ -93,7 +94,7 @@ def _zone(name: str, way: str, zone: Sequence[str]) -> Iterator[str]:
         if word not in ("S", "O"):
             yield f"{name}{word}"
             yield f"{name}{way}{word}"
-    for a, b in zip(zone, zone[1:], strict=False):
+    for a, b in pairwise(zone):
         yield f"{name}{way}{a} {b}"
     if name == "m":
         for a, b in zip(zone, zone[2:], strict=False):
@@ -110,7 +111,7 @@ def stance_features(tokens: Sequence[str]) -> Iterator[str]:
     for name, zone in zones.items():
         for word in zone:
             yield f"{name}{word}"
-        for a, b in zip(zone, zone[1:], strict=False):
+        for a, b in pairwise(zone):
             yield f"{name}{a} {b}"
         for place, word in enumerate(zone):
             if classes.get(word) == "NOT":
@@ -142,11 +143,13 @@ def _stance_zones(masked: list[str], first: int, last: int) -> dict[str, list[st
     }
 
 
-_UNCHANGED = frozenset({"flat", "stabl", "constant", "unchang", "unalt", "unaffect", "chang", "alter", "affect", "effect", "influenc",
-                        "respond", "respons", "differ", "independ", "touch", "move", "budg", "impact"})  # fmt: skip
+_UNCHANGED = frozenset(
+    "flat stabl constant unchang unalt unaffect chang alter affect effect influenc respond respons differ "
+    "independ touch move budg impact".split()
+)
 
 
 def no_change(tokens: Sequence[str]) -> bool:
-    """Say whether a clause speaks of change without a direction: `leaves A unchanged`, `neither raises nor lowers A`."""
+    """Say whether a clause speaks of change and of no direction: `leaves A unchanged`, `neither raises nor lowers`."""
     ways = {"UP", "DOWN"}.intersection(_with_classes(tokens))
     return len(ways) == 2 or (not ways and not _UNCHANGED.isdisjoint(tokens))

@@ -45,8 +45,9 @@ SCHEMA: dict[str, Any] = {
 _INSTRUCTIONS = (
     "List every relation that each numbered sentence asserts or denies between two of its named biological entities. "
     "Give the sentence's number, subject and object exactly as written, the predicate from the list, and whether the "
-    "sentence denies it. Questions, plans, conditions and guesses assert nothing. The subject is what acts: the drug, the disease or tissue that changes a gene's expression, "
-    "the gene that is associated, expressed, involved or located. Double negatives assert. Add nothing of your own."
+    "sentence denies it. The subject is what acts: the drug, the disease or tissue that changes a gene's expression, "
+    "the gene that is associated, expressed, involved or located. Double negatives assert. Questions, plans, "
+    "conditions and guesses assert nothing. Add nothing of your own."
 )
 
 

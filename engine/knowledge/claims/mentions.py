@@ -42,9 +42,11 @@ _MUTANT_AFTER = re.compile(r"[\s-]+(?:mutants?|mutated)\b", re.IGNORECASE)
 
 
 def meant(sentence: Sentence, mentions: Sequence[Mention]) -> list[Mention]:
-    """Return the entities of a sentence that may take part in a claim, one mention for `DHRS13 (Entrez gene 147015)`."""
+    """Return the entities of a sentence that may take part in a claim; `DHRS13 (Entrez gene 147015)` is one."""
     mentions = [m for m in _without_doubles(sentence, mentions) if not _in_idiom(sentence, m)]
-    kept = [m for m in mentions if _named(sentence, m) or not (_PREDICATE_WORDS.match(m.text) or m.node.type in _NO_PARTY)]
+    kept = [
+        m for m in mentions if _named(sentence, m) or not (_PREDICATE_WORDS.match(m.text) or m.node.type in _NO_PARTY)
+    ]
     return kept if len(kept) >= 2 else mentions
 
 
@@ -65,7 +67,10 @@ def mutant_form(sentence: Sentence, mention: Mention, others: Sequence[Mention])
     if family(mention.node.type) != "gene" or mention.start < sentence.start:
         return ""
     left, right = sentence.text[: mention.start - sentence.start], sentence.text[mention.end - sentence.start :]
-    for match, offset in ((_CHANGE_AFTER.match(right), len(sentence.text) - len(right)), (_CHANGE_BEFORE.search(left), 0)):
+    for match, offset in (
+        (_CHANGE_AFTER.match(right), len(sentence.text) - len(right)),
+        (_CHANGE_BEFORE.search(left), 0),
+    ):
         if match is not None:
             at = sentence.start + offset + match.start(1)
             if not any(other.start <= at < other.end for other in others):  # C4A may be a gene of its own

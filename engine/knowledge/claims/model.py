@@ -17,17 +17,19 @@ import numpy as np
 
 from engine.domain.knowledge import EdgeType, NodeType
 from engine.knowledge.claims.features import FIRST, SECOND, relation_features, stance_features
-from engine.knowledge.claims.relations import COLUMN, RELATIONS, family, possible, symmetric
+from engine.knowledge.claims.relations import COLUMN, family, possible, symmetric
 
 FILE = Path(__file__).parent / "data" / "models.npz"
+_SLIGHT = 3
+"""Weights of at most so many 127ths of the largest are left out."""
 STANCES = ("asserted", "denied", "unknown", "none")
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a clause may say of its two entities: a relation, None for no relation, with its probability."""
+    """A relation that a clause may state of its two entities, with its probability."""
 
-    relation: EdgeType | None
+    relation: EdgeType
     subject: str
     """The mask of the entity that acts."""
     p: float
@@ -62,21 +64,19 @@ class Model:
         return cls(*(Softmax({name: k for k, name in enumerate(n)}, w.astype(np.float32)) for n, w in pairs))
 
     def relation(self, tokens: Sequence[str], first: NodeType, second: NodeType) -> list[Reading]:
-        """Return what a clause may say of `@1` and `@2`, likeliest first; the probabilities sum to 1."""
+        """Return how `@1` and `@2` may be related, likeliest first; what is missing to 1 is that they are not."""
         one, two = family(first), family(second)
         there = self.relations.logits(relation_features(tokens, FIRST, f"{one}>{two}"))
         back = self.relations.logits(relation_features(tokens, SECOND, f"{two}>{one}"))
-        found: dict[tuple[EdgeType | None, str], float] = {(None, FIRST): float(there[-1] + back[-1]) / 2}
-        for kind in possible(first, second):
-            found[kind, FIRST] = float(there[COLUMN[kind]])
-        for kind in possible(second, first):
-            found[kind, SECOND] = float(back[COLUMN[kind]])
-        most = max(found.values())
+        found = {(kind, FIRST): there[COLUMN[kind]] for kind in possible(first, second)}
+        found |= {(kind, SECOND): back[COLUMN[kind]] for kind in possible(second, first)}
+        none = (there[-1] + back[-1]) / 2
+        most = max(none, *found.values(), none)
         weights = {key: float(np.exp(value - most)) for key, value in found.items()}
-        for kind, _ in list(weights):
-            if kind is not None and symmetric(kind) and (kind, FIRST) in weights and (kind, SECOND) in weights:
+        total = sum(weights.values()) + float(np.exp(none - most))
+        for kind, _ in found:
+            if symmetric(kind) and (kind, FIRST) in weights and (kind, SECOND) in weights:
                 weights[kind, FIRST] += weights.pop((kind, SECOND))
-        total = sum(weights.values())
         readings = [Reading(kind, subject, weight / total) for (kind, subject), weight in weights.items()]
         return sorted(readings, key=lambda reading: -reading.p)
 
@@ -92,7 +92,8 @@ class Model:
         for name, model in (("relation", self.relations), ("stance", self.stances)):
             scale = np.abs(model.weights).max(axis=0) / 127
             whole = np.round(model.weights / scale).astype(np.int8)
-            kept = np.abs(whole[:-1]).max(axis=1) > 2
+            whole[np.abs(whole) <= _SLIGHT] = 0
+            kept = whole[:-1].any(axis=1)
             names = np.array("\n".join(n for n, k in zip(model.columns, kept, strict=True) if k))
             parts |= {f"{name}_names": names, f"{name}_scale": scale.astype(np.float32),
                       f"{name}_weights": np.vstack([whole[:-1][kept], whole[-1:]])}  # fmt: skip

@@ -20,7 +20,7 @@ from engine.domain.knowledge import Claim, ClaimCheck, Unclaimed
 from engine.knowledge.claims.statements import Statement, read_text
 from engine.knowledge.grounding.direct import Ruling, direct_rulings
 from engine.knowledge.grounding.paths import PathFinder, Support
-from engine.knowledge.grounding.words import edge_words, path_evidence, relation_words, says
+from engine.knowledge.grounding.words import claim_words, edge_words, path_evidence, says
 from engine.knowledge.linking.linker import UNKNOWN_ID, EntityLinker
 from engine.knowledge.view import GraphView
 from engine.ports.chat import ChatModel
@@ -90,7 +90,7 @@ def rule(statement: Statement, finder: PathFinder) -> Ruling:
 def _indirect(statement: Statement, finder: PathFinder) -> Ruling:
     kind, view = statement.sense.type, finder.view
     first = (statement.subject[0], statement.object[0])
-    names = relation_words(kind, *first)
+    names = claim_words(statement.sense, *first)
     if statement.negated:
         why = f"The text denies that {names}; the graph has no such edge, which proves nothing either way."
         return Ruling("ungrounded", why, [], *first)

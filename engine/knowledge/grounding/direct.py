@@ -80,6 +80,22 @@ def direct_rulings(statement: Statement, view: GraphView) -> list[Ruling]:
     return found
 
 
+def opposed(edge: Edge, view: GraphView) -> str:
+    """Return a sentence about the edges that state the opposite of one that is in the graph, "" when none does."""
+    a, b = view.number(edge.source), view.number(edge.target)
+    denying = _denying(Sense(edge.type))
+    rows = view.rows_between(a, b) if a >= 0 and b >= 0 and denying else []
+    against = [e for e in view.edges(rows) if e.type in denying and (e.source, e.target) == (edge.source, edge.target)]
+    if not against:
+        return ""
+    pair = _Pair(view.node(a), view.node(b), against, view)
+    surest = max(item.confidence for item in against)
+    return (
+        f"{pair.words([edge])} (confidence {edge.confidence:g}): {_state(against, view)} the opposite, that "
+        f"{pair.words(against)} (confidence {surest:g})."
+    )
+
+
 def _direct(statement: Statement, pair: _Pair) -> Ruling | None:
     """Return what the edges between two nodes say of the claim, or None when they say nothing of it."""
     sense = statement.sense
@@ -140,7 +156,9 @@ def _loosely(sense: Sense, pair: _Pair) -> Ruling | None:
         why = f"{sources(nearly, pair.view)} states something close: {pair.words(nearly)}."
         return pair.ruling("inferred", why, nearly)
     if sense.type is EdgeType.RELATED_TO:
-        return pair.ruling("grounded", f"{sources(pair.edges, pair.view)} relates them: {pair.words(pair.edges)}.", pair.edges)
+        return pair.ruling(
+            "grounded", f"{sources(pair.edges, pair.view)} relates them: {pair.words(pair.edges)}.", pair.edges
+        )
     return None
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from engine.domain.knowledge import SYMMETRIC, Edge, EdgeType, EvidenceEdge, Node, NodeType
+from engine.knowledge.claims.relations import Sense
 from engine.knowledge.grounding.paths import Support, path_rows
 from engine.knowledge.view import GraphView
 from engine.text.prose import listed
@@ -54,6 +55,13 @@ def relation_words(kind: EdgeType, source: Node, target: Node) -> str:
     if kind in _PLACED and source.type in {NodeType.ANATOMY, NodeType.CELL_TYPE, NodeType.DISEASE}:
         return f"{target.name} {_PLACED[kind]} {source.name}"
     return f"{source.name} {_verb(kind)} {target.name}"
+
+
+def claim_words(sense: Sense, subject: Node, object_: Node) -> str:
+    """Return what a claim states, in words; of a change in no direction: `the expression of Y changes with X`."""
+    if sense.any_change:
+        return f"the expression of {object_.name} changes with {subject.name}"
+    return relation_words(sense.type, subject, object_)
 
 
 def edge_words(edge: Edge, subject: Node, object_: Node) -> str:
