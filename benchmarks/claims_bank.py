@@ -13,6 +13,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+BANK = Path(__file__).with_name("claims_bank.jsonl")
 LABELS = ("grounded", "inferred", "ungrounded", "contradicted")
 
 

@@ -151,7 +151,7 @@ class Parts:
             yield Clause(Group([k]), Group([k + 1]), [*pre, FIRST, *middle, SECOND, *post], frozenset({k + 1}))
 
     def echoes(self) -> Iterator[tuple[int, bool]]:
-        """Yield the entities of which `while B does not` or `and so does B` says the same as before, and if it denies."""
+        """Yield the entities of which `while B does not`, `and so does B` repeat what was said, and whether denied."""
         for k in range(1, len(self.groups)):
             after = [t for t in self.between[k + 1] if t not in _ASIDE]
             before = [t for t in self.between[k] if t not in ("and", ",")]

@@ -16,11 +16,14 @@ from engine.text.stems import stem
 
 FIRST, SECOND, OTHER = "@1", "@2", "@x"
 _TOKEN = re.compile(r"@[12x]|\d+(?:[.,]\d+)*|[^\W\d_]+|[,;:?()]")
-_JOINED = re.compile(
-    r"(over|under|up|down|non|co|anti|un|hyper|hypo|trans|in|de|dys)"
-    r"(express|regul|abund|produc|modul|activ|affect|chang|alter|relat|detect|respons|associ|transcrib|depend|sensit|"
-    r"indic|occur|immunoprecipit|var)"
+_PREFIXES = "over|under|up|down|non|co|anti|un|hyper|hypo|trans|in|de|dys"
+_HEADS = (
+    "express|abund|produc|activ|affect|chang|alter|relat|detect|respons|associ|transcrib|depend|sensit|indic|"
+    "occur|immunoprecipit|var|represent"
 )
+_JOINED = re.compile(rf"({_PREFIXES})({_HEADS})")
+_HYPHEN = re.compile(rf"\b({_PREFIXES})-(?={_HEADS}|regul|modul)")
+_SAME_PREFIX = {"over": "up", "hyper": "up", "under": "down", "hypo": "down"}
 _NEAR = 14
 """Tokens before the first and after the second entity that count."""
 
@@ -28,6 +31,7 @@ _NEAR = 14
 def tokens_of(text: str) -> list[str]:
     """Return the tokens of a masked text: stems, masks, and the signs that part clauses."""
     text = plain(text).replace("n't", " not ").replace("n’t", " not ").replace("cannot", "can not")
+    text = _HYPHEN.sub(r"\1", text)
     found: list[str] = []
     for word in _TOKEN.findall(text):
         if word[0].isdigit():
@@ -41,10 +45,10 @@ def tokens_of(text: str) -> list[str]:
 
 @cache
 def _parts(word: str) -> tuple[str, ...]:
-    """Return the stem of a word, after its prefix where that turns or places it: `overexpressed` is `over express`."""
+    """Return the stem of a word, after its prefix where that turns or places it: `overexpressed` is `up express`."""
     stemmed = stem(word)
     match = _JOINED.match(stemmed)
-    return (match[1], stemmed[match.end(1) :]) if match else (stemmed,)
+    return (_SAME_PREFIX.get(match[1], match[1]), stemmed[match.end(1) :]) if match else (stemmed,)
 
 
 @cache

@@ -61,4 +61,4 @@ def _fit(
     pairs = [(s, o) for s in subjects for o in objects if kind in possible(s.type, o.type)]
     if not pairs:
         return None
-    return tuple(dict.fromkeys(s for s, _ in pairs)), tuple(dict.fromkeys(o for _, o in pairs))
+    return tuple({s.id: s for s, _ in pairs}.values()), tuple({o.id: o for _, o in pairs}.values())
