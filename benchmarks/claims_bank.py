@@ -1,8 +1,9 @@
 """Scores a reader of claims on a bank of sentences whose author had not seen the code.
 
-    python -m benchmarks.claims_bank CLAIMS.jsonl HETIONET_FOLDER [--half odd] [--show]
+    python benchmarks/claims_bank.py HETIONET_FOLDER [--half odd] [--show]
 
-Runs on any version of the project (`PYTHONPATH`), so that two can be compared on the same bank.
+Runs on any version of the project (`PYTHONPATH=OTHER_CHECKOUT`), so that two can be compared on the same bank. The
+sentences of the even half are not to be read by those who work on the reader: they are what is unseen.
 """
 
 from __future__ import annotations
@@ -71,7 +72,6 @@ def main() -> None:
     from benchmarks import bench_grounding as bench
 
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("bank", type=Path)
     parser.add_argument("data", type=Path)
     parser.add_argument("--half", choices=("odd", "even", "both"), default="both")
     parser.add_argument("--show", action="store_true")
@@ -79,7 +79,7 @@ def main() -> None:
     bench.DATA = options.data
     view = bench.hetionet()
     linker = bench.EntityLinker(view)
-    records = [json.loads(line) for line in options.bank.read_text(encoding="utf-8").splitlines()]
+    records = [json.loads(line) for line in BANK.read_text(encoding="utf-8").splitlines()]
     for half in ("odd", "even"):
         if options.half in (half, "both"):
             mine = [r for r in records if r["half"] == half]

@@ -741,7 +741,7 @@ def builtin_analyses() -> list[Analysis]:
 
 def public_sources() -> list[dict[str, Any]]:
     """Return the public sources of knowledge that can be fetched, without opening a workspace."""
-    from engine.knowledge.catalogue_of_sources import SOURCES
+    from engine.knowledge.sources.catalogue import SOURCES
 
     return [source.model_dump(mode="json") for source in SOURCES.values()]
 

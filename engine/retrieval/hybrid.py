@@ -11,7 +11,7 @@ import numpy as np
 
 from engine.domain.retrieval import RetrievedTool, SearchStages, ToolSearch
 from engine.errors import ModelUnavailable, StorageError
-from engine.knowledge.view import GraphView
+from engine.knowledge.graph.view import GraphView
 from engine.ports.chat import ChatModel
 from engine.retrieval.evidence import NOTHING, WEAK
 from engine.retrieval.expand import Expansion, expand

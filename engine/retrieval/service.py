@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from engine.domain.retrieval import CatalogueEntry, CatalogueImport, CatalogueInfo, ToolSearch
 from engine.domain.toolspec import ToolSpec
 from engine.errors import DataError, EngineError, ModelUnavailable, NotFoundError, StorageError
-from engine.knowledge.view import GraphView
+from engine.knowledge.graph.view import GraphView
 from engine.ports.catalogues import CatalogueStore
 from engine.ports.chat import ChatModel
 from engine.ports.system import Clock

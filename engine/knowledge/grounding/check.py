@@ -18,11 +18,11 @@ import time
 from engine.domain.findings import Grounding
 from engine.domain.knowledge import Claim, ClaimCheck, Unclaimed
 from engine.knowledge.claims.statements import Statement, read_text
+from engine.knowledge.graph.view import GraphView
 from engine.knowledge.grounding.direct import Ruling, direct_rulings
 from engine.knowledge.grounding.paths import PathFinder, Support
 from engine.knowledge.grounding.words import claim_words, edge_words, path_evidence, says
 from engine.knowledge.linking.linker import UNKNOWN_ID, EntityLinker
-from engine.knowledge.view import GraphView
 from engine.ports.chat import ChatModel
 
 SCORES: dict[Grounding, float] = {"grounded": 1.0, "inferred": 0.5, "ungrounded": 0.0, "contradicted": -1.0}

@@ -17,8 +17,8 @@ from engine.domain.findings import Grounding
 from engine.domain.knowledge import OPPOSITE, SYMMETRIC, Edge, EdgeType, EvidenceEdge, Node
 from engine.knowledge.claims.relations import Sense
 from engine.knowledge.claims.statements import Statement
+from engine.knowledge.graph.view import GraphView
 from engine.knowledge.grounding.words import edge_evidence, edge_words, sources
-from engine.knowledge.view import GraphView
 
 _DENIED_BY: dict[EdgeType, frozenset[EdgeType]] = {
     **{kind: frozenset({opposite}) for kind, opposite in OPPOSITE.items()},

@@ -9,9 +9,9 @@ from engine.domain.knowledge import Claim, EdgeType, Mention, Node, NodeType
 from engine.knowledge.claims.relations import possible, sense_of
 from engine.knowledge.claims.statements import Statement
 from engine.knowledge.entities import fitting
+from engine.knowledge.graph.view import GraphView
 from engine.knowledge.grounding.check import claim_of
 from engine.knowledge.grounding.paths import PathFinder
-from engine.knowledge.view import GraphView
 
 _MOST_NAMESAKES = 3
 """Nodes that one name may mean; a name of more says too little."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from engine.domain.knowledge import EdgeRows, NodeRows
-from engine.knowledge.importers.ids import Genes, Resolve
+from engine.knowledge.importers.reading.ids import Genes, Resolve
 
 BATCH = 50_000
 """Rows of a batch at most."""

@@ -10,8 +10,8 @@ import numpy as np
 
 from engine.domain.knowledge import EDGE_CODE, SYMMETRIC, EdgeType, NodeType
 from engine.errors import UserError
-from engine.knowledge import kernels
-from engine.knowledge.view import Direction
+from engine.knowledge.graph import kernels
+from engine.knowledge.graph.view import Direction
 
 Spans = tuple[np.ndarray, np.ndarray]
 """Ranges of slots, as int32 arrays of first and past-the-last."""

@@ -18,7 +18,7 @@ _DELAY_SECONDS = 1.0
 
 
 class Kernels(NamedTuple):
-    """The compiled loops; see `engine.knowledge.compiled`."""
+    """The compiled loops; see `engine.knowledge.graph.compiled`."""
 
     walk: Any
     shortest: Any
@@ -73,6 +73,6 @@ def _finish(timer: threading.Timer) -> None:
 
 
 def _compile() -> Kernels:
-    from engine.knowledge import compiled
+    from engine.knowledge.graph import compiled
 
     return Kernels(compiled.walk, compiled.shortest)

@@ -7,8 +7,8 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from engine.domain.knowledge import EdgeType
-from engine.knowledge.csr import CsrGraph
-from engine.knowledge.view import Direction, GraphView
+from engine.knowledge.graph.csr import CsrGraph
+from engine.knowledge.graph.view import Direction, GraphView
 
 
 def steps_from(

@@ -24,10 +24,10 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import DataError, FetchError, Interrupted, NotFoundError
-from engine.knowledge.catalogue_of_sources import SOURCES, RemoteFile, RemoteSource
-from engine.knowledge.fetch_web import check_address, content_range, marks_of, opener, read_json, reason, write_json
 from engine.knowledge.importers.read import sha256_file
-from engine.knowledge.importers.text import damaged, first_lines, open_bytes
+from engine.knowledge.importers.reading.text import damaged, first_lines, open_bytes
+from engine.knowledge.sources.catalogue import SOURCES, RemoteFile, RemoteSource
+from engine.knowledge.sources.web import check_address, content_range, marks_of, opener, read_json, reason, write_json
 from engine.ports.cancel import CancelToken
 
 __all__ = ["SOURCES", "FetchError", "RemoteFile", "RemoteSource", "fetch"]

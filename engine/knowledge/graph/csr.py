@@ -22,12 +22,12 @@ import numpy as np
 
 from engine.domain.knowledge import EDGE_TYPES, Edge, EdgeType, Node, NodeType
 from engine.errors import NotFoundError
-from engine.knowledge import arrays, kernels
-from engine.knowledge.arrays import Arrays
-from engine.knowledge.csr_build import build
-from engine.knowledge.node_table import NodeTable
-from engine.knowledge.traverse import Slots, Walker
-from engine.knowledge.view import Adjacent, Direction, NamedNode
+from engine.knowledge.graph import arrays, kernels
+from engine.knowledge.graph.arrays import Arrays
+from engine.knowledge.graph.csr_build import build
+from engine.knowledge.graph.node_table import NodeTable
+from engine.knowledge.graph.traverse import Slots, Walker
+from engine.knowledge.graph.view import Adjacent, Direction, NamedNode
 from engine.ports.graph import GraphStore
 
 _log = logging.getLogger(__name__)
@@ -85,7 +85,7 @@ class CsrGraph:
     """A `GraphView` over arrays. Thread-safe; never changes."""
 
     def __init__(self, kept: Arrays, version: int) -> None:
-        """Use arrays made by `engine.knowledge.csr_build.build`."""
+        """Use arrays made by `engine.knowledge.graph.csr_build.build`."""
         for array in kept.values():
             array.flags.writeable = False
         self._version = version

@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 
 from engine.errors import DataError
-from engine.knowledge.importers.text import bad_line, counted, numbered_lines, shown
+from engine.knowledge.importers.reading.text import bad_line, counted, numbered_lines, shown
 
 Row = list[str]
 

@@ -18,12 +18,12 @@ from engine.domain.knowledge import (
     NodeType,
 )
 from engine.errors import DataError
-from engine.knowledge.view import Adjacent, Direction, NamedNode
+from engine.knowledge.graph.view import Adjacent, Direction, NamedNode
 
 _SYMMETRIC_CODES = np.array(sorted(EDGE_CODE[kind] for kind in SYMMETRIC), dtype=np.uint8)
 
 
-class MemoryGraph:
+class GraphTwin:
     """A `GraphView` over lists of nodes and edges.
 
     The neighbours of all nodes are kept in compressed sparse rows (one array of half-edges sorted by node),

@@ -20,11 +20,11 @@ from engine.domain.knowledge import (
     NodeType,
 )
 from engine.errors import LimitExceeded, UserError
-from engine.knowledge.csr import CsrGraph
-from engine.knowledge.search import require
-from engine.knowledge.traverse import no_such_type
-from engine.knowledge.view import GraphView
-from engine.knowledge.walks import confidences, degrees, edges_at, steps_from
+from engine.knowledge.graph.csr import CsrGraph
+from engine.knowledge.graph.search import require
+from engine.knowledge.graph.traverse import no_such_type
+from engine.knowledge.graph.view import GraphView
+from engine.knowledge.graph.walks import confidences, degrees, edges_at, steps_from
 from engine.ports.graph import GraphStore
 
 if TYPE_CHECKING:

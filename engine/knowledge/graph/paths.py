@@ -16,10 +16,10 @@ import numpy as np
 
 from engine.domain.knowledge import NODE_CODE, SYMMETRIC, Edge, EdgeType, GraphPath, NodeType
 from engine.errors import UserError
-from engine.knowledge.queries import RECORDS, WEAK_WORTH, as_types, hub_penalty
-from engine.knowledge.search import require
-from engine.knowledge.view import Direction, GraphView
-from engine.knowledge.walks import confidences, degrees, edges_at, shortest
+from engine.knowledge.graph.queries import RECORDS, WEAK_WORTH, as_types, hub_penalty
+from engine.knowledge.graph.search import require
+from engine.knowledge.graph.view import Direction, GraphView
+from engine.knowledge.graph.walks import confidences, degrees, edges_at, shortest
 
 MOST_HOPS = 6
 _VOLUME = 150_000

@@ -8,13 +8,13 @@ import zlib
 import numpy as np
 
 from engine.domain.knowledge import EDGE_CODE, SYMMETRIC
-from engine.knowledge.arrays import Arrays, Texts
-from engine.knowledge.traverse import Slots
+from engine.knowledge.graph.arrays import Arrays, Texts
+from engine.knowledge.graph.traverse import Slots
 from engine.ports.graph import GraphColumns
 
 
 def build(columns: GraphColumns) -> Arrays:
-    """Return the arrays that `engine.knowledge.csr.CsrGraph` works on."""
+    """Return the arrays that `engine.knowledge.graph.csr.CsrGraph` works on."""
     nodes = len(columns.ids)
     codes = np.unique(columns.edge_types)
     made: Arrays = {"edge_codes": codes, "node_types": columns.node_types, "named_by": columns.named_by}

@@ -18,10 +18,10 @@ import numpy as np
 
 from engine.domain.knowledge import NODE_CODE, NodeHit, NodeType
 from engine.errors import NotFoundError
-from engine.knowledge.csr import CsrGraph
-from engine.knowledge.search_names import Names, Scores, normal
-from engine.knowledge.view import GraphView, NamedNode
-from engine.knowledge.walks import degrees
+from engine.knowledge.graph.csr import CsrGraph
+from engine.knowledge.graph.search_names import Names, Scores, normal
+from engine.knowledge.graph.view import GraphView, NamedNode
+from engine.knowledge.graph.walks import degrees
 
 _LONGEST = 300
 """Characters of a query that are looked at."""

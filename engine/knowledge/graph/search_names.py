@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable
 
 import numpy as np
 
-from engine.knowledge.view import NamedNode
+from engine.knowledge.graph.view import NamedNode
 
 _XREF, _NAME, _ALIAS = range(3)
 _WORTH = (0.99, 0.98, 0.95)

@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 import numpy as np
 
 from engine.domain.knowledge import NODE_CODE, NODE_TYPES, Node, NodeType
-from engine.knowledge.arrays import Arrays, Texts
-from engine.knowledge.view import NamedNode
+from engine.knowledge.graph.arrays import Arrays, Texts
+from engine.knowledge.graph.view import NamedNode
 
 _ARRAYS = ("id_data", "id_ends", "name_data", "name_ends", "other_data", "other_ends", "node_types", "named_by")
 
@@ -19,7 +19,7 @@ class NodeTable:
     """Nodes by number. Thread-safe; never changes."""
 
     def __init__(self, kept: Arrays, sources: Sequence[str]) -> None:
-        """Use the arrays of `engine.knowledge.csr_build.build`; `named_by` counts places in `sources`."""
+        """Use the arrays of `engine.knowledge.graph.csr_build.build`; `named_by` counts places in `sources`."""
         self._kept = {name: kept[name] for name in _ARRAYS}
         self._sources = list(sources)
         self.ids = Texts(kept["id_data"], kept["id_ends"])
