@@ -21,13 +21,15 @@ from scipy import optimize, sparse  # noqa: TID253 - a script, run by hand
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from engine.domain.knowledge import EdgeType, NodeType  # noqa: E402
+from engine.domain.knowledge import SYMMETRIC, EdgeType, NodeType  # noqa: E402
 from engine.knowledge.claims.features import FIRST, SECOND, relation_features, stance_features, tokens_of  # noqa: E402
-from engine.knowledge.claims.model import FILE, STANCES, Model, sources_hash, training_files  # noqa: E402
-from engine.knowledge.claims.relations import COLUMN, RELATIONS, family, possible, symmetric  # noqa: E402
+from engine.knowledge.claims.model import FILE, STANCES, Model, Softmax, sources_hash, training_files  # noqa: E402
+from engine.knowledge.claims.relations import COLUMN, RELATIONS, family, possible  # noqa: E402
 
 RARE = 3
 """A feature enters from so many sentences on."""
+SLIGHT = 3
+"""Weights of at most so many 127ths of the largest are left out."""
 PENALTY_RELATION, PENALTY_STANCE = 0.7, 0.4
 FOLDS = 5
 
@@ -58,11 +60,11 @@ def rows_of(path: Path) -> list[Row]:
     return rows
 
 
-_COMMON = tuple(
-    tuple(pair.split(">"))
-    for pair in "drug>gene drug>disease gene>gene gene>disease disease>gene gene>anatomy drug>side_effect gene>pathway "
-    "disease>symptom drug>drug disease>disease".split()
-)
+_COMMON = [
+    ("drug", "gene"), ("drug", "disease"), ("gene", "gene"), ("gene", "disease"), ("disease", "gene"),
+    ("gene", "anatomy"), ("drug", "side_effect"), ("gene", "pathway"), ("disease", "symptom"), ("drug", "drug"),
+    ("disease", "disease"),
+]  # fmt: skip
 """Types between which a sentence without a relation is read as well: what says nothing says nothing of any."""
 
 
@@ -165,7 +167,7 @@ def train_relation(rows: Sequence[Row], penalty: float) -> tuple[list[str], np.n
             right[k, -1] = True
             continue
         right[k, COLUMN[row.relation]] = True
-        if symmetric(row.relation) and allowed[k, kinds + COLUMN[row.relation]]:
+        if row.relation in SYMMETRIC and allowed[k, kinds + COLUMN[row.relation]]:
             right[k, kinds + COLUMN[row.relation]] = True
         allowed[k] |= right[k]
     floor = np.where(allowed, 0.0, -1e9)
@@ -205,11 +207,31 @@ def train_stance(rows: Sequence[Row], penalty: float) -> tuple[list[str], np.nda
     return vocabulary.names, model.coef_.T
 
 
+def model_of(names: Sequence[str], weights: np.ndarray, stance_names: Sequence[str], stance: np.ndarray) -> Model:
+    """Make the models from their features and weights."""
+    pairs = ((names, weights), (stance_names, stance))
+    return Model(*(Softmax({name: k for k, name in enumerate(n)}, w.astype(np.float32)) for n, w in pairs))
+
+
+def save(model: Model, path: Path, made_of: str) -> None:
+    """Write the models in whole numbers of a byte, with the hash of what they were made of."""
+    parts: dict[str, Any] = {"made_of": np.array(made_of)}
+    for name, one in (("relation", model.relations), ("stance", model.stances)):
+        scale = np.abs(one.weights).max(axis=0) / 127
+        whole = np.round(one.weights / scale).astype(np.int8)
+        whole[np.abs(whole) <= SLIGHT] = 0
+        kept = whole[:-1].any(axis=1)
+        names = np.array("\n".join(n for n, k in zip(one.columns, kept, strict=True) if k))
+        parts |= {f"{name}_names": names, f"{name}_scale": scale.astype(np.float32),
+                  f"{name}_weights": np.vstack([whole[:-1][kept], whole[-1:]])}  # fmt: skip
+    np.savez_compressed(path, allow_pickle=False, **parts)
+
+
 def train(rows: Sequence[Row], frames: Sequence[Row]) -> Model:
     """Fit both models."""
-    relation = train_relation([*rows, *frames[::4]], PENALTY_RELATION)
+    relation = train_relation([*rows, *frames[::3]], PENALTY_RELATION)
     stance = train_stance([*rows, *frames], PENALTY_STANCE)
-    return Model.of(*relation, *stance)
+    return model_of(*relation, *stance)
 
 
 def judge(rows: Sequence[Row], frames: Sequence[Row]) -> None:
@@ -224,7 +246,7 @@ def judge(rows: Sequence[Row], frames: Sequence[Row]) -> None:
             best = reading[0] if reading and reading[0].p > 1 - sum(r.p for r in reading) else None
             name = row.relation.value if row.relation else "none"
             got = best.relation.value if best else "none"
-            good = got == name and (best is None or best.subject == row.subject or symmetric(best.relation))
+            good = got == name and (best is None or best.subject == row.subject or best.relation in SYMMETRIC)
             right["relation"] += good
             total["relation"] += 1
             total[f"  {name}"] += 1
@@ -256,12 +278,12 @@ def main() -> None:
     sentences, more, frames_file = training_files()
     rows = rows_of(sentences) + rows_of(more)
     lines = [line for path in (sentences, more) for line in path.read_text(encoding="utf-8").splitlines()]
-    frames = framed(frames_file, lines, each=8)
+    frames = framed(frames_file, lines, each=12)
     if "--judge" in sys.argv:
         judge(rows, frames)
         return
     model = train(rows, frames)
-    model.save(FILE, sources_hash())
+    save(model, FILE, sources_hash())
     print(f"{FILE.name}: {FILE.stat().st_size / 1000:.0f} kB from {len(rows)} sentences and {len(frames)} framed ones")
 
 

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 
 from engine.domain.knowledge import Mention
 from engine.knowledge.claims.features import FIRST, OTHER, SECOND, tokens_of
-from engine.knowledge.claims.mentions import kinds_of
-from engine.knowledge.claims.relations import family
+from engine.knowledge.claims.relations import family, kinds_of
 from engine.text.stems import stem
 
 
@@ -35,6 +34,7 @@ _NO_PREDICATE = _stems(
 ) | {*",()"}
 _POINTERS = _PRONOUNS | _RELATIVE | _stems("this these that also the same drug gene compound agent disease")
 _SETTING = _stems("in within under among during by with upon after on at for")
+_CONDITIONS = _stems("if should unless suppose provided whether had were")
 _ASIDE = _stems("in by contrast however on the other hand instead") | {","}
 _SAME_SUBJECT = 0.15
 """How much likelier than another the subject of the clause before is that of one that leaves its own out."""
@@ -125,7 +125,7 @@ class Parts:
         while rest and rest[0] in _POINTERS:
             rest = rest[1:]
         nearest = i == k - 1 if relative else i == 0 or bool(_seam(self.between[i]))
-        frame = pre if i == 0 and "and" in gap else []
+        frame = pre if i == 0 and ("and" in gap or _CONDITIONS.intersection(pre[:1])) else []
         return [*frame, FIRST, *rest, SECOND, *post], (k,), _SAME_SUBJECT * nearest
 
     def _pointing_back(self, k: int) -> list[str]:
@@ -141,7 +141,7 @@ class Parts:
         """Yield the clauses of `A binds B, C treats D`, each about the next two entities; none of other sentences."""
         count = len(self.gaps) - 1
         cuts = [0, *(_first_seam(self.gaps[k]) for k in range(2, count, 2)), 0]
-        if count < 4 or count % 2 or not all(cuts[1:-1]):
+        if count < 4 or count % 2 or not all(cuts[1:-1]) or _RELATIVE.intersection(self.gaps[1]):
             return
         for n, k in enumerate(range(0, count, 2)):
             pre, middle, post = self.gaps[k][cuts[n] :], self.gaps[k + 1], self.gaps[k + 2]

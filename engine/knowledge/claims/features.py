@@ -87,9 +87,8 @@ def relation_features(tokens: Sequence[str], subject: str, types: str) -> Iterat
     for word in {t for t in roles if t[0].isalpha() and t not in ("S", "O")}:
         yield f"w{word}"
         yield f"w{types}{word}"
-        kind = _classes().get(word)
-        if kind:
-            yield f"w{types}{kind}"
+        if word in _classes():
+            yield f"w{types}{_classes()[word]}"
     yield f"l{way}{min(6, (last - first - 1) // 2)}"
 
 
@@ -115,6 +114,8 @@ def stance_features(tokens: Sequence[str]) -> Iterator[str]:
     for name, zone in zones.items():
         for word in zone:
             yield f"{name}{word}"
+            if word in classes:
+                yield f"{name}{classes[word]}^"
         for a, b in pairwise(zone):
             yield f"{name}{a} {b}"
         for place, word in enumerate(zone):
@@ -138,13 +139,8 @@ def _stance_zones(masked: list[str], first: int, last: int) -> dict[str, list[st
     marks = (",", ";", ":")
     near = max((k + 1 for k in range(first) if masked[k] in marks), default=0)
     beyond = min((k for k in range(last + 1, len(masked)) if masked[k] in marks), default=len(masked))
-    return {
-        "f": masked[:near],
-        "p": masked[near : first + 1],
-        "m": masked[first : last + 1],
-        "q": masked[last:beyond],
-        "t": masked[beyond:],
-    }
+    parts = (masked[:near], masked[near : first + 1], masked[first : last + 1], masked[last:beyond], masked[beyond:])
+    return dict(zip("fpmqt", parts, strict=True))
 
 
 _UNCHANGED = frozenset(

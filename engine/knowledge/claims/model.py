@@ -15,13 +15,11 @@ from pathlib import Path
 
 import numpy as np
 
-from engine.domain.knowledge import EdgeType, NodeType
+from engine.domain.knowledge import SYMMETRIC, EdgeType, NodeType
 from engine.knowledge.claims.features import FIRST, SECOND, relation_features, stance_features
-from engine.knowledge.claims.relations import COLUMN, family, possible, symmetric
+from engine.knowledge.claims.relations import COLUMN, family, possible
 
 FILE = Path(__file__).parent / "data" / "models.npz"
-_SLIGHT = 3
-"""Weights of at most so many 127ths of the largest are left out."""
 STANCES = ("asserted", "denied", "unknown", "none")
 
 
@@ -57,12 +55,6 @@ class Model:
     relations: Softmax
     stances: Softmax
 
-    @classmethod
-    def of(cls, names: Sequence[str], weights: np.ndarray, stance_names: Sequence[str], stance: np.ndarray) -> Model:
-        """Make the models from their features and weights."""
-        pairs = ((names, weights), (stance_names, stance))
-        return cls(*(Softmax({name: k for k, name in enumerate(n)}, w.astype(np.float32)) for n, w in pairs))
-
     def relation(self, tokens: Sequence[str], first: NodeType, second: NodeType) -> list[Reading]:
         """Return how `@1` and `@2` may be related, likeliest first; what is missing to 1 is that they are not."""
         one, two = family(first), family(second)
@@ -75,7 +67,7 @@ class Model:
         weights = {key: float(np.exp(value - most)) for key, value in found.items()}
         total = sum(weights.values()) + float(np.exp(none - most))
         for kind, _ in found:
-            if symmetric(kind) and (kind, FIRST) in weights and (kind, SECOND) in weights:
+            if kind in SYMMETRIC and (kind, FIRST) in weights and (kind, SECOND) in weights:
                 weights[kind, FIRST] += weights.pop((kind, SECOND))
         readings = [Reading(kind, subject, weight / total) for (kind, subject), weight in weights.items()]
         return sorted(readings, key=lambda reading: -reading.p)
@@ -85,19 +77,6 @@ class Model:
         logits = self.stances.logits(stance_features(tokens))
         p = np.exp(logits - logits.max())
         return dict(zip(STANCES, (p / p.sum()).tolist(), strict=True))
-
-    def save(self, path: Path, made_of: str) -> None:
-        """Write the models in whole numbers of a byte, with the hash of what they were made of."""
-        parts: dict[str, np.ndarray] = {"made_of": np.array(made_of)}
-        for name, model in (("relation", self.relations), ("stance", self.stances)):
-            scale = np.abs(model.weights).max(axis=0) / 127
-            whole = np.round(model.weights / scale).astype(np.int8)
-            whole[np.abs(whole) <= _SLIGHT] = 0
-            kept = whole[:-1].any(axis=1)
-            names = np.array("\n".join(n for n, k in zip(model.columns, kept, strict=True) if k))
-            parts |= {f"{name}_names": names, f"{name}_scale": scale.astype(np.float32),
-                      f"{name}_weights": np.vstack([whole[:-1][kept], whole[-1:]])}  # fmt: skip
-        np.savez_compressed(path, allow_pickle=False, **parts)
 
 
 @cache

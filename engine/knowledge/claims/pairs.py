@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from engine.domain.knowledge import EdgeType, Mention, NodeType
 from engine.knowledge.claims.clauses import Clause, Parts
 from engine.knowledge.claims.features import FIRST, no_change
-from engine.knowledge.claims.mentions import kinds_of
 from engine.knowledge.claims.model import Reading, model
-from engine.knowledge.claims.relations import Sense, family, sense_of
+from engine.knowledge.claims.relations import Sense, family, kinds_of, sense_of
 
 LEAST = 0.5
 """Least probability that a clause claims something."""
@@ -81,12 +80,9 @@ def _read(clause: Clause, mentions: Sequence[Mention]) -> Pair | None:
     also = [r.relation for r in readings[1:] if r.subject == top.subject and r.p > _AS_WELL * top.p]
     stances = model().stance(clause.tokens)
     denied = stances["denied"] > stances["asserted"]
-    sense = sense_of(
-        top.relation,
-        *(kinds[::-1] if second_acts else kinds),
-        also,
-        any_change=denied and no_change(clause.tokens),
-    )
+    subject, object_ = kinds[::-1] if second_acts else kinds
+    unmoved = denied and no_change(clause.tokens)
+    sense = sense_of(top.relation, subject, object_, also, any_change=unmoved)
     claimed = related * (stances["asserted"] + stances["denied"])
     return Pair(clause, sense, kinds, second_acts, denied, stances["unknown"] > _RESERVE, related, claimed)
 
@@ -119,8 +115,7 @@ def _by_relation(
     reading: Reading, kinds: tuple[NodeType, NodeType], mentions: tuple[Mention, Mention]
 ) -> tuple[NodeType, NodeType]:
     """Return the types with the side effect in place of the disease of that name where it is caused."""
-    if reading.relation is not EdgeType.CAUSES or NodeType.DISEASE not in kinds:
+    if reading.relation is not EdgeType.CAUSES:
         return kinds
-    place = kinds.index(NodeType.DISEASE)
-    kind = NodeType.SIDE_EFFECT if NodeType.SIDE_EFFECT in kinds_of(mentions[place]) else NodeType.DISEASE
-    return (kind, kinds[1]) if place == 0 else (kinds[0], kind)
+    side = [NodeType.SIDE_EFFECT in kinds_of(m) and k is NodeType.DISEASE for k, m in zip(kinds, mentions, strict=True)]
+    return NodeType.SIDE_EFFECT if side[0] else kinds[0], NodeType.SIDE_EFFECT if side[1] else kinds[1]

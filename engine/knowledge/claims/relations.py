@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engine.domain.knowledge import SYMMETRIC, EdgeType, NodeType
+from engine.domain.knowledge import EdgeType, Mention, Node, NodeType
 
 _FAMILIES: dict[NodeType, str] = {
     NodeType.GENE: "gene",
@@ -65,9 +65,16 @@ def possible(subject: NodeType, object_: NodeType) -> tuple[EdgeType, ...]:
     return tuple(EdgeType(name) for name in names)
 
 
-def symmetric(kind: EdgeType) -> bool:
-    """Say whether a relation is the same in both directions."""
-    return kind in SYMMETRIC
+def kinds_of(mention: Mention) -> list[NodeType]:
+    """Return the types a mention may be of, likeliest first."""
+    return list(dict.fromkeys(node.type for node in (mention.node, *mention.alternatives)))
+
+
+def options_for(mention: Mention, kind: NodeType) -> tuple[Node, ...]:
+    """Return the namesakes of a type, then those of types that stand in the same relations."""
+    nodes = (mention.node, *mention.alternatives)
+    alike = [n for n in nodes if n.type is not kind and family(n.type) == family(kind)]
+    return (*(n for n in nodes if n.type is kind), *alike)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +111,7 @@ _ACCEPTS: dict[tuple[EdgeType, str], str] = {
 """(Relation, family of the object) -> further types of edge that state the same."""
 
 
-_BOTH = (
-    frozenset({EdgeType.INHIBITS, EdgeType.DOWNREGULATES}),
-    frozenset({EdgeType.ACTIVATES, EdgeType.UPREGULATES}),
-)
+_BOTH = ({EdgeType.INHIBITS, EdgeType.DOWNREGULATES}, {EdgeType.ACTIVATES, EdgeType.UPREGULATES})
 """Relations that the same words may mean: of a protein's activity, of a gene's expression."""
 _CHANGES = (EdgeType.UPREGULATES, EdgeType.DOWNREGULATES)
 

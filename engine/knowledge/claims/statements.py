@@ -7,14 +7,15 @@ supposed, planned, or only stands side by side is no statement.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from engine.domain.knowledge import EdgeType, Mention, Node
 from engine.knowledge.claims.clauses import Parts
-from engine.knowledge.claims.mentions import kinds_of, meant, mutant_form, options_for
 from engine.knowledge.claims.pairs import Pair, pairs_of
-from engine.knowledge.claims.relations import Sense, family
+from engine.knowledge.claims.relations import Sense, family, kinds_of, options_for
+from engine.knowledge.linking.meant import meant, mutant_form
 from engine.text.sentences import Sentence, split_sentences
 
 _MOST_MENTIONS = 24
@@ -66,18 +67,13 @@ def read_text(text: str, mentions: Sequence[Mention]) -> Iterator[Read]:
     """Yield each sentence with what it states."""
     previous: Mention | None = None
     before: Read | None = None
-    position = 0
+    starts = [m.start for m in mentions]
     for sentence in split_sentences(text, [(m.start, m.end) for m in mentions]):
-        while position < len(mentions) and mentions[position].start < sentence.start:
-            position += 1
-        last = position
-        while last < len(mentions) and mentions[last].end <= sentence.end:
-            last += 1
-        read = read_sentence(sentence, mentions[position:last], previous)
+        inside = mentions[bisect_left(starts, sentence.start) : bisect_left(starts, sentence.end)]
+        read = read_sentence(sentence, inside, previous)
         if before is not None and len(before.mentions) == len(read.mentions) == 1 and _goes_on(before, read):
             whole = Sentence(text[before.sentence.start : sentence.end], before.sentence.start, sentence.end)
             read = read_sentence(whole, [*before.mentions, *read.mentions])
-        position = last
         spoken_of = read.statements[-1].mentions if read.statements else read.mentions
         previous = spoken_of[0] if spoken_of else previous
         before = read
@@ -86,10 +82,9 @@ def read_text(text: str, mentions: Sequence[Mention]) -> Iterator[Read]:
 
 def _goes_on(before: Read, read: Read) -> bool:
     """Say whether a sentence about one entity goes on with the one before: `Nausea? The drug does not cause it`."""
-    words = len(read.sentence.text.split())
-    return (before.sentence.text.endswith("?") and _IT.search(read.sentence.text) is not None) or (
-        ":" in read.sentence.text and words <= _SHORT
-    )  # fmt: skip
+    text = read.sentence.text
+    asked = before.sentence.text.endswith("?") and _IT.search(text) is not None
+    return asked or (":" in text and len(text.split()) <= _SHORT)
 
 
 def read_sentence(sentence: Sentence, mentions: Sequence[Mention], previous: Mention | None = None) -> Read:
@@ -159,14 +154,12 @@ def _in_place(made: Statement, mention: Mention, *, negated: bool | None = None)
 def _echoes(parts: Parts, made: Sequence[Statement], mentions: Sequence[Mention]) -> Iterator[Statement]:
     """Yield what `while B does not` says of B."""
     for number, denied in parts.echoes() if made else ():
-        mention = mentions[number]
-        one = None if any(mention in s.mentions for s in made) else _in_place(made[-1], mention, negated=denied)
-        if one is not None:
-            yield one
+        if not any(mentions[number] in s.mentions for s in made):
+            one = _in_place(made[-1], mentions[number], negated=denied)
+            yield from [one] if one is not None else []
 
 
 def _mutant(sentence: Sentence, statement: Statement, mentions: Sequence[Mention]) -> str:
-    # a variant of a gene that goes with a disease is what associates the gene with it
     if statement.sense.type in {EdgeType.ASSOCIATED_WITH, EdgeType.MARKER_OF}:
-        return ""
+        return ""  # a variant of a gene that goes with a disease is what associates the gene with it
     return next((form for m in statement.mentions if (form := mutant_form(sentence, m, mentions))), "")

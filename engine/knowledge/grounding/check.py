@@ -37,7 +37,7 @@ def check_text(text: str, view: GraphView, linker: EntityLinker, *, model: ChatM
     started = time.perf_counter()
     read = list(read_text(text, linker.link(text)))
     if model is not None:
-        from engine.knowledge.claims.language_model import reread
+        from engine.knowledge.grounding.language_model import reread
 
         read = reread(read, linker, model)
     finder = PathFinder(view)

@@ -1,12 +1,11 @@
-"""Which entities of a sentence are meant as such: no doubles, no words of the predicate, no mutant for the gene."""
+"""Which entities found in a sentence are meant as such: no doubles, words of the predicate, idioms; and mutants."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
-from engine.domain.knowledge import Mention, Node, NodeType
-from engine.knowledge.claims.relations import family
+from engine.domain.knowledge import Mention, NodeType
 from engine.text.sentences import Sentence
 
 _PREDICATE_WORDS = re.compile(
@@ -50,21 +49,9 @@ def meant(sentence: Sentence, mentions: Sequence[Mention]) -> list[Mention]:
     return kept if len(kept) >= 2 else mentions
 
 
-def kinds_of(mention: Mention) -> list[NodeType]:
-    """Return the types a mention may be of, likeliest first."""
-    return list(dict.fromkeys(node.type for node in (mention.node, *mention.alternatives)))
-
-
-def options_for(mention: Mention, kind: NodeType) -> tuple[Node, ...]:
-    """Return the namesakes of a type, then those of types that stand in the same relations."""
-    nodes = (mention.node, *mention.alternatives)
-    alike = [n for n in nodes if n.type is not kind and family(n.type) == family(kind)]
-    return (*(n for n in nodes if n.type is kind), *alike)
-
-
 def mutant_form(sentence: Sentence, mention: Mention, others: Sequence[Mention]) -> str:
     """Return the mutant of a gene that is spoken of (`ABL1 T315I`, `mutant ABL1`), or an empty string."""
-    if family(mention.node.type) != "gene" or mention.start < sentence.start:
+    if mention.node.type not in {NodeType.GENE, NodeType.PROTEIN} or mention.start < sentence.start:
         return ""
     left, right = sentence.text[: mention.start - sentence.start], sentence.text[mention.end - sentence.start :]
     for match, offset in (

@@ -12,10 +12,10 @@ from typing import Any
 
 from engine.domain.knowledge import EdgeType, Mention
 from engine.errors import ModelUnavailable
-from engine.knowledge.claims.mentions import kinds_of, mutant_form, options_for
-from engine.knowledge.claims.relations import Sense, possible, sense_of
+from engine.knowledge.claims.relations import Sense, kinds_of, options_for, possible, sense_of
 from engine.knowledge.claims.statements import Read, Statement
 from engine.knowledge.linking.linker import EntityLinker
+from engine.knowledge.linking.meant import mutant_form
 from engine.ports.chat import ChatMessage, ChatModel
 from engine.text.sentences import Sentence
 
