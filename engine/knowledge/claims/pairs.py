@@ -11,7 +11,7 @@ from engine.knowledge.claims.features import FIRST, no_change
 from engine.knowledge.claims.model import Reading, model
 from engine.knowledge.claims.relations import Sense, family, kinds_of, sense_of
 
-LEAST = 0.5
+LEAST = 0.4
 """Least probability that a clause claims something."""
 _LEAST_MORE = 0.7
 """The same for a further pair of a clause that has one."""
