@@ -14,8 +14,9 @@ from typing import Any
 
 from engine.cli import kept, know, plans, serve, show
 from engine.cli.plans import changes_of, columns_of, opened
-from engine.cli.say import json_text, say
+from engine.cli.say import say
 from engine.cli.show_plan import plan_text
+from engine.domain.plain_json import json_text
 from engine.errors import EngineError, NotFoundError, PlanError, WorkspaceInUse
 
 _OURS = (EngineError.code, "storage_error", "integrity_error", "sandbox_unavailable")
@@ -39,7 +40,7 @@ def ask(options: argparse.Namespace) -> int:
     _check_out(options.out)
     paths = _data(options)
     if options.strategy not in ("auto", "dag"):
-        from engine.routing.router import route
+        from engine.asking.router import route
 
         route(options.question, [], forced=options.strategy)
     with opened(options) as engine:
@@ -77,14 +78,14 @@ def _confirmed() -> bool:
 
 def run(options: argparse.Namespace) -> int:
     """Run a plan file."""
-    from engine.api import read_plan, set_params
+    from engine.api import read_plan
 
     _check_out(options.out)
     with opened(options) as engine:
         edited = read_plan(options.plan)
         changes = changes_of(options)
         if changes:
-            edited = set_params(edited, changes, engine.registry)
+            edited = engine.set_params(edited, changes)
         engine.warm_in_background()
         return _follow(engine, engine.run_plan(edited, _data(options)), options)
 

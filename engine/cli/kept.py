@@ -8,7 +8,8 @@ from typing import Any
 
 from engine.cli import show
 from engine.cli.plans import opened
-from engine.cli.say import json_text, say
+from engine.cli.say import say
+from engine.domain.plain_json import json_text
 from engine.errors import UserError
 
 

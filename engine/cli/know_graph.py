@@ -142,7 +142,7 @@ def _import_graph(graph: Any, options: argparse.Namespace) -> int:
 
 
 def _fetch(graph: Any, options: argparse.Namespace) -> int:
-    folder = Path(options.to) if options.to else graph.folder.parent / "downloads" / options.name
+    folder = Path(options.to) if options.to else None
     counter = Counter(options, "{}")
 
     def progress(name: str, got: int, of: int) -> None:

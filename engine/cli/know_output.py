@@ -7,7 +7,8 @@ import sys
 import time
 from typing import Any
 
-from engine.cli.say import json_text, say
+from engine.cli.say import say
+from engine.domain.plain_json import json_text
 from engine.errors import UserError, WorkspaceInUse
 
 PATIENCE = 10.0

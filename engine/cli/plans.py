@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from engine.cli import show_plan
-from engine.cli.say import json_text, say
+from engine.cli.say import say
+from engine.domain.plain_json import json_text
 from engine.errors import EngineError, NotFoundError, PlanError, UserError
 
 

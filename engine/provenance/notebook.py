@@ -23,7 +23,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 from engine.domain.escaping import in_markdown as _e
 from engine.domain.plan import DATA_PREFIX, TaskNode
-from engine.domain.results import Artifact, NodeResult
+from engine.domain.results import DONE, Artifact, NodeResult
 from engine.domain.run_view import RunView
 from engine.errors import EngineError
 from engine.ports.artifacts import ArtifactStore
@@ -39,7 +39,6 @@ ALWAYS = ("matplotlib", "pandas", "ipykernel")
 
 MOST_FIGURE = 4 * 2**20
 """Bytes of a figure that is stored in the notebook."""
-_DONE = frozenset({"succeeded", "cached"})
 _Step = tuple[TaskNode, NodeResult, StepCode]
 
 
@@ -93,7 +92,7 @@ def _steps(
     left_out: dict[str, str] = {}
     for node in view.plan.order() if view.plan else []:
         result = view.results.get(node.id)
-        if result is None or result.status not in _DONE:
+        if result is None or result.status not in DONE:
             state = result.status if result else "not run"
             reason = (result.error if result else "").strip()
             left_out[node.id] = f"it was not completed ({state}{': ' + reason if reason else ''})"

@@ -246,8 +246,23 @@ def write_data(value, stem, kind):
     else:
         name = f"{stem}.json"
         with open(name, "w", encoding="utf-8") as handle:
-            json.dump(value, handle, indent=2, default=str)
+            json.dump(json_ready(value), handle, indent=2, allow_nan=False)
     return name
+
+
+def json_ready(value):
+    """Turn NumPy scalars, NaN and nested values into what JSON can hold."""
+    import math
+
+    if isinstance(value, dict):
+        return {str(key): json_ready(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, set)):
+        return [json_ready(item) for item in value]
+    if hasattr(value, "item") and getattr(value, "ndim", 0) == 0:
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
 
 
 def linear_algebra():
@@ -270,20 +285,7 @@ def save_result(result, kinds, folder):
     `kinds` maps each output to its kind of data. An output the step did not give is left out.
     """
     import json
-    import math
     import os
-
-    def plain(value):
-        """Turn NumPy scalars, NaN and nested values into what JSON can hold."""
-        if isinstance(value, dict):
-            return {str(key): plain(item) for key, item in value.items()}
-        if isinstance(value, (list, tuple, set)):
-            return [plain(item) for item in value]
-        if hasattr(value, "item") and getattr(value, "ndim", 0) == 0:
-            value = value.item()
-        if isinstance(value, float) and not math.isfinite(value):
-            return None
-        return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
 
     os.makedirs(folder, exist_ok=True)
     written = {}
@@ -300,9 +302,9 @@ def save_result(result, kinds, folder):
     record = {
         "computed_on": linear_algebra(),
         "outputs": written,
-        "findings": plain(result.get("findings", [])),
-        "warnings": plain(result.get("warnings", [])),
+        "findings": json_ready(result.get("findings", [])),
+        "warnings": json_ready(result.get("warnings", [])),
     }
     with open(os.path.join(folder, "result.json"), "w", encoding="utf-8") as handle:
-        json.dump(record, handle, ensure_ascii=False)
+        json.dump(record, handle, ensure_ascii=False, allow_nan=False)
     return record

@@ -43,7 +43,7 @@ class StepInput:
 def io_source() -> str:
     """Return the source of the reading and writing functions."""
     names = ("read_table", "read_matrix", "read_gene_sets", "read_gene_list", "read_anndata", "read_data",
-             "write_data", "linear_algebra", "save_result")  # fmt: skip
+             "write_data", "json_ready", "linear_algebra", "save_result")  # fmt: skip
     return "\n\n".join(function_source(getattr(io, name)) for name in names)
 
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.asking.router import route
 from engine.domain.datatypes import DataType
 from engine.domain.profile import Profile, TypeGuess
 from engine.errors import UserError
-from engine.routing.router import route
 
 
 def a_profile(kind: DataType | None) -> Profile:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import numpy as np
 
+from engine.domain.hashing import sha256_text
 from engine.domain.knowledge import (
     EDGE_CODE,
     NODE_CODE,
@@ -17,8 +18,8 @@ from engine.domain.knowledge import (
     Node,
     NodeType,
 )
-from engine.errors import DataError
-from engine.knowledge.graph.view import Adjacent, Direction, NamedNode
+from engine.errors import DataError, NotFoundError
+from engine.knowledge.graph.view import FAR, Adjacent, Direction, NamedNode, NodeLookup
 
 _SYMMETRIC_CODES = np.array(sorted(EDGE_CODE[kind] for kind in SYMMETRIC), dtype=np.uint8)
 
@@ -55,6 +56,7 @@ class GraphTwin:
         heads = np.fromiter((self._end(edge, edge.source) for edge in self._edges), dtype=np.int32, count=count)
         tails = np.fromiter((self._end(edge, edge.target) for edge in self._edges), dtype=np.int32, count=count)
         types = np.fromiter((EDGE_CODE[edge.type] for edge in self._edges), dtype=np.uint8, count=count)
+        self._ends, self._edge_codes = (heads, tails), types
         rows = np.arange(count, dtype=np.int64)
         loops = heads == tails  # a loop is one half-edge, not two
         at = np.concatenate([heads, tails[~loops]])
@@ -107,9 +109,39 @@ class GraphTwin:
         """Return the codes of all nodes' types (uint8), read-only."""
         return self._type_codes
 
-    def named_nodes(self) -> Iterator[NamedNode]:
-        """Yield every node with its names."""
-        for number, node in enumerate(self._nodes):
+    @property
+    def degrees(self) -> np.ndarray:
+        """Numbers of edges of all nodes in both directions (int64)."""
+        return np.diff(self._offsets)
+
+    @property
+    def heads(self) -> np.ndarray:
+        """Source of every edge, by row (int32)."""
+        return self._ends[0]
+
+    @property
+    def tails(self) -> np.ndarray:
+        """Target of every edge, by row (int32)."""
+        return self._ends[1]
+
+    @property
+    def edge_codes(self) -> np.ndarray:
+        """Type of every edge, by row (uint8 codes)."""
+        return self._edge_codes
+
+    def nodes_apart(self) -> NodeLookup:
+        """Return the graph itself: its nodes are in memory anyway."""
+        return self
+
+    def names_key(self, leaving_out: Collection[NodeType] = ()) -> str:
+        """Return a hash of everything that nodes are called and their order, but those of some types."""
+        named = [node.model_dump_json(exclude={"source"}) for node in self._nodes if node.type not in leaving_out]
+        return sha256_text("\n".join(named))
+
+    def named_nodes(self, numbers: Iterable[int] | None = None) -> Iterator[NamedNode]:
+        """Yield nodes with their names: all, or those given."""
+        for number in range(len(self._nodes)) if numbers is None else numbers:
+            node = self._nodes[number]
             yield NamedNode(
                 number=number, type=node.type, id=node.id, name=node.name, aliases=node.aliases, xrefs=node.xrefs
             )
@@ -147,3 +179,81 @@ class GraphTwin:
     def source_name(self, origin: str) -> str:
         """Return a source's name for people, or the id itself when it is not known."""
         return self._source_names.get(origin, origin)
+
+    # ==== walks, step by step ====
+
+    def adjacent_many(
+        self, numbers: np.ndarray, edge_types: Collection[EdgeType] | None = None, direction: Direction = "both"
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the edges at many nodes: position in `numbers`, node at the other end, row."""
+        found = [self.adjacent(number, edge_types, direction) for number in np.asarray(numbers).tolist()]
+        nothing = np.empty(0, dtype=np.int64)
+        owners = np.repeat(np.arange(len(found)), [len(one) for one in found]) if found else nothing
+        near, rows = [one.numbers for one in found], [one.rows for one in found]
+        return owners, np.concatenate([nothing, *near]), np.concatenate([nothing, *rows])
+
+    def reach_steps(
+        self,
+        seeds: Sequence[int] | np.ndarray,
+        hops: int = 2,
+        edge_types: Collection[EdgeType] | None = None,
+        direction: Direction = "both",
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the numbers of all nodes within `hops` steps of the seeds, ascending, and their distances."""
+        steps = {number: step for number, step, _ in self._walk(seeds, hops, edge_types, direction)}
+        found = sorted(steps)
+        return np.array(found, dtype=np.int32), np.array([steps[number] for number in found], dtype=np.int16)
+
+    def shortest(
+        self,
+        a: int,
+        b: int,
+        edge_types: Collection[EdgeType] | None = None,
+        direction: Direction = "both",
+        max_hops: int = FAR,
+    ) -> list[int] | None:
+        """Return the numbers of the nodes on a path with the fewest edges, or None when there is none that short."""
+        parents: dict[int, int] = {}
+        for number, _, parent in self._walk([a], max_hops, edge_types, direction):
+            parents[number] = parent
+            if number == b:
+                path = [b]
+                while path[-1] != a:
+                    path.append(parents[path[-1]])
+                return path[::-1]
+        return None
+
+    def _walk(
+        self,
+        seeds: Sequence[int] | np.ndarray,
+        hops: int,
+        edge_types: Collection[EdgeType] | None,
+        direction: Direction,
+    ) -> Iterator[tuple[int, int, int]]:
+        """Yield each node that is reached once, the nearest first: its number, its distance and the one before it."""
+        edge = list(dict.fromkeys(int(seed) for seed in seeds))
+        seen = set(edge)
+        yield from ((seed, 0, seed) for seed in edge)
+        for step in range(1, hops + 1):
+            fresh: list[int] = []
+            for number in edge:
+                for near in self.adjacent(number, edge_types, direction).numbers.tolist():
+                    if near not in seen:
+                        seen.add(near)
+                        fresh.append(near)
+                        yield near, step, number
+            if not fresh:
+                return
+            edge = fresh
+
+    def confidences(self, rows: np.ndarray) -> np.ndarray:
+        """Return the confidences of edges (float64)."""
+        return np.array([self._edges[int(row)].confidence for row in rows], dtype=np.float64)
+
+    def of_origin(self, source_id: str) -> tuple[np.ndarray, np.ndarray]:
+        """Return the nodes that a source was the first to name, and the rows of the edges it states."""
+        numbers = [number for number, node in enumerate(self._nodes) if node.source == source_id]
+        rows = [row for row, edge in enumerate(self._edges) if edge.origin == source_id]
+        if not numbers and not rows and source_id not in self._source_names:
+            raise NotFoundError(f"The knowledge graph has no source {source_id!r}.")
+        return np.array(numbers, dtype=np.int64), np.array(rows, dtype=np.int64)

@@ -13,8 +13,6 @@ from collections.abc import Collection
 from typing import Any
 
 from engine.domain.knowledge import Mention, Node, NodeType
-from engine.knowledge.graph.csr import CsrGraph
-from engine.knowledge.graph.node_table import NodesApart
 from engine.knowledge.graph.view import GraphView
 from engine.knowledge.linking.abbreviations import with_abbreviations
 from engine.knowledge.linking.aliases import add_aliases, add_greek_forms
@@ -72,7 +70,7 @@ class EntityLinker:
 
     def __init__(self, view: GraphView) -> None:
         """Index the names, aliases and identifiers of all nodes but datasets."""
-        self._known = NodesApart(view.nodes, view.degrees) if isinstance(view, CsrGraph) else view
+        self._known = view.nodes_apart()
         self._ids: dict[str, list[int]] = {}
         self._nodes: dict[int, Node] = {}
         names: dict[str, list[Entry]] = {}
