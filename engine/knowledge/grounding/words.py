@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from engine.domain.findings import Finding
 from engine.domain.knowledge import SYMMETRIC, Edge, EdgeType, EvidenceEdge, Node, NodeType
+from engine.knowledge.claims.relations import Sense
 from engine.knowledge.graph.view import GraphView
-from engine.knowledge.grounding_paths import Support, path_rows
+from engine.knowledge.grounding.paths import Support, path_rows
 from engine.text.prose import listed
 
 _MAX_PATHS = 3
@@ -55,6 +55,13 @@ def relation_words(kind: EdgeType, source: Node, target: Node) -> str:
     if kind in _PLACED and source.type in {NodeType.ANATOMY, NodeType.CELL_TYPE, NodeType.DISEASE}:
         return f"{target.name} {_PLACED[kind]} {source.name}"
     return f"{source.name} {_verb(kind)} {target.name}"
+
+
+def claim_words(sense: Sense, subject: Node, object_: Node) -> str:
+    """Return what a claim states, in words; of a change in no direction: `the expression of Y changes with X`."""
+    if sense.any_change:
+        return f"the expression of {object_.name} changes with {subject.name}"
+    return relation_words(sense.type, subject, object_)
 
 
 def edge_words(edge: Edge, subject: Node, object_: Node) -> str:
@@ -109,13 +116,3 @@ def path_evidence(supports: list[Support], view: GraphView) -> list[EvidenceEdge
         if shown >= _MAX_PATHS:
             break
     return evidence
-
-
-def finding_evidence(findings: Sequence[Finding]) -> list[EvidenceEdge]:
-    """Return findings as evidence."""
-    return [
-        EvidenceEdge(
-            edge=finding.text, source=f"finding {finding.id} of {finding.node}", confidence=1.0, kind="finding"
-        )
-        for finding in findings[:_MAX_EDGES]
-    ]

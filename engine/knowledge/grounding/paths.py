@@ -22,7 +22,7 @@ import numpy as np
 
 from engine.domain.knowledge import NODE_CODE, OPPOSITE, EdgeType, NodeType
 from engine.knowledge.graph.view import GraphView
-from engine.knowledge.grounding_metapaths import METAPATHS, REVERSAL, SAME_AS, Metapath
+from engine.knowledge.grounding.metapaths import METAPATHS, REVERSAL, SAME_AS, Metapath
 
 ENOUGH = 3
 """Ways round of one kind that are enough without asking what chance gives."""

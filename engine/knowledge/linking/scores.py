@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from engine.domain.knowledge import NodeType
-from engine.knowledge.linking_guards import ACRONYMS, is_bare, is_of_a_person, is_of_a_thing
-from engine.knowledge.linking_words import ENGLISH, EVERYDAY
+from engine.knowledge.linking.guards import ACRONYMS, is_bare, is_of_a_person, is_of_a_thing
+from engine.knowledge.linking.words import ENGLISH, EVERYDAY
 
 _GENE_CONTEXT = re.compile(
     r"\b(genes?|m?rnas?|transcripts?|express\w*|proteins?|messages?|products?|alleles?|variants?|mutat\w+|promoter|locus"

@@ -11,8 +11,8 @@ from bisect import bisect_right
 from collections import defaultdict
 from dataclasses import dataclass, replace
 
-from engine.knowledge.linking_guards import is_of_a_thing
-from engine.knowledge.linking_scores import Entry, Hit
+from engine.knowledge.linking.guards import is_of_a_thing
+from engine.knowledge.linking.scores import Entry, Hit
 
 _INTRODUCED = (
     r"(?:hereafter|henceforth|abbreviated(?:\s+(?:as|to))?|or|also|called|termed|known\s+as|referred\s+to\s+as)"

@@ -1,6 +1,6 @@
 """Recognising the entities of a graph in text: symbols, names, aliases and identifiers.
 
-Names are compared as folded tokens (see `linking_text`) with an Aho-Corasick automaton (Aho and Corasick 1975,
+Names are compared as folded tokens (see `text`) with an Aho-Corasick automaton (Aho and Corasick 1975,
 Communications of the ACM 18:333), so time grows with the text, not with the number of names. The longest match
 wins. What makes a word that is also English an entity, and which of several namesakes is meant, is decided by
 case and by the words beside it; the other namesakes stay with the mention.
@@ -14,10 +14,10 @@ from typing import Any
 
 from engine.domain.knowledge import Mention, Node, NodeType
 from engine.knowledge.graph.view import GraphView
-from engine.knowledge.linking_abbreviations import with_abbreviations
-from engine.knowledge.linking_aliases import add_aliases, add_greek_forms
-from engine.knowledge.linking_scores import Entry, Hit, judge
-from engine.knowledge.linking_text import find_ids, id_keys, is_number, key, node_id_keys, tokens, variants
+from engine.knowledge.linking.abbreviations import with_abbreviations
+from engine.knowledge.linking.aliases import add_aliases, add_greek_forms
+from engine.knowledge.linking.scores import Entry, Hit, judge
+from engine.knowledge.linking.text import find_ids, id_keys, is_number, key, node_id_keys, tokens, variants
 
 UNKNOWN_ID = "identifier that is not in the graph"
 """`Mention.why` of an identifier the graph has no node for; its node's id is the identifier itself."""

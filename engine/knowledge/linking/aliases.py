@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 from engine.domain.knowledge import NodeType
-from engine.knowledge.linking_scores import Entry
-from engine.knowledge.linking_text import key, variants
+from engine.knowledge.linking.scores import Entry
+from engine.knowledge.linking.text import key, variants
 
 _FILE = "linking_aliases.tsv"
 _COLUMNS = ("kind", "names", "aliases", "needs")

@@ -1,7 +1,7 @@
 """Reading claims with a language model: it may split sentences and name predicates, and nothing else.
 
 Its answer must name an `EdgeType` and two entities that the linker finds in the very sentence; what does not is put
-aside and the sentence is read by rule. Labels never come from it.
+aside and the sentence is read without it. Labels never come from it.
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ from typing import Any
 
 from engine.domain.knowledge import EdgeType, Mention
 from engine.errors import ModelUnavailable
-from engine.knowledge.claims import Argument, Statement
-from engine.knowledge.claims_context import mutant_form, supposed
-from engine.knowledge.claims_predicates import Sense, classify
-from engine.knowledge.claims_readings import options_for
-from engine.knowledge.linking import EntityLinker
+from engine.knowledge.claims.relations import Sense, kinds_of, options_for, possible, sense_of
+from engine.knowledge.claims.statements import Read, Statement
+from engine.knowledge.linking.linker import EntityLinker
+from engine.knowledge.linking.meant import mutant_form
 from engine.ports.chat import ChatMessage, ChatModel
 from engine.text.sentences import Sentence
 
@@ -47,26 +46,26 @@ _INSTRUCTIONS = (
     "List every relation that each numbered sentence asserts or denies between two of its named biological entities. "
     "Give the sentence's number, subject and object exactly as written, the predicate from the list, and whether the "
     "sentence denies it. The subject is what acts: the drug, the disease or tissue that changes a gene's expression, "
-    "the gene that is associated, expressed, involved or located. Double negatives assert. Add nothing of your own."
+    "the gene that is associated, expressed, involved or located. Double negatives assert. Questions, plans, "
+    "conditions and guesses assert nothing. Add nothing of your own."
 )
-Read = tuple[Sentence, list[Statement]]
 
 
 def reread(read: Sequence[Read], linker: EntityLinker, model: ChatModel) -> list[Read]:
     """Return the sentences as the model reads them where its answer is usable, otherwise as they were."""
     result = list(read)
-    worth = [number for number, (_, found) in enumerate(result) if found]
+    worth = [number for number, one in enumerate(result) if len(one.mentions) > 1]
     for start in range(0, len(worth), _BATCH):
         batch = worth[start : start + _BATCH]
         try:
-            answer = _ask(model, [result[number][0].text for number in batch])
+            answer = _ask(model, [result[number].sentence.text for number in batch])
         except ModelUnavailable:
             return result
         for number, claims in zip(batch, _by_sentence(answer, len(batch)), strict=True):
-            sentence, ruled = result[number]
-            made = [_statement(sentence, claim, linker, ruled) for claim in claims]
+            one = result[number]
+            made = [_statement(one, claim, linker) for claim in claims]
             if made and all(made):
-                result[number] = (sentence, [statement for statement in made if statement])
+                result[number] = Read(one.sentence, [statement for statement in made if statement], one.mentions)
     return result
 
 
@@ -96,48 +95,47 @@ def _by_sentence(answer: Any, count: int) -> list[list[dict[str, Any]]]:
     return claims
 
 
-def _statement(
-    sentence: Sentence, claim: dict[str, Any], linker: EntityLinker, ruled: Sequence[Statement]
-) -> Statement | None:
+def _statement(read: Read, claim: dict[str, Any], linker: EntityLinker) -> Statement | None:
     """Return a claim of the model as a statement, or None when it is not about this sentence or names no edge type."""
     try:
         kind = EdgeType(claim.get("predicate"))
     except ValueError:
         return None
-    subject, object_ = (_mention(sentence, claim.get(role), linker, ruled) for role in ("subject", "object"))
+    subject, object_ = (_mention(read, claim.get(role), linker) for role in ("subject", "object"))
     negated = claim.get("negated")
     if subject is None or object_ is None or subject.start == object_.start or not isinstance(negated, bool):
         return None
-    known = classify("@1 @2", subject.node.type, object_.node.type)
-    accepts = known.accepts if known is not None and known.type is kind else ()
-    lower = sentence.text.lower()
-    asked = supposed(lower, (subject, object_), (subject, object_), sentence.start)
+    pairs = [(a, b) for a in kinds_of(subject) for b in kinds_of(object_)]
+    ends = next((pair for pair in pairs if kind in possible(*pair)), pairs[0])
     return Statement(
-        text=sentence.text,
+        text=read.sentence.text,
         mentions=(subject, object_),
-        subject=Argument(subject, options_for(subject, subject.node.type)),
-        object=Argument(object_, options_for(object_, object_.node.type)),
-        sense=Sense(kind, accepts, directed=kind in {EdgeType.REGULATES, EdgeType.ACTIVATES, EdgeType.INHIBITS}),
+        subject=options_for(subject, ends[0]),
+        object=options_for(object_, ends[1]),
+        sense=sense_of(kind, *ends) if kind in possible(*ends) else Sense(kind),
         negated=negated,
-        hedged=claim.get("hedged") is True or bool(asked),
-        supposed=asked,
-        mutant=mutant_form(sentence, (subject, object_), (subject, object_)),
+        hedged=claim.get("hedged") is True,
+        mutant=next((form for m in (subject, object_) if (form := mutant_form(read.sentence, m, read.mentions))), ""),
     )
 
 
-def _mention(sentence: Sentence, written: Any, linker: EntityLinker, ruled: Sequence[Statement]) -> Mention | None:
-    """Return the entity the model wrote, which must stand in the sentence or be one the rules found in it."""
+def _mention(read: Read, written: Any, linker: EntityLinker) -> Mention | None:
+    """Return the entity the model wrote, which must stand in the sentence or be one that was found in it."""
     if not isinstance(written, str) or not written.strip():
         return None
     wanted = written.strip().lower()
-    for statement in ruled:
-        for mention in statement.mentions:
-            if wanted in (mention.text.lower(), mention.node.name.lower()):
-                return mention
+    for mention in read.mentions:
+        if wanted in (mention.text.lower(), mention.node.name.lower()):
+            return mention
+    return _linked(read.sentence, wanted, linker)
+
+
+def _linked(sentence: Sentence, wanted: str, linker: EntityLinker) -> Mention | None:
     if wanted not in sentence.text.lower():
         return None
-    found = linker.link(written)
-    start = sentence.start + sentence.text.lower().index(wanted)
+    start = sentence.text.lower().index(wanted)
+    found = linker.link(sentence.text[start : start + len(wanted)])
     if len(found) != 1:
         return None
-    return found[0].model_copy(update={"start": start, "end": start + len(written.strip())})
+    start += sentence.start
+    return found[0].model_copy(update={"start": start, "end": start + len(wanted)})
