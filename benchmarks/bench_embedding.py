@@ -27,9 +27,9 @@ from engine.adapters.embedding import DefaultEmbedder  # noqa: E402
 from engine.domain.retrieval import CatalogueInfo  # noqa: E402
 from engine.retrieval.catalogues.read import READERS  # noqa: E402
 from engine.toolbox.registry import builtin_tools  # noqa: E402
-from storage.catalogues import DuckCatalogues  # noqa: E402
 from storage.database import Database  # noqa: E402
-from storage.vectors import LanceVectors  # noqa: E402
+from storage.tools.catalogues import DuckCatalogues  # noqa: E402
+from storage.vectors.store import LanceVectors  # noqa: E402
 
 ROWS, WIDTH, BATCH = 20_000, 384, 64
 QUESTIONS = 60

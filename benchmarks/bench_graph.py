@@ -36,12 +36,12 @@ from engine.domain.knowledge import (
     NodeRows,
     NodeType,
 )
-from engine.knowledge.csr import CsrGraph, open_graph
-from engine.knowledge.paths import best_paths
-from engine.knowledge.queries import neighbourhood
-from engine.knowledge.search import search
+from engine.knowledge.graph.csr import CsrGraph, open_graph
+from engine.knowledge.graph.paths import best_paths
+from engine.knowledge.graph.queries import neighbourhood
+from engine.knowledge.graph.search import search
 from storage.database import Database
-from storage.graph import DuckGraphStore
+from storage.graph.store import DuckGraphStore
 
 NODES, EDGES, SEED = 47_031, 2_250_000, 20_261_121
 TYPES = [EdgeType.INTERACTS_WITH, EdgeType.ASSOCIATED_WITH, EdgeType.BINDS]

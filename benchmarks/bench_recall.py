@@ -32,7 +32,7 @@ from engine.memory.cues import understand  # noqa: E402
 from engine.memory.episodes import EpisodicMemory  # noqa: E402
 from engine.memory.index import EpisodeIndex  # noqa: E402
 from engine.memory.signals import PER_SIGNAL, rank  # noqa: E402
-from storage.memory_episodes import MemoryEpisodes  # noqa: E402
+from storage.memory.episodes_twin import EpisodesTwin  # noqa: E402
 
 SIZES = (10_000, 100_000)
 LIMIT_MS = 5.0
@@ -52,8 +52,8 @@ def quality() -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[str]]:
     except ModelUnavailable as error:
         return [], [], [f"Quality was not measured: {error.message}"]
     bm25 = recall_data.Bm25(texts)
-    memory = EpisodicMemory(MemoryEpisodes(), embed=embedder.embed)
-    lexical = EpisodicMemory(MemoryEpisodes())
+    memory = EpisodicMemory(EpisodesTwin(), embed=embedder.embed)
+    lexical = EpisodicMemory(EpisodesTwin())
     for made in (memory, lexical):
         made.add_many(episodes)
     ids = [episode.id for episode in episodes]

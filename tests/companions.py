@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from engine.agents.corrections import Corrections
-from engine.agents.remember import Remembering
+from engine.asking.corrections import Corrections
 from engine.knowledge.service import KnowledgeBase
 from engine.memory.episodes import EpisodicMemory
 from engine.memory.facts import SemanticMemory
@@ -15,18 +14,20 @@ from engine.memory.working import WorkingMemory
 from engine.profiling.service import LocalProfiler
 from engine.retrieval.service import ToolFinder
 from engine.settings import Settings
-from storage.corrections import MemoryCorrections
-from storage.memory import MemoryCatalogues
-from storage.memory_episodes import MemoryEpisodes
-from storage.memory_facts import MemoryConversations, MemoryFacts
-from storage.memory_graph import MemoryGraphStore
+from engine.steps.remember import Remembering
+from storage.graph.twin import GraphStoreTwin
+from storage.memory.conversations_twin import ConversationsTwin
+from storage.memory.episodes_twin import EpisodesTwin
+from storage.memory.facts_twin import FactsTwin
+from storage.runs.corrections_twin import CorrectionsTwin
+from storage.tools.catalogues_twin import CataloguesTwin
 
 
 def companions(folder: Path, registry: Any, clock: Any, ids: Any) -> dict[str, Any]:
     """Return what an `Orchestrator` needs besides the parts that run steps; there are no vectors."""
     settings = Settings(workspace=folder)
-    knowledge = KnowledgeBase(store=MemoryGraphStore(), folder=folder / "graph", clock=clock, starter_wanted=False)
-    episodes, facts, talks = MemoryEpisodes(), MemoryFacts(), MemoryConversations()
+    knowledge = KnowledgeBase(store=GraphStoreTwin(), folder=folder / "graph", clock=clock, starter_wanted=False)
+    episodes, facts, talks = EpisodesTwin(), FactsTwin(), ConversationsTwin()
     memory = Memory(
         settings=settings,
         episodic=EpisodicMemory(episodes, clock=clock),
@@ -38,7 +39,7 @@ def companions(folder: Path, registry: Any, clock: Any, ids: Any) -> dict[str, A
         knowledge=knowledge,
     )
     finder = ToolFinder(
-        specs=list(registry), store=MemoryCatalogues(), embeddings=None, clock=clock, graph=knowledge.view
+        specs=list(registry), store=CataloguesTwin(), embeddings=None, clock=clock, graph=knowledge.view
     )
     remembering = Remembering(settings=settings, memory=memory, titles={})
     return {
@@ -46,5 +47,5 @@ def companions(folder: Path, registry: Any, clock: Any, ids: Any) -> dict[str, A
         "knowledge": knowledge,
         "finder": finder,
         "remembering": remembering,
-        "corrections": Corrections(MemoryCorrections(), LocalProfiler()),
+        "corrections": Corrections(CorrectionsTwin(), LocalProfiler()),
     }

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from engine.errors import ModelUnavailable
 from engine.memory.tokens import TokenCounter, cut_to_tokens
-from engine.ports import ChatMessage, ChatModel
+from engine.ports.chat import ChatMessage, ChatModel
 
 _SENTENCE = re.compile(r"\n+|(?<=[.!?])\s+(?=\S)|(?<=[\u3002\uff01\uff1f])\s*")
 _ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|vs|cf|approx|resp|Fig|No|Dr|et al|sp|spp|ca|[A-Z])\.)$")

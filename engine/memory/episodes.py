@@ -17,7 +17,8 @@ from engine.memory.relevance import WEIGHTS, age_share
 from engine.memory.showing import newest_first, placed, recalled_of, records_in, searchable
 from engine.memory.signals import Ranked, rank
 from engine.memory.wording import quoted
-from engine.ports import Clock, EpisodeStore
+from engine.ports.memory import EpisodeStore
+from engine.ports.system import Clock
 
 if TYPE_CHECKING:
     import numpy as np

@@ -18,7 +18,8 @@ from engine.errors import NotFoundError, UserError
 from engine.memory.contradictions import FUNCTIONAL, Statement, entity_key
 from engine.memory.statements import StatementIndex
 from engine.memory.wording import quoted
-from engine.ports import Clock, FactStore, IdSource
+from engine.ports.memory import FactStore
+from engine.ports.system import Clock, IdSource
 
 _LONGEST = 2_000
 """Signs in a part of a statement."""

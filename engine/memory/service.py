@@ -27,7 +27,8 @@ from engine.memory.graph_door import GraphSent, graph_source, resend, send_to_gr
 from engine.memory.tokens import describe_budget
 from engine.memory.wording import quoted
 from engine.memory.working import WorkingMemory
-from engine.ports import ConversationStore, EpisodeStore, FactStore
+from engine.ports.conversations import ConversationStore
+from engine.ports.memory import EpisodeStore, FactStore
 from engine.settings import Settings
 
 

@@ -18,7 +18,9 @@ from engine.errors import NotFoundError
 from engine.memory.compress import Compressor, Passage, passages_of
 from engine.memory.tokens import TokenCounter, cut_middle, resolve_budget
 from engine.memory.wording import quoted
-from engine.ports import ChatModel, Clock, ConversationStore
+from engine.ports.chat import ChatModel
+from engine.ports.conversations import ConversationStore
+from engine.ports.system import Clock
 
 _REFILL = 0.8
 """Compression goes on until this part of the free room is used, so that it does not happen at every message."""

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from engine.errors import DataError, NotFoundError
-from engine.ports import ArtifactStore
-from storage.artifacts import FileArtifacts
-from storage.memory import MemoryArtifacts
+from engine.ports.artifacts import ArtifactStore
+from storage.runs.artifacts import FileArtifacts
+from storage.runs.artifacts_twin import ArtifactsTwin
 
 # FIPS 180-2, appendix B.1: the SHA-256 of the three bytes "abc".
 ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
@@ -20,7 +20,7 @@ ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
 @pytest.fixture(params=["memory", "file"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> ArtifactStore:
-    return MemoryArtifacts() if request.param == "memory" else FileArtifacts(tmp_path / "artifacts")
+    return ArtifactsTwin() if request.param == "memory" else FileArtifacts(tmp_path / "artifacts")
 
 
 def overwrite(path: Path, data: bytes) -> None:

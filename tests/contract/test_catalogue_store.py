@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from engine.domain.retrieval import CatalogueEntry, CatalogueInfo
 from engine.errors import IntegrityError, NotFoundError, SchemaTooNew, StorageError
-from engine.ports import CatalogueStore
-from storage.catalogues import DuckCatalogues
+from engine.ports.catalogues import CatalogueStore
 from storage.database import Database
-from storage.memory import MemoryCatalogues
+from storage.tools.catalogues import DuckCatalogues
+from storage.tools.catalogues_twin import CataloguesTwin
 
 ROOT = Path(__file__).parents[2]
 
@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture(params=["memory", "duckdb"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[CatalogueStore]:
     if request.param == "memory":
-        yield MemoryCatalogues()
+        yield CataloguesTwin()
         return
     database = Database(tmp_path / "biodesk.duckdb")
     yield DuckCatalogues(database)
@@ -130,7 +130,7 @@ def test_entries_that_cannot_be_stored_are_refused_and_the_old_ones_stay(store: 
 def test_any_names_come_back_in_the_order_of_their_characters(
     tmp_path_factory: pytest.TempPathFactory, names: list[str]
 ) -> None:
-    store = MemoryCatalogues()
+    store = CataloguesTwin()
     store.replace(info("mine", len(names)), [entry(name) for name in names])
     assert [e.name for e in store.entries()] == sorted(names)
     database = Database(tmp_path_factory.mktemp("names") / "b.duckdb")
@@ -177,7 +177,7 @@ def test_what_was_stored_is_there_after_reopening_with_twenty_thousand_entries(t
 def test_a_process_killed_while_replacing_leaves_one_whole_version(tmp_path: Path) -> None:
     path = tmp_path / "b.duckdb"
     code = (
-        "from pathlib import Path; from storage.catalogues import DuckCatalogues; from storage.database import Database\n"
+        "from pathlib import Path; from storage.tools.catalogues import DuckCatalogues; from storage.database import Database\n"
         "from engine.domain.retrieval import CatalogueEntry, CatalogueInfo\n"
         f"store = DuckCatalogues(Database(Path({str(path)!r})))\n"
         "for n in range(100_000):\n"

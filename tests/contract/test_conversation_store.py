@@ -12,16 +12,16 @@ import pytest
 from engine.domain.memory import Message, Summary
 from engine.errors import NotFoundError, StorageError
 from engine.memory.working import TalkStore
-from engine.ports import ConversationStore
-from storage.conversations import DuckConversations
+from engine.ports.conversations import ConversationStore
 from storage.database import Database
-from storage.memory_facts import MemoryConversations
+from storage.memory.conversations import DuckConversations
+from storage.memory.conversations_twin import ConversationsTwin
 
 
 @pytest.fixture(params=["memory", "duckdb"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[TalkStore]:
     if request.param == "memory":
-        yield MemoryConversations()
+        yield ConversationsTwin()
         return
     database = Database(tmp_path / "b.duckdb")
     yield DuckConversations(database)

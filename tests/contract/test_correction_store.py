@@ -12,9 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engine.errors import StorageError
-from engine.ports import CorrectionStore
-from storage.corrections import DuckCorrections, MemoryCorrections
+from engine.ports.corrections import CorrectionStore
 from storage.database import Database
+from storage.runs.corrections import DuckCorrections
+from storage.runs.corrections_twin import CorrectionsTwin
 
 ROOT = Path(__file__).parents[2]
 FILE, OTHER = "a" * 64, "b" * 64
@@ -26,7 +27,7 @@ SAID = st.dictionaries(
 @pytest.fixture(params=["memory", "duckdb"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[CorrectionStore]:
     if request.param == "memory":
-        yield MemoryCorrections()
+        yield CorrectionsTwin()
         return
     database = Database(tmp_path / "b.duckdb")
     yield DuckCorrections(database)
@@ -74,7 +75,7 @@ def test_any_sequence_of_corrections_reads_as_a_dictionary_would(store: Correcti
 
 def test_what_was_acknowledged_outlives_a_killed_process(tmp_path: Path) -> None:
     code = (
-        "import os, sys; from storage.corrections import DuckCorrections; from storage.database import Database;"
+        "import os, sys; from storage.runs.corrections import DuckCorrections; from storage.database import Database;"
         "from pathlib import Path; store = DuckCorrections(Database(Path(sys.argv[1])));"
         f"store.save({FILE!r}, {{'age': 'number'}}); os.kill(os.getpid(), 9)"
     )

@@ -14,10 +14,10 @@ import pytest
 
 from engine.domain.memory import Episode, EpisodeStep
 from engine.errors import IntegrityError, SchemaTooNew, StorageError
-from engine.ports import EpisodeStore
+from engine.ports.memory import EpisodeStore
 from storage.database import Database
-from storage.episodes import DuckEpisodes
-from storage.memory_episodes import MemoryEpisodes
+from storage.memory.episodes import DuckEpisodes
+from storage.memory.episodes_twin import EpisodesTwin
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.fixture(params=["memory", "duckdb"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[EpisodeStore]:
     if request.param == "memory":
-        yield MemoryEpisodes()
+        yield EpisodesTwin()
         return
     database = Database(tmp_path / "biodesk.duckdb")
     yield DuckEpisodes(database)
@@ -164,7 +164,7 @@ import sys
 from pathlib import Path
 from engine.domain.memory import Episode
 from storage.database import Database
-from storage.episodes import DuckEpisodes
+from storage.memory.episodes import DuckEpisodes
 store = DuckEpisodes(Database(Path(sys.argv[1])))
 number = 0
 while True:

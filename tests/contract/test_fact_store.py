@@ -20,10 +20,10 @@ from hypothesis import strategies as st
 
 from engine.domain.memory import Fact
 from engine.errors import IntegrityError, SchemaTooNew, StorageError
-from engine.ports import FactStore
+from engine.ports.memory import FactStore
 from storage.database import Database
-from storage.facts import DuckFacts
-from storage.memory_facts import MemoryFacts
+from storage.memory.facts import DuckFacts
+from storage.memory.facts_twin import FactsTwin
 
 ROOT = Path(__file__).parents[2]
 
@@ -31,7 +31,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture(params=["memory", "duckdb"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[FactStore]:
     if request.param == "memory":
-        yield MemoryFacts()
+        yield FactsTwin()
         return
     database = Database(tmp_path / "b.duckdb")
     yield DuckFacts(database)
@@ -180,9 +180,9 @@ WRITER = """
 import sys
 from pathlib import Path
 from engine.domain.memory import Fact, Message
-from storage.conversations import DuckConversations
+from storage.memory.conversations import DuckConversations
 from storage.database import Database
-from storage.facts import DuckFacts
+from storage.memory.facts import DuckFacts
 database = Database(Path(sys.argv[1]))
 facts, talk = DuckFacts(database), DuckConversations(database)
 for n in range(100_000):
@@ -195,7 +195,7 @@ for n in range(100_000):
 
 @pytest.mark.skipif(os.name == "nt", reason="kills a process the POSIX way")
 def test_a_killed_writer_loses_nothing_it_acknowledged_and_leaves_no_half_batch(tmp_path: Path) -> None:
-    from storage.conversations import DuckConversations
+    from storage.memory.conversations import DuckConversations
 
     path = tmp_path / "b.duckdb"
     acks = tmp_path / "acks"

@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 
 from engine.domain.knowledge import EDGE_TYPES, NODE_TYPES, EdgeRows, EdgeType, GraphSource, NodeRows, NodeType
 from engine.errors import DataError, Interrupted, NotFoundError, StorageError
-from engine.ports import GraphStore
-from engine.runtime.cancel import CancelSource
+from engine.ports.graph import GraphStore
+from engine.runs.cancel import CancelSource
 from storage.database import Database
-from storage.graph import DuckGraphStore
-from storage.graph_rows import distinct
-from storage.memory_graph import MemoryGraphStore
+from storage.graph.rows import distinct
+from storage.graph.store import DuckGraphStore
+from storage.graph.twin import GraphStoreTwin
 
 ROOT = Path(__file__).resolve().parents[2]
 G, D = NodeType.GENE, NodeType.DISEASE
@@ -36,7 +36,7 @@ def make(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Make]:
 
     def make_one() -> GraphStore:
         if request.param == "memory":
-            return MemoryGraphStore()
+            return GraphStoreTwin()
         opened.append(Database(tmp_path / f"b{len(opened)}.duckdb"))
         return DuckGraphStore(opened[-1])
 
@@ -451,7 +451,7 @@ STEP = st.one_of(
 @given(steps=st.lists(STEP, min_size=1, max_size=7))
 def test_any_history_gives_both_stores_the_same_graph(tmp_path_factory: pytest.TempPathFactory, steps: list) -> None:
     database = Database(tmp_path_factory.mktemp("graph") / "b.duckdb")
-    stores: list[GraphStore] = [MemoryGraphStore(), DuckGraphStore(database)]
+    stores: list[GraphStore] = [GraphStoreTwin(), DuckGraphStore(database)]
     last: dict[str, tuple] = {}
     try:
         for step in steps:
@@ -495,8 +495,8 @@ import sys, os
 from pathlib import Path
 from engine.domain.knowledge import *
 from storage.database import Database
-from storage.graph import DuckGraphStore
-import storage.graph_write as w
+from storage.graph.store import DuckGraphStore
+import storage.graph.write as w
 store = DuckGraphStore(Database(Path(sys.argv[1])))
 def batches():
     rows = NodeRows()

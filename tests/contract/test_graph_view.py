@@ -24,10 +24,10 @@ from engine.domain.knowledge import (
     NodeRows,
     NodeType,
 )
-from engine.knowledge.csr import open_graph
-from engine.knowledge.memory_graph import MemoryGraph
-from engine.knowledge.view import GraphView
-from storage.memory_graph import MemoryGraphStore
+from engine.knowledge.graph.csr import open_graph
+from engine.knowledge.graph.twin import GraphTwin
+from engine.knowledge.graph.view import GraphView
+from storage.graph.twin import GraphStoreTwin
 
 SOURCE = GraphSource(id="s1", name="Source one", kind="generic", license="CC0", at="2026-11-21T08:00:00.000Z")
 NODES = [
@@ -72,13 +72,13 @@ EDGES = [
 Build = Callable[[list[Node], list[Edge]], GraphView]
 
 
-def stored(nodes: list[Node], edges: list[Edge]) -> MemoryGraphStore:
+def stored(nodes: list[Node], edges: list[Edge]) -> GraphStoreTwin:
     node_rows, edge_rows = NodeRows(), EdgeRows()
     for node in nodes:
         node_rows.add(node.id, node.type, node.name, node.aliases, node.xrefs)
     for one in edges:
         edge_rows.add(one.source, one.type, one.target, one.relation, one.confidence)
-    store = MemoryGraphStore()
+    store = GraphStoreTwin()
     store.add(SOURCE, [node_rows, edge_rows])
     return store
 
@@ -87,7 +87,7 @@ def stored(nodes: list[Node], edges: list[Edge]) -> MemoryGraphStore:
 def build(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Build:
     def build_one(nodes: list[Node], edges: list[Edge]) -> GraphView:
         if request.param == "memory":
-            return MemoryGraph(nodes, edges, [SOURCE])
+            return GraphTwin(nodes, edges, [SOURCE])
         store, folder = stored(nodes, edges), tmp_path_factory.mktemp("graph")
         graph = open_graph(store, folder)
         return open_graph(store, folder) if request.param == "arrays from the cache" else graph

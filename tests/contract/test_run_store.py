@@ -28,9 +28,9 @@ from engine.domain.plan import Dataset, OpenQuestion, TaskDag, TaskNode
 from engine.domain.results import Artifact, Issue, NodeResult, NodeStatus, RunRecord, Usage, Verdict
 from engine.domain.sealing import alterations
 from engine.errors import NotFoundError, StorageError
-from engine.ports import RunStore
-from storage.memory import MemoryRunStore
-from storage.runs import DuckRunStore
+from engine.ports.runs import RunStore
+from storage.runs.store import DuckRunStore
+from storage.runs.twin import RunStoreTwin
 
 Make = Callable[[], RunStore]
 
@@ -41,7 +41,7 @@ def make(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Make]:
 
     def new() -> RunStore:
         if request.param == "memory":
-            store: RunStore = MemoryRunStore()
+            store: RunStore = RunStoreTwin()
         else:
             store = DuckRunStore(tmp_path / f"store{len(opened)}.duckdb")
         opened.append(store)

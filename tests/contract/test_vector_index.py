@@ -17,15 +17,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engine.errors import StorageError
-from engine.ports import VectorIndex
-from storage.memory import MemoryVectors
-from storage.vectors import LanceVectors
+from engine.ports.vectors import VectorIndex
+from storage.vectors.store import LanceVectors
+from storage.vectors.twin import VectorsTwin
 
 
 @pytest.fixture(params=["memory", "lance", "lance scanning the disk"])
 def index(request: pytest.FixtureRequest, tmp_path: Path) -> VectorIndex:
     if request.param == "memory":
-        return MemoryVectors()
+        return VectorsTwin()
     return LanceVectors(tmp_path / "vectors", kept_in_memory=50_000 if request.param == "lance" else 0)
 
 
@@ -156,7 +156,7 @@ def test_replacing_again_and_again_does_not_fill_the_disk(tmp_path: Path) -> Non
 
 def test_lancedb_is_not_imported_and_no_folder_is_made_before_it_is_needed(tmp_path: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from storage.vectors import LanceVectors\n"
+        "import sys; from pathlib import Path; from storage.vectors.store import LanceVectors\n"
         f"index = LanceVectors(Path({str(tmp_path / 'vectors')!r}))\n"
         "assert index.ids('tools') == [] and index.search('tools', [1.0], top=3) == []\n"
         "assert 'lancedb' not in sys.modules"
@@ -253,7 +253,7 @@ def test_rows_that_cannot_be_added_are_refused_and_the_others_stay(index: Vector
     )
 )
 def test_any_sequence_of_calls_leaves_both_implementations_alike(tmp_path_factory, calls) -> None:
-    lance, memory = LanceVectors(tmp_path_factory.mktemp("v")), MemoryVectors()
+    lance, memory = LanceVectors(tmp_path_factory.mktemp("v")), VectorsTwin()
     for number, (what, names) in enumerate(calls):
         rows = unit([[math.cos(number + place), math.sin(number + place)] for place in range(len(names))] or [[1, 0]])[
             : len(names)
@@ -294,7 +294,7 @@ def test_many_small_additions_are_joined_and_fetched_by_the_next_index(tmp_path:
 
 def test_an_index_killed_while_adding_is_read_by_the_next_and_loses_only_the_last_call(tmp_path: Path) -> None:
     code = (
-        "import sys, numpy as np; from pathlib import Path; from storage.vectors import LanceVectors\n"
+        "import sys, numpy as np; from pathlib import Path; from storage.vectors.store import LanceVectors\n"
         f"index = LanceVectors(Path({str(tmp_path / 'vectors')!r}))\n"
         "rows = np.eye(16, dtype=np.float32)\n"
         "for n in range(100_000):\n"

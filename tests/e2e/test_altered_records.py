@@ -19,9 +19,9 @@ from engine.domain.sealing import StoredRow
 from engine.provenance.verify import Verification, verify_path
 from engine.reporting.verified import verify
 from engine.toolbox.registry import builtin_tools
-from storage.artifacts import FileArtifacts
 from storage.database import Database
-from storage.runs import DuckRunStore
+from storage.runs.artifacts import FileArtifacts
+from storage.runs.store import DuckRunStore
 
 PATIENCE = 240.0
 TABLES = {

@@ -77,7 +77,7 @@ def gone(processes: list[psutil.Process], seconds: float) -> bool:
 
 def newest(workspace: Path):
     """Return the newest run's record, events and results, read from the workspace."""
-    from storage.runs import DuckRunStore
+    from storage.runs.store import DuckRunStore
 
     store = DuckRunStore(workspace / "biodesk.duckdb")
     try:
@@ -389,14 +389,15 @@ def broken_orchestrator(tmp_path: Path, breaks: int):
     """An orchestrator whose sandbox cannot run anything the first `breaks` times, then as the real one does."""
     from engine.adapters.fakes import CountingIds, EchoSandbox, FrozenClock
     from engine.adapters.process_sandbox import ProcessSandbox
-    from engine.agents.executor import Executor
     from engine.errors import SandboxUnavailable
     from engine.orchestrator import Orchestrator
     from engine.planning.planner import Planner
-    from engine.runtime.event_log import EventLog
-    from engine.runtime.queue import RunQueue
+    from engine.runs.event_log import EventLog
+    from engine.runs.queue import RunQueue
+    from engine.steps.executor import Executor
     from engine.toolbox.registry import builtin_tools
-    from storage.memory import MemoryArtifacts, MemoryRunStore
+    from storage.runs.artifacts_twin import ArtifactsTwin
+    from storage.runs.twin import RunStoreTwin
 
     real = ProcessSandbox(tmp_path / "runs", preload=())
 
@@ -411,7 +412,7 @@ def broken_orchestrator(tmp_path: Path, breaks: int):
                 )
             return real.run(job, on_output=on_output, cancel=cancel)
 
-    store, artifacts, clock, registry = MemoryRunStore(), MemoryArtifacts(), FrozenClock(), builtin_tools()
+    store, artifacts, clock, registry = RunStoreTwin(), ArtifactsTwin(), FrozenClock(), builtin_tools()
     log = EventLog(store, clock)
     executor = Executor(
         registry=registry,

@@ -22,7 +22,7 @@ from pathlib import Path
 
 last, workspace, table = int(sys.argv[1]), sys.argv[2], sys.argv[3]
 
-from storage.runs import DuckRunStore
+from storage.runs.store import DuckRunStore
 
 real, done = DuckRunStore._once, 0
 

@@ -33,10 +33,10 @@ def then_die(owner, name, when=lambda *_: True):
         return made
     setattr(owner, name, done)
 
-import engine.agents.remember as remember
+import engine.steps.remember as remember
 import engine.orchestrator as orchestrator
 from engine.domain.results import FINAL
-from storage.runs import DuckRunStore
+from storage.runs.store import DuckRunStore
 
 if moment == "as the report is written":
     orchestrator.synthesize = die

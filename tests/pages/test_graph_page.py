@@ -236,7 +236,7 @@ def test_claims_of_one_sentence_can_be_told_apart(at):
 
 
 def test_a_denied_claim_says_so():
-    from pages._text_check import stated
+    from pages.graph.text_check import stated
 
     def named(node_id, name):
         return SimpleNamespace(node=SimpleNamespace(id=node_id, name=name))
@@ -312,7 +312,7 @@ def test_a_file_that_cannot_be_read_is_named_as_its_user_names_it(own):
 
 
 def test_an_import_goes_on_elsewhere_is_alone_and_can_be_stopped(own, tmp_path, monkeypatch):
-    from storage import graph_write
+    from storage.graph import write as graph_write
 
     begun, go = threading.Event(), threading.Event()
     real = graph_write.replace

@@ -14,17 +14,17 @@ import pytest
 
 from engine.adapters.fakes import HashEmbedder
 from engine.errors import IntegrityError, ModelUnavailable
-from engine.ports import VectorIndex
+from engine.ports.vectors import VectorIndex
 from engine.retrieval.embedding_cache import CachedEmbeddings
-from storage.memory import MemoryVectors
-from storage.vectors import LanceVectors
+from storage.vectors.store import LanceVectors
+from storage.vectors.twin import VectorsTwin
 
 TEXTS = [f"tool {n} aligns {'reads ' * (n % 7)}" for n in range(700)]
 
 
 @pytest.fixture(params=["memory", "lance"])
 def vectors(request: pytest.FixtureRequest, tmp_path: Path) -> VectorIndex:
-    return MemoryVectors() if request.param == "memory" else LanceVectors(tmp_path / "vectors")
+    return VectorsTwin() if request.param == "memory" else LanceVectors(tmp_path / "vectors")
 
 
 def test_rows_are_those_of_the_embedder_in_the_order_of_the_texts(vectors: VectorIndex) -> None:
@@ -141,7 +141,7 @@ def test_a_damaged_collection_is_made_again(tmp_path: Path) -> None:
         if file.is_file():
             file.write_bytes(b"damaged")
     with pytest.raises(IntegrityError):
-        LanceVectors(tmp_path / "v").ids(CachedEmbeddings(HashEmbedder(), MemoryVectors()).collection)
+        LanceVectors(tmp_path / "v").ids(CachedEmbeddings(HashEmbedder(), VectorsTwin()).collection)
     embedder = HashEmbedder()
     rows = CachedEmbeddings(embedder, LanceVectors(tmp_path / "v")).vectors_of(TEXTS[:300])
     assert np.abs(rows - HashEmbedder().embed(TEXTS[:300])).max() < 1e-6
@@ -153,7 +153,7 @@ def test_a_killed_process_loses_at_most_the_batch_it_worked_on(tmp_path: Path) -
     code = (
         "import time; from pathlib import Path\n"
         "from engine.adapters.fakes import HashEmbedder\n"
-        "from engine.retrieval.embedding_cache import CachedEmbeddings; from storage.vectors import LanceVectors\n"
+        "from engine.retrieval.embedding_cache import CachedEmbeddings; from storage.vectors.store import LanceVectors\n"
         f"cached = CachedEmbeddings(HashEmbedder(), LanceVectors(Path({str(tmp_path / 'v')!r})))\n"
         "def said(done, total):\n"
         "    print(done, flush=True)\n"
@@ -176,14 +176,14 @@ def test_a_killed_process_loses_at_most_the_batch_it_worked_on(tmp_path: Path) -
 
 
 def test_texts_that_ship_are_embedded_once_an_account_and_again_when_their_file_is_damaged(tmp_path: Path) -> None:
-    from storage.shipped_vectors import ShippedVectors
+    from storage.vectors.shipped import ShippedVectors
 
     folder = tmp_path / "account"
     texts = TEXTS[:20]
     embedders = [HashEmbedder() for _ in range(3)]
 
     def rows_in_a_new_workspace(embedder: HashEmbedder) -> np.ndarray:
-        return CachedEmbeddings(embedder, MemoryVectors(), ShippedVectors(folder)).shipped_vectors_of(texts)
+        return CachedEmbeddings(embedder, VectorsTwin(), ShippedVectors(folder)).shipped_vectors_of(texts)
 
     first = rows_in_a_new_workspace(embedders[0])
     assert np.array_equal(first, rows_in_a_new_workspace(embedders[1]))
@@ -192,14 +192,12 @@ def test_texts_that_ship_are_embedded_once_an_account_and_again_when_their_file_
     kept.write_bytes(kept.read_bytes()[:100])
     assert np.array_equal(first, rows_in_a_new_workspace(embedders[2]))
     assert len(embedders[2].embedded) == 20
-    assert (
-        CachedEmbeddings(HashEmbedder(), MemoryVectors(), ShippedVectors(folder)).shipped_vectors_of([]).shape[0] == 0
-    )
+    assert CachedEmbeddings(HashEmbedder(), VectorsTwin(), ShippedVectors(folder)).shipped_vectors_of([]).shape[0] == 0
 
 
 def test_a_cache_that_cannot_be_written_costs_nothing_but_time(tmp_path: Path) -> None:
-    from storage.shipped_vectors import ShippedVectors
+    from storage.vectors.shipped import ShippedVectors
 
     (tmp_path / "taken").write_text("a file where the folder should be")
-    cached = CachedEmbeddings(HashEmbedder(), MemoryVectors(), ShippedVectors(tmp_path / "taken"))
+    cached = CachedEmbeddings(HashEmbedder(), VectorsTwin(), ShippedVectors(tmp_path / "taken"))
     assert cached.shipped_vectors_of(TEXTS[:3]).shape[0] == 3

@@ -10,7 +10,7 @@ from engine.adapters.fakes import FrozenClock
 from engine.domain.knowledge import EdgeRows, EdgeType, GraphSource, NodeRows, NodeType
 from engine.errors import NotFoundError, UserError
 from engine.knowledge.service import KnowledgeBase
-from storage.memory_graph import MemoryGraphStore
+from storage.graph.twin import GraphStoreTwin
 
 NODES = [
     ("Gene::7157", NodeType.GENE, "TP53", ["p53"], ["ENTREZ:7157", "ENSEMBL:ENSG00000141510", "UNIPROT:P04637"]),
@@ -38,7 +38,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
     for row in NODES:
         nodes.add(*row)
     edges.add("Gene::7157", EdgeType.INVOLVED_IN, "pathway:a")
-    store = MemoryGraphStore()
+    store = GraphStoreTwin()
     store.add(GraphSource(id="s", name="s", kind="tables"), [nodes, edges])
     return KnowledgeBase(store, tmp_path_factory.mktemp("graph"), FrozenClock(), starter_wanted=False)
 
@@ -128,7 +128,7 @@ def test_questions_take_names_in_any_spelling(base: KnowledgeBase) -> None:
 
 
 def test_the_same_file_under_another_name_is_refused_unless_asked_for(tmp_path: Path) -> None:
-    knowledge = KnowledgeBase(MemoryGraphStore(), tmp_path / "graph", FrozenClock(), starter_wanted=False)
+    knowledge = KnowledgeBase(GraphStoreTwin(), tmp_path / "graph", FrozenClock(), starter_wanted=False)
     nodes, edges = tmp_path / "nodes.tsv", tmp_path / "edges.tsv"
     nodes.write_text("id\ttype\tname\na\tgene\tAAA1\nb\tdrug\tbbb\n")
     edges.write_text("source\ttype\ttarget\nb\ttargets\ta\n")

@@ -14,7 +14,7 @@ from engine.domain.profile import ColumnProfile, Profile
 from engine.domain.report import Report
 from engine.domain.results import Issue, NodeResult, Route, RunRecord, Verdict
 from engine.memory.lessons import episode_of, lessons, quality, repair_sentences
-from storage.memory_episodes import MemoryEpisodes
+from storage.memory.episodes_twin import EpisodesTwin
 
 NODES = [
     TaskNode(id="n2", name="Fit the model", tool="cox_regression", domain="clinical", inputs={"table": "n1.table"},
@@ -97,7 +97,7 @@ def test_every_field_comes_from_the_run() -> None:
 
 
 def test_an_episode_of_a_run_can_be_stored() -> None:
-    store = MemoryEpisodes()
+    store = EpisodesTwin()
     store.save([made()])
     assert store.episodes() == [made()]
 

@@ -15,7 +15,7 @@ from engine.errors import ModelUnavailable, NotFoundError, UserError
 from engine.memory import context
 from engine.memory import fingerprints as fp
 from engine.memory.episodes import EpisodicMemory, meaning_texts
-from storage.memory_episodes import MemoryEpisodes
+from storage.memory.episodes_twin import EpisodesTwin
 
 FIELDS = {
     "bird": "fledglings nestlings great tit breeding songbird illumination lamps light poles night offspring",
@@ -57,7 +57,7 @@ EPISODES = [
 
 
 def memory(embed: object = meaning, episodes: Sequence[Episode] = EPISODES) -> EpisodicMemory:
-    made = EpisodicMemory(MemoryEpisodes(), embed=embed)  # pyright: ignore[reportArgumentType]
+    made = EpisodicMemory(EpisodesTwin(), embed=embed)  # pyright: ignore[reportArgumentType]
     made.add_many(episodes)
     return made
 
@@ -179,7 +179,7 @@ def test_changes_show_at_once() -> None:
 
 
 def test_what_others_stored_is_seen_after_a_refresh() -> None:
-    store = MemoryEpisodes()
+    store = EpisodesTwin()
     remembered = EpisodicMemory(store, embed=meaning)
     assert ids(remembered, "celecoxib") == []
     store.save(EPISODES)
@@ -280,7 +280,7 @@ def test_each_episode_is_embedded_once() -> None:
         seen.extend(texts)
         return meaning(texts)
 
-    remembered = EpisodicMemory(MemoryEpisodes(), embed=counting, embed_query=lambda text: meaning([text])[0])
+    remembered = EpisodicMemory(EpisodesTwin(), embed=counting, embed_query=lambda text: meaning([text])[0])
     remembered.add_many(EPISODES)
     remembered.warm()
     for query in ("lupus", "5KIR"):
@@ -363,9 +363,7 @@ def test_very_many_new_episodes_are_recalled_by_words_while_their_vectors_are_ma
         going.wait(20)
         return np.tile(np.eye(1, 8, dtype=np.float32), (len(texts), 1))
 
-    memory = module.EpisodicMemory(
-        MemoryEpisodes(), embed=slow, embed_query=lambda _: np.eye(1, 8, dtype=np.float32)[0]
-    )
+    memory = module.EpisodicMemory(EpisodesTwin(), embed=slow, embed_query=lambda _: np.eye(1, 8, dtype=np.float32)[0])
     memory.add_many(
         [
             Episode(id=f"e{k}", at="2026-01-01T00:00:00Z", task=f"docking of ligand{k} into receptor{k}")
@@ -392,7 +390,7 @@ def test_a_passing_fault_of_the_vectors_is_tried_again() -> None:
             raise faults.pop()
         return meaning(texts)
 
-    memory = EpisodicMemory(MemoryEpisodes(), embed=embed)
+    memory = EpisodicMemory(EpisodesTwin(), embed=embed)
     memory.add(Episode(id="e1", at="2026-01-01T00:00:00Z", task="great tit breeding near light poles"))
     assert any("disk is full" in note for note in memory.recall("songbird offspring").notes)
     again = memory.recall("songbird offspring and illumination")
@@ -412,7 +410,7 @@ def test_whatever_an_embedder_raises_recall_goes_on_without_it(part: str) -> Non
     def embed_query(text: str) -> np.ndarray:
         return embed([text])[0]
 
-    remembered = EpisodicMemory(MemoryEpisodes(), embed=embed, embed_query=embed_query if "alone" in part else None)
+    remembered = EpisodicMemory(EpisodesTwin(), embed=embed, embed_query=embed_query if "alone" in part else None)
     remembered.add_many(EPISODES)
     found = remembered.recall("lupus pbmc doublets")
     assert found.episodes[0].episode.id == "pbmc"
@@ -449,7 +447,7 @@ def test_listing_goes_by_the_moment_whatever_its_time_zone_and_puts_pinned_ones_
 
 def test_a_change_says_when_it_was_made() -> None:
     clock = FrozenClock()
-    remembered = EpisodicMemory(MemoryEpisodes(), clock=clock)
+    remembered = EpisodicMemory(EpisodesTwin(), clock=clock)
     remembered.add(episode("e1", "lupus"))
     assert remembered.episode("e1").updated == ""
     clock.advance(60)

@@ -13,7 +13,7 @@ from benchmarks import recall_data
 from engine.adapters.embedding import load_embedder
 from engine.errors import ModelUnavailable
 from engine.memory.episodes import EpisodicMemory
-from storage.memory_episodes import MemoryEpisodes
+from storage.memory.episodes_twin import EpisodesTwin
 
 pytestmark = pytest.mark.skipif(
     not recall_data.RECORDS.is_file(), reason="the development data are not beside the project"
@@ -37,7 +37,7 @@ def test_every_record_is_an_episode() -> None:
 
 def test_identifiers_and_topics_are_found_without_any_model() -> None:
     episodes, queries = recall_data.load()
-    memory = EpisodicMemory(MemoryEpisodes())
+    memory = EpisodicMemory(EpisodesTwin())
     memory.add_many(episodes)
     marks = {
         kind: statistics.mean(recall_data.ndcg(told(memory, q.text), q.grades) for q in queries if q.kind == kind)
@@ -59,7 +59,7 @@ def test_with_vectors_it_ranks_better_than_bm25_and_than_vectors_and_knows_when_
     except ModelUnavailable as error:
         pytest.skip(error.message)
     asked = dict(zip((q.text for q in queries), embedder.embed([q.text for q in queries]), strict=True))
-    memory = EpisodicMemory(MemoryEpisodes(), embed=embedder.embed, embed_query=asked.__getitem__)
+    memory = EpisodicMemory(EpisodesTwin(), embed=embedder.embed, embed_query=asked.__getitem__)
     memory.add_many(episodes)
     bm25 = recall_data.Bm25(texts)
     ids = [episode.id for episode in episodes]

@@ -14,12 +14,12 @@ from engine.adapters.fakes import FrozenClock
 from engine.domain.events import NodeProgress, RunCancelled, RunFinished
 from engine.domain.results import NodeResult, Usage
 from engine.errors import StorageError
-from engine.runtime import event_log
-from engine.runtime.event_log import EventLog
-from storage.memory import MemoryRunStore
+from engine.runs import event_log
+from engine.runs.event_log import EventLog
+from storage.runs.twin import RunStoreTwin
 
 
-class FlakyStore(MemoryRunStore):
+class FlakyStore(RunStoreTwin):
     """A store that writes down its batches and fails when told; `blocked` holds every write back."""
 
     def __init__(self) -> None:
@@ -94,7 +94,7 @@ def test_nothing_is_readable_before_it_is_committed(log, store):
 @settings(max_examples=15, deadline=None)
 @given(st.lists(st.integers(1, 60), min_size=2, max_size=5))
 def test_the_events_of_each_thread_keep_their_order_among_those_of_others(counts):
-    store = MemoryRunStore()
+    store = RunStoreTwin()
     log = EventLog(store, FrozenClock())
 
     def emit(name: int, count: int) -> None:

@@ -10,19 +10,20 @@ from pathlib import Path
 import pytest
 
 from engine.adapters.fakes import EchoSandbox, FrozenClock
-from engine.agents.executor import Executor, explain_failure
-from engine.agents.written import RESULT_BYTES
 from engine.domain.datatypes import DataType
 from engine.domain.hashing import sha256_bytes
 from engine.domain.plan import Dataset, TaskDag, TaskNode
 from engine.domain.results import ExecResult, NodeResult, RunRecord
 from engine.domain.toolspec import InputSpec, OutputSpec, ParamSpec, ToolSpec
 from engine.errors import IntegrityError, SandboxUnavailable
-from engine.ports import Limits
-from engine.runtime.cancel import CancelSource
-from engine.runtime.event_log import EventLog
+from engine.ports.sandbox import Limits
+from engine.runs.cancel import CancelSource
+from engine.runs.event_log import EventLog
+from engine.steps.executor import Executor, explain_failure
+from engine.steps.result_file import RESULT_BYTES
 from engine.toolbox.registry import ToolRegistry, builtin_tools
-from storage.memory import MemoryArtifacts, MemoryRunStore
+from storage.runs.artifacts_twin import ArtifactsTwin
+from storage.runs.twin import RunStoreTwin
 
 TABLE = b"gene,p_value\nA,0.01\nB,0.5\n"
 FINDING = {
@@ -95,7 +96,7 @@ class Bench:
     def __init__(self, tmp_path: Path, write: Callable[[Path, int], None] | None = None, **changes) -> None:
         self.tmp_path = tmp_path
         self.sandbox = WritingSandbox(write or leave(GOOD))
-        self.store, self.artifacts, clock = MemoryRunStore(), MemoryArtifacts(), FrozenClock()
+        self.store, self.artifacts, clock = RunStoreTwin(), ArtifactsTwin(), FrozenClock()
         self.log = EventLog(self.store, clock)
         cox = a_spec("cox_regression").model_copy(update={"repairs": builtin_tools().get("cox_regression").repairs})
         self.registry = ToolRegistry([a_spec(), cox, a_spec("joiner", ("left", "right", "extra"))])

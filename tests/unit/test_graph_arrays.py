@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 
 from engine.domain.knowledge import SYMMETRIC, EdgeRows, EdgeType, GraphSource, NodeRows, NodeType
 from engine.errors import NotFoundError, UserError
-from engine.knowledge import arrays, csr, kernels
-from engine.knowledge.csr import CsrGraph, open_graph
-from storage.memory_graph import MemoryGraphStore
+from engine.knowledge.graph import arrays, csr, kernels
+from engine.knowledge.graph.csr import CsrGraph, open_graph
+from storage.graph.twin import GraphStoreTwin
 
 ROOT = Path(__file__).resolve().parents[2]
 KINDS = [EdgeType.REGULATES, EdgeType.BINDS, EdgeType.INTERACTS_WITH]
@@ -35,13 +35,13 @@ def _keep_the_kernels() -> Iterator[None]:
     kernels._loaded = before
 
 
-def make(triples: list[tuple[int, EdgeType, int]], count: int = 8, name: str = "s") -> MemoryGraphStore:
-    store = MemoryGraphStore()
+def make(triples: list[tuple[int, EdgeType, int]], count: int = 8, name: str = "s") -> GraphStoreTwin:
+    store = GraphStoreTwin()
     add(store, triples, count, name)
     return store
 
 
-def add(store: MemoryGraphStore, triples: list, count: int, name: str) -> None:
+def add(store: GraphStoreTwin, triples: list, count: int, name: str) -> None:
     nodes, edges = NodeRows(), EdgeRows()
     for number in range(count):
         nodes.add(f"n{number}", NodeType.GENE, f"Gene {number}")
@@ -51,11 +51,11 @@ def add(store: MemoryGraphStore, triples: list, count: int, name: str) -> None:
 
 
 @pytest.fixture
-def store() -> MemoryGraphStore:
+def store() -> GraphStoreTwin:
     return make([(0, EdgeType.BINDS, 1), (1, EdgeType.REGULATES, 2), (2, EdgeType.INTERACTS_WITH, 3)])
 
 
-def built(store: MemoryGraphStore, folder: Path, monkeypatch: pytest.MonkeyPatch) -> bool:
+def built(store: GraphStoreTwin, folder: Path, monkeypatch: pytest.MonkeyPatch) -> bool:
     """Open the graph and say whether its arrays were made anew; in any case it must be right."""
     made: list[bool] = []
     real = csr.build
@@ -73,12 +73,12 @@ def built(store: MemoryGraphStore, folder: Path, monkeypatch: pytest.MonkeyPatch
     return bool(made)
 
 
-def test_the_arrays_are_made_once(store: MemoryGraphStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_arrays_are_made_once(store: GraphStoreTwin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert built(store, tmp_path, monkeypatch)
     assert not built(store, tmp_path, monkeypatch)
 
 
-def test_a_changed_graph_is_a_new_view_and_the_old_files_go(store: MemoryGraphStore, tmp_path: Path) -> None:
+def test_a_changed_graph_is_a_new_view_and_the_old_files_go(store: GraphStoreTwin, tmp_path: Path) -> None:
     old = open_graph(store, tmp_path)
     add(store, [(0, EdgeType.BINDS, 5)], 8, "t")
     new = open_graph(store, tmp_path)
@@ -137,7 +137,7 @@ def damage(kind: str, folder: Path) -> None:
     ],
 )  # fmt: skip
 def test_a_damaged_cache_is_made_again(
-    kind: str, store: MemoryGraphStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: str, store: GraphStoreTwin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     built(store, tmp_path, monkeypatch)
     damage(kind, tmp_path / str(store.version()))
@@ -146,7 +146,7 @@ def test_a_damaged_cache_is_made_again(
 
 
 def test_a_folder_that_cannot_be_written_costs_only_time(
-    store: MemoryGraphStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: GraphStoreTwin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").write_text("in the way")
     assert built(store, tmp_path / "file" / "graph", monkeypatch)
@@ -160,10 +160,10 @@ def test_a_folder_that_cannot_be_written_costs_only_time(
 
 
 def test_a_process_killed_while_it_writes_leaves_nothing_that_is_trusted(
-    store: MemoryGraphStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: GraphStoreTwin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = (
-        "import sys, numpy as np\nfrom pathlib import Path\nfrom engine.knowledge import arrays\n"
+        "import sys, numpy as np\nfrom pathlib import Path\nfrom engine.knowledge.graph import arrays\n"
         "def wait(*a):\n    print('now', flush=True); sys.stdin.read()\n"
         "arrays._checksum = wait\narrays.save(Path(sys.argv[1]), {'near': np.arange(9)}, {})\n"
     )
@@ -286,7 +286,7 @@ def test_both_ways_of_walking_give_the_same_on_a_large_graph(monkeypatch: pytest
     assert answers() == compiled
 
 
-def test_numbers_that_are_no_nodes_are_refused(engine: str, store: MemoryGraphStore, tmp_path: Path) -> None:
+def test_numbers_that_are_no_nodes_are_refused(engine: str, store: GraphStoreTwin, tmp_path: Path) -> None:
     graph = open_graph(store, tmp_path)
     calls = [
         lambda n: graph.reach([0, n]),
@@ -303,9 +303,7 @@ def test_numbers_that_are_no_nodes_are_refused(engine: str, store: MemoryGraphSt
                 call(wrong)
 
 
-def test_without_numba_the_answers_stay(
-    monkeypatch: pytest.MonkeyPatch, store: MemoryGraphStore, tmp_path: Path
-) -> None:
+def test_without_numba_the_answers_stay(monkeypatch: pytest.MonkeyPatch, store: GraphStoreTwin, tmp_path: Path) -> None:
     monkeypatch.setattr(kernels, "_loaded", None)
     monkeypatch.setattr(kernels, "_failed", False)
 
@@ -320,7 +318,7 @@ def test_without_numba_the_answers_stay(
 
 
 def test_an_identifier_stands_for_a_name_only_until_a_source_gives_one(tmp_path: Path) -> None:
-    store = MemoryGraphStore()
+    store = GraphStoreTwin()
     for source, name in (("annotations", "GO:0006915"), ("ontology", "apoptotic process"), ("other", "apoptosis")):
         rows = NodeRows()
         rows.add("GO:0006915", NodeType.GO_TERM, name)
@@ -346,7 +344,7 @@ def test_an_identifier_stands_for_a_name_only_until_a_source_gives_one(tmp_path:
     ids=str,
 )
 def test_a_number_too_large_is_no_other_node(
-    store: MemoryGraphStore, seeds: Any, compiled: bool, monkeypatch: pytest.MonkeyPatch
+    store: GraphStoreTwin, seeds: Any, compiled: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if compiled:
         assert kernels.load()
@@ -363,7 +361,7 @@ def test_a_number_too_large_is_no_other_node(
         graph.reach(np.array([1.5]))
 
 
-def test_what_is_no_type_of_edge_is_said(store: MemoryGraphStore) -> None:
+def test_what_is_no_type_of_edge_is_said(store: GraphStoreTwin) -> None:
     graph = CsrGraph(csr.build(store.columns()), 1)
     for ask in (
         lambda kinds: graph.reach([0], 1, kinds),

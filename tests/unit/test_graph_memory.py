@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from engine.adapters.fakes import FrozenClock
 from engine.domain.knowledge import EdgeRows, EdgeType, GraphSource, NodeRows, NodeType
-from engine.knowledge import csr, search
-from engine.knowledge.csr import CsrGraph
+from engine.knowledge.graph import csr, search
+from engine.knowledge.graph.csr import CsrGraph
+from engine.knowledge.graph.search_names import Names
 from engine.knowledge.linking import EntityLinker
-from engine.knowledge.search_names import Names
 from engine.knowledge.service import KnowledgeBase
-from storage.memory_graph import MemoryGraphStore
+from storage.graph.twin import GraphStoreTwin
 
 T = NodeType
 GENES = [
@@ -52,7 +52,7 @@ def run(number: int) -> list[NodeRows | EdgeRows]:
 
 @pytest.fixture
 def base(tmp_path: Path) -> KnowledgeBase:
-    store = MemoryGraphStore()
+    store = GraphStoreTwin()
     store.add(source("genes", "generic"), rows(GENES, [("Compound::DB00317", EdgeType.BINDS, "Gene::1956")]))
     store.add(source("run_0"), run(0))
     return KnowledgeBase(store, tmp_path / "graph", FrozenClock(), starter_wanted=False)
@@ -122,7 +122,7 @@ def test_few_indexes_of_names_stay(tmp_path: Path) -> None:
 
 
 def graph(batches: list[Any]) -> CsrGraph:
-    store = MemoryGraphStore()
+    store = GraphStoreTwin()
     store.add(source("s"), batches)
     return CsrGraph(csr.build(store.columns()), 1)
 

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from engine.errors import DataError, Interrupted, LimitExceeded, NotFoundError
-from engine.runtime.imports import ImportRunner
+from engine.runs.imports import ImportRunner
 
 PATIENCE = 30
 
@@ -199,11 +199,11 @@ def test_a_graph_import_runs_to_its_end(engine, gene_sets):
     ended = engine.imports.wait(PATIENCE)
     assert ended.status == "done", ended.error
     assert ended.outcome.edges_added == 6
-    assert engine.knowledge.search("MY_SET", top=1)
+    assert engine.knowledge.graph.search("MY_SET", top=1)
 
 
 def test_a_graph_import_that_is_stopped_midway_leaves_the_graph_as_it_was(engine, gene_sets, monkeypatch):
-    from storage import graph_write
+    from storage.graph import write as graph_write
 
     before = engine.knowledge.stats()
     begun, go = threading.Event(), threading.Event()
@@ -254,7 +254,7 @@ def test_a_catalogue_import_that_is_stopped_midway_leaves_the_catalogues_as_they
 
 def test_closing_the_engine_stops_an_import_and_nothing_of_it_stays(tmp_path, gene_sets, monkeypatch):
     from engine.api import open_engine
-    from storage import graph_write
+    from storage.graph import write as graph_write
 
     begun, go = threading.Event(), threading.Event()
     engine = open_engine(workspace=tmp_path / "closed", warm_workers=False)

@@ -17,8 +17,8 @@ from engine.errors import NotFoundError
 from engine.knowledge import service
 from engine.knowledge.service import KnowledgeBase
 from storage.database import Database
-from storage.graph import DuckGraphStore
-from storage.memory_graph import MemoryGraphStore
+from storage.graph.store import DuckGraphStore
+from storage.graph.twin import GraphStoreTwin
 
 GENES = [("Gene::1956", "EGFR"), ("Gene::2885", "GRB2"), ("Gene::7157", "TP53")]
 SENTENCE = "EGFR interacts with GRB2."
@@ -50,7 +50,7 @@ def run_rows(tool: str, *files: str) -> list[NodeRows | EdgeRows]:
 @pytest.fixture
 def base(tmp_path: Path) -> KnowledgeBase:
     """Three genes, two of which interact, and a tool that a run used."""
-    store = MemoryGraphStore()
+    store = GraphStoreTwin()
     edges = EdgeRows()
     edges.add("Gene::1956", EdgeType.INTERACTS_WITH, "Gene::2885")
     store.add(source("genes"), [genes(*GENES), edges])
@@ -347,21 +347,21 @@ def test_numbers_of_a_text_are_no_genes(empty: KnowledgeBase, tmp_path: Path) ->
 
 
 def test_the_starter_graph_comes_back_when_asked_for(tmp_path: Path) -> None:
-    base = KnowledgeBase(MemoryGraphStore(), tmp_path / "graph", FrozenClock())
+    base = KnowledgeBase(GraphStoreTwin(), tmp_path / "graph", FrozenClock())
     edges = base.view().edge_count
     base.remove("starter")
     assert base.view().edge_count == 0
     done = base.restore_starter()
     assert (done.unchanged, done.edges_added, base.view().edge_count) == (False, edges, edges)
     assert base.restore_starter().unchanged
-    unwanted = KnowledgeBase(MemoryGraphStore(), tmp_path / "other", FrozenClock(), starter_wanted=False)
+    unwanted = KnowledgeBase(GraphStoreTwin(), tmp_path / "other", FrozenClock(), starter_wanted=False)
     assert unwanted.view().edge_count == 0
     unwanted.restore_starter()
     assert unwanted.view().edge_count == edges
 
 
 def test_the_starter_graph_is_not_read_at_every_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = MemoryGraphStore()
+    store = GraphStoreTwin()
     KnowledgeBase(store, tmp_path / "graph", FrozenClock()).view()
     store.add(source("other"), [genes(*GENES)])
 

@@ -18,8 +18,8 @@ from engine.domain.memory import Episode
 from engine.memory.episodes import EpisodicMemory
 from engine.memory.service import Memory
 from engine.memory.transfer import export_memory
-from storage.memory_episodes import MemoryEpisodes
-from storage.memory_facts import MemoryFacts
+from storage.memory.episodes_twin import EpisodesTwin
+from storage.memory.facts_twin import FactsTwin
 
 PAUSE = 0.4
 """Seconds a write waits for the other change that must not come in between."""
@@ -50,7 +50,7 @@ def an_episode(**changes: object) -> Episode:
     return Episode.model_validate(values | changes)
 
 
-def agree(memory: EpisodicMemory, store: MemoryEpisodes) -> list[Episode]:
+def agree(memory: EpisodicMemory, store: EpisodesTwin) -> list[Episode]:
     """Return the episodes, having made sure that the index and the store have the same."""
     listed = memory.episodes()
     assert listed == store.episodes()
@@ -59,7 +59,7 @@ def agree(memory: EpisodicMemory, store: MemoryEpisodes) -> list[Episode]:
 
 @pytest.mark.parametrize("change", ["pin", "edit"])
 def test_an_episode_forgotten_while_it_is_changed_does_not_come_back(change: str) -> None:
-    store = MemoryEpisodes()
+    store = EpisodesTwin()
     memory = EpisodicMemory(store)
     memory.add(an_episode())
     memory.recall("lupus cells")
@@ -77,7 +77,7 @@ def test_an_episode_forgotten_while_it_is_changed_does_not_come_back(change: str
 
 
 def test_of_two_states_saved_at_once_the_store_and_the_index_keep_the_same() -> None:
-    store = MemoryEpisodes()
+    store = EpisodesTwin()
     memory = EpisodicMemory(store)
     memory.add(an_episode())
     memory.recall("lupus cells")
@@ -95,7 +95,7 @@ def test_of_two_states_saved_at_once_the_store_and_the_index_keep_the_same() -> 
 
 
 def test_a_recall_does_not_wait_for_the_disk() -> None:
-    store = MemoryEpisodes()
+    store = EpisodesTwin()
     memory = EpisodicMemory(store)
     memory.add(an_episode())
     memory.recall("lupus cells")
@@ -149,7 +149,7 @@ def test_a_pin_set_during_an_import_is_kept_with_what_came(
     memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory.episodic.add(an_episode())
-    newer = MemoryEpisodes()
+    newer = EpisodesTwin()
     newer.save([an_episode(task="Cluster all cells", at="2026-11-22T08:00:00Z")])
     path = tmp_path / "m.jsonl"
     export_memory(path, newer)
@@ -215,7 +215,7 @@ def test_threads_that_state_retract_send_and_forget_leave_facts_and_graph_in_ste
     assert failures == []
     sent = [fact for fact in memory.semantic.facts() if fact.in_graph]
     assert not any(fact.retracted for fact in sent)
-    assert isinstance(memory.fact_store, MemoryFacts)
+    assert isinstance(memory.fact_store, FactsTwin)
     assert {fact.id: fact for fact in memory.fact_store.facts()} == {f.id: f for f in memory.semantic.facts()}
     stated = {
         (subject, target): {round(e.confidence, 4) for e in memory.knowledge.edges_between(subject, target)}

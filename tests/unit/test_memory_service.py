@@ -17,9 +17,10 @@ from engine.memory.service import Memory
 from engine.memory.transfer import export_memory
 from engine.memory.working import WorkingMemory
 from engine.settings import Settings
-from storage.memory_episodes import MemoryEpisodes
-from storage.memory_facts import MemoryConversations, MemoryFacts
-from storage.memory_graph import MemoryGraphStore
+from storage.graph.twin import GraphStoreTwin
+from storage.memory.conversations_twin import ConversationsTwin
+from storage.memory.episodes_twin import EpisodesTwin
+from storage.memory.facts_twin import FactsTwin
 
 PAPER = "PMID:1234567"
 
@@ -30,9 +31,9 @@ def memory(tmp_path: Path) -> Memory:
     nodes = NodeRows()
     for number, name in ((3569, "IL6"), (6774, "STAT3"), (1956, "EGFR"), (2885, "GRB2")):
         nodes.add(f"Gene::{number}", NodeType.GENE, name)
-    store = MemoryGraphStore()
+    store = GraphStoreTwin()
     store.add(GraphSource(id="genes", name="Genes", kind="generic"), [nodes])
-    clock, episodes, facts, talks = FrozenClock(), MemoryEpisodes(), MemoryFacts(), MemoryConversations()
+    clock, episodes, facts, talks = FrozenClock(), EpisodesTwin(), FactsTwin(), ConversationsTwin()
     return Memory(
         settings=Settings(),
         episodic=EpisodicMemory(episodes, clock=clock),
@@ -248,7 +249,7 @@ def test_a_fact_that_comes_retracted_or_changed_leaves_or_changes_in_the_graph(m
     two = memory.semantic.add("EGFR", "interacts with", "GRB2", PAPER)
     memory.to_graph()
     later = "2027-01-01T00:00:00Z"
-    coming = MemoryFacts()
+    coming = FactsTwin()
     coming.save([one.model_copy(update={"retracted": True, "updated": later})])
     coming.save([two.model_copy(update={"confidence": 0.2, "at": later})])
     coming.save([one.model_copy(update={"id": "fact_new", "source": "ada", "in_graph": True})])

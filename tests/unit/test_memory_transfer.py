@@ -16,7 +16,8 @@ from engine.domain.memory import Episode, EpisodeStep, Fact, Message, Summary
 from engine.errors import DataError, NotFoundError, StorageError, UserError
 from engine.memory.merging import import_memory
 from engine.memory.transfer import export_memory, read_memory
-from storage.memory_facts import MemoryConversations, MemoryFacts
+from storage.memory.conversations_twin import ConversationsTwin
+from storage.memory.facts_twin import FactsTwin
 
 RECALL = Path(__file__).parents[3] / "shared" / "data" / "recall_dev.jsonl"
 
@@ -62,8 +63,8 @@ def said(number: int, text: str = "Hello", **changes) -> Message:
 
 
 @pytest.fixture
-def stores() -> tuple[Episodes, MemoryFacts, MemoryConversations]:
-    return Episodes(), MemoryFacts(), MemoryConversations()
+def stores() -> tuple[Episodes, FactsTwin, ConversationsTwin]:
+    return Episodes(), FactsTwin(), ConversationsTwin()
 
 
 @pytest.fixture
@@ -100,7 +101,7 @@ def test_everything_comes_back_equal(tmp_path: Path, stores, name) -> None:
     counts = export_memory(path, episodes, facts, talk)
     assert counts == {"episodes": 2, "facts": 2, "messages": 4, "summaries": 1}
     assert path.read_bytes().startswith(b"\x1f\x8b") == name.endswith(".gz")
-    others = Episodes(), MemoryFacts(), MemoryConversations()
+    others = Episodes(), FactsTwin(), ConversationsTwin()
     done = import_memory(path, *others)
     assert (done.episodes, done.facts, done.messages, done.skipped, done.warnings) == (2, 2, 4, 0, [])
     assert others[0].episodes() == episodes.episodes()
@@ -143,7 +144,7 @@ TALKS = st.dictionaries(
 @settings(max_examples=80, deadline=None, database=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(EPISODES, FACTS, TALKS, st.booleans())
 def test_any_memory_survives_the_way_through_a_file(tmp_path, episodes, facts, talks, packed) -> None:
-    stores = Episodes(episodes), MemoryFacts(), MemoryConversations()
+    stores = Episodes(episodes), FactsTwin(), ConversationsTwin()
     stores[1].save(facts)
     for name, messages in talks.items():
         stores[2].extend(name, messages)
@@ -174,7 +175,7 @@ def test_the_development_episodes_are_read_as_they_are() -> None:
     episode = next(e for e in records.episodes if e.id == "ep0016")
     assert episode.tools == ["glmm", "dharma"]
     assert episode.source == "recall_dev.jsonl"
-    stores = Episodes(), MemoryFacts()
+    stores = Episodes(), FactsTwin()
     assert import_memory(RECALL, *stores).episodes == 110
     again = import_memory(RECALL, *stores)
     assert (again.episodes, again.skipped) == (0, 110)
@@ -227,7 +228,7 @@ def test_a_retraction_a_pin_and_a_correction_replace_the_earlier_state_and_not_t
     tmp_path, stores
 ) -> None:
     episodes, facts, _ = stores
-    there = Episodes([an_episode()]), MemoryFacts()
+    there = Episodes([an_episode()]), FactsTwin()
     there[1].save([a_fact()])
     later = "2026-11-22T08:00:00.000Z"
     episodes.save([an_episode(pinned=True, lessons="Corrected.", updated=later)])
@@ -246,7 +247,7 @@ def test_a_retraction_a_pin_and_a_correction_replace_the_earlier_state_and_not_t
 
 
 def test_a_statement_made_anew_after_a_retraction_is_the_newer_one(tmp_path) -> None:
-    there, coming = MemoryFacts(), MemoryFacts()
+    there, coming = FactsTwin(), FactsTwin()
     there.save([a_fact(retracted=True, updated="2026-11-22T08:00:00Z")])
     coming.save([a_fact(at="2026-11-23T08:00:00Z", confidence=0.9)])
     path = tmp_path / "m.jsonl"
@@ -262,7 +263,7 @@ def test_of_two_records_in_a_file_the_one_that_was_changed_later_counts(write, s
 
 
 def test_that_a_fact_is_in_the_graph_stays_true_of_its_own_workspace_only(tmp_path) -> None:
-    here, there = MemoryFacts(), MemoryFacts()
+    here, there = FactsTwin(), FactsTwin()
     here.save([a_fact(in_graph=True)])
     path = tmp_path / "m.jsonl"
     export_memory(path, None, here)
@@ -354,7 +355,7 @@ def test_a_conversation_is_continued_but_never_mixed_with_another(write, stores)
 
 
 def test_kinds_without_a_store_are_left_out(write) -> None:
-    facts = MemoryFacts()
+    facts = FactsTwin()
     done = import_memory(write(EPISODE, FACT), None, facts)
     assert (done.episodes, done.facts) == (0, 1)
 
@@ -452,7 +453,7 @@ def test_an_export_that_cannot_be_written_says_so_and_leaves_the_old_file(tmp_pa
     path = tmp_path / "m.jsonl"
     path.write_text("mine")
 
-    class Broken(MemoryFacts):
+    class Broken(FactsTwin):
         def facts(self) -> list[Fact]:
             raise StorageError("The store was closed.")
 
@@ -463,11 +464,11 @@ def test_an_export_that_cannot_be_written_says_so_and_leaves_the_old_file(tmp_pa
 
 
 def test_a_large_memory_goes_through(tmp_path) -> None:
-    facts = MemoryFacts()
+    facts = FactsTwin()
     facts.save([a_fact(f"f{n}", subject=f"G{n}") for n in range(20_000)])
     path = tmp_path / "m.jsonl.gz"
     export_memory(path, None, facts)
-    other = MemoryFacts()
+    other = FactsTwin()
     assert import_memory(path, None, other).facts == 20_000
     assert other.facts() == facts.facts()
 

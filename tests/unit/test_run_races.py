@@ -13,25 +13,26 @@ from companions import companions
 from growth_data import table_plan
 
 from engine.adapters.fakes import CountingIds, EchoSandbox, FrozenClock
-from engine.agents.edits import set_params
-from engine.agents.executor import Executor
+from engine.asking.edits import set_params
 from engine.domain.events import EngineEvent
 from engine.domain.results import RunRecord
 from engine.errors import EngineError, LimitExceeded, PlanError
 from engine.orchestrator import Orchestrator
 from engine.planning.planner import Planner
-from engine.runtime.event_log import EventLog
-from engine.runtime.locks import RunLocks
-from engine.runtime.queue import RunQueue
+from engine.runs.event_log import EventLog
+from engine.runs.locks import RunLocks
+from engine.runs.queue import RunQueue
+from engine.steps.executor import Executor
 from engine.toolbox.registry import builtin_tools
-from storage.memory import MemoryArtifacts, MemoryRunStore
+from storage.runs.artifacts_twin import ArtifactsTwin
+from storage.runs.twin import RunStoreTwin
 
 REGISTRY = builtin_tools()
 MEETING = 1.0
 """Seconds that one of two callers waits for the other where both could go on before; alone it then goes on."""
 
 
-class Watched(MemoryRunStore):
+class Watched(RunStoreTwin):
     """A store that keeps the states a run went through."""
 
     def __init__(self) -> None:
@@ -62,7 +63,7 @@ class Desk:
 
 @pytest.fixture
 def desk(tmp_path, growth_csv, monkeypatch):
-    store, artifacts, clock = Watched(), MemoryArtifacts(), FrozenClock()
+    store, artifacts, clock = Watched(), ArtifactsTwin(), FrozenClock()
     log = EventLog(store, clock)
     executor = Executor(
         registry=REGISTRY, sandbox=EchoSandbox(), artifacts=artifacts, store=store, log=log, clock=clock,

@@ -18,7 +18,7 @@ from engine.memory.facts import SemanticMemory
 from engine.memory.graph_door import send_to_graph, to_graph_rows
 from engine.memory.quantities import agree, canonical, parse_quantity
 from engine.memory.statements import combined_support
-from storage.memory_facts import MemoryFacts
+from storage.memory.facts_twin import FactsTwin
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def clock() -> FrozenClock:
 
 @pytest.fixture
 def memory(clock: FrozenClock) -> SemanticMemory:
-    return SemanticMemory(MemoryFacts(), clock, CountingIds())
+    return SemanticMemory(FactsTwin(), clock, CountingIds())
 
 
 def a_fact(number: int = 1, **changes) -> Fact:
@@ -512,7 +512,7 @@ def test_pinned_statements_come_first_and_forgetting_is_for_good(memory, clock) 
 
 
 def test_what_is_known_is_there_for_another_memory_and_after_a_refresh(clock) -> None:
-    store = MemoryFacts()
+    store = FactsTwin()
     memory = SemanticMemory(store, clock, CountingIds())
     memory.add("A", "binds", "B", "ada")
     assert SemanticMemory(store, clock, CountingIds()).all() == memory.all()
@@ -535,7 +535,7 @@ ACTIONS = st.lists(
 @settings(max_examples=80, deadline=None, database=None)
 @given(ACTIONS)
 def test_the_index_is_always_what_the_store_says(actions) -> None:
-    store = MemoryFacts()
+    store = FactsTwin()
     memory = SemanticMemory(store, FrozenClock(), CountingIds())
     for action, subject, predicate, object, source, which in actions:
         known = [fact.id for fact in memory.facts()]

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.agents.critic import judge
-from engine.agents.written import MOST_FINDINGS, MOST_PARTS, read_result
+from engine.steps.critic import judge
+from engine.steps.result_file import MOST_FINDINGS, MOST_PARTS, read_result
 from engine.toolbox import checks, large_tables
 from engine.toolbox.checks import CHECKS, StepOutputs
 from engine.toolbox.figures import figure_problem
@@ -401,7 +401,7 @@ from engine.reporting.checked import reread
 from engine.reporting.tables import excerpt
 from engine.toolbox.checks import CHECKS, StepOutputs
 from engine.toolbox.large_tables import longest_row_is_short
-from storage.artifacts import FileArtifacts
+from storage.runs.artifacts import FileArtifacts
 path = Path({str(path)!r})
 began = time.monotonic()
 assert longest_row_is_short(path)

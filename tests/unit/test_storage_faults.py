@@ -22,10 +22,10 @@ import pytest
 from engine.domain.events import EngineEvent, TextMessage
 from engine.domain.results import NodeResult, RunRecord
 from engine.errors import IntegrityError, SchemaTooNew, StorageError, WorkspaceInUse
-from storage.artifacts import FileArtifacts
 from storage.database import Database
-from storage.runs import DuckRunStore
-from storage.vectors import LanceVectors
+from storage.runs.artifacts import FileArtifacts
+from storage.runs.store import DuckRunStore
+from storage.vectors.store import LanceVectors
 from storage.workspace import Workspace
 
 ROOT = Path(__file__).parents[2]
@@ -80,7 +80,7 @@ import json, sys
 from pathlib import Path
 from engine.domain.events import TextMessage
 from engine.domain.results import NodeResult, RunRecord
-from storage.runs import DuckRunStore
+from storage.runs.store import DuckRunStore
 
 store = DuckRunStore(Path(sys.argv[1]))
 fill = "x" * int(sys.argv[2])
@@ -188,7 +188,7 @@ def test_a_limit_on_the_size_of_files_is_told_like_a_full_disk_and_leaves_nothin
 import resource, sys
 from pathlib import Path
 from engine.errors import StorageError
-from storage.artifacts import FileArtifacts
+from storage.runs.artifacts import FileArtifacts
 store = FileArtifacts(Path(sys.argv[1]))
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
 try:
@@ -209,7 +209,7 @@ def test_a_killed_write_of_an_artifact_is_never_seen_and_is_cleared_away_after_a
     code = """
 import os, sys
 from pathlib import Path
-from storage.artifacts import FileArtifacts
+from storage.runs.artifacts import FileArtifacts
 def pieces():
     yield b"half of it"
     os.kill(os.getpid(), 9)
@@ -347,7 +347,7 @@ def test_a_database_another_process_holds_names_that_process(tmp_path: Path) -> 
     code = """
 import sys
 from pathlib import Path
-from storage.runs import DuckRunStore
+from storage.runs.store import DuckRunStore
 store = DuckRunStore(Path(sys.argv[1]))
 print("open", flush=True)
 sys.stdin.read()
@@ -389,7 +389,7 @@ import os, sys, warnings
 from pathlib import Path
 from engine.domain.events import TextMessage
 from engine.errors import StorageError
-from storage.runs import DuckRunStore
+from storage.runs.store import DuckRunStore
 warnings.simplefilter("ignore")
 store = DuckRunStore(Path(sys.argv[1]))
 store.append_events([TextMessage(run_id="r", text="parent")])

@@ -9,16 +9,17 @@ import pytest
 import scipy.stats
 from growth_data import write_growth
 
-from engine.agents.last_answer import LastAnswer, asked_of_answer
-from engine.agents.telling import Whereabouts, asks_what_is_known
 from engine.api import open_engine
+from engine.asking.known import asks_what_is_known
+from engine.asking.last_answer import LastAnswer, asked_of_answer
+from engine.asking.whereabouts import Whereabouts
 from engine.domain.datatypes import DataType
 from engine.domain.findings import Finding, FindingValue
 from engine.domain.plan import Dataset, TaskDag, TaskNode
 from engine.domain.report import Answer, MethodStep, Report
 from engine.domain.results import Artifact, NodeResult
 from engine.toolbox.registry import builtin_tools
-from storage.memory import MemoryArtifacts
+from storage.runs.artifacts_twin import ArtifactsTwin
 
 COUNTS = "gene,a,b\nMYC,90,10\nIL6,3,4\nTNF,0,0\nEGFR,8,9\n"
 TABLE = "feature,log2_fold_change,p_value,p_adj\nMYC,-3.1,0.0001,0.0004\nIL6,0.4,0.5,0.63\nEGFR,0.2,0.8,\n"
@@ -27,7 +28,7 @@ TABLE = "feature,log2_fold_change,p_value,p_adj\nMYC,-3.1,0.0001,0.0004\nIL6,0.4
 @pytest.fixture
 def places() -> Whereabouts:
     """A run of one step that tested three of four genes."""
-    artifacts = MemoryArtifacts()
+    artifacts = ArtifactsTwin()
     counts, table = artifacts.put_bytes(COUNTS.encode()), artifacts.put_bytes(TABLE.encode())
     node = TaskNode(id="n1", name="Find genes", tool="differential_expression")
     data = Dataset(name="counts.csv", path="counts.csv", sha256=counts, type=DataType.COUNT_MATRIX)
@@ -37,7 +38,7 @@ def places() -> Whereabouts:
         node="n1", tool=node.tool, status="succeeded", artifacts=[held], params={"alpha": 0.05}
     )  # fmt: skip
     plan = TaskDag(question="?", datasets=[data], nodes=[node])
-    return Whereabouts(plan, {"n1": result}, artifacts, builtin_tools(), said=frozenset({"treated"}))
+    return Whereabouts(plan, {"n1": result}, artifacts, builtin_tools(), data_words=frozenset({"treated"}))
 
 
 def said(places: Whereabouts, question: str) -> str:

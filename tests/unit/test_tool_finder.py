@@ -15,13 +15,14 @@ import pytest
 from engine.adapters.fakes import FrozenClock, HashEmbedder
 from engine.domain.retrieval import CatalogueEntry, CatalogueInfo, ToolSearch
 from engine.errors import ModelUnavailable, NotFoundError, StorageError
-from engine.knowledge.memory_graph import MemoryGraph
+from engine.knowledge.graph.twin import GraphTwin
 from engine.retrieval import kept_index
 from engine.retrieval.embedding_cache import CachedEmbeddings
 from engine.retrieval.index import ToolIndex, entry_text
 from engine.retrieval.service import ToolFinder
 from engine.retrieval.usage import KeptUsage, UsageHistory
-from storage.memory import MemoryCatalogues, MemoryVectors
+from storage.tools.catalogues_twin import CataloguesTwin
+from storage.vectors.twin import VectorsTwin
 
 WAIT = 30.0
 """Seconds after which a test that hangs fails; nothing takes that long."""
@@ -45,7 +46,7 @@ class GatedEmbedder(HashEmbedder):
         return super().embed(texts)
 
 
-class FaultyVectors(MemoryVectors):
+class FaultyVectors(VectorsTwin):
     """Cannot store while `full`."""
 
     full = False
@@ -56,7 +57,7 @@ class FaultyVectors(MemoryVectors):
         super().add(collection, ids, vectors)
 
 
-class FaultyCatalogues(MemoryCatalogues):
+class FaultyCatalogues(CataloguesTwin):
     """Cannot be read while `broken`."""
 
     broken = False
@@ -342,7 +343,7 @@ def test_a_model_that_fails_beside_the_searches_is_said(
 
 
 def test_a_graph_that_cannot_be_read_is_done_without() -> None:
-    answers: list[Any] = [StorageError("Damaged."), OSError("Gone."), MemoryGraph([], [])]
+    answers: list[Any] = [StorageError("Damaged."), OSError("Gone."), GraphTwin([], [])]
 
     def graph() -> Any:
         answer = answers.pop(0)

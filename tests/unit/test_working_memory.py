@@ -23,8 +23,8 @@ from engine.memory.tokens import (
     resolve_budget,
 )
 from engine.memory.working import WorkingMemory
-from engine.ports import ChatReply
-from storage.memory_facts import MemoryConversations
+from engine.ports.chat import ChatReply
+from storage.memory.conversations_twin import ConversationsTwin
 
 
 class LetterModel:
@@ -50,7 +50,7 @@ class LetterModel:
 
 def memory(budget: int, model=None, store=None) -> WorkingMemory:
     return WorkingMemory(
-        store if store is not None else MemoryConversations(), budget=budget, model=model, clock=FrozenClock()
+        store if store is not None else ConversationsTwin(), budget=budget, model=model, clock=FrozenClock()
     )
 
 
@@ -372,7 +372,7 @@ def test_compression_happens_in_steps_and_not_at_every_message() -> None:
 
 
 def test_a_message_larger_than_the_budget_is_cut_where_it_can_be_seen_and_stored_whole() -> None:
-    store = MemoryConversations()
+    store = ConversationsTwin()
     working = memory(500, LetterModel(), store)
     fill(working, ["The cutoff is 0.05 as decided.", "Fine.", "start " + "y" * 5000 + " finish"])
     view = working.view("c")
@@ -440,7 +440,7 @@ def test_forgetting_a_conversation_removes_it() -> None:
 
 
 def test_a_larger_budget_shows_a_conversation_whole_again() -> None:
-    store = MemoryConversations()
+    store = ConversationsTwin()
     fill(memory(400, store=store), TALK[:30])
     assert memory(400, store=store).view("c").summaries
     view = memory(100_000, store=store).view("c")
@@ -449,7 +449,7 @@ def test_a_larger_budget_shows_a_conversation_whole_again() -> None:
 
 
 def test_summaries_that_do_not_fit_the_messages_are_made_anew() -> None:
-    store = MemoryConversations()
+    store = ConversationsTwin()
     working = memory(400, store=store)
     fill(working, TALK[:30])
     good = working.view("c")
@@ -462,7 +462,7 @@ def test_summaries_that_do_not_fit_the_messages_are_made_anew() -> None:
 
 
 def test_stored_counts_of_another_tokenizer_are_not_believed() -> None:
-    store = MemoryConversations()
+    store = ConversationsTwin()
     for _ in range(40):
         store.append("c", Message(number=0, role="user", text="a message " * 5, at="2026", tokens=0))
     view = memory(500, LetterModel(), store).view("c")
@@ -491,7 +491,7 @@ TEXTS = st.lists(
 @settings(max_examples=120, deadline=None, database=None)
 @given(TEXTS, st.integers(1, 500), st.sets(st.integers(0, 24), max_size=4), st.booleans(), st.booleans())
 def test_whatever_is_said_the_view_keeps_its_promises(texts, budget, pins, exact, at_once) -> None:
-    store = MemoryConversations()
+    store = ConversationsTwin()
     model = LetterModel() if exact else None
     working = memory(budget, model, store)
     if at_once:
@@ -557,7 +557,7 @@ def talk_of_two_runs(working: WorkingMemory, turns: int) -> None:
 
 
 def test_forgetting_a_run_takes_its_words_out_of_messages_and_summaries() -> None:
-    store = MemoryConversations()
+    store = ConversationsTwin()
     working = memory(400, store=store)
     talk_of_two_runs(working, 40)
     working.add("d", "user", "run_b alone", run_id="run_b")

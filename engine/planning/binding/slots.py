@@ -292,7 +292,9 @@ SLOTS: dict[str, Slot] = {
     "rating_a": Slot(_rating, _OUTCOME, natural=lambda s: _same(s, 0), pairs=True),
     "rating_b": Slot(_rating, _OUTCOME, natural=lambda s: _same(s, 1), pairs=True),
     "label": Slot(_group, _CAUSE),
-    "as_groups": Slot(lambda c, s: 0.0),  # numbers among the predictors that only count, see `engine.planning.binding.bind`
+    "as_groups": Slot(
+        lambda c, s: 0.0
+    ),  # numbers among the predictors that only count, see `engine.planning.binding.bind`
     "": Slot(lambda column, sheet: 0.5),
 }
 """Role of a parameter -> slot."""

@@ -1,0 +1,1 @@
+"""The knowledge graph as rows."""

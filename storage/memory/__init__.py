@@ -1,0 +1,1 @@
+"""What is remembered: episodes, facts, conversations."""

@@ -1,0 +1,1 @@
+"""Runs, plans, results, events and the files they made."""

@@ -1,0 +1,1 @@
+"""Catalogues of tools that others maintain."""
