@@ -45,7 +45,6 @@ class Matrix:
     annotation: list[str]
     """Columns that are neither samples nor row names."""
     samples: int
-    features: int
     warnings: list[str] = field(default_factory=list)
     details: dict[str, Any] = field(default_factory=dict)
 
@@ -193,7 +192,7 @@ def _build(
         details["library_sizes"] = {s: float(v) for s, v in zip(samples[:5000], sums, strict=False)}
     return Matrix(
         guesses=guesses, sample_ids=[str(s) for s in samples[:5000]], feature_ids=features[:200], genes=genes,
-        summary=summary, annotation=dropped, samples=n_samples, features=n_features, warnings=warnings, details=details,
+        summary=summary, annotation=dropped, samples=n_samples, warnings=warnings, details=details,
     )  # fmt: skip
 
 

@@ -10,18 +10,7 @@ import re
 from typing import Any
 
 from engine.domain.profile import Repeated
-from engine.profiling.scales import (
-    FEW,
-    HINTS,
-    Col,
-    View,
-    date_like,
-    median,
-    tokens,
-    two_states,
-    unit_is_time,
-    unit_of,
-)
+from engine.profiling.scales import FEW, HINTS, Col, View, date_like, median, tokens, two_states, unit_is_time, unit_of
 from engine.text import letters
 from engine.text.negation import NEGATORS
 

@@ -12,8 +12,7 @@ from engine.planning.tables.sheets import is_group
 from engine.text.stopwords import STOP
 
 _VERSUS = re.compile(
-    r"\b(?P<a>[A-Za-z][\w-]{2,})\s+(?:vs\.?|versus|as \w+ as)\s+(?P<b>[A-Za-z][\w-]{2,})",
-    re.IGNORECASE,
+    r"\b(?P<a>[A-Za-z][\w-]{2,})\s+(?:vs\.?|versus|as \w+ as)\s+(?P<b>[A-Za-z][\w-]{2,})", re.IGNORECASE
 )
 _GENERIC = frozenset(
     [

@@ -146,7 +146,7 @@ class Assembler:
             made.builder.raise_priority(node.id, priority)
         return same[0].id if same else ""
 
-    def _add_bound(self, bound: Bound, made: Making, inputs: dict[str, str], *, priority: int, name: str = "") -> str:
+    def _add_bound(self, bound: Bound, made: Making, inputs: dict[str, str], *, priority: int) -> str:
         spec = bound.spec
         split = next((p for p in spec.params if p.each and not bound.params.get(p.name)), None)
         if split is not None:
@@ -161,7 +161,7 @@ class Assembler:
         for wired, told in branches:
             label = {p.name: told for p in spec.params if p.role == "told" and told}
             told = ", ".join(filter(None, (bound.told, told)))
-            title = name or _title(bound) or (f"{spec.title}: {told}" if told else "")
+            title = _title(bound) or (f"{spec.title}: {told}" if told else "")
             node = made.builder.add(
                 spec, {**label, **bound.params}, inputs=wired, reasons=reasons, name=title, priority=priority
             )

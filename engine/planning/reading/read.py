@@ -237,7 +237,7 @@ def _mentions(question: str, words: list[Token], data: Data, inside: list[tuple[
         every = [m for m in every if not any(_only_sounds(m, words[a : b + 1], a) for a, b in inside)]
         every = [m for m in every if not (_is_statistic(m, words) or _is_phrase(m, words) or only_when(m, words))]
         every = _in_other_words(every, words, question)
-        found += [mention._replace(file=sheet.name) for mention in every]
+        found += every
     strongest = sorted(found, key=lambda m: -m.strength)
     unique: dict[tuple[int, int, str, str], Mention] = {}
     for mention in strongest:
