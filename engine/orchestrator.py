@@ -67,7 +67,7 @@ from engine.errors import (
 )
 from engine.knowledge.service import KnowledgeBase
 from engine.memory.service import Memory
-from engine.planning.followups.follow import takes_back
+from engine.planning.followups.words import takes_back
 from engine.planning.planner import Choices, Planner
 from engine.ports.artifacts import ArtifactStore
 from engine.ports.cancel import CancelToken

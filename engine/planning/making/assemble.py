@@ -11,10 +11,11 @@ from engine.domain.datatypes import DataType
 from engine.domain.plan import DATA_PREFIX, OpenQuestion
 from engine.domain.toolspec import InputSpec, ParamSpec, ToolSpec
 from engine.errors import PlanError
-from engine.planning.binding.bind import Near, ask_values, bind, condition, propose_missing, takes_rows
+from engine.planning.binding.bind import Near, ask_values, bind, propose_missing
 from engine.planning.binding.bound import Bound
 from engine.planning.binding.conditions import holds
 from engine.planning.binding.files import files_for
+from engine.planning.binding.rows import condition, takes_rows
 from engine.planning.choosing.coverage import nothing_called
 from engine.planning.choosing.score import Candidate
 from engine.planning.guards.case import Case
