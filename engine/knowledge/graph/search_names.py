@@ -6,7 +6,6 @@ Nothing here depends on edges, so one index serves every version of a graph whos
 from __future__ import annotations
 
 import re
-import unicodedata
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Iterable
@@ -14,6 +13,7 @@ from collections.abc import Collection, Iterable
 import numpy as np
 
 from engine.knowledge.graph.view import NamedNode
+from engine.text.letters import plain
 
 _XREF, _NAME, _ALIAS = range(3)
 _WORTH = (0.99, 0.98, 0.95)
@@ -26,10 +26,6 @@ _ALIKE = 0.74
 _PUNCTUATION = re.compile(r"[^\w]+|_+")
 _APOSTROPHE = re.compile(r"(?<=\w)['’ʼ](?=\w)")
 _HYPHEN = re.compile(r"(?<=\w)[-‐‑–−](?=\w)")
-_GREEK = str.maketrans(
-    {"α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "epsilon", "κ": "kappa", "λ": "lambda", "ω": "omega"}
-)
-
 Scores = dict[int, tuple[float, str]]
 """Node -> its best score and the normal form of the name that gave it, "" for its id."""
 
@@ -38,9 +34,7 @@ def normal(text: str) -> str:
     """Return a name as it is compared."""
     if text.isascii() and text.isalnum():
         return text.lower()
-    if not text.isascii():
-        text = unicodedata.normalize("NFKC", text).translate(_GREEK)
-    return _PUNCTUATION.sub(" ", _HYPHEN.sub("", _APOSTROPHE.sub("", text.casefold()))).strip()
+    return _PUNCTUATION.sub(" ", _HYPHEN.sub("", _APOSTROPHE.sub("", plain(text, micro=False)))).strip()
 
 
 class Names:
