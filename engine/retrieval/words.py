@@ -90,9 +90,8 @@ class Speller:
     """Corrects words that no description has, from the words of all descriptions as they are written."""
 
     def __init__(self, texts: Iterable[str]) -> None:
-        self._known = Spelling(
-            Counter(word for text in texts for word in set(_LETTERS.findall(without_accents(text).lower())))
-        )
+        found = (set(_LETTERS.findall(without_accents(text).lower())) for text in texts)
+        self._known = Spelling(Counter(chain.from_iterable(found)))
 
     def known(self, word: str) -> bool:
         """Say whether a description has the word as it is written (words of four letters and more)."""
