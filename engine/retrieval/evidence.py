@@ -53,8 +53,13 @@ class Evidence:
 
     @property
     def nothing(self) -> bool:
-        """Say whether no tool has to do with the question; a single word that tools have is too little to say so."""
-        return self.probability < NONE and (self.words > 1 or self.measures["share"] == 0)
+        """Say whether no tool has to do with the question.
+
+        Words that no tool has say so sooner; a single word that tools have is too little to say so.
+        """
+        if self.measures["share"] == 0:
+            return self.weak
+        return self.probability < NONE and self.words > 1
 
     @property
     def weak(self) -> bool:
