@@ -6,7 +6,7 @@ import re
 from typing import Any, NamedTuple
 
 from engine.domain.profile import ColumnKind, ColumnProfile
-from engine.profiling.cells import MISSING_MARKS, Reading, parse, read_numbers, tidy
+from engine.profiling.cells import MISSING_MARKS, CellReading, parse, read_numbers, tidy
 from engine.profiling.codes import ABOVE, BELOW, missing_codes
 from engine.profiling.source import Column, Frame, plural, some
 from engine.profiling.spellings import spelled_alike, told_joins
@@ -107,7 +107,7 @@ def _may_be_coded(frame: Frame, dtypes: list[Any]) -> set[int]:
     return {position for position, low, high in ends if low in codes or high in codes}
 
 
-def _column_numbers(series: Column, decimal: str, *, first: bool) -> Reading | str | None:
+def _column_numbers(series: Column, decimal: str, *, first: bool) -> CellReading | str | None:
     present = series.dropna()
     present = present[present.map(lambda cell: not isinstance(cell, (bool, list, dict)))]
     if len(present) < len(series.dropna()) or present.empty:
@@ -121,7 +121,7 @@ def _column_numbers(series: Column, decimal: str, *, first: bool) -> Reading | s
     return read_numbers({str(k): int(n) for k, n in counts.items() if k}, decimal=decimal, first=first, typed=typed)
 
 
-def _as_numbers(series: Column, reading: Reading) -> Column:
+def _as_numbers(series: Column, reading: CellReading) -> Column:
     import pandas as pd
 
     values = series.map(lambda cell: reading.values.get(tidy(cell)) if isinstance(cell, str) else cell)
