@@ -19,9 +19,9 @@ from engine.retrieval.index import ToolIndex, method_texts
 from engine.retrieval.reasons import why, written_words
 from engine.retrieval.rerank import SHARES, Ranked, order_by_model, rank, seat
 from engine.retrieval.search import WEIGHTS, Candidates, search
+from engine.retrieval.understanding import understand
 from engine.retrieval.usage import UsageHistory
-from engine.retrieval.vocabulary import read
-from engine.retrieval.words import name_key
+from engine.text.names import in_one
 
 LONGEST_QUERY = 4000
 """Characters of a question that are read."""
@@ -105,13 +105,12 @@ class HybridRetriever:
         if len(asked) > LONGEST_QUERY:
             asked = asked[:LONGEST_QUERY]
             notes.append(f"Only the first {LONGEST_QUERY:,} characters of the question were read.")
-        reading = read(asked, self._index.speller.known)
-        vector, embed_seconds = self._vector(reading.spoken, notes)
+        understood = understand(self._index, asked)
+        vector, embed_seconds = self._vector(understood.text, notes)
         count = min(candidates, max(top, 50 if len(self._index) > 200 else 0, int(SELECTIVE * len(self._index))))
-        found = search(self._index, reading.text, count=count, vector=vector, extra=reading.extra)
+        found = search(self._index, understood, count=count, vector=vector)
         self._put_named_first(asked, found)
         notes += found.notes
-        found.corrected = {**reading.read_as, **found.corrected}
         notes += [f"`{word}` was read as `{taken}`." for word, taken in found.corrected.items()]
         match = _match(found)
         notes += [WEAK] if match == "weak" else []
@@ -188,7 +187,7 @@ class HybridRetriever:
 
     def _put_named_first(self, query: str, found: Candidates) -> None:
         """Let a question that is a tool's name find that tool first."""
-        named = self._index.by_key.get(name_key(query), []) if len(query) <= 80 else []
+        named = self._index.by_key.get(in_one(query), []) if len(query) <= 80 else []
         if not named:
             return
         # Links and the user's data must not lift another tool above the one that was named.

@@ -140,12 +140,11 @@ def _trail(engine: Engine) -> None:
     way = way_here()[-5:]
     if not way:
         return
-    view = engine.knowledge.graph.view()
+    names = engine.knowledge.names(way)
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="entity_trail_bar"):
         for place, entity in enumerate(way):
-            number = view.number(entity)
             st.button(
-                plain(shortened(view.node(number).name if number >= 0 else entity, 24)),
+                plain(shortened(names.get(entity, entity), 24)),
                 key=f"trail_{place}",
                 type="tertiary",
                 icon=":material/arrow_back:",
@@ -176,7 +175,7 @@ def _filtered(engine: Engine, node: Any, relations: Any, steps: Any) -> Neighbou
     with relations:
         edges = st.multiselect(
             "Relations",
-            _edge_kinds(engine, node),
+            engine.knowledge.relations_of(node.id),
             format_func=lambda kind: kind.replace("_", " "),
             key=f"edges_{node.id}",
             placeholder="All relations",
@@ -224,13 +223,6 @@ def _around(found: Neighbourhood) -> dict[str, int]:
 def _kind_label(kind: str, count: int) -> str:
     """Return a type with the mark that says which colour it is drawn in."""
     return f":{hue_of(kind)}[●] {kind.replace('_', ' ')} {count:,}"
-
-
-def _edge_kinds(engine: Engine, node: Any) -> list[str]:
-    view = engine.knowledge.graph.view()
-    from engine.api import edge_type_names
-
-    return edge_type_names(view.adjacent(view.number(node.id)).types)
 
 
 def _table(found: Neighbourhood, node: Any) -> str:

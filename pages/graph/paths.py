@@ -61,11 +61,9 @@ def draw_paths(engine: Engine) -> None:
 def _start(engine: Engine) -> str:
     """Return the entity in focus by name where that finds it again, else by its id."""
     entity = str(st.session_state.get("entity", ""))
-    view = engine.knowledge.graph.view()
-    number = view.number(entity)
-    if number < 0:
+    name = engine.knowledge.names([entity]).get(entity, "")
+    if not name:
         return ""
-    name = view.node(number).name
     hits = engine.knowledge.graph.search(name, top=1)
     return name if hits and hits[0].node.id == entity else entity
 

@@ -18,6 +18,7 @@ import pytest
 
 from engine import errors
 from engine.cli.main import FORMATS, build_parser
+from engine.data.profiler import profile_files
 from engine.domain.events import EngineEvent
 from engine.domain.plan import Alternative, Chosen, Dataset, OpenQuestion, Span, Taken, TaskDag, TaskNode
 from engine.domain.profile import Structure
@@ -25,7 +26,6 @@ from engine.planning import planner
 from engine.planning.binding.slots import SLOTS
 from engine.planning.choosing import catalogue
 from engine.planning.guards.case import GUARDS
-from engine.profiling.profiler import profile_files
 from engine.settings import Settings
 from engine.toolbox.analyses import Analysis, Practice, load_analyses, read_examples
 from engine.toolbox.checks import CHECKS
@@ -332,7 +332,7 @@ def test_paths_a_page_names_exist(page):
     text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
     folder = "engine/toolbox/variants/"
     example = {f"{folder}population_genetics.py", f"{folder}test_population_genetics.py", "engine/toolbox/FIELD/"}
-    example |= {"engine/toolbox/FIELD/questions.txt"}
+    example |= {"engine/toolbox/FIELD/questions.txt", "engine/data/kinds/plate.py"}
     named = (
         set(re.findall(r"`((?:engine|storage|pages|benchmarks|docs|scripts|tests|\.streamlit)/[\w./-]+)`", text))
         - example

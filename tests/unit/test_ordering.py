@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from engine.data.profiler import profile_files
 from engine.errors import PlanError
 from engine.planning.binding.bind import bind
 from engine.planning.binding.bound import Bound
@@ -16,7 +17,6 @@ from engine.planning.guards.case import Case
 from engine.planning.guards.run import run_guards
 from engine.planning.reading.read import read
 from engine.planning.tables.sheets import Data
-from engine.profiling.profiler import profile_files
 from engine.toolbox.tables.handling import filter_rows
 
 

@@ -13,6 +13,8 @@ from collections.abc import Collection, Iterable
 import numpy as np
 
 from engine.knowledge.graph.view import NamedNode
+from engine.search.postings import Postings
+from engine.search.spelling import Spelling
 from engine.text.letters import plain
 
 _XREF, _NAME, _ALIAS = range(3)
@@ -22,10 +24,13 @@ _KEPT = 400
 """Candidates each way of matching may bring."""
 _ALIKE = 0.74
 """How alike a mistyped word must be to one of the graph's (1 - edits / length): two letters of eight."""
+_GUESSES = 5
+"""Words that one mistyped word may stand for."""
 
-_PUNCTUATION = re.compile(r"[^\w]+|_+")
+_PUNCTUATION = re.compile(r"[\W_]+")
 _APOSTROPHE = re.compile(r"(?<=\w)['’ʼ](?=\w)")
 _HYPHEN = re.compile(r"(?<=\w)[-‐‑–−](?=\w)")
+
 Scores = dict[int, tuple[float, str]]
 """Node -> its best score and the normal form of the name that gave it, "" for its id."""
 
@@ -63,15 +68,11 @@ class Names:
         self._owners = [owners[key] for key in self._keys]
         self._places = {key: place for place, key in enumerate(self._keys)}
         self._lengths = np.array([len(key) for key in self._keys], dtype=np.float64)
-        words: defaultdict[str, list[int]] = defaultdict(list)
+        self._words = Postings()
         for place, key in enumerate(self._keys):
-            for word in dict.fromkeys(key.split()):
-                words[word].append(place)
-        self._vocabulary = sorted(words)
-        self._postings = {word: np.array(words[word], dtype=np.int32) for word in self._vocabulary}
-        self._by_length: defaultdict[int, list[str]] = defaultdict(list)
-        for word in self._vocabulary:
-            self._by_length[len(word)].append(word)
+            self._words.add(place, dict.fromkeys(key.split(), 1.0))
+        self._vocabulary = sorted(self._words)
+        self._spelling = Spelling({word: self._words.count(word) for word in self._vocabulary})
 
     def exact(self, scores: Scores, text: str) -> None:
         """Nodes with this id, external id, name or alias."""
@@ -93,7 +94,7 @@ class Names:
 
     def knows(self, word: str, *, unfinished: bool) -> bool:
         """Say whether a name has this word, or with `unfinished` one that begins so."""
-        if word in self._postings:
+        if word in self._words:
             return True
         first, last = _span(self._vocabulary, word)
         return unfinished and len(word) > 1 and first < last
@@ -106,12 +107,10 @@ class Names:
                 near = self._alike(word)
                 if not near:
                     return
-                alike = np.unique(np.concatenate([self._postings[other] for other, _ in near]))
+                alike = np.unique(np.concatenate([self._words.rows(other) for other, _ in near]))
                 ways.append((max(value for _, value in near), alike))
                 continue
-            found = self._beginning(word) if place == len(words) - 1 and len(word) > 1 else self._postings.get(word)
-            if found is None:
-                return
+            found = self._beginning(word) if place == len(words) - 1 and len(word) > 1 else self._words.rows(word)
             ways.append((1.0, found))
         places = ways[0][1]
         for _, other in ways[1:]:
@@ -128,24 +127,19 @@ class Names:
                 if node not in scores or scores[node][0] < score:
                     scores[node] = (score, self._keys[place])
 
-    def _beginning(self, word: str) -> np.ndarray | None:
+    def _beginning(self, word: str) -> np.ndarray:
         """Return the places of names with a word that begins so."""
         first, last = _span(self._vocabulary, word)
-        found = [self._postings[other] for other in self._vocabulary[first : min(last, first + _KEPT)]]
-        return np.unique(np.concatenate(found)) if found else None
+        found = [self._words.rows(other) for other in self._vocabulary[first : min(last, first + _KEPT)]]
+        return np.unique(np.concatenate(found)) if found else np.zeros(0, np.int32)
 
     def _alike(self, word: str) -> list[tuple[str, float]]:
         """Return the words most like this one, and how alike they are."""
-        from rapidfuzz import process
-        from rapidfuzz.distance import OSA
-
         if len(word) < 3:
             return []
-        most = max(1, len(word) // 4)
-        lengths = range(len(word) - most, len(word) + most + 1)
-        choices = [other for length in lengths for other in self._by_length.get(length, ())]
-        found = process.extract(word, choices, scorer=OSA.normalized_similarity, score_cutoff=_ALIKE, limit=5)
-        return [(other, float(value)) for other, value, _ in found]
+        near = self._spelling.near(word, max(1, len(word) // 4), most=_KEPT)
+        alike = [(other, 1 - edits / max(len(word), len(other))) for other, edits in near]
+        return sorted((hit for hit in alike if hit[1] >= _ALIKE), key=lambda hit: -hit[1])[:_GUESSES]
 
 
 def _span(ordered: list[str], start: str) -> tuple[int, int]:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+from engine.data.structure.scales import two_states as yes_and_no
 from engine.domain.profile import ColumnProfile
 from engine.domain.toolspec import ParamSpec
 from engine.planning.binding.slots import slot_of
@@ -27,7 +28,6 @@ from engine.planning.tables.sheets import (
     numbers_things,
     was_given,
 )
-from engine.profiling.scales import two_states as yes_and_no
 from engine.text.names import name_parts, name_pieces
 
 MISSING = 2.0

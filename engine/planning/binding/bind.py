@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from engine.domain.datatypes import TABULAR, DataType
+from engine.data.catalogue import TABULAR
+from engine.domain.datatypes import DataType
 from engine.domain.plan import OpenQuestion
 from engine.domain.toolspec import ParamSpec, ToolSpec
 from engine.planning.binding.assign import MISSING, Assignment

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from engine.data.structure.scales import two_states
 from engine.domain.profile import ColumnProfile
 from engine.planning.reading.reading import Part
 from engine.planning.tables.sheets import Sheet, cases_and_controls, is_group, is_id, is_number
-from engine.profiling.scales import two_states
 
 Fits = Callable[[ColumnProfile, Sheet], float]
 

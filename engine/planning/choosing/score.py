@@ -10,7 +10,8 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from engine.domain.datatypes import TABULAR, DataType
+from engine.data.catalogue import TABULAR
+from engine.domain.datatypes import DataType
 from engine.domain.profile import ColumnProfile
 from engine.domain.toolspec import ToolSpec
 from engine.planning.binding.bind import bind

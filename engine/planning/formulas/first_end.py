@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from engine.data.structure.scales import two_states
 from engine.domain.profile import ColumnProfile
 from engine.planning.binding.slots import slot_of
 from engine.planning.formulas.views import view
@@ -15,7 +16,6 @@ from engine.planning.naming.mention import ColumnMention
 from engine.planning.reading.read import interpret
 from engine.planning.reading.reading import Reading
 from engine.planning.tables.sheets import Data, Made, Sheet
-from engine.profiling.scales import two_states
 from engine.text.names import name_parts
 
 _COMPETE = re.compile(

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from engine.data.structure.rows import look
 from engine.domain.datatypes import DataType
 from engine.domain.profile import ColumnProfile, Repeated, RoleGuess, TypeGuess
 from engine.planning.formulas.formula import propose
@@ -17,7 +18,6 @@ from engine.planning.naming.mention import ColumnMention
 from engine.planning.reading.read import interpret
 from engine.planning.reading.reading import Reading
 from engine.planning.tables.sheets import Data, Made, Sheet, is_group
-from engine.profiling.structure import look
 
 
 def with_subjects(data: Data) -> Data:

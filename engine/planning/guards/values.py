@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
+from engine.data.columns.column import level_text
 from engine.errors import PlanError
 from engine.planning.guards.case import Case, guard
-from engine.profiling.columns import level_text
 
 _MISSING_CODES = (-9.0, -99.0, -999.0, -9999.0, 9999.0)
 

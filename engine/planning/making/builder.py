@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from engine.domain.datatypes import TABULAR, DataType
+from engine.data.catalogue import TABULAR
+from engine.domain.datatypes import DataType
 from engine.domain.plan import DATA_PREFIX, Dataset, TaskNode
 from engine.domain.profile import TypeGuess
 from engine.domain.toolspec import ToolSpec

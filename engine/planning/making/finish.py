@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from engine.data.matching import cross_check
 from engine.domain.plan import Alternative, Chosen, TaskDag
 from engine.domain.profile import Profile
 from engine.errors import PlanError
@@ -19,7 +20,6 @@ from engine.planning.reading.ways import not_done
 from engine.planning.tables.sheets import is_id
 from engine.planning.telling.lacking import why_not
 from engine.planning.telling.refusals import alternatives_of, did_you_mean, says
-from engine.profiling.matching import cross_check
 from engine.toolbox.typecheck import check_plan
 
 LIKELY, FAR = 0.35, 4.0

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from engine.data.structure.scales import hint
 from engine.domain.profile import Structure
 from engine.planning.naming.lexicon import UNITS
 from engine.planning.naming.mention import ColumnMention
 from engine.planning.naming.names import QUANTITIES
 from engine.planning.tables.sheets import Sheet, is_group
-from engine.profiling.scales import hint
 from engine.text.names import name_parts, name_pieces
 from engine.text.numbers import as_number
 from engine.text.stems import stem

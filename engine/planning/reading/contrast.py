@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from engine.data.structure.scales import two_states
 from engine.domain.plan import OpenQuestion
 from engine.domain.profile import ColumnProfile
 from engine.planning.reading.reading import Reading
-from engine.profiling.scales import two_states
 from engine.text.numbers import as_number
 from engine.text.stopwords import STOP
 from engine.text.tokens import tokens

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 
+from engine.data.columns.column import profile_column
+from engine.data.structure.rows import look
 from engine.domain.profile import ColumnProfile
 from engine.planning.naming.mention import LIKELY
 from engine.planning.reading.reading import Reading
 from engine.planning.tables.sheets import Data, Sheet
-from engine.profiling.columns import profile_column
-from engine.profiling.structure import look
 
 _CODE = r"(?<![\w.])['\"]?(?P<code>-?\d{1,5})(?:\.0+)?['\"]?(?![\w.]*\d)"
 _GONE = (

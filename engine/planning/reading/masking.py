@@ -10,7 +10,7 @@ from engine.planning.reading.reading import Reading
 
 
 def kind_of(column: ColumnProfile) -> str:
-    """Return the kind a column is masked by; see `engine.planning.wording.KINDS`."""
+    """Return the kind a column is masked by; see `engine.planning.choosing.wording.KINDS`."""
     if column.role("dose") >= 0.5:
         return "DOSE"
     if column.role("time") >= 0.5 or column.scale == "date":

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from engine.data.matching import match_samples
 from engine.domain.datatypes import DataType
 from engine.domain.profile import Profile, TypeGuess
 from engine.errors import PlanError
 from engine.planning.tables.sheets import Data, Sheet, usable
-from engine.profiling.matching import match_samples
 
 _MATRICES = (DataType.COUNT_MATRIX, DataType.EXPRESSION_MATRIX)
 _SHEETS = {DataType.SAMPLE_SHEET, DataType.TABLE, DataType.SURVIVAL_TABLE}

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.domain.datatypes import DataType, accepts
+from engine.data.catalogue import accepts
+from engine.data.structure.scales import HINTS
+from engine.domain.datatypes import DataType
 from engine.domain.profile import ColumnProfile, Profile, Repeated, Structure, TypeGuess
-from engine.profiling.scales import HINTS
 from engine.text.names import name_parts
 
 if TYPE_CHECKING:
