@@ -13,7 +13,7 @@ from engine.planning.binding.bases import as_groups, references_said
 from engine.planning.binding.bound import Bound
 from engine.planning.binding.slots import panel_units, slot_of
 from engine.planning.naming.lexicon import UNITS
-from engine.planning.naming.mention import LIKELY, Mention
+from engine.planning.naming.mention import LIKELY, ColumnMention
 from engine.planning.reading.reading import Reading
 from engine.text.names import name_parts
 from engine.text.times import time_unit
@@ -42,9 +42,9 @@ def _marked(bound: Bound, reading: Reading) -> None:
             bound.params[param.name] = list(dict.fromkeys(m.level for m in found))
 
 
-def marked(param: ParamSpec, column: Any, reading: Reading) -> list[Mention]:
+def marked(param: ParamSpec, column: Any, reading: Reading) -> list[ColumnMention]:
     """Return the levels that the words beside them single out: `normalised to Actb`, `with Actb as reference`."""
-    words, found, last = "|".join(param.words), list[Mention](), -1
+    words, found, last = "|".join(param.words), list[ColumnMention](), -1
     before = re.compile(rf"(?:{words})\W+(?:to\s+|is\s+|are\s+|by\s+|with\s+|the\s+|genes?\s+){{0,3}}$", re.IGNORECASE)
     to = r"(?:to|against|by|with|on|over)\b"  # `IL6 relative to Actb`: what comes before it is no reference
     after = re.compile(rf"\W+(?:(?!{to})\w+\s+){{0,3}}?(?:{words})\b(?!\s+{to})", re.IGNORECASE)
