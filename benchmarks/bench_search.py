@@ -22,7 +22,7 @@ import numpy as np  # noqa: E402
 
 from benchmarks.measuring import arguments, report, summary, target  # noqa: E402
 from engine.search.index import Document, Field, Query, SearchIndex, Weights  # noqa: E402
-from storage.vectors import LanceVectors  # noqa: E402
+from storage.vectors.store import LanceVectors  # noqa: E402
 
 SIZES = {1_000: 10.0, 20_000: 10.0, 100_000: 60.0}
 """Documents -> the most milliseconds that a question may take, p95."""

@@ -283,7 +283,7 @@ def make_sandbox(settings: Settings, scratch: Path) -> Sandbox:
 
 def make_profiler() -> Profiler:
     """Return what looks at files, in a process of its own that is started with the first file or by `warm`."""
-    return ProcessProfiler("engine.profiling.service:answer", "engine.profiling.service:warm")
+    return ProcessProfiler("engine.data.service:answer", "engine.data.service:warm")
 
 
 def workspace_holder(folder: Path) -> str:

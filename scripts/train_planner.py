@@ -23,8 +23,8 @@ from scipy import linalg, sparse  # noqa: TID253 - a script, run by hand
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from engine.adapters.embedding import load_embedder
-from engine.planning.choose import FILE, UNSEEN, weigh
-from engine.planning.wording import spoken, vocabulary
+from engine.planning.choosing.choose import FILE, UNSEEN, weigh
+from engine.planning.choosing.wording import spoken, vocabulary
 from engine.text.tokens import tokens
 from engine.toolbox.analyses import MARK, Example, all_examples, load_analyses, sources_hash
 

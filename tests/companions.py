@@ -11,6 +11,7 @@ from engine.asking.direct.answers import DirectAnswers
 from engine.asking.plan_desk import PlanDesk
 from engine.asking.proposed_plan import PlanMaker
 from engine.asking.proposing import Proposing
+from engine.data.service import LocalProfiler
 from engine.knowledge.service import KnowledgeBase
 from engine.memory.episodes import EpisodicMemory
 from engine.memory.facts import SemanticMemory
@@ -18,7 +19,6 @@ from engine.memory.service import Memory
 from engine.memory.working import WorkingMemory
 from engine.orchestrator import Orchestrator
 from engine.planning.planner import Planner
-from engine.profiling.service import LocalProfiler
 from engine.retrieval.service import ToolFinder
 from engine.runs.event_log import EventLog
 from engine.runs.locks import RunLocks

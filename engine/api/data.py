@@ -7,11 +7,11 @@ from pathlib import Path
 
 from engine.api.calls import Calls
 from engine.api.without_workspace import builtin_analyses, profile_paths
+from engine.data.matching import cross_check
 from engine.domain.profile import Profile
 from engine.domain.retrieval import ToolSearch
 from engine.domain.toolspec import ToolSpec
 from engine.examples import example_files
-from engine.profiling.matching import cross_check
 from engine.toolbox.analyses import Analysis
 
 

@@ -62,7 +62,7 @@ class KnowledgeCalls(Calls):
         Args:
             name: as `public_sources` names it.
             folder: where the files go.
-            options: see `engine.knowledge.fetch.fetch`.
+            options: see `engine.knowledge.sources.fetch.fetch`.
         """
         folder = folder or self._parts.workspace.folder / "downloads" / name
         return self._parts.knowledge.fetch(name, folder, **options)

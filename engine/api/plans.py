@@ -16,7 +16,7 @@ from engine.domain.datatypes import accepts
 from engine.domain.plan import DATA_PREFIX, TaskDag, TaskNode
 from engine.domain.profile import Profile
 from engine.domain.results import Issue
-from engine.planning.brief import briefs
+from engine.planning.telling.brief import briefs
 from engine.toolbox.typecheck import check_plan, offered_type
 
 

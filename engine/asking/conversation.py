@@ -9,7 +9,7 @@ from contextlib import suppress
 from engine.domain.plan import TaskDag
 from engine.domain.results import RunRecord
 from engine.errors import IntegrityError, SchemaTooNew
-from engine.planning.followups import takes_back
+from engine.planning.followups.words import takes_back
 from engine.ports.runs import RunStore
 
 

@@ -14,7 +14,7 @@ from engine.domain.datatypes import DataType
 from engine.domain.profile import Profile
 from engine.domain.results import Route
 from engine.errors import UserError
-from engine.planning.choose import Wording, probabilities
+from engine.planning.choosing.choose import Wording, probabilities
 from engine.toolbox.analyses import load_analyses
 from engine.toolbox.registry import builtin_tools
 

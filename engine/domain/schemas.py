@@ -111,7 +111,7 @@ SCHEMAS: dict[DataType, Schema] = {
     ),
     DataType.SURVIVAL_TABLE: Schema(
         fields=(
-            # Time and event are found by their values, too: engine.profiling assigns these roles.
+            # Time and event are found by their values, too: engine.data assigns these roles.
             Field(name="time", meaning="time to the event or to the end of observation", kind="number", needed=True,
                   pattern=r"times?|days|months|years|weeks?|[op]s|pfs|dfs|rfs|efs|ttp|futime|duration|t|followup|survtime|"
                           r"survival|stime|lifetime|tte"),

@@ -19,8 +19,8 @@ from engine.retrieval.index import ToolIndex, method_texts
 from engine.retrieval.reasons import why, written_words
 from engine.retrieval.rerank import SHARES, Ranked, order_by_model, rank, seat
 from engine.retrieval.search import WEIGHTS, Candidates, search
+from engine.retrieval.understanding import understand
 from engine.retrieval.usage import UsageHistory
-from engine.retrieval.vocabulary import read
 from engine.retrieval.words import name_key
 
 LONGEST_QUERY = 4000
@@ -105,13 +105,12 @@ class HybridRetriever:
         if len(asked) > LONGEST_QUERY:
             asked = asked[:LONGEST_QUERY]
             notes.append(f"Only the first {LONGEST_QUERY:,} characters of the question were read.")
-        reading = read(asked, self._index.speller.known)
-        vector, embed_seconds = self._vector(reading.spoken, notes)
+        understood = understand(self._index, asked)
+        vector, embed_seconds = self._vector(understood.text, notes)
         count = min(candidates, max(top, 50 if len(self._index) > 200 else 0, int(SELECTIVE * len(self._index))))
-        found = search(self._index, reading.text, count=count, vector=vector, extra=reading.extra)
+        found = search(self._index, understood, count=count, vector=vector)
         self._put_named_first(asked, found)
         notes += found.notes
-        found.corrected = {**reading.read_as, **found.corrected}
         notes += [f"`{word}` was read as `{taken}`." for word, taken in found.corrected.items()]
         match = _match(found)
         notes += [WEAK] if match == "weak" else []

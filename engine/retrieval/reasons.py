@@ -90,8 +90,8 @@ def written_words(query: str, found: Candidates) -> dict[str, str]:
 
 def shared_words(index: ToolIndex, found: Candidates, row: int, written: dict[str, str], *, most: int = 4) -> list[str]:
     """Return the words of the question that the tool's texts have, rarest first, as the user wrote them."""
-    there = [word for word in found.words if row in index.lexical.rows_of(word)]
-    there.sort(key=lambda word: -index.lexical.idf(word))
+    there = [word for word in found.words if index.texts.words.has(row, word)]
+    there.sort(key=lambda word: -index.texts.idf(word))
     return list(dict.fromkeys(written.get(word, word) for word in there))[:most]
 
 

@@ -20,8 +20,8 @@ import numpy as np
 
 from engine.retrieval.evidence import NOTHING, SURE_WORDS, Evidence, weigh
 from engine.retrieval.index import ToolIndex
-from engine.retrieval.lexical import query_words
-from engine.retrieval.threads import one_thread
+from engine.retrieval.understanding import Understood
+from engine.search.vectors import dots, spread
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +41,17 @@ class Weights:
     towards_methods: float = 0.15
     feedback: float = 0.15
     feedback_tools: int = 10
+    plain_from: float = 0.5
+    plain_width: float = 0.3
+    """From which cosine on, and by how much more surely, an everyday phrase of a method says what the question says."""
+    plain_lead: float = 0.1
+    """How much nearer the phrase must be than the method's own names: else the question knows the term."""
+    plain_words: int = 2
+    """A question of fewer words is a keyword."""
+    plain_synonyms: float = 0.6
+    plain_towards: float = 0.8
+    plain_scenery: float = 0.3
+    """What a question in everyday words loses of its own words' weight, which are not those of descriptions."""
     methods: int = 2
     least_method: float = 0.15
     method_semantic: float = 0.2
@@ -59,12 +70,7 @@ _SAMPLE = 29
 """Every how many tools one is looked at to know what is ordinary."""
 _POOL = 1000
 """Tools that feedback looks at; the rest cannot rise into the candidates any more."""
-_PUNCTUATION = ".,;:!?()[]{}<>\"'`"
 _FAINT = 0.3
-_LONG = 8
-_SCENERY = 0.5
-_EXTRA = 0.35
-"""What a word counts that an abbreviation stands for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +79,8 @@ class MatchedMethod:
 
     row: int
     weight: float
+    plain: float = 0.0
+    """How surely the question says in everyday words what the method is, 0 to 1."""
 
 
 @dataclass(slots=True)
@@ -100,35 +108,19 @@ class Candidates:
 
 
 def search(
-    index: ToolIndex,
-    query: str,
-    *,
-    count: int,
-    vector: np.ndarray | None,
-    extra: str = "",
-    weights: Weights = WEIGHTS,
+    index: ToolIndex, asked: Understood, *, count: int, vector: np.ndarray | None, weights: Weights = WEIGHTS
 ) -> Candidates:
     """Find the `count` best tools for a question; none when it has no word or meaning that any tool has.
 
     Args:
         index: the tools.
-        query: the question as asked.
+        asked: the question.
         count: how many at most.
         vector: the question's unit vector, or None to search by words alone.
-        extra: more words, at a lower weight: what abbreviations in the question stand for.
         weights: what counts how much.
     """
-    with one_thread():
-        return _search(index, query, count, vector, extra, weights)
-
-
-def _search(
-    index: ToolIndex, query: str, count: int, vector: np.ndarray | None, extra: str, weights: Weights
-) -> Candidates:
     began = perf_counter()
-    wanted, corrected, unknown = _understood(index, query)
-    for word, weight in _understood(index, extra)[0].items():
-        wanted.setdefault(word, _EXTRA * weight)
+    wanted = asked.words
     size = len(index)
     nothing = np.zeros(0, np.int64)
     found = Candidates(
@@ -138,19 +130,19 @@ def _search(
         semantic=None,
         program=np.zeros(size, np.float32),
         words=wanted,
-        corrected=corrected,
+        corrected=asked.corrected,
     )
     if size == 0:
         found.notes.append("There are no tools to search; import a catalogue with `biodesk tools import`.")
         return found
-    if not wanted and not unknown:
+    if not wanted and not asked.unknown:
         found.notes.append(
             "The question has no word that could be searched for; say what you want to do with your data."
         )
         return found
-    cosines = index.vectors @ vector if index.vectors is not None and vector is not None else None
-    direct = index.lexical.scores(wanted)
-    found.evidence = weigh(index, wanted, unknown, direct, cosines, vector)
+    cosines = dots(index.vectors, vector) if index.vectors is not None and vector is not None else None
+    direct = index.texts.bm25(wanted)
+    found.evidence = weigh(index, asked, direct, cosines, vector)
     if found.evidence.nothing:
         found.notes.append(NOTHING)
         found.search_seconds = perf_counter() - began
@@ -162,37 +154,6 @@ def _search(
     return found
 
 
-def _understood(index: ToolIndex, query: str) -> tuple[dict[str, float], dict[str, str], list[str]]:
-    """Return the question's known words with weights, what was corrected, and what is unknown."""
-    wanted: dict[str, float] = {}
-    corrected: dict[str, str] = {}
-    unknown: list[str] = []
-    described, practised = index.lexical.known, index.methods.words.known
-    for token in query.split():
-        said = query_words(token)
-        if any(described(word) or practised(word) for word in said) or not said:
-            _add(wanted, {word: weight for word, weight in said.items() if described(word) or practised(word)})
-            continue
-        meant = index.speller.correct(token.strip(_PUNCTUATION))
-        found = query_words(meant) if meant else {}
-        if meant is None or not any(described(word) or practised(word) for word in found):
-            unknown.append(token)
-            continue
-        corrected[token.strip(_PUNCTUATION)] = meant
-        # A guess counts less than a word that was really there.
-        _add(wanted, {word: 0.8 * weight for word, weight in found.items()})
-    if len(wanted) > _LONG:
-        # A long question tells a story; what no method of the field is called by is mostly its scenery.
-        wanted = {word: weight if practised(word) else _SCENERY * weight for word, weight in wanted.items()}
-    return wanted, corrected, unknown
-
-
-def _add(wanted: dict[str, float], more: dict[str, float]) -> None:
-    """Add words; one that comes again counts a little more, not twice."""
-    for word, weight in more.items():
-        wanted[word] = wanted[word] + 0.3 * weight if word in wanted else weight
-
-
 def _methods(
     index: ToolIndex,
     wanted: dict[str, float],
@@ -202,20 +163,25 @@ def _methods(
 ) -> tuple[list[MatchedMethod], float]:
     """Return the methods the question is about, and how much they and neighbours are to be trusted, 0 to 1."""
     methods = index.methods
-    by_words = methods.words.scores(wanted)
+    by_words = methods.words.bm25(wanted)
     top = float(by_words.max(initial=0.0))
     # Share of the best method's score, held back when even the best shares little with the question.
     sure = by_words / top * min(1.0, top / SURE_WORDS) if top > 0 else by_words
     trust = 1.0
+    plain = np.zeros(len(sure), np.float32)
     if methods.vectors is not None and vector is not None:
-        near = methods.vectors @ vector
+        named, near, _ = methods.nearness(vector)
+        if len(wanted) >= weights.plain_words:
+            lead = near - named > weights.plain_lead
+            plain = np.clip((near - weights.plain_from) / weights.plain_width, 0, 1) * lead
         share = weights.method_semantic
-        sure = (1 - share) * sure + share * np.clip((near - 0.25) / 0.5, 0, 1)
+        sure = np.maximum((1 - share) * sure + share * np.clip((named - 0.25) / 0.5, 0, 1), plain)
         if cosines is not None:
-            lead = float(cosines.max()) - float(near.max())
+            lead = float(cosines.max()) - float((near if plain.any() else named).max())
             trust = 1 - min(1.0, max(0.0, (lead - weights.specific_from) / weights.specific_width))
     best = np.argsort(-sure, kind="stable")[: weights.methods]
-    return [MatchedMethod(int(row), float(sure[row])) for row in best if sure[row] > weights.least_method], trust
+    found = [MatchedMethod(int(row), float(sure[row]), float(plain[row])) for row in best]
+    return [match for match in found if match.weight > weights.least_method], trust
 
 
 def _score(
@@ -231,11 +197,13 @@ def _score(
     belief = weights.specific_methods + (1 - weights.specific_methods) * trust
     expanded: dict[str, float] = {}
     for match in found.methods:
-        extra = weights.synonyms * match.weight * belief
+        extra = (weights.synonyms * belief + weights.plain_synonyms * match.plain) * match.weight
         for word in index.methods.synonyms[match.row]:
             if word not in found.words and extra > 0:
                 expanded[word] = max(expanded.get(word, 0.0), extra)
-    lexical = direct + index.lexical.scores(expanded) if expanded else direct
+    plain = max((match.plain for match in found.methods), default=0.0)
+    lexical = (1 - weights.plain_scenery * plain) * direct
+    lexical = lexical + index.texts.bm25(expanded) if expanded else lexical
     found.lexical = lexical / max(float(lexical.max()), 1e-9)
     named = weights.program * belief * _known_for(index, found, weights)
     if cosines is None or vector is None or index.vectors is None:
@@ -243,15 +211,15 @@ def _score(
         return
     share = weights.lexical_short if len(found.words) <= weights.short else weights.lexical
     fixed = share * found.lexical + named
-    nearness, target = _towards_methods(index, found.methods, cosines, vector, weights.towards_methods * belief)
-    found.semantic = _spread(nearness)
+    nearness, target = _towards_methods(index, found.methods, cosines, vector, belief, weights)
+    found.semantic = spread(nearness, _SAMPLE)
     found.score = fixed + (1 - share) * found.semantic
     pool = _top(found.score, _POOL)
     liked = pool[np.argsort(-found.score[pool], kind="stable")[: weights.feedback_tools]]
     centre = found.score[liked] @ index.vectors[liked]
     centre /= max(float(np.linalg.norm(centre)), 1e-9)
     target = target + weights.feedback * centre
-    again = index.vectors[pool] @ (target / np.linalg.norm(target))
+    again = dots(index.vectors[pool], target / np.linalg.norm(target))
     low = float(np.median(nearness[::_SAMPLE]))
     found.semantic = found.semantic * 0.5
     found.semantic[pool] = np.clip((again - low) / max(float(again.max()) - low, 1e-9), 0, 1)
@@ -277,20 +245,26 @@ def _known_for(index: ToolIndex, found: Candidates, weights: Weights) -> np.ndar
 
 
 def _towards_methods(
-    index: ToolIndex, matches: list[MatchedMethod], cosines: np.ndarray, vector: np.ndarray, weight: float
+    index: ToolIndex,
+    matches: list[MatchedMethod],
+    cosines: np.ndarray,
+    vector: np.ndarray,
+    belief: float,
+    weights: Weights,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return cosines (up to a factor) with the question's vector moved towards its methods, and that vector.
 
     The cosines of all tools with all methods are known, so no tool's vector is touched.
     """
     methods = index.methods
-    if methods.vectors is None or methods.similar is None or weight <= 0 or not matches:
+    if methods.vectors is None or methods.similar is None or not matches:
         return cosines, vector
     moved = vector.astype(np.float32)
     nearness = cosines.copy()
     for match in matches:
-        moved = moved + np.float32(weight * match.weight) * methods.vectors[match.row]
-        nearness += np.float32(weight * match.weight) * methods.similar[match.row]
+        step = (weights.towards_methods * belief + weights.plain_towards * match.plain) * match.weight
+        moved = moved + np.float32(step) * methods.vectors[methods.starts[match.row]]
+        nearness += np.float32(step) * methods.similar[match.row]
     length = float(np.linalg.norm(moved))
     return nearness / np.float32(length), moved / length
 
@@ -311,7 +285,7 @@ def _choose(
     share = weights.neighbours * trust
     if found.semantic is not None and index.vectors is not None and share > 0 and len(rows) > 1:
         near = index.vectors[rows]
-        cosines = np.clip(near @ near.T, 0, 1)
+        cosines = np.clip(dots(near, near.T), 0, 1)
         alike = cosines.copy()
         for _ in range(weights.sharpness - 1):  # five products are ten times faster than a power
             alike *= cosines
@@ -326,12 +300,6 @@ def _choose(
     # Likeness of meaning alone, and little of it, is no reason to be shown.
     shown = (direct[ranked] > 0) | (found.program[ranked] > 0) | (found.score[ranked] >= _FAINT)
     found.rows = ranked[shown]
-
-
-def _spread(nearness: np.ndarray) -> np.ndarray:
-    """Return cosines as 0 (an ordinary tool: the median) to 1 (the nearest)."""
-    low = float(np.median(nearness[::_SAMPLE]))
-    return np.clip((nearness - low) / max(float(nearness.max()) - low, 1e-9), 0, 1)
 
 
 def _top(scores: np.ndarray, count: int) -> np.ndarray:

@@ -51,16 +51,11 @@ class Reading:
     """A question as it is searched for."""
 
     text: str
-    """The question in words that descriptions use; also what is embedded."""
+    """The question in words that descriptions use."""
     extra: str = ""
     """What its abbreviations stand for, where the abbreviation itself is kept: searched for at a lower weight."""
     read_as: dict[str, str] = field(default_factory=dict)
     """Word as asked -> what it was read as."""
-
-    @property
-    def spoken(self) -> str:
-        """What is embedded: the text and what its abbreviations stand for."""
-        return f"{self.text} ({self.extra})" if self.extra else self.text
 
 
 @cache

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
+
+from engine.search.spelling import Spelling
 
 _WORD = re.compile(r"[A-Za-z0-9]+(?:[-'+.][A-Za-z0-9]+)*")
 _LETTERS = re.compile(r"[a-z]{4,}")
@@ -50,6 +53,8 @@ _ENDINGS: tuple[tuple[str, str, int], ...] = (
     ("y", "", 4),
     ("i", "", 4),
 )
+_COMPOUND = 1.6
+"""What all forms of a compound word count together."""
 _KEEP = frozenset({"ss", "us", "is"})
 # fmt: off
 STOP = frozenset(
@@ -159,35 +164,38 @@ def name_key(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", fold(name).lower())
 
 
+def query_words(text: str) -> dict[str, float]:
+    """Return the words of a question with their weights.
+
+    A repeated word counts a little more, not twice; the forms of a compound (`scRNA-seq`: scrnaseq, rna, seq...)
+    together count little more than one word.
+    """
+    weights: dict[str, float] = {}
+    for token in text.split():
+        forms = list(dict.fromkeys(words(token)))
+        share = 1.0 if len(forms) < 2 else _COMPOUND / len(forms)
+        for word in forms:
+            weights[word] = weights[word] + 0.3 * share if word in weights else share
+    return weights
+
+
 class Speller:
     """Corrects words that no description has, from the words of all descriptions as they are written."""
 
     def __init__(self, texts: Iterable[str]) -> None:
-        counts: dict[str, int] = {}
-        for text in texts:
-            for word in set(_LETTERS.findall(fold(text).lower())):
-                counts[word] = counts.get(word, 0) + 1
-        self._counts = counts
-        self._by_start: dict[str, list[str]] = {}
-        for word in counts:
-            self._by_start.setdefault(word[0], []).append(word)
+        self._known = Spelling(Counter(word for text in texts for word in set(_LETTERS.findall(fold(text).lower()))))
 
     def known(self, word: str) -> bool:
         """Say whether a description has the word as it is written (words of four letters and more)."""
-        return fold(word).lower() in self._counts
+        return fold(word).lower() in self._known
 
     def correct(self, word: str) -> str | None:
         """Return the closest known word, or None when nothing is near enough.
 
-        Near is at most one edit for words of up to 6 letters, two beyond; a transposition counts as one. Of words as
-        near, the more frequent one.
+        Near is at most one edit for words of up to 6 letters, two beyond, and the first letter is right.
         """
-        from rapidfuzz import process
-        from rapidfuzz.distance import OSA
-
         low = fold(word).lower()
-        if not _LETTERS.fullmatch(low) or low in self._counts:
+        if not _LETTERS.fullmatch(low) or low in self._known:
             return None
-        most = 1 if len(low) <= 6 else 2
-        near = process.extract(low, self._by_start.get(low[0], []), scorer=OSA.distance, score_cutoff=most, limit=12)
-        return min(near, key=lambda hit: (hit[1], -self._counts[hit[0]]))[0] if near else None
+        near = self._known.near(low, 1 if len(low) <= 6 else 2, start=low[0], most=1)
+        return near[0][0] if near else None

@@ -33,7 +33,7 @@ class Practice(Value):
     asked: bool = False
     """True for a step that the words ask for (by `only`): what it lacks is then said."""
     only: list[str] = []
-    """Conditions (see `engine.planning.conditions`) that must hold."""
+    """Conditions (see `engine.planning.binding.conditions`) that must hold."""
 
 
 class Analysis(Value):
@@ -62,7 +62,7 @@ class Analysis(Value):
     """Why nothing belongs around it, for an analysis without practice."""
     suggests: list[str] = []
     """Wordings that are offered for files nobody has asked about yet, with slots for names of the data (see
-    `engine.planning.suggestions`)."""
+    `engine.planning.followups.suggestions`)."""
     rank: int = 9
     """The lower, the earlier it is offered."""
     asked_after: str = ""

@@ -14,14 +14,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.data.columns.cells import Reading, is_unit, read_numbers, tidy, totals_below, units_row
+from engine.data.columns.column import clean
+from engine.data.columns.genes import GENE_HEADER
+from engine.data.matching import cross_check
+from engine.data.profiler import profile_file
 from engine.domain.datatypes import DataType
 from engine.domain.profile import ColumnProfile, Profile
 from engine.domain.schemas import SCHEMAS, plain
-from engine.profiling.cells import Reading, is_unit, read_numbers, tidy, totals_below, units_row
-from engine.profiling.columns import clean
-from engine.profiling.genes import GENE_HEADER
-from engine.profiling.matching import cross_check
-from engine.profiling.profiler import profile_file
 from engine.toolbox import io
 from engine.toolbox.bulk_rna.common import de_columns
 

@@ -9,8 +9,8 @@ import pandas as pd
 import profile_files as make
 import pytest
 
+from engine.data.profiler import profile_file
 from engine.domain.profile import Profile
-from engine.profiling.profiler import profile_file
 from engine.toolbox import io
 
 COUNTS = make.counts()
@@ -205,7 +205,7 @@ def test_three_decimals_are_not_thousands(sep: str, tmp_path: Path) -> None:
 
 
 def test_long_file_is_counted_but_not_wholly_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from engine.profiling import delimited
+    from engine.data.reading import delimited
 
     monkeypatch.setattr(delimited, "MAX_ROWS", 50)
     monkeypatch.setattr(delimited, "MAX_CELLS", 50 * 7)
@@ -222,7 +222,7 @@ def test_long_file_is_counted_but_not_wholly_read(tmp_path: Path, monkeypatch: p
 
 @pytest.mark.parametrize("cut", [200, 3000])
 def test_text_beyond_the_limit_is_counted(cut: int, tmp_path: Path) -> None:
-    from engine.profiling.textfile import read_text
+    from engine.data.reading.textfile import read_text
 
     text = c()
     part = read_text(make.write(tmp_path / "t.csv", text), limit=cut)

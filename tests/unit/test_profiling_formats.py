@@ -15,9 +15,9 @@ import pandas as pd
 import profile_files as make
 import pytest
 
+from engine.data.profiler import profile_file, profile_files
 from engine.domain.profile import Profile
 from engine.errors import DataError
-from engine.profiling.profiler import profile_file, profile_files
 from engine.toolbox import io
 
 
@@ -117,7 +117,7 @@ def test_other_hdf5_is_refused_politely(tmp_path: Path) -> None:
 
 def test_single_cell_profile_needs_no_scanpy(cells: Path) -> None:
     code = (
-        "import sys; from engine.profiling.profiler import profile_file; profile_file(sys.argv[1]); "
+        "import sys; from engine.data.profiler import profile_file; profile_file(sys.argv[1]); "
         "assert not {'anndata', 'scanpy', 'matplotlib', 'scipy'} & set(sys.modules), sorted(sys.modules)"
     )
     root = Path(__file__).resolve().parents[2]

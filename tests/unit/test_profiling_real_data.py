@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from engine.data.matching import cross_check, match_samples
+from engine.data.profiler import profile_file
 from engine.domain.profile import Profile
-from engine.profiling.matching import cross_check, match_samples
-from engine.profiling.profiler import profile_file
 from engine.toolbox import io
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"

@@ -9,9 +9,9 @@ import pandas as pd
 import profile_files as make
 import pytest
 
+from engine.data.profiler import profile_file
 from engine.domain.datatypes import DataType
 from engine.domain.profile import Profile
-from engine.profiling.profiler import profile_file
 from engine.toolbox import io
 
 COUNTS = make.counts()

@@ -19,7 +19,6 @@ from engine.errors import ModelUnavailable
 from engine.knowledge.graph.twin import GraphTwin
 from engine.retrieval.hybrid import HybridRetriever
 from engine.retrieval.index import ToolIndex, entry_text, method_texts, spec_entry
-from engine.retrieval.methods import load_methods
 from engine.retrieval.usage import UsageHistory
 from engine.toolbox.registry import builtin_tools
 
@@ -255,7 +254,7 @@ def test_methods_get_vectors_when_the_index_has_none() -> None:
     assert searcher.search("survival of patients").method == "hybrid"
     vectors = searcher.index.methods.vectors
     assert vectors is not None
-    assert len(vectors) == len(load_methods())
+    assert len(vectors) == len(method_texts())
 
 
 def test_vectors_must_fit_the_texts() -> None:

@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.asking.edits import set_params, settled_by_hand
+from engine.data.profiler import profile_files
 from engine.domain.plan import TaskDag, TaskNode
 from engine.domain.profile import ColumnProfile, Profile, TypeGuess
-from engine.planning import numbers
+from engine.planning.naming import numbers
 from engine.planning.planner import Planner
-from engine.planning.read import read
-from engine.planning.settings import settings_said
-from engine.planning.sheets import Data
-from engine.profiling.profiler import profile_files
+from engine.planning.reading.read import read
+from engine.planning.reading.settings import settings_said
+from engine.planning.tables.sheets import Data
 from engine.toolbox.registry import builtin_tools
 
 REGISTRY = builtin_tools()

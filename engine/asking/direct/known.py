@@ -13,7 +13,7 @@ from engine.domain.knowledge import Edge, Mention, Node, NodeType
 from engine.domain.report import Report
 from engine.knowledge.service import KnowledgeBase
 from engine.memory.service import Memory
-from engine.planning.offers import WHAT
+from engine.planning.telling.offers import WHAT
 from engine.text.sentences import first_sentence
 
 _KNOWN = re.compile(

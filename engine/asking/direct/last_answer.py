@@ -16,7 +16,7 @@ from engine.domain.findings import Finding, FindingValue
 from engine.domain.plan import TaskDag
 from engine.domain.report import Answer, Report
 from engine.domain.results import NodeResult
-from engine.planning.hints import WHOM
+from engine.planning.naming.hints import WHOM
 from engine.ports.artifacts import ArtifactStore
 from engine.reporting.compose import is_table
 from engine.text.slips import one_slip_away

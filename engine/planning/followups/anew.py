@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from engine.errors import PlanError
+from engine.planning.choosing.score import Candidate
+from engine.planning.choosing.subgroups import each_level
 from engine.planning.followups.turn import HELD, OUTCOMES, Kept, Pair, Turn, flat, in_words
 from engine.planning.followups.words import (
     ALL,
@@ -29,10 +31,8 @@ from engine.planning.followups.words import (
     known,
     said_anew,
 )
-from engine.planning.reading import Reading, Restriction
-from engine.planning.score import Candidate
-from engine.planning.sheets import is_group
-from engine.planning.subgroups import each_level
+from engine.planning.reading.reading import Reading, Restriction
+from engine.planning.tables.sheets import is_group
 from engine.text.tokens import tokens
 
 NEXT = 0.2

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 from engine.domain.plan import TaskDag, TaskNode
 from engine.domain.toolspec import ParamSpec, ToolSpec
-from engine.planning.contrast import control_level
-from engine.planning.fills import marked
+from engine.planning.binding.fills import marked
+from engine.planning.choosing.score import Candidate
 from engine.planning.followups.words import ADDS, BARE, JOINED, LIMIT, NOT_ADJUSTED, OTHER_SIDE, short
-from engine.planning.mentions import Mention
-from engine.planning.reading import Contrast, Reading, Restriction
-from engine.planning.score import Candidate
-from engine.planning.settings import settings_said
-from engine.planning.sheets import Data, is_group
+from engine.planning.naming.mention import Mention
+from engine.planning.reading.contrast import control_level
+from engine.planning.reading.reading import Contrast, Reading, Restriction
+from engine.planning.reading.settings import settings_said
+from engine.planning.tables.sheets import Data, is_group
 
 OUTCOMES = ("outcome", "measure", "y", "count")
 """Roles of the columns that a step explains."""

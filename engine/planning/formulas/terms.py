@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from engine.planning.mentions import SURE, Mention, find
-from engine.planning.reading import Reading
-from engine.planning.sheets import Data, is_number
+from engine.planning.naming.mention import SURE, Mention
+from engine.planning.naming.overlaps import find
+from engine.planning.reading.reading import Reading
+from engine.planning.tables.sheets import Data, is_number
 from engine.text.names import name_parts
 from engine.text.numbers import as_number
 from engine.text.tokens import tokens

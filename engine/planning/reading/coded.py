@@ -1,0 +1,33 @@
+"""A question with its mentions in angle brackets, `effect of <c0> on <c1>`, so that patterns of language know no data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from engine.planning.naming.mention import Mention
+from engine.text.tokens import Token
+
+
+class Coded:
+    """A question with its mentions as `<c0>` and `<l1>`, and the way back."""
+
+    def __init__(self, question: str, words: Sequence[Token], mentions: Sequence[Mention]) -> None:
+        self.question, self.words, self.mentions = question, words, mentions
+        pieces: list[str] = []
+        numeric: list[str] = []
+        at = 0
+        for number, mention in enumerate(mentions):
+            start, end = words[mention.first].start, words[mention.last].end
+            code = f"<{'l' if mention.level else 'c'}{number}>"
+            plain = bool(mention.level) and mention.first == mention.last and words[mention.first].number is not None
+            pieces += [question[at:start], code]
+            numeric += [question[at:start], question[start:end] if plain else code]
+            at = end
+        self.text = "".join([*pieces, question[at:]])
+        self.numbers = "".join([*numeric, question[at:]])
+        """The same with numbers that are levels left as they stand, for `age > 60`."""
+
+    def inside(self, text: str | None) -> list[Mention]:
+        """Return the mentions in a piece of the coded text."""
+        return [self.mentions[int(number)] for number in re.findall(r"<[cl](\d+)>", text or "")]
