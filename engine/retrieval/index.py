@@ -69,6 +69,18 @@ def method_texts() -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
+class Nearness:
+    """Cosines of a question."""
+
+    names: np.ndarray
+    """With the name and synonyms of each method, float32."""
+    all_texts: np.ndarray
+    """With the nearest of each method's texts."""
+    elsewhere: float
+    """With the nearest text of what no tool is for."""
+
+
+@dataclass(frozen=True, slots=True)
 class MethodIndex:
     """The table of methods, ready to be matched with a question."""
 
@@ -87,15 +99,12 @@ class MethodIndex:
     places: Mapping[str, int]
     """Operation -> its position in `methods`."""
 
-    def nearness(self, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-        """Return cosines of a unit vector: for each method with its names and with the nearest of all its texts.
-
-        The third is that of the nearest text of what no tool is for.
-        """
+    def nearness(self, vector: np.ndarray) -> Nearness:
+        """Return how near a unit vector is to each method and to what no tool is for."""
         assert self.vectors is not None
         near = dots(self.vectors, vector)
-        best = np.maximum.reduceat(near, self.starts)
-        return near[self.starts[:-1]], best[:-1], float(best[-1])
+        nearest = np.maximum.reduceat(near, self.starts)
+        return Nearness(near[self.starts[:-1]], nearest[:-1], float(nearest[-1]))
 
 
 class ToolIndex:

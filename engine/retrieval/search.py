@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from engine.retrieval.evidence import NOTHING, SURE_WORDS, Evidence, weigh
-from engine.retrieval.index import ToolIndex
+from engine.retrieval.index import Nearness, ToolIndex
 from engine.retrieval.understanding import Understood
 from engine.search.vectors import best, dots, spread
 
@@ -131,11 +131,12 @@ def search(
         return found
     cosines = dots(index.vectors, vector) if index.vectors is not None and vector is not None else None
     direct = index.texts.bm25(wanted)
-    found.evidence = weigh(index, asked, direct, cosines, vector)
+    near = None if cosines is None or vector is None else index.methods.nearness(vector)
+    found.evidence = weigh(index, asked, direct, cosines, near)
     if found.evidence.nothing:
         found.notes.append(NOTHING)
         return found
-    found.methods, trust = _methods(index, wanted, vector, cosines, weights)
+    found.methods, trust = _methods(index, wanted, near, cosines, weights)
     belief = weights.specific_methods + (1 - weights.specific_methods) * trust
     known = weights.program * belief * _known_for(index, found, weights)
     found.lexical = _by_words(index, found, direct, belief, weights)
@@ -151,7 +152,7 @@ def search(
 def _methods(
     index: ToolIndex,
     wanted: dict[str, float],
-    vector: np.ndarray | None,
+    near: Nearness | None,
     cosines: np.ndarray | None,
     weights: Weights,
 ) -> tuple[list[MatchedMethod], float]:
@@ -162,13 +163,12 @@ def _methods(
     # Share of the best method's score, held back when even the best shares little with the question.
     sure = by_words / top * min(1.0, top / SURE_WORDS) if top > 0 else by_words
     plain, trust = np.zeros(len(sure), np.float32), 1.0
-    if cosines is not None and vector is not None:
-        named, near, _ = methods.nearness(vector)
+    if cosines is not None and near is not None:
         if len(wanted) >= weights.plain_words:
-            untold = near - named > weights.plain_lead
-            plain = np.clip((near - weights.plain_from) / weights.plain_width, 0, 1) * untold
+            untold = near.all_texts - near.names > weights.plain_lead
+            plain = np.clip((near.all_texts - weights.plain_from) / weights.plain_width, 0, 1) * untold
         sure = np.maximum(sure, plain)
-        lead = float(cosines.max()) - float((near if plain.any() else named).max())
+        lead = float(cosines.max()) - float((near.all_texts if plain.any() else near.names).max())
         trust = 1 - min(1.0, max(0.0, (lead - weights.specific_from) / weights.specific_width))
     found = [MatchedMethod(int(row), float(sure[row]), float(plain[row])) for row in best(sure, weights.methods)]
     return [match for match in found if match.weight > weights.least_method], trust
