@@ -21,7 +21,7 @@ from engine.retrieval.rerank import SHARES, Ranked, order_by_model, rank, seat
 from engine.retrieval.search import WEIGHTS, Candidates, search
 from engine.retrieval.understanding import understand
 from engine.retrieval.usage import UsageHistory
-from engine.retrieval.words import name_key
+from engine.text.names import in_one
 
 LONGEST_QUERY = 4000
 """Characters of a question that are read."""
@@ -187,7 +187,7 @@ class HybridRetriever:
 
     def _put_named_first(self, query: str, found: Candidates) -> None:
         """Let a question that is a tool's name find that tool first."""
-        named = self._index.by_key.get(name_key(query), []) if len(query) <= 80 else []
+        named = self._index.by_key.get(in_one(query), []) if len(query) <= 80 else []
         if not named:
             return
         # Links and the user's data must not lift another tool above the one that was named.

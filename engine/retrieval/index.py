@@ -14,9 +14,10 @@ from engine.domain.retrieval import CatalogueEntry
 from engine.domain.toolspec import ToolSpec
 from engine.retrieval.methods import Method, elsewhere, load_methods
 from engine.retrieval.tool_graph import ToolGraph
-from engine.retrieval.words import Speller, name_key, words
+from engine.retrieval.words import Speller, words
 from engine.search.index import Document, Field, SearchIndex
 from engine.search.vectors import dots
+from engine.text.names import in_one
 
 TEXT_LENGTH = 1500
 """Characters of a text that are embedded; the default model reads about 1,000."""
@@ -154,10 +155,10 @@ class ToolIndex:
 
     @cached_property
     def by_key(self) -> Mapping[str, list[int]]:
-        """Rows by name, compared by letters and digits only (see `name_key`)."""
+        """Rows by name, compared by letters and digits only (see `in_one`)."""
         keys: dict[str, list[int]] = {}
         for row, entry in enumerate(self.entries):
-            keys.setdefault(name_key(entry.name), []).append(row)
+            keys.setdefault(in_one(entry.name), []).append(row)
         return keys
 
     def prepare(self) -> None:
@@ -203,7 +204,7 @@ class ToolIndex:
         """Return the words of the name of a tool's suite."""
         suite = self.entries[row].suite
         if suite not in self._suite_words:
-            self._suite_words[suite] = frozenset([*words(_SEPARATORS.sub(" ", suite)), name_key(suite)])
+            self._suite_words[suite] = frozenset([*words(_SEPARATORS.sub(" ", suite)), in_one(suite)])
         return self._suite_words[suite]
 
     def tools_of(self, place: int) -> np.ndarray:
@@ -300,12 +301,12 @@ def _rows_by_name(entries: Sequence[CatalogueEntry]) -> dict[str, list[int]]:
 
 
 def _name_keys(name: str) -> set[str]:
-    parts = [name_key(part) for part in _SEPARATORS.split(name)]
+    parts = [in_one(part) for part in _SEPARATORS.split(name)]
     keys = {*parts, *(a + b for a, b in pairwise(parts))}
     keys |= {key.rstrip("0123456789") for key in keys if len(key.rstrip("0123456789")) > 3}
     return {key for key in keys if len(key) > 1}
 
 
 def _tools_of(method: Method, named: Mapping[str, Sequence[int]]) -> np.ndarray:
-    rows = {row for program in method.programs for row in named.get(name_key(program), ())}
+    rows = {row for program in method.programs for row in named.get(in_one(program), ())}
     return np.array(sorted(rows), dtype=np.int32)
