@@ -13,6 +13,7 @@ follow-up holds. A question that says all it needs takes over nothing.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -96,6 +97,7 @@ class FollowUp(NamedTuple):
         texts = " ".join(value for value in values if isinstance(value, str))
         lists = [{*value} for value in values if isinstance(value, list)]
         kept = all(f"`{row.column}`" in texts or {*row.values} in lists for row in self.rows) and one.holds in texts
+        kept = kept and all(self._about_rows(plan, node) for node in plan.nodes if node.tool in self.answered_by)
         kept = kept and not any(f"`{name}`" in texts for name in one.lifted)
         others = [name for name in self.before if name not in one.lifted and f"`{name}`" not in one.holds]
         kept = kept and all((f"`{name}`" in texts) == self.before[name] for name in others)
@@ -114,6 +116,22 @@ class FollowUp(NamedTuple):
         return bool(kept and constant and stays) and (
             not self.settings or any(tool in tools for tool, _ in self.settings)
         )
+
+    def _about_rows(self, plan: TaskDag, node: TaskNode) -> bool:
+        """Say whether the rows reach a step: it or a step before it keeps them."""
+        way = [step for step in plan.nodes if step is node or node.id in plan.descendants(step.id)]
+        values = [value for step in way for value in step.params.values()]
+        texts = " ".join(value for value in values if isinstance(value, str))
+        lists = [{*flat(value)} for value in values]
+        return all(
+            (f"`{row.column}`" in texts and not _kept_still(row, texts)) or {*row.values} in lists for row in self.rows
+        )
+
+
+def _kept_still(row: Restriction, conditions: str) -> bool:
+    """Say whether conditions name a value among those kept that is to be left out."""
+    kept = re.findall(rf"`{re.escape(row.column)}` in \[([^\]]*)\]", conditions) if row.op == "not in" else []
+    return any(value in row.values for text in kept for value in re.findall(r"[^\s,'\"][^,'\"]*", text))
 
 
 def follow_up(
