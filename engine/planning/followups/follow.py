@@ -37,6 +37,7 @@ from engine.planning.followups.turn import (
     Judge,
     Kept,
     Turn,
+    columns_of,
     flat,
     let_go,
     other_side,
@@ -214,7 +215,7 @@ def _changed(turn: Turn, registry: ToolRegistry) -> FollowUp:
     if new:
         if gone:
             new += f"; {' and '.join(gone)} has one value there and explains nothing"
-        if not (held or free or against or more or change):
+        if not (held or free or against or more or change or _one_row_each(turn, rows)):
             same = kept
         tries += _as_before(turn, merged, new, held, free, same)
     if same and (without := _said_by_the_others(turn, rows)):
@@ -268,10 +269,18 @@ def _as_before(
     # What is held constant may need another analysis than the one before, and may not be needed by the one that stays.
     able = any(last in spec.answers and any(p.role in HELD for p in spec.params) for spec in turn.specs.values())
     keys = [*holding(turn, held, turn.judge(merged)[0]), "", last] if (held or free) and not able else [last, ""]
-    if free and next(ways_said(turn.question), None):
+    if (free and next(ways_said(turn.question), None)) or _one_row_each(turn, turn.own.restrictions):
         keys = ["", last]
     ways = [(key, same if key == last else {}) for key in keys] + [(key, {}) for key in keys]
     return [Try(merged, key, turn.kept, new, chosen=chosen) for key, chosen in _once(ways)]
+
+
+def _one_row_each(turn: Turn, rows: Sequence[Restriction]) -> bool:
+    """Say whether rows leave one of each subject of which the analysis before takes several: those of one day."""
+    single = {row.column for row in rows if row.op == "in" and len(row.values) == 1}
+    subjects = columns_of(("subject",), turn.answering(), turn.specs)
+    repeated = [item for sheet in turn.data.sheets for item in sheet.structure.repeated]
+    return any(r.subject in subjects and r.complete and r.within and {*r.within} <= single for r in repeated)
 
 
 def _once(ways: Sequence[tuple[str, Kept]]) -> list[tuple[str, Kept]]:
