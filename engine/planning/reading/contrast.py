@@ -181,8 +181,6 @@ _NOT_YET = re.compile(
     re.IGNORECASE,
 )
 """What a code says that does not mean that the event came."""
-
-
 _SAYS_MORE = re.compile(
     r"\s*(?:=|:|(?:is|are|means?|was|were|for)\b|[(]?\s*(?:and|or|/|,)?\s*(?:\w+\s+)?(?:censored|alive|lost|missing|unknown)\b)",
     re.IGNORECASE,

@@ -52,8 +52,6 @@ _EVERY = re.compile(
     r"\bprognostic factors?\b|\bwhat (?:affects?|influences?|determines?|drives?|predicts?)\b",
     re.IGNORECASE,
 )
-
-
 _EXPLAINED = re.compile(r"(?<![\w.])-?\d{1,2}\s*[=:]\s*[A-Za-z][^,;.()=]*")
 """`2 = death without relapse` says what a code stands for and leaves out no rows."""
 
