@@ -31,9 +31,10 @@ from engine.planning.choosing.goals import as_chosen, of_each, what_to_plan
 from engine.planning.choosing.score import Candidate
 from engine.planning.choosing.several import NOT_ALONE, items_of_list, needs_no_file
 from engine.planning.choosing.subgroups import each_level
-from engine.planning.followups.follow import back_to, takes_back
 from engine.planning.followups.go_on import go_on
+from engine.planning.followups.keeping import back_to
 from engine.planning.followups.suggestions import first_ideas, next_ideas
+from engine.planning.followups.words import takes_back
 from engine.planning.formulas.first_end import with_first_end
 from engine.planning.formulas.sides import with_sides
 from engine.planning.formulas.views import with_list_as_set, with_spans, with_subjects

@@ -12,18 +12,7 @@ from engine.domain.profile import ColumnProfile, Role, RoleGuess, Structure
 
 __all__ = ["roles_of", "words"]
 
-_NAMING = HINTS["id"] | {
-    "sample",
-    "samples",
-    "sampleid",
-    "samplename",
-    "name",
-    "names",
-    "cell",
-    "library",
-    "run",
-    "patientid",
-}
+_NAMING = HINTS["id"] | set("sample samples sampleid samplename name names cell library run patientid".split())
 _SUBJECT = HINTS["subject"] | HINTS["cluster"] - HINTS["batch"]
 _CLOCK = HINTS["time"] - HINTS["duration"]
 _NO_CLOCK = {"status", "event", "point", "code", "group", "indicator", "survived", "type"} | HINTS["strong_event"]

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from engine.domain.knowledge import NodeType
+from engine.text.letters import american, plain
 
 _TOKEN = re.compile(r"['\u2019\u02bc\u2032]s\b|[^\W\d_\u0370-\u03ff]+|\d+|[\u0370-\u03ff]")
-_GREEK = {
-    "α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "epsilon", "ζ": "zeta", "η": "eta", "θ": "theta",
-    "ι": "iota", "κ": "kappa", "λ": "lambda", "μ": "mu", "ν": "nu", "ξ": "xi", "ο": "omicron", "π": "pi", "ρ": "rho",
-    "σ": "sigma", "ς": "sigma", "τ": "tau", "υ": "upsilon", "φ": "phi", "χ": "chi", "ψ": "psi", "ω": "omega",
-}  # fmt: skip
 _NUMBER = re.compile(r"\W*\d+(?:[.,]\d+)*\W*")
 _FOLDED: dict[str, str] = {}
 _FOLDED_LIMIT = 200_000
@@ -46,18 +41,7 @@ def _remember(word: str) -> str:
 
 def fold(word: str) -> str:
     """Return a token in lower case, without accents, Greek spelt out, British spellings as American ones."""
-    lower = word.lower()
-    if lower in _GREEK:
-        return _GREEK[lower]
-    if not lower.isascii():
-        plain = "".join(c for c in unicodedata.normalize("NFKD", lower) if not unicodedata.combining(c))
-        lower = plain.lower() or lower
-    if len(lower) < 5:
-        return lower
-    lower = lower.replace("ae", "e").replace("oe", "e").replace("sulph", "sulf")
-    if lower.endswith(("our", "ours")):
-        lower = lower.replace("our", "or") if len(lower) > 5 else lower
-    return re.sub(r"is(e|ed|es|ing|ation|ations)$", r"iz\1", lower)
+    return american(plain(word, micro=False))
 
 
 def key(name: str) -> str:

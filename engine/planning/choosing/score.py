@@ -20,7 +20,7 @@ from engine.planning.binding.conditions import holds
 from engine.planning.binding.files import leaves_files, methods_named, on_the_way, reachable, suits
 from engine.planning.choosing.choose import Embed, Wording, probabilities
 from engine.planning.naming.mention import SURE
-from engine.planning.reading.read import masked
+from engine.planning.reading.masking import masked
 from engine.planning.reading.reading import Reading
 from engine.planning.tables.sheets import Data
 from engine.toolbox.analyses import Analysis

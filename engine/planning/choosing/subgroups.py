@@ -22,18 +22,7 @@ FEWEST = 3
 """A level of fewer rows is left out."""
 OWN = frozenset({"group", "group_optional", "split", "category", "within_each", "stratum", "strata", "cluster"})
 """Roles of columns by whose levels a step itself gives its results."""
-_RELATED = (
-    "predictors",
-    "factors",
-    "x",
-    "exposure",
-    "covariates",
-    "measure_a",
-    "wide",
-    "condition",
-    "rating_a",
-    "test",
-)
+_RELATED = tuple("predictors factors x exposure covariates measure_a wide condition rating_a test".split())
 _BEFORE = re.compile(
     r"(?:\b(?:for|in|with|by|per|across|of)?\s*(?:each|every)\s+(?:level |value |kind |type )?(?:of )?(?:the )?|"
     r"\bsplit\w*\s+(?:(?:it|this|that|them|up)\s+)*(?:by|on|into)\s+(?:the )?|"

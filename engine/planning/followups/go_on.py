@@ -10,15 +10,9 @@ from engine.errors import PlanError
 from engine.planning.choosing.catalogue import Catalogue
 from engine.planning.choosing.score import Candidate
 from engine.planning.choosing.several import NOT_ALONE
-from engine.planning.followups.follow import (
-    FollowUp,
-    Try,
-    choices,
-    follow_up,
-    mended,
-    sides_set,
-    with_what_was_set,
-)
+from engine.planning.followups.follow import FollowUp, Try, follow_up
+from engine.planning.followups.keeping import choices, sides_set, with_what_was_set
+from engine.planning.followups.words import mended
 from engine.planning.making.finish import Proposal, doubts_of
 from engine.planning.reading.reading import Choices, Reading
 from engine.planning.tables.sheets import Data
@@ -118,8 +112,7 @@ def _still_open(catalogue: Catalogue, made: Proposal, before: TaskDag) -> Propos
     other = tuple(f"{a.name.capitalize()}: " for a in catalogue.analyses.values() if a.id not in answered)
     lost = [text for text in before.not_answered if text.startswith(other) or text.endswith(NOT_ALONE)]
     return replace(
-        made,
-        plan=made.plan.model_copy(update={"not_answered": list(dict.fromkeys([*made.plan.not_answered, *lost]))}),
+        made, plan=made.plan.model_copy(update={"not_answered": list(dict.fromkeys([*made.plan.not_answered, *lost]))})
     )
 
 

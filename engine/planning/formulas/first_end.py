@@ -65,9 +65,7 @@ def _seen(
     shown = Sheet(shown.profile.model_copy(update={"structure": structure}), made=shown.made)
     anew = Data([shown if s is sheet else s for s in data.sheets])
     ends = (first.name, usual.name)
-    mentions = [
-        m if m.column not in ends else Mention(name, m.column, m.first, m.last, 1.0, m.file) for m in reading.mentions
-    ]
+    mentions = [m if m.column not in ends else Mention(name, m.column, m.first, m.last, 1.0) for m in reading.mentions]
     seen = interpret(reading.question, reading.words, mentions, anew)
     return replace(seen, contrasts=[], restrictions=[r for r in seen.restrictions if r.column != name],
                    coding=reading.coding, explained=reading.explained, chosen=reading.chosen), anew  # fmt: skip

@@ -118,7 +118,7 @@ def with_measure(reading: Reading, data: Data) -> tuple[Reading, Data] | None:
     made = Made(name, expression, "The question is about a measure that is computed first.")
     shown = view(sheet, [*sheet.columns, column], sheet.structure.repeated, made)
     data = Data([shown if s is sheet else s for s in data.sheets])
-    mention = Mention(name, "", min(trial.used), max(trial.used), 1.0, sheet.name)
+    mention = Mention(name, "", min(trial.used), max(trial.used), 1.0)
     rest = [m for m in reading.mentions if (m.last < mention.first or m.first > mention.last) and m.column not in used]
     seen = interpret(reading.question, reading.words, sorted([*rest, mention], key=lambda m: m.first), data)
     return replace(seen, coding=reading.coding, explained=reading.explained, chosen=reading.chosen), data

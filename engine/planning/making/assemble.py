@@ -11,10 +11,11 @@ from engine.domain.datatypes import DataType
 from engine.domain.plan import DATA_PREFIX, OpenQuestion
 from engine.domain.toolspec import InputSpec, ParamSpec, ToolSpec
 from engine.errors import PlanError
-from engine.planning.binding.bind import Near, ask_values, bind, condition, propose_missing, takes_rows
+from engine.planning.binding.bind import Near, ask_values, bind, propose_missing
 from engine.planning.binding.bound import Bound
 from engine.planning.binding.conditions import holds
 from engine.planning.binding.files import files_for
+from engine.planning.binding.rows import condition, takes_rows
 from engine.planning.choosing.coverage import nothing_called
 from engine.planning.choosing.score import Candidate
 from engine.planning.guards.case import Case
@@ -146,7 +147,7 @@ class Assembler:
             made.builder.raise_priority(node.id, priority)
         return same[0].id if same else ""
 
-    def _add_bound(self, bound: Bound, made: Making, inputs: dict[str, str], *, priority: int, name: str = "") -> str:
+    def _add_bound(self, bound: Bound, made: Making, inputs: dict[str, str], *, priority: int) -> str:
         spec = bound.spec
         split = next((p for p in spec.params if p.each and not bound.params.get(p.name)), None)
         if split is not None:
@@ -161,7 +162,7 @@ class Assembler:
         for wired, told in branches:
             label = {p.name: told for p in spec.params if p.role == "told" and told}
             told = ", ".join(filter(None, (bound.told, told)))
-            title = name or _title(bound) or (f"{spec.title}: {told}" if told else "")
+            title = _title(bound) or (f"{spec.title}: {told}" if told else "")
             node = made.builder.add(
                 spec, {**label, **bound.params}, inputs=wired, reasons=reasons, name=title, priority=priority
             )

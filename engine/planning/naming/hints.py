@@ -9,8 +9,9 @@ from collections.abc import Callable, Sequence
 
 from engine.data.structure.scales import hint
 from engine.domain.profile import Structure
+from engine.planning.naming.lexicon import UNITS
 from engine.planning.naming.mention import Mention
-from engine.planning.naming.names import QUANTITIES, UNITS
+from engine.planning.naming.names import QUANTITIES
 from engine.planning.tables.sheets import Sheet, is_group
 from engine.text.names import name_parts, name_pieces
 from engine.text.numbers import as_number

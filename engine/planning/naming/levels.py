@@ -12,8 +12,9 @@ from collections.abc import Sequence
 
 from engine.domain.profile import ColumnProfile
 from engine.planning.naming.columns import literally, windows
+from engine.planning.naming.lexicon import alike, same_meaning
 from engine.planning.naming.mention import LONGEST, NO, PERSONS, SURE, Mention
-from engine.planning.naming.names import Name, alike, same_meaning
+from engine.planning.naming.names import Name
 from engine.text.names import name_parts
 from engine.text.negation import NEGATORS
 from engine.text.numbers import as_number

@@ -24,10 +24,8 @@ class Mention(NamedTuple):
     last: int
     """Token positions, both included."""
     strength: float
-    file: str = ""
     rivals: tuple[str, ...] = ()
     """Other columns (or levels) that these words name as well."""
-    negated: bool = False
 
     @property
     def width(self) -> int:

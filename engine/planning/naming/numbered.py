@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 
 from engine.domain.profile import ColumnProfile
+from engine.planning.naming.lexicon import UNITS
 from engine.planning.naming.mention import AT, LIKELY, PERSONS, SURE, Mention
-from engine.planning.naming.names import UNITS
 from engine.planning.naming.numbers import CUT_AFTER
 from engine.text.names import name_parts
 from engine.text.numbers import CARDINALS, as_number

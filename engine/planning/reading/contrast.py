@@ -15,65 +15,12 @@ from engine.text.numbers import as_number
 from engine.text.stopwords import STOP
 from engine.text.tokens import tokens
 
-_CONTROLS = [
-    "control",
-    "controls",
-    "ctrl",
-    "ctl",
-    "con",
-    "untreated",
-    "vehicle",
-    "veh",
-    "dmso",
-    "wt",
-    "wildtype",
-    "placebo",
-    "normal",
-    "healthy",
-    "mock",
-    "baseline",
-    "none",
-    "no",
-    "sham",
-    "naive",
-    "unt",
-    "unstimulated",
-    "unstim",
-    "standard",
-    "pbs",
-    "scramble",
-    "scrambled",
-    "nontargeting",
-    "nt",
-    "sicontrol",
-    "before",
-    "pre",
-    "negative",
-    "neg",
-    "resting",
-    "0",
-    "false",
-    "n",
-    "adjacent",
-    "reference",
-    "benign",
-    "nontumor",
-    "parental",
-    "day0",
-    "0h",
-    "d0",
-    "t0",
-    "uninfected",
-    "nc",
-    "kontrolle",
-    "unbehandelt",
-    "temoin",
-    "controle",
-    "absent",
-    "never",
-    "nein",
-    "non",
-]
+_CONTROLS = (
+    "control controls ctrl ctl con untreated vehicle veh dmso wt wildtype placebo normal healthy mock baseline none "
+    "no sham naive unt unstimulated unstim standard pbs scramble scrambled nontargeting nt sicontrol before pre "
+    "negative neg resting 0 false n adjacent reference benign nontumor parental day0 0h d0 t0 uninfected nc kontrolle "
+    "unbehandelt temoin controle absent never nein non"
+).split()
 _STARTS = re.compile(r"(?:control|ctrl|untreated|vehicle|wild.?type|healthy|placebo|baseline)", re.IGNORECASE)
 
 

@@ -47,8 +47,7 @@ BEFORE_ROWS = re.compile(rf"(?:,\s*)?\b{_OUT}(?:\s+[\w'-]+){{0,4}}?\s*['\"(]*$",
 AFTER_ROWS = re.compile(rf"['\")]*(?:\s+[\w-]+){{0,3}}?{_DONE}", re.IGNORECASE)
 """The words of leaving out before and after the rows that are named."""
 _TALKS = re.compile(
-    r"\b(?:exclud\w+|omit\w*|left out|leav\w+ out|removed|discarded|disregarded|ignored|counted)\b",
-    re.IGNORECASE,
+    r"\b(?:exclud\w+|omit\w*|left out|leav\w+ out|removed|discarded|disregarded|ignored|counted)\b", re.IGNORECASE
 )
 _ASKS = re.compile(r"\s*(?:should|shall|must|may|can|could|were|was|are|is|why)\b", re.IGNORECASE)
 _NOBODY = re.compile(r"\b(?:nobody|none|no one|never)\b", re.IGNORECASE)
