@@ -17,6 +17,7 @@ from engine.planning.naming.names import is_term
 from engine.planning.naming.numbered import numbered_mentions
 from engine.planning.naming.overlaps import POLAR, beside_own, cover, of_neighbours
 from engine.planning.naming.states import states_meant, undosed
+from engine.planning.reading.arms import groups_meant
 from engine.planning.reading.coded import Coded
 from engine.planning.reading.contrast import control_level
 from engine.planning.reading.grammar import contrasts, parts_of, ranges
@@ -224,7 +225,7 @@ def _mentions(question: str, words: list[Token], data: Data, inside: list[tuple[
     found: list[Mention] = []
     for sheet in data.sheets:
         named = column_mentions(words, sheet.columns, question)
-        named += [*wide_mentions(words, sheet.structure), *generic_mentions(words, sheet)]
+        named += [*wide_mentions(words, sheet.structure), *generic_mentions(words, sheet), *groups_meant(words, sheet)]
         every = [*named, *level_mentions(words, sheet.columns, question)]
         every += beginnings(words, sheet.columns, question)
         every += numbered_mentions(words, sheet.columns, named, question)
