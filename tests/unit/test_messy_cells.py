@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from engine.data import catalogue
 from engine.data.catalogue import read_data
-from engine.data.columns.cells import Reading, is_unit, read_numbers, tidy, totals_below, units_row
+from engine.data.columns.cells import CellReading, is_unit, read_numbers, tidy, totals_below, units_row
 from engine.data.columns.column import clean
 from engine.data.columns.genes import is_gene_header
 from engine.data.kind import NO_SCHEMA
@@ -279,7 +279,7 @@ def test_what_is_written_in_any_style_is_what_is_read(numbers, signs, unit, befo
 @given(st.dictionaries(st.text(max_size=12).map(tidy).filter(bool), st.integers(1, 9), max_size=12))
 def test_no_text_breaks_the_reading_of_cells(counts: dict[str, int]) -> None:
     reading = read_numbers(counts)
-    if isinstance(reading, Reading):
+    if isinstance(reading, CellReading):
         assert set(reading.values) | set(reading.missing) == set(counts)
         assert not set(reading.values) & set(reading.missing)
         assert all(np.isfinite(float(value)) or "e" in value.lower() for value in reading.values.values())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from engine.data.columns.cells import MISSING_MARKS, Reading, parse, read_numbers, tidy
+from engine.data.columns.cells import MISSING_MARKS, CellReading, parse, read_numbers, tidy
 from engine.data.columns.codes import ABOVE, BELOW, missing_codes
 from engine.data.columns.spellings import spelled_alike, told_joins
 from engine.data.source import Column, Frame, plural, some
@@ -107,7 +107,7 @@ def _may_be_coded(frame: Frame, dtypes: list[Any]) -> set[int]:
     return {position for position, low, high in ends if low in codes or high in codes}
 
 
-def _column_numbers(series: Column, decimal: str, *, first: bool) -> Reading | str | None:
+def _column_numbers(series: Column, decimal: str, *, first: bool) -> CellReading | str | None:
     present = series.dropna()
     present = present[present.map(lambda cell: not isinstance(cell, (bool, list, dict)))]
     if len(present) < len(series.dropna()) or present.empty:
@@ -121,7 +121,7 @@ def _column_numbers(series: Column, decimal: str, *, first: bool) -> Reading | s
     return read_numbers({str(k): int(n) for k, n in counts.items() if k}, decimal=decimal, first=first, typed=typed)
 
 
-def _as_numbers(series: Column, reading: Reading) -> Column:
+def _as_numbers(series: Column, reading: CellReading) -> Column:
     import pandas as pd
 
     values = series.map(lambda cell: reading.values.get(tidy(cell)) if isinstance(cell, str) else cell)

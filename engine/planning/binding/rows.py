@@ -11,7 +11,7 @@ from engine.domain.toolspec import ParamSpec, ToolSpec
 from engine.planning.binding.bound import Bound
 from engine.planning.binding.levels import SIDES
 from engine.planning.binding.slots import slot_of
-from engine.planning.naming.mention import Mention
+from engine.planning.naming.mention import ColumnMention
 from engine.planning.reading.reading import Reading, Restriction
 from engine.planning.reading.settings import written
 from engine.planning.tables.sheets import Data
@@ -100,7 +100,7 @@ def _leaves_out_a_side(bound: Bound, item: Restriction) -> bool:
     return any(bound.params.get(p.name) not in (None, *item.values) for p in sides)
 
 
-def _of_method(bound: Bound, reading: Reading, mention: Mention) -> bool:
+def _of_method(bound: Bound, reading: Reading, mention: ColumnMention) -> bool:
     """Say whether a level is only a word of what the step is called: the standards of a `standard curve`."""
     said, word = reading.question.lower(), reading.words[mention.first]
     names = [name.lower() for name in (bound.spec.title, *bound.spec.keywords) if " " in name]

@@ -37,7 +37,7 @@ KEEPS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
+class SignWeights:
     """What each sign adds to the logarithm of an analysis' weight.
 
     Fitted as a conditional logit (McFadden 1974) on 354 questions of six authors, with a ridge towards what was set before;
@@ -73,7 +73,7 @@ class Weights:
     """A required column is named by no word: the fit has counted that already, too strictly."""
 
 
-WEIGHTS = Weights()
+WEIGHTS = SignWeights()
 UNHEARD = 1e-5
 
 

@@ -10,7 +10,7 @@ from engine.domain.toolspec import ParamSpec
 from engine.planning.binding.fills import marked
 from engine.planning.followups.turn import Turn, flat
 from engine.planning.followups.words import ADDS, BARE, JOINED, LIMIT, NOT_ADJUSTED, OTHER_SIDE
-from engine.planning.naming.mention import Mention
+from engine.planning.naming.mention import ColumnMention
 from engine.planning.reading.reading import Reading, Restriction
 from engine.planning.reading.settings import settings_said
 from engine.planning.tables.sheets import is_group
@@ -85,7 +85,7 @@ def _marked(turn: Turn) -> dict[tuple[str, str], Any]:
     return found
 
 
-def _singled_out(turn: Turn) -> list[tuple[TaskNode, ParamSpec, list[Mention]]]:
+def _singled_out(turn: Turn) -> list[tuple[TaskNode, ParamSpec, list[ColumnMention]]]:
     return [
         (node, param, said)
         for node in turn.answering()

@@ -21,7 +21,7 @@ from engine.planning.choosing.score import Candidate
 from engine.planning.guards.case import Case
 from engine.planning.guards.named import rows_refused
 from engine.planning.guards.run import run_guards
-from engine.planning.making.builder import Builder
+from engine.planning.making.builder import StepBuilder
 from engine.planning.reading.reading import Reading
 from engine.planning.reading.settings import settings_said
 from engine.planning.tables.sheets import Data, Sheet
@@ -37,7 +37,7 @@ class Making:
 
     reading: Reading
     data: Data
-    builder: Builder
+    builder: StepBuilder
     near: Near
     questions: list[OpenQuestion] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -57,7 +57,7 @@ class Assembler:
 
     def begin(self, reading: Reading, data: Data, near: Near) -> Making:
         """Return an empty plan for a question; `near` says which columns its unexplained words may mean."""
-        made = Making(reading, data, Builder(self._registry, data), near)
+        made = Making(reading, data, StepBuilder(self._registry, data), near)
         made.builder.make = lambda spec: self._on_the_way(spec, made)
         made.builder.said = lambda spec: _said_on_the_way(spec, reading)
         made.builder.words = frozenset(token.stem for token in reading.words)

@@ -34,7 +34,7 @@ Maker = Callable[[ToolSpec], str | None]
 """Plans a tool that needs parameters, with all that belongs to it, and returns its step; None when they cannot be settled."""
 
 
-class Builder:
+class StepBuilder:
     """Collects the steps and datasets of a plan."""
 
     def __init__(self, registry: ToolRegistry, data: Data) -> None:

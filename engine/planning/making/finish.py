@@ -29,7 +29,7 @@ LEAST = 0.01
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proposal:
+class PlanProposal:
     """A plan and the tools that were considered for it, best first."""
 
     plan: TaskDag

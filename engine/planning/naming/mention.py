@@ -14,7 +14,7 @@ LONGEST = 6
 """A name has at most so many words."""
 
 
-class Mention(NamedTuple):
+class ColumnMention(NamedTuple):
     """Words of the question that name a column, or a level of one."""
 
     column: str

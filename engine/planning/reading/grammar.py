@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection
 
 from engine.domain.profile import ColumnProfile
-from engine.planning.naming.mention import Mention
+from engine.planning.naming.mention import ColumnMention
 from engine.planning.reading.coded import Coded
 from engine.planning.reading.reading import Contrast, Part
 
@@ -93,10 +93,10 @@ def parts_of(coded: Coded) -> dict[str, set[Part]]:
     return found
 
 
-def contrasts(coded: Coded, apart: Collection[Mention] = ()) -> list[Contrast]:
+def contrasts(coded: Coded, apart: Collection[ColumnMention] = ()) -> list[Contrast]:
     """Return which levels are set against each other, column by column, without mentions that set nothing apart."""
     found: dict[str, Contrast] = {}
-    by_column: dict[str, list[Mention]] = {}
+    by_column: dict[str, list[ColumnMention]] = {}
     for mention in coded.mentions:
         if mention.level and mention not in apart:
             by_column.setdefault(mention.column, []).append(mention)

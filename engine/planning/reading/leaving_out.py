@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from engine.domain.profile import ColumnProfile
-from engine.planning.naming.mention import Mention
+from engine.planning.naming.mention import ColumnMention
 from engine.planning.reading.coded import Coded
 
 LEVELS = r"<l\d+>(?:\s*(?:,\s*and|,|and|or|&|to)\s*(?:(?:the|<c\d+>)\s+)?<l\d+>)*"
@@ -54,7 +54,7 @@ _NOBODY = re.compile(r"\b(?:nobody|none|no one|never)\b", re.IGNORECASE)
 _ENDS = ".;?!"
 
 
-def left_out(coded: Coded, columns: Mapping[str, ColumnProfile]) -> Iterator[list[Mention]]:
+def left_out(coded: Coded, columns: Mapping[str, ColumnProfile]) -> Iterator[list[ColumnMention]]:
     """Yield the levels that are left out together."""
     text = coded.text
     for match in _BEFORE.finditer(text):
@@ -71,7 +71,7 @@ def left_out(coded: Coded, columns: Mapping[str, ColumnProfile]) -> Iterator[lis
         yield coded.inside(match["l"] or match["m"])
 
 
-def talked_of(coded: Coded, gone: Sequence[Mention]) -> list[Mention]:
+def talked_of(coded: Coded, gone: Sequence[ColumnMention]) -> list[ColumnMention]:
     """Return levels of clauses that speak of leaving out or counting: whatever is said, these rows alone are not meant.
 
     Args:

@@ -12,7 +12,7 @@ from engine.planning.naming.columns import column_mentions
 from engine.planning.naming.explained import LETTERS, codes_explained, letters_told
 from engine.planning.naming.hints import generic_mentions, of_one_measure, only_when, wide_mentions
 from engine.planning.naming.levels import beginnings, level_mentions
-from engine.planning.naming.mention import SURE_NAME, Mention
+from engine.planning.naming.mention import SURE_NAME, ColumnMention
 from engine.planning.naming.numbered import numbered_mentions
 from engine.planning.naming.overlaps import beside_own, cover, of_neighbours
 from engine.planning.naming.states import states_meant, undosed
@@ -84,7 +84,7 @@ def read(question: str, data: Data, terms: frozenset[tuple[str, ...]] = frozense
     return reading
 
 
-def _in_other_words(mentions: list[Mention], words: list[Token], question: str) -> list[Mention]:
+def _in_other_words(mentions: list[ColumnMention], words: list[Token], question: str) -> list[ColumnMention]:
     """Return the mentions without those that only paraphrase a name in brackets: `the verified result (rec_ver_tat)`."""
     ends = {
         words[m.first].start - 1
@@ -99,7 +99,7 @@ def _in_other_words(mentions: list[Mention], words: list[Token], question: str) 
     return [m for m in mentions if m.level or not {m.first, m.last} <= told]
 
 
-def interpret(question: str, words: list[Token], mentions: list[Mention], data: Data) -> Reading:
+def interpret(question: str, words: list[Token], mentions: list[ColumnMention], data: Data) -> Reading:
     """Return what the sentence makes of the columns and levels it names."""
     by_name = {column.name: column for column in data.columns()}
     coded = Coded(question, words, mentions)
@@ -151,7 +151,9 @@ def within(reading: Reading, request: Request | Sequence[Request], data: Data) -
     own_requests = [request] if isinstance(request, Request) else [*request]
     others = [r for r in reading.requests if r not in own_requests]
     topic = reading.question.find(":")
-    shared = {at for r in reading.restrictions if r.sure for at in range(r.first, r.last + 1)}
+    sure = [r for r in reading.restrictions if r.sure]
+    shared = {at for r in sure for at in range(r.first, r.last + 1)}
+    shared |= {m.first for m in reading.mentions if (m.column, m.last + 1) in {(r.column, r.first) for r in sure}}
     shared |= {at for at, word in enumerate(reading.words) if word.end <= topic}
     mentions = [
         m for m in reading.mentions if m.first in shared or not any(r.first <= m.first <= r.last for r in others)
@@ -162,8 +164,8 @@ def within(reading: Reading, request: Request | Sequence[Request], data: Data) -
     return own
 
 
-def _mentions(question: str, words: list[Token], data: Data, inside: list[tuple[int, int]]) -> list[Mention]:
-    found: list[Mention] = []
+def _mentions(question: str, words: list[Token], data: Data, inside: list[tuple[int, int]]) -> list[ColumnMention]:
+    found: list[ColumnMention] = []
     for sheet in data.sheets:
         named = column_mentions(words, sheet.columns, question)
         named += [*wide_mentions(words, sheet.structure), *generic_mentions(words, sheet)]
@@ -183,18 +185,18 @@ def _mentions(question: str, words: list[Token], data: Data, inside: list[tuple[
         every = _in_other_words(every, words, question)
         found += every
     strongest = sorted(found, key=lambda m: -m.strength)
-    unique: dict[tuple[int, int, str, str], Mention] = {}
+    unique: dict[tuple[int, int, str, str], ColumnMention] = {}
     for mention in strongest:
         unique.setdefault((mention.first, mention.last, mention.column, mention.level), mention)
     return cover(of_neighbours(beside_own(list(unique.values())), words))
 
 
-def _not_genes(mentions: list[Mention], question: str, words: list[Token], data: Data) -> list[Mention]:
+def _not_genes(mentions: list[ColumnMention], question: str, words: list[Token], data: Data) -> list[ColumnMention]:
     """Leave out matches of what names the rows of the data: the word gene, and weak ones of genes as written there."""
     known = frozenset(name for sheet in data.sheets for name in sheet.profile.feature_ids)
     spans = [match.span() for match in re.finditer(r"[\w.-]*\w", question) if match.group(0) in known]
 
-    def is_gene(m: Mention) -> bool:
+    def is_gene(m: ColumnMention) -> bool:
         start, end = words[m.first].start, words[m.last].end
         column = data.column(m.column)
         rows = m.first == m.last and words[m.first].stem == "gene"
@@ -205,7 +207,7 @@ def _not_genes(mentions: list[Mention], question: str, words: list[Token], data:
     return [m for m in mentions if not is_gene(m)]
 
 
-def _genes(question: str, data: Data, mentions: list[Mention], words: list[Token]) -> list[tuple[str, int, int]]:
+def _genes(question: str, data: Data, mentions: list[ColumnMention], words: list[Token]) -> list[tuple[str, int, int]]:
     genomic = any(sheet.profile.feature_kind or sheet.profile.feature_ids for sheet in data.sheets)
     if not genomic:
         return []

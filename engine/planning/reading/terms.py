@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.planning.naming.lexicon import is_term
-from engine.planning.naming.mention import SURE_NAME, Mention
+from engine.planning.naming.mention import SURE_NAME, ColumnMention
 from engine.planning.naming.overlaps import POLAR
 from engine.text.stopwords import STOP
 from engine.text.tokens import Token
@@ -12,13 +12,13 @@ PHRASE = 3
 """So many words before a name in brackets may say the same."""
 
 
-def only_sounds(m: Mention, term: list[Token], first: int) -> bool:
+def only_sounds(m: ColumnMention, term: list[Token], first: int) -> bool:
     """Say whether a level is found in the name of a method by another word for it: no `male` in `Mann-Whitney`."""
     within = first <= m.first and m.last < first + len(term) and m.width < len(term)
     return bool(m.level) and within and m.strength < SURE_NAME and not any(word.text in STOP for word in term)
 
 
-def part_of_term(m: Mention, first: int, last: int) -> bool:
+def part_of_term(m: ColumnMention, first: int, last: int) -> bool:
     """Say whether a mention is only a part of a term, or one that is not quite it."""
     if m.level:  # `PPV` is no level `positive`
         return first == last == m.first == m.last and m.strength < SURE_NAME
@@ -35,7 +35,7 @@ _STATISTICS = frozenset(
 )
 
 
-def is_statistic(m: Mention, words: list[Token]) -> bool:
+def is_statistic(m: ColumnMention, words: list[Token]) -> bool:
     """Say whether one word for a statistic only sounds like a part of a name: of `specificity` no `Sp. gravity` is meant."""
     return m.width == 1 and m.strength < TERM and words[m.first].text in _STATISTICS
 
@@ -44,12 +44,12 @@ _PHRASES = frozenset({("as", "well"), ("how", "well"), ("as", "far"), ("so", "fa
 """Words that name nothing after these: `use it as well` is of no plate's wells."""
 
 
-def is_phrase(m: Mention, words: list[Token]) -> bool:
+def is_phrase(m: ColumnMention, words: list[Token]) -> bool:
     """Say whether a word is the end of a phrase that names nothing: `as well`."""
     return m.width == 1 and m.first > 0 and (words[m.first - 1].text, words[m.first].text) in _PHRASES
 
 
-def whole_terms(mentions: list[Mention], words: list[Token]) -> list[tuple[int, int]]:
+def whole_terms(mentions: list[ColumnMention], words: list[Token]) -> list[tuple[int, int]]:
     """Return the spans of mentions that are one term: `birth weight` is no weight of a birth."""
     return [
         (m.first, m.last)
