@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from engine.data.columns.genes import GeneIds
-from engine.data.source import Frame, TableSource
+from engine.data.columns.genes import GeneIds, describe
+from engine.data.source import Frame, TableSource, plural
 from engine.domain.datatypes import DataType
 from engine.domain.profile import ColumnProfile, Role, Structure, TypeGuess
 
@@ -57,10 +57,14 @@ class TableFound(Found):
         self.read = dict(source.read)
         """The options that read it again as a plain table."""
 
+    def count(self, noun: str) -> str:
+        """Return the number of rows in words: `12 genes`, `about 1,200 genes` where it was estimated."""
+        return ("about " if self.source.sampled else "") + plural(self.source.rows, noun)
+
     @property
-    def about(self) -> str:
-        """What stands before a number of rows that was estimated."""
-        return "about " if self.source.sampled else ""
+    def note(self) -> str:
+        """What its genes are, in brackets, where that is known."""
+        return f" ({describe(self.genes)})" if describe(self.genes) else ""
 
     def first_column(self, frame: Frame) -> list[str] | None:
         """Return the first column as it is written, where that is known."""

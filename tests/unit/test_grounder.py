@@ -17,6 +17,8 @@ from engine.knowledge.grounding.findings import check_findings
 from engine.reporting import html, markdown, pdf, run_json
 from engine.reporting.checked import checked_lines, of_steps
 from engine.steps.grounder import ground_claims, ground_findings
+from engine.steps.result_file import ResultFile
+from engine.toolbox.bulk_rna.common import changed_by
 
 GRAPH = GraphTwin(
     [
@@ -206,3 +208,19 @@ def test_no_form_of_a_report_shows_a_score_of_its_statements(run):
     told = " ".join(" ".join(page.extract_text() for page in pages).split())
     assert "What was checked" in told
     assert "Score" not in told
+
+
+def test_what_a_step_asserts_is_checked_like_all_it_writes():
+    asserts = {"subject": "dexamethasone", "relation": "upregulates", "object": "DUSP1"}
+    assert ResultFile.Found.model_validate({"text": "t", "asserts": asserts}).asserts == Assertion(**asserts)
+    assert ResultFile.Found.model_validate({"text": "t", "asserts": None}).asserts is None
+    for wrong in ({"subject": "x"}, {**asserts, "sign": 2}, "a raises b"):
+        with pytest.raises(ValueError, match="asserts"):
+            ResultFile.Found.model_validate({"text": "t", "asserts": wrong})
+
+
+@pytest.mark.parametrize(("change", "relation"), [(1.5, "upregulates"), (-1.5, "downregulates")])
+def test_a_gene_that_differs_states_which_way_by_its_symbol_where_it_has_one(change, relation):
+    row = {"feature": "ENSG00000146648", "symbol": "EGFR", "log2_fold_change": change}
+    assert changed_by("lung cancer", row) == {"subject": "lung cancer", "relation": relation, "object": "EGFR"}
+    assert changed_by("lung cancer", {**row, "symbol": float("nan")})["object"] == "ENSG00000146648"

@@ -144,21 +144,10 @@ def _gmt(look: Look) -> Found | None:
     )
 
 
-def _list_summary(table: TableFound) -> str:
-    return f"A list of {table.about}{plural(table.rows or 0, 'gene')}{_note(table)}"
-
-
-def _ranked_summary(table: TableFound) -> str:
-    return f"{table.about.capitalize()}{plural(table.rows or 0, 'gene')} with a score{_note(table)}"
-
-
-def _note(table: TableFound) -> str:
-    return f" ({describe(table.genes)})" if describe(table.genes) else ""
-
-
 GENE_LIST = Kind(
     type=DataType.GENE_LIST, words="a list of genes", aliases=("gene list", "genes"), edam="data_2872",
-    read=read_gene_list, write=write_gene_list, in_table=_gene_list, summary=_list_summary,
+    read=read_gene_list, write=write_gene_list, in_table=_gene_list,
+    summary=lambda table: f"A list of {table.count('gene')}{table.note}",
     schema=Schema(fields=(
         Field(name="gene", meaning="name or id of a gene", kind="text", needed=True,
               pattern=f"{GENE_ID}|{GENE_SYMBOL}|id"),
@@ -166,7 +155,7 @@ GENE_LIST = Kind(
 )  # fmt: skip
 RANKED_GENES = Kind(
     type=DataType.RANKED_GENES, words="a ranked list of genes", records=True, read=read_table,
-    in_table=_ranked, summary=_ranked_summary,
+    in_table=_ranked, summary=lambda table: f"{table.count('gene').capitalize()} with a score{table.note}",
     schema=Schema(fields=(
         Field(name="gene", meaning="name or id of a gene", kind="text", needed=True,
               pattern=f"{GENE_ID}|{GENE_SYMBOL}"),

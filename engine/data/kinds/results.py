@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from engine.data.columns.column import is_numeric
-from engine.data.columns.genes import describe, id_warnings, identify, is_gene_header
+from engine.data.columns.genes import id_warnings, identify, is_gene_header
 from engine.data.found import TableFound
 from engine.data.kind import Kind
 from engine.data.kinds.table import read_table
 from engine.data.schema import GENE_ID, GENE_SYMBOL, Field, Schema
-from engine.data.source import Frame, plural
+from engine.data.source import Frame
 from engine.domain.datatypes import DataType
 from engine.domain.profile import TypeGuess
 
@@ -74,20 +74,13 @@ def _enrichment(table: TableFound, frame: Frame) -> list[TypeGuess]:
     return [TypeGuess(type=DataType.ENRICHMENT_TABLE, confidence=0.9, read=table.read)]
 
 
-def _summary(table: TableFound) -> str:
-    note = f" ({describe(table.genes)})" if describe(table.genes) else ""
-    return f"Differential expression results for {table.about}{plural(table.rows or 0, 'gene')}{note}"
-
-
-def _enrichment_summary(table: TableFound) -> str:
-    return f"Enrichment results for {table.about}{plural(table.rows or 0, 'gene set')}"
-
-
 DE_TABLE = Kind(
     type=DataType.DE_TABLE, words="a table of differential expression results", edam="data_0951", records=True,
-    schema=_TESTED, read=read_table, in_table=_results, summary=_summary,
+    schema=_TESTED, read=read_table, in_table=_results,
+    summary=lambda table: f"Differential expression results for {table.count('gene')}{table.note}",
 )  # fmt: skip
 ENRICHMENT_TABLE = Kind(
     type=DataType.ENRICHMENT_TABLE, edam="data_3753", records=True,
-    schema=_ENRICHED, read=read_table, in_table=_enrichment, summary=_enrichment_summary,
+    schema=_ENRICHED, read=read_table, in_table=_enrichment,
+    summary=lambda table: f"Enrichment results for {table.count('gene set')}",
 )  # fmt: skip

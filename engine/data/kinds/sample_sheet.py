@@ -7,7 +7,7 @@ from engine.data.found import TableFound, best
 from engine.data.kind import Kind, write_named_rows
 from engine.data.kinds.table import read_table
 from engine.data.schema import Field, Schema
-from engine.data.source import Frame, plural
+from engine.data.source import Frame
 from engine.data.structure.roles import words
 from engine.data.structure.rows import look
 from engine.domain.datatypes import DataType
@@ -53,7 +53,7 @@ def _summary(table: TableFound) -> str:
     group = best(table.column_profiles, "group")
     levels = ", ".join(f"{level} {count}" for level, count in list(group.levels.items())[:6]) if group else ""
     grouped = f", grouped by {group.name!r} ({levels})" if group else ""
-    return f"A sample sheet of {table.about}{plural(table.rows or 0, 'sample')}{grouped}"
+    return f"A sample sheet of {table.count('sample')}{grouped}"
 
 
 SAMPLE_SHEET = Kind(

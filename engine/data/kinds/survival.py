@@ -72,8 +72,8 @@ def _survival(table: TableFound, frame: Frame) -> list[TypeGuess]:
 
 def _summary(table: TableFound) -> str:
     parts = table.details["survival"]
-    size = f"{table.about}{plural(table.rows or 0, 'row')} (time {parts['time']!r}, event {parts['event']!r})"
-    return f"Survival data, {size}, {table.columns} columns"
+    what = f"time {parts['time']!r}, event {parts['event']!r}"
+    return f"Survival data, {table.count('row')} ({what}), {table.columns} columns"
 
 
 SURVIVAL_TABLE = Kind(

@@ -106,14 +106,10 @@ def _in_table(table: TableFound, frame: Frame) -> list[TypeGuess]:
     return [TypeGuess(type=DataType.TABLE, confidence=0.7, read=table.read)]
 
 
-def _summary(table: TableFound) -> str:
-    size = f"{plural(table.rows or 0, 'row')} x {plural(table.columns or 0, 'column')}"
-    return f"A table of {table.about}{size}"
-
-
 TABLE = Kind(
     type=DataType.TABLE, aliases=("csv", "tsv", "tabular", "table"), edam="data_2526", records=True, general=2,
-    read=read_table, in_table=_in_table, summary=_summary,
+    read=read_table, in_table=_in_table,
+    summary=lambda table: f"A table of {table.count('row')} x {plural(table.columns or 0, 'column')}",
 )  # fmt: skip
 DOSE_RESPONSE_TABLE = Kind(type=DataType.DOSE_RESPONSE_TABLE, records=True, read=read_table)
 SPECTRUM_TABLE = Kind(type=DataType.SPECTRUM_TABLE, aliases=("mzml", "mgf", "spectra"), records=True, read=read_table)

@@ -55,11 +55,8 @@ def _parts(word: str) -> tuple[str, ...]:
 def _classes() -> dict[str, str]:
     """Return stem -> the kind of word it is (`UP`, `DOWN`, `NOT`...)."""
     text = files("engine.knowledge.claims").joinpath("data", "words.tsv").read_text(encoding="utf-8")
-    found: dict[str, str] = {}
-    for line in text.splitlines():
-        kind, _, words = line.partition("\t")
-        found.update((stem(word), kind) for word in words.split())
-    return found
+    lines = [line.split("\t") for line in text.splitlines()]
+    return {stem(word): kind for kind, words in lines for word in words.split()}
 
 
 def _with_classes(tokens: Sequence[str]) -> list[str]:

@@ -101,7 +101,5 @@ def training_files() -> tuple[Path, Path, Path]:
 
 def sources_hash() -> str:
     """Return the SHA-256 of the training files and the table of kinds of words."""
-    digest = hashlib.sha256()
-    for path in (*training_files(), FILE.parent / "words.tsv"):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
+    paths = (*training_files(), FILE.parent / "words.tsv")
+    return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()

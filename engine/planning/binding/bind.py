@@ -71,7 +71,7 @@ def bind(
     cut_said(bound, reading)
     fill(bound, reading)
     bound.params |= settings_said(spec, reading, bound.params)
-    with_course(bound)
+    with_course(bound, reading)
     bound.params |= given
     return bound
 

@@ -15,6 +15,7 @@ from engine.planning.binding.slots import panel_units, slot_of
 from engine.planning.naming.lexicon import UNITS
 from engine.planning.naming.mention import LIKELY, ColumnMention
 from engine.planning.reading.reading import Reading
+from engine.planning.tables.sheets import is_group
 from engine.text.names import name_parts
 from engine.text.times import time_unit
 
@@ -83,19 +84,28 @@ def _time_of_event(bound: Bound) -> None:
         bound.reasons.append(f"{able[0].name!r} goes with {known!r}.")
 
 
-def with_course(bound: Bound) -> None:
-    """Let a model of repeated rows explain by the time where the question asks how fast groups change: `does it slow growth`.
+def with_course(bound: Bound, reading: Reading) -> None:
+    """Let a model of repeated rows explain by the time where the question asks how groups change: `does it slow growth`.
 
-    Without the time there is no growth to be slower; what lies along it by the structure of the data is it.
+    Without the time there is no growth to be slower; what lies along it by the structure of the data is it. Groups that are
+    followed `over time` may each have a course of their own: a mean over all times hides a rise that only one has.
     """
     sheet, flag = bound.sheet, next((p for p in bound.spec.params if p.role == "interaction"), None)
     fixed = next((p for p in bound.spec.params if p.role == "predictors" and p.kind == "columns"), None)
-    if sheet is None or flag is None or fixed is None or bound.params.get(flag.name) is not True:
+    if sheet is None or flag is None or fixed is None or not bound.of_role("subject"):
         return
     named, times = list(bound.params.get(fixed.name) or []), sheet.structure.times
-    if len(named) == 1 and len(times) == 1 and times[0] not in bound.columns() and bound.of_role("subject"):
+    asked, along = bound.params.get(flag.name), [n for n in named if n in times and reading.is_a(n, "over")]
+    groups = [
+        n for n in named if n not in times and not reading.is_a(n, "adjust") and (c := sheet.column(n)) and is_group(c)
+    ]
+    if asked is True and len(named) == 1 and len(times) == 1 and times[0] not in bound.columns():
         bound.params[fixed.name] = [*named, times[0]]
         bound.reasons.append(f"How fast it changes is asked of: {times[0]!r} is the time.")
+    elif asked is None and along and groups:
+        first = [groups[0], along[0]]
+        bound.params |= {fixed.name: [*first, *(n for n in named if n not in first)], flag.name: True}
+        bound.reasons.append(f"{groups[0]!r} is followed over {along[0]!r}, so its effect may change with it.")
 
 
 def _panel(bound: Bound) -> None:

@@ -13,17 +13,18 @@ follow-up holds. A question that says all it needs takes over nothing.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from engine.domain.plan import TaskDag
+from engine.domain.plan import TaskDag, TaskNode
 from engine.errors import PlanError
 from engine.planning.followups.anew import Try, compared_anew, other_form, whole_again
 from engine.planning.followups.changes import let_go, other_side, rows_said, settings_of
 from engine.planning.followups.onward import coming_next, holding
 from engine.planning.followups.rewriting import overridden, swapped, with_column
-from engine.planning.followups.turn import HELD, Judge, Kept, Turn, flat, rows_in_own_words, told
+from engine.planning.followups.turn import HELD, Judge, Kept, Turn, columns_of, flat, rows_in_own_words, told
 from engine.planning.followups.words import (
     ADDED,
     CLAUSE,
@@ -72,6 +73,7 @@ class FollowUp(NamedTuple):
         texts = " ".join(value for value in values if isinstance(value, str))
         lists = [{*value} for value in values if isinstance(value, list)]
         kept = all(f"`{row.column}`" in texts or {*row.values} in lists for row in self.rows) and one.holds in texts
+        kept = kept and all(self._about_rows(plan, node) for node in plan.nodes if node.tool in self.answered_by)
         kept = kept and not any(f"`{name}`" in texts for name in one.lifted)
         others = [name for name in self.before if name not in one.lifted and f"`{name}`" not in one.holds]
         kept = kept and all((f"`{name}`" in texts) == self.before[name] for name in others)
@@ -90,6 +92,22 @@ class FollowUp(NamedTuple):
         return bool(kept and constant and stays) and (
             not self.settings or any(tool in tools for tool, _ in self.settings)
         )
+
+    def _about_rows(self, plan: TaskDag, node: TaskNode) -> bool:
+        """Say whether the rows reach a step: it or a step before it keeps them."""
+        way = [step for step in plan.nodes if step is node or node.id in plan.descendants(step.id)]
+        values = [value for step in way for value in step.params.values()]
+        texts = " ".join(value for value in values if isinstance(value, str))
+        lists = [{*flat(value)} for value in values]
+        return all(
+            (f"`{row.column}`" in texts and not _kept_still(row, texts)) or {*row.values} in lists for row in self.rows
+        )
+
+
+def _kept_still(row: Restriction, conditions: str) -> bool:
+    """Say whether conditions name a value among those kept that is to be left out."""
+    kept = re.findall(rf"`{re.escape(row.column)}` in \[([^\]]*)\]", conditions) if row.op == "not in" else []
+    return any(value in row.values for text in kept for value in re.findall(r"[^\s,'\"][^,'\"]*", text))
 
 
 def follow_up(
@@ -172,7 +190,7 @@ def _changed(turn: Turn, registry: ToolRegistry) -> FollowUp:
     if new:
         if gone:
             new += f"; {' and '.join(gone)} has one value there and explains nothing"
-        if not (held or free or against or more or change):
+        if not (held or free or against or more or change or _one_row_each(turn, rows)):
             same = kept
         tries += _as_before(turn, merged, new, held, free, same)
     if same and (without := _said_by_the_others(turn, rows)):
@@ -226,10 +244,18 @@ def _as_before(
     # What is held constant may need another analysis than the one before, and may not be needed by the one that stays.
     able = any(last in spec.answers and any(p.role in HELD for p in spec.params) for spec in turn.specs.values())
     keys = [*holding(turn, held, turn.judge(merged)[0]), "", last] if (held or free) and not able else [last, ""]
-    if free and next(ways_said(turn.question), None):
+    if (free and next(ways_said(turn.question), None)) or _one_row_each(turn, turn.own.restrictions):
         keys = ["", last]
     ways = [(key, same if key == last else {}) for key in keys] + [(key, {}) for key in keys]
     return [Try(merged, key, turn.kept, new, chosen=chosen) for key, chosen in _once(ways)]
+
+
+def _one_row_each(turn: Turn, rows: Sequence[Restriction]) -> bool:
+    """Say whether rows leave one of each subject of which the analysis before takes several: those of one day."""
+    single = {row.column for row in rows if row.op == "in" and len(row.values) == 1}
+    subjects = columns_of(("subject",), turn.answering(), turn.specs)
+    repeated = [item for sheet in turn.data.sheets for item in sheet.structure.repeated]
+    return any(r.subject in subjects and r.complete and r.within and {*r.within} <= single for r in repeated)
 
 
 def _once(ways: Sequence[tuple[str, Kept]]) -> list[tuple[str, Kept]]:

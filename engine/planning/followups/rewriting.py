@@ -17,10 +17,14 @@ from engine.planning.reading.reading import Reading, Restriction
 
 
 def overridden(base: Reading, own: Reading, free: Sequence[str]) -> str:
-    """Return the question before without what the follow-up says otherwise, and without holding `free` constant."""
+    """Return the question before without what the follow-up says otherwise, and without `free`: not held, not run along."""
     again = {row.column for row in own.restrictions if row.op != "not in"}
     spans = [with_name(base, row) for row in base.restrictions if row.column in again and row.op != "not in"]
-    spans += [(m.first, m.last) for m in base.mentions if m.column in free and "adjust" in base.parts.get(m.column, ())]
+    spans += [
+        (m.first, m.last)
+        for m in base.mentions
+        if m.column in free and not m.level and base.is_a(m.column, "adjust", "over")
+    ]
     other = {contrast.column for contrast in own.contrasts}
     spans += [with_name(base, row) for row in base.restrictions if row.column in other - again and row.sure]
     inside = {at for first, last in spans for at in range(first, last + 1)}
@@ -52,7 +56,7 @@ def cut(base: Reading, spans: Iterable[tuple[int, int]], exact: Iterable[tuple[i
 
 
 _BEFORE = re.compile(
-    r"(?:[,;]?\s*\b(?:and|but|for|in|among|within|only|just|without|the|of|with|on|at|by|per|each|every|those|who|that|are|were|is|all|from|"
+    r"(?:[,;]?\s*\b(?:and|but|for|in|among|within|only|just|without|the|of|with|on|at|by|over|per|each|every|those|who|that|are|were|is|all|from|"
     r"sep[ae]rat\w*|split\w*|adjust\w*|correct\w*|controll\w*|account\w*)\s*)+$",
     re.I,
 )

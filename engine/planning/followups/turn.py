@@ -13,6 +13,7 @@ from engine.planning.followups.words import short
 from engine.planning.reading.contrast import control_level
 from engine.planning.reading.reading import Contrast, Reading, Restriction
 from engine.planning.tables.sheets import Data, is_group
+from engine.text.numbers import as_number
 
 OUTCOMES = ("outcome", "measure", "y", "count")
 """Roles of the columns that a step explains."""
@@ -262,4 +263,6 @@ def rows_in_own_words(turn: Turn, row: Restriction) -> str:
     sign = "only" if row.op == "in" else "without"
     several = sum({*row.values} <= {*column.levels} for column in data.columns()) > 1  # `yes` alone says nothing
     plain = words.replace(" ", "").isalpha() and not several
-    return f"{sign} {words}" if plain else f"{sign} {row.column} {' and '.join(row.values) if several else words}"
+    unit = any(m.column == row.column and as_number(m.level) is not None and m.width > 1 for m in own.mentions)
+    said = " and ".join(row.values) if several or unit else words  # the name of the column says the unit of `48 h`
+    return f"{sign} {words}" if plain else f"{sign} {row.column} {said}"

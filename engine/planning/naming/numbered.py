@@ -58,24 +58,35 @@ FEW_CODES = 6
 
 
 def _at_a_time(words: Sequence[Token], columns: Sequence[ColumnProfile]) -> list[ColumnMention]:
-    """Return `at nine months` and `after 24 h` as the level of the only column in that unit that has it."""
+    """Return `at nine months` and `only 24 h` as the level of the only column in that unit that has it.
+
+    Where no column states that unit, it is the only column of times that states none: `time`.
+    """
     found = []
-    for at, token in enumerate(words[1:-1], 1):
+    for at, token in enumerate(words[:-1]):
         unit = time_unit(words[at + 1].text) or {"h": "hour", "d": "day"}.get(words[at + 1].text, "")
-        if token.number is None or not unit or words[at - 1].text not in AT:
+        before = [word.text for word in words[max(0, at - 2) : at] if word.text != "the"][-1:]
+        after = words[at + 2].text if at + 2 < len(words) else ""
+        if token.number is None or not unit or not (AT | _ALONE) & {*before} | _ALONE & {after}:
             continue
-        able = {
-            c.name: level
-            for c in columns
-            if unit in map(time_unit, name_parts(f"{c.name} {c.unit}"))
-            or (unit == "hour" and name_parts(c.name)[-1] == "h")
-            for level in c.levels
-            if as_number(level) == token.number
-        }
+        having = {c.name: v for c in columns for v in c.levels if as_number(v) == token.number}
+        units = {c.name: _times_in(c) for c in columns if c.name in having}
+        plain = [c.name for c in columns if c.name in having and not units[c.name] and c.role("time") >= LIKELY]
+        able = {name: having[name] for name in [n for n in having if unit in units[n]] or plain}
         if len(able) == 1:
             (name, level), *_ = able.items()
             found.append(ColumnMention(name, level, at, at + 1, 0.9))
     return found
+
+
+_ALONE = frozenset("only just alone without except excluding".split())
+
+
+def _times_in(column: ColumnProfile) -> set[str]:
+    """Return the units of time that the name and unit of a column state."""
+    parts = name_parts(f"{column.name} {column.unit}")
+    short = {"hour"} if name_parts(column.name)[-1:] == ["h"] else set()
+    return {*map(time_unit, parts)} - {""} | short
 
 
 def _measured(words: Sequence[Token], columns: Sequence[ColumnProfile]) -> list[ColumnMention]:

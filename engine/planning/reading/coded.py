@@ -19,6 +19,7 @@ class Coded:
         at = 0
         for number, mention in enumerate(mentions):
             start, end = words[mention.first].start, words[mention.last].end
+            end += _signs_after(question[end:], mention)
             code = f"<{'l' if mention.level else 'c'}{number}>"
             plain = bool(mention.level) and mention.first == mention.last and words[mention.first].number is not None
             pieces += [question[at:start], code]
@@ -31,3 +32,12 @@ class Coded:
     def inside(self, text: str | None) -> list[ColumnMention]:
         """Return the mentions in a piece of the coded text."""
         return [self.mentions[int(number)] for number in re.findall(r"<[cl](\d+)>", text or "")]
+
+
+_SIGNS = re.compile(r"[^\w\s()\[\].,;:?!]+$")
+
+
+def _signs_after(text: str, mention: ColumnMention) -> int:
+    """Return how many signs after the words of a mention end its name too: of `Lane#` the words are `Lane`."""
+    signs = _SIGNS.search(mention.level or mention.column)
+    return len(signs[0]) if signs is not None and text.startswith(signs[0]) else 0

@@ -149,7 +149,9 @@ def within(reading: Reading, request: Request | Sequence[Request], data: Data) -
     own_requests = [request] if isinstance(request, Request) else [*request]
     others = [r for r in reading.requests if r not in own_requests]
     topic = reading.question.find(":")
-    shared = {at for r in reading.restrictions if r.sure for at in range(r.first, r.last + 1)}
+    sure = [r for r in reading.restrictions if r.sure]
+    shared = {at for r in sure for at in range(r.first, r.last + 1)}
+    shared |= {m.first for m in reading.mentions if (m.column, m.last + 1) in {(r.column, r.first) for r in sure}}
     shared |= {at for at, word in enumerate(reading.words) if word.end <= topic}
     mentions = [
         m for m in reading.mentions if m.first in shared or not any(r.first <= m.first <= r.last for r in others)
