@@ -71,7 +71,13 @@ def each_level(reading: Reading, data: Data) -> Each | None:
         column = data.column(stretch[0].column)
         before = reading.question[: first.start]
         told = _BEFORE.search(before) or _AFTER.match(reading.question[last.end :])
-        if not told or (told.re is _BEFORE and _LIE_APART.search(before)) or column is None or not is_group(column) or not 2 <= len(column.levels) <= MOST:
+        if (
+            not told
+            or (told.re is _BEFORE and _LIE_APART.search(before))
+            or column is None
+            or not is_group(column)
+            or not 2 <= len(column.levels) <= MOST
+        ):
             continue
         levels = [level for level, rows in column.levels.items() if rows >= FEWEST]
         named = [m.level for m in stretch if m.level]
