@@ -211,7 +211,7 @@ def _in_the_file(name: str, called: str, file: str, row: Mapping[str, str], tabl
         text += f" Its row there: {shown}." if shown else ""
         return {"text": text, "values": cells}
     text += "a step left it out before them."
-    numbers, values = [], [cell.value for cell in cells]
+    numbers, values = [], [value for cell in list(row.values())[1:] if (value := number_of(cell)) is not None]
     if values:
         numbers = [FindingValue(name="sum", value=math.fsum(values)), FindingValue(name="largest", value=max(values))]
         text += f" Its {len(values)} values there add up to {math.fsum(values):g}, the largest is {max(values):g}."
