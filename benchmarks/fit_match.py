@@ -58,7 +58,9 @@ def measured(index: ToolIndex, query: str, embed: Callable[[str], np.ndarray]) -
     asked = understand(index, query)
     assert index.vectors is not None
     vector = embed(asked.text)
-    return weigh(index, asked, index.texts.bm25(asked.words), dots(index.vectors, vector), vector).measures
+    return weigh(
+        index, asked, index.texts.bm25(asked.words), dots(index.vectors, vector), index.methods.nearness(vector)
+    ).measures
 
 
 def shares(found: np.ndarray, answered: np.ndarray) -> str:
@@ -74,6 +76,7 @@ def main() -> None:
     """Measure, fit, check on questions left out, write."""
     embedder = load_embedder("all-MiniLM-L6-v2")
     assert embedder is not None
+    embed = embedder.embed
     labelled = labelled_entries()
     kinds = labelled_questions(labelled)
     asked = questions([text for kind in ("EDAM operation names", "nf-core keywords") for text, _ in kinds[kind]])
@@ -81,7 +84,7 @@ def main() -> None:
     for entries in (labelled, [without_labels(entry) for entry in labelled]):
         vectors = embedder.embed([entry_text(entry) for entry in entries])
         index = ToolIndex.build(entries, vectors, embedder.embed(method_texts()))
-        rows += [measured(index, query, lambda text: embedder.embed([text])[0]) for query, _ in asked]
+        rows += [measured(index, query, lambda text: embed([text])[0]) for query, _ in asked]
     fold_of = np.tile(np.arange(len(asked)) % FOLDS, 2)
     answered = np.tile([label for _, label in asked], 2)
     models: dict[str, Confidence] = {}

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
-import sys
 import threading
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -14,7 +12,7 @@ from pathlib import Path
 from engine.adapters.embedding import load_embedder
 from engine.adapters.process_profiler import ProcessProfiler
 from engine.adapters.process_sandbox import PRELOAD, PRELOAD_SINGLE_CELL, ProcessSandbox
-from engine.adapters.system import RandomIds, SystemClock
+from engine.adapters.system import RandomIds, SystemClock, environment
 from engine.adapters.warm_up import compiled_cache
 from engine.asking.corrections import Corrections
 from engine.asking.direct.answers import DirectAnswers
@@ -81,10 +79,8 @@ class Parts:
     knowledge: KnowledgeBase
     memory: Memory
     finder: ToolFinder
-    corrections: Corrections
     orchestrator: Orchestrator
     deleting: Deleting
-    planner: Planner
     suggestions: Suggestions
     imports: ImportRunner
     vectors: LanceVectors
@@ -164,7 +160,7 @@ def _connect(settings: Settings, workspace: Workspace) -> Parts:
         candidates=settings.search_candidates,
     )
     memory.when_episodes_change = finder.forget_usage
-    records = RunRecords(store, artifacts, EventLog(store, clock), clock, ids, environment())
+    records = RunRecords(store, artifacts, EventLog(store, clock), clock, ids, environment(), settings.user)
     sandbox = make_sandbox(settings, workspace.runs)
     profiler = make_profiler()
     queue = RunQueue(workers=settings.parallel_runs, size=settings.queue_size)
@@ -199,13 +195,7 @@ def _connect(settings: Settings, workspace: Workspace) -> Parts:
     )
     if not read_only:
         mark_interrupted(records, workspace.runs)
-    companions = [
-        finder.warm,
-        planner.warm,
-        memory.episodic.warm,
-        knowledge.view,
-        knowledge.linker,
-    ]
+    companions = [finder.warm, planner.warm, memory.episodic.warm, knowledge.view, knowledge.linker]
     return Parts(
         settings=settings,
         workspace=workspace,
@@ -221,10 +211,8 @@ def _connect(settings: Settings, workspace: Workspace) -> Parts:
         knowledge=knowledge,
         memory=memory,
         finder=finder,
-        corrections=corrections,
         orchestrator=orchestrator,
         deleting=Deleting(records, queue, locks, remembering.forget, workspace.folder / "uploads"),
-        planner=planner,
         suggestions=Suggestions(),
         imports=ImportRunner(),
         vectors=vectors,
@@ -296,17 +284,6 @@ def make_sandbox(settings: Settings, scratch: Path) -> Sandbox:
 def make_profiler() -> Profiler:
     """Return what looks at files, in a process of its own that is started with the first file or by `warm`."""
     return ProcessProfiler("engine.data.service:answer", "engine.data.service:warm")
-
-
-def environment() -> dict[str, str]:
-    """Return what describes this machine in a provenance record. Nothing that names its user."""
-    return {
-        "python": platform.python_version(),
-        "implementation": sys.implementation.name,
-        "platform": platform.platform(),
-        "machine": platform.machine(),
-        "cpu_count": str(os.cpu_count() or 1),
-    }
 
 
 def workspace_holder(folder: Path) -> str:

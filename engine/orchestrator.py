@@ -16,14 +16,14 @@ into its status.
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Unpack
 
-from engine.asking.plan_desk import PlanDesk
+from engine.asking.edits import chosen_now
+from engine.asking.plan_desk import Choices, PlanDesk
 from engine.asking.proposing import Proposing
-from engine.asking.router import require_strategy
+from engine.asking.router import require_question
 from engine.domain.events import ErrorRaised, RunCancelled, RunInterrupted, RunQueued, RunResumed
 from engine.domain.plan import TaskDag, WayOn
 from engine.domain.report import Report
@@ -32,7 +32,7 @@ from engine.errors import EngineError, Interrupted, NotFoundError, PlanError, Sa
 from engine.ports.cancel import CancelToken
 from engine.runs.locks import RunLocks
 from engine.runs.queue import RunQueue
-from engine.runs.records import RunFacts, RunRecords
+from engine.runs.records import RunRecords
 from engine.steps.ending import Ending
 from engine.strategies.dag import DagStrategy
 
@@ -55,16 +55,46 @@ class Orchestrator:
     # ==== the way ====
 
     def ask(
-        self, question: str, data: Sequence[Path], *, user: str, strategy: str = "auto", **facts: Unpack[RunFacts]
+        self,
+        question: str,
+        data: Sequence[Path | str] = (),
+        *,
+        auto_approve: bool = False,
+        strategy: str = "auto",
+        changes: Mapping[str, str] | None = None,
+        user: str = "",
+        conversation: str = "",
+        analysis: str = "",
+        columns: Mapping[str, str] | None = None,
+        chosen: Choices | None = None,
+        alone: bool = False,
     ) -> str:
-        """Start a run and return its id; the plan appears as an event.
+        """Start a run in the background and return its id; the plan appears as an event.
+
+        Without `auto_approve` it stops at `awaiting_approval`, and `approve` lets it go on. A follow-up gives
+        the `conversation` of the run it follows (see `RunRecord`); `alone` it takes over nothing from it. `analysis`
+        and `columns` are as in `draft`, `chosen` (tool -> parameter -> value) as in `replan`.
 
         Raises:
-            UserError: when a strategy is asked for that this version does not have.
+            UserError: for an empty question, a strategy this version lacks, or an analysis or column that does
+                not exist.
             LimitExceeded: when the queue is full.
         """
-        require_strategy(strategy)
-        record = self.records.new(question, data, user=user, **facts)
+        require_question(question, analysis=analysis, strategy=strategy)
+        paths = [Path(path) for path in data]
+        if columns:  # remembered before the run is made, whose own look at the files then finds them
+            self.plans.corrections.profile(paths, columns)
+        record = self.records.new(
+            question,
+            paths,
+            user=user,
+            auto_approve=auto_approve,
+            changes=dict(changes or {}),
+            conversation=conversation,
+            analysis=analysis,
+            chosen=chosen_now({}, chosen or {}, self.plans.registry),
+            alone=alone,
+        )
         self.records.log.new_run(record)
         self.ending.remembering.note_question(record)
         self._enqueue(record, lambda record, cancel: self._from_question(record, cancel, strategy))
@@ -81,7 +111,7 @@ class Orchestrator:
         else:
             self.records.update(record, status="awaiting_approval")
 
-    def approve(self, run_id: str, *, user: str) -> None:
+    def approve(self, run_id: str, *, user: str = "") -> None:
         """Run the newest version of a plan that waits for approval.
 
         Raises:
@@ -99,7 +129,7 @@ class Orchestrator:
 
     # ==== other ways in ====
 
-    def start_plan(self, plan: TaskDag, *, user: str, parent: str = "", fresh_nodes: Sequence[str] = ()) -> str:
+    def start_plan(self, plan: TaskDag, *, user: str = "", parent: str = "", fresh_nodes: Sequence[str] = ()) -> str:
         """Run a plan as it stands and return the id of its run; see `PlanDesk.new_run`.
 
         Raises:
@@ -109,7 +139,7 @@ class Orchestrator:
         self._enqueue(record, self._from_plan)
         return record.run_id
 
-    def rerun(self, run_id: str, *, user: str, from_node: str = "", fresh: bool = False) -> str:
+    def rerun(self, run_id: str, *, user: str = "", from_node: str = "", fresh: bool = False) -> str:
         """Run a plan again as a new run; from a step on, or `fresh`, nothing is reused, before it all that can be."""
         plan = self.records.store.plan(run_id)
         if plan is None:
@@ -151,12 +181,12 @@ class Orchestrator:
 
     # ==== stopping ====
 
-    def cancel(self, run_id: str, *, user: str) -> None:
+    def cancel(self, run_id: str, *, user: str = "") -> None:
         """Stop a run: its processes end within two seconds and what finished is kept."""
         record = self.records.stored(run_id)
         if record.status in FINAL:
             raise PlanError(f"Run {run_id} is already over ({record.status}).")
-        self.records.log.emit(RunCancelled(run_id=run_id, by=user))
+        self.records.log.emit(RunCancelled(run_id=run_id, by=user or self.records.user))
         if not self.queue.cancel(run_id):
             with self.locks.of(run_id):
                 # Looked at again: meanwhile it may have ended by itself, or have been approved or resumed.

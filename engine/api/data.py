@@ -24,7 +24,7 @@ class DataCalls(Calls):
         Raises:
             DataError: when a path leads to nothing that can be read.
         """
-        return self._parts.corrections.profile([Path(path) for path in paths])
+        return self._parts.orchestrator.plans.corrections.profile([Path(path) for path in paths])
 
     def correct_column(self, path: Path | str, column: str, value: str) -> Profile:
         """Remember what a column of a file is and return the file's profile with it.
@@ -42,7 +42,7 @@ class DataCalls(Calls):
             UserError: when it has no such column.
             PlanError: when the value says nothing of a column.
         """
-        return self._parts.corrections.profile([Path(path)], {column: value})[0]
+        return self._parts.orchestrator.plans.corrections.profile([Path(path)], {column: value})[0]
 
     def cross_check(self, profiles: Sequence[Profile]) -> list[str]:
         """Return what does not fit between files, e.g. sample names that do not match."""

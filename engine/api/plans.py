@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
+from engine.api.calls import passed_on
 from engine.api.data import DataCalls
-from engine.api.runs import RunCalls, require_analysis, require_words
+from engine.api.runs import RunCalls
 from engine.asking.edits import set_params, settled_by_hand, sides_apart
+from engine.asking.plan_desk import PlanDesk
 from engine.asking.router import route
+from engine.data.catalogue import accepts
 from engine.domain.brief import GoalBrief
-from engine.domain.datatypes import accepts
 from engine.domain.plan import DATA_PREFIX, TaskDag, TaskNode
 from engine.domain.profile import Profile
 from engine.domain.results import Issue
@@ -21,6 +22,10 @@ from engine.toolbox.typecheck import check_plan, offered_type
 
 class PlanCalls(DataCalls, RunCalls):
     """Making and changing plans."""
+
+    draft = passed_on(PlanDesk.draft, "orchestrator.plans")
+    replan = passed_on(PlanDesk.replan, "orchestrator.plans")
+    edit_plan = passed_on(PlanDesk.edit, "orchestrator.plans")
 
     def domains_of(self, question: str) -> list[str]:
         """Return the fields a question belongs to, the hint the planner gives to memory and to the search for tools."""
@@ -38,50 +43,6 @@ class PlanCalls(DataCalls, RunCalls):
     ) -> TaskDag:
         """Return the plan for a question, without making a run; see `draft`."""
         return self.draft(question, data, changes, analysis=analysis, columns=columns, conversation=conversation)[0]
-
-    def draft(
-        self,
-        question: str,
-        data: Sequence[Path | str] = (),
-        changes: Mapping[str, str] | None = None,
-        *,
-        analysis: str = "",
-        columns: Mapping[str, str] | None = None,
-        conversation: str = "",
-    ) -> tuple[TaskDag, list[Profile]]:
-        """Return the plan for a question and the profiles of the files it was made from, without making a run.
-
-        Args:
-            question: what is asked.
-            data: the files.
-            changes: `NODE.PARAM` -> value as text.
-            analysis: the id of the analysis to plan as (see `analyses`); "" to have it chosen.
-            columns: column -> what it is, remembered for these files (see `correct_column`).
-            conversation: the conversation whose last plan the question follows.
-
-        Raises:
-            UserError: for an empty question, or an analysis or column that does not exist.
-            PlanError: when it cannot be planned; the message says what is missing.
-        """
-        require_words(question)
-        require_analysis(analysis)
-        paths = [Path(path) for path in data]
-        return self._parts.orchestrator.plans.draft(
-            question, paths, changes, analysis=analysis, columns=columns, conversation=conversation, user=self.user
-        )
-
-    def replan(
-        self,
-        run_id: str,
-        *,
-        analysis: str = "",
-        chosen: Mapping[str, Mapping[str, Any]] | None = None,
-        alone: bool = False,
-        goal: str = "",
-    ) -> TaskDag:
-        """Plan the question of a run that waits for approval again; see `PlanDesk.replan`."""
-        require_analysis(analysis)
-        return self._parts.orchestrator.plans.replan(run_id, analysis=analysis, chosen=chosen, alone=alone, goal=goal)
 
     def briefs(self, plan: TaskDag, profiles: Sequence[Profile] | None = None) -> list[GoalBrief]:
         """Return in words what a plan answers, goal by goal, with what else each part could be.
@@ -105,7 +66,7 @@ class PlanCalls(DataCalls, RunCalls):
             key = "\n".join(f"{path} {path.stat().st_mtime_ns}" for path in paths if path.is_file())
 
         def make() -> list[str]:
-            planner = self._parts.planner
+            planner = self._parts.orchestrator.plans.maker.planner
             if not run_id:
                 return planner.suggest(self.profile(data))
             view = self.view(run_id)
@@ -154,7 +115,3 @@ class PlanCalls(DataCalls, RunCalls):
     def as_edited(self, old: TaskDag, new: TaskDag) -> TaskDag:
         """Return a changed plan as it would be stored: no level against itself, and no reason that no longer holds."""
         return settled_by_hand(old, sides_apart(old, new, self._parts.registry))
-
-    def edit_plan(self, run_id: str, plan: TaskDag) -> tuple[str, list[Issue]]:
-        """Store an edited plan; see `PlanDesk.edit`."""
-        return self._parts.orchestrator.plans.edit(run_id, plan, user=self.user)

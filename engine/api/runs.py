@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from engine.api.calls import Calls, passed_on
 from engine.api.without_workspace import profile_paths
-from engine.asking.edits import chosen_now
 from engine.domain.events import EngineEvent
 from engine.domain.plan import TaskDag
 from engine.domain.results import Artifact, RunRecord
 from engine.domain.run_view import RunView
 from engine.errors import (
     DataError,
-    UserError,
 )
 from engine.orchestrator import Orchestrator
 from engine.ports.artifacts import ArtifactStore
@@ -24,7 +21,6 @@ from engine.reporting.contents import image_bytes
 from engine.runs.deleting import Deleting
 from engine.runs.queue import RunQueue
 from engine.runs.records import RunRecords
-from engine.toolbox.analyses import load_analyses
 
 
 class RunCalls(Calls):
@@ -33,9 +29,13 @@ class RunCalls(Calls):
     @property
     def user(self) -> str:
         """Who runs are attributed to unless told otherwise."""
-        return self._parts.settings.user
+        return self._parts.records.user
 
+    ask = passed_on(Orchestrator.ask, "orchestrator")
+    approve = passed_on(Orchestrator.approve, "orchestrator")
+    cancel = passed_on(Orchestrator.cancel, "orchestrator")
     resume = passed_on(Orchestrator.resume, "orchestrator")
+    rerun = passed_on(Orchestrator.rerun, "orchestrator")
     active = passed_on(RunQueue.active, "queue")
     runs = passed_on(RunStore.runs, "records.store")
     damaged_runs = passed_on(RunStore.damaged_runs, "records.store")
@@ -44,69 +44,13 @@ class RunCalls(Calls):
     space = passed_on(Deleting.space, "deleting")
     delete_runs = passed_on(Deleting.delete, "deleting")
 
-    def ask(
-        self,
-        question: str,
-        data: Sequence[Path | str] = (),
-        *,
-        auto_approve: bool = False,
-        strategy: str = "auto",
-        changes: Mapping[str, str] | None = None,
-        user: str | None = None,
-        conversation: str = "",
-        analysis: str = "",
-        columns: Mapping[str, str] | None = None,
-        chosen: Mapping[str, Mapping[str, Any]] | None = None,
-        alone: bool = False,
-    ) -> str:
-        """Start a run in the background and return its id.
-
-        Without `auto_approve` it stops at `awaiting_approval`, and `approve` lets it go on. A follow-up gives
-        the `conversation` of the run it follows (see `RunRecord`); `alone` it takes over nothing from it. `analysis`
-        and `columns` are as in `draft`, `chosen` (tool -> parameter -> value) as in `replan`.
-
-        Raises:
-            UserError: for an empty question, a strategy this version lacks, or an analysis or column that does
-                not exist.
-            LimitExceeded: when the queue is full.
-        """
-        require_words(question)
-        require_analysis(analysis)
-        paths = [Path(path) for path in data]
-        if columns:  # remembered before the run is made, whose own look at the files then finds them
-            self._parts.corrections.profile(paths, columns)
-        return self._parts.orchestrator.ask(
-            question,
-            paths,
-            analysis=analysis,
-            user=user or self.user,
-            auto_approve=auto_approve,
-            strategy=strategy,
-            changes=dict(changes or {}),
-            conversation=conversation,
-            chosen=chosen_now({}, chosen or {}, self._parts.registry),
-            alone=alone,
-        )
-
-    def run_plan(self, plan: TaskDag, data: Sequence[Path | str] = (), *, user: str | None = None) -> str:
+    def run_plan(self, plan: TaskDag, data: Sequence[Path | str] = (), *, user: str = "") -> str:
         """Run a plan as it stands; `data` replaces the plan's files of the same name.
 
         Raises:
             PlanError: when it does not fit.
         """
-        return self._parts.orchestrator.start_plan(with_data(plan, data), user=user or self.user)
-
-    def approve(self, run_id: str) -> None:
-        """Let a run that waits for approval go on."""
-        self._parts.orchestrator.approve(run_id, user=self.user)
-
-    def cancel(self, run_id: str) -> None:
-        """Stop a run; what finished is kept."""
-        self._parts.orchestrator.cancel(run_id, user=self.user)
-
-    def rerun(self, run_id: str, *, from_node: str = "", fresh: bool = False) -> str:
-        """Run the same plan again as a new run and return its id; `fresh` takes no step's result from the store."""
-        return self._parts.orchestrator.rerun(run_id, user=self.user, from_node=from_node, fresh=fresh)
+        return self._parts.orchestrator.start_plan(with_data(plan, data), user=user)
 
     def wait(self, run_id: str, timeout: float | None = None) -> RunRecord:
         """Wait until a run is no longer worked on (done or awaiting approval) and return its record."""
@@ -150,28 +94,3 @@ def with_data(plan: TaskDag, data: Sequence[Path | str]) -> TaskDag:
         update = {"path": profile.path, "sha256": profile.sha256, "bytes": profile.bytes, "read": guess.read}
         replaced[old.name] = old.model_copy(update=update)
     return plan.model_copy(update={"datasets": list(replaced.values())})
-
-
-def require_words(question: str) -> None:
-    """Refuse a question without a letter or a digit.
-
-    Raises:
-        UserError: for such a question.
-    """
-    if not any(character.isalnum() for character in question):
-        raise UserError("The question is empty.", advice="Ask in a sentence what you want to know of the data.")
-
-
-def require_analysis(analysis: str) -> None:
-    """Refuse an analysis that does not exist.
-
-    Raises:
-        UserError: when there is none of this id.
-    """
-    if not analysis or analysis in load_analyses():
-        return
-    import difflib
-
-    close = ", ".join(difflib.get_close_matches(analysis, load_analyses(), n=3, cutoff=0.4))
-    advice = f"Did you mean {close}?" if close else "`biodesk analyses` lists them."
-    raise UserError(f"There is no analysis called {analysis[:100]!r}.", advice=advice)

@@ -12,7 +12,7 @@ from engine.asking.choices import goes_alone, others_kept, set_for_goal
 from engine.asking.corrections import Corrections
 from engine.asking.edits import changes_between, chosen_now, kept_by_hand, settled_by_hand, sides_apart
 from engine.asking.proposed_plan import PlanMaker
-from engine.asking.router import route
+from engine.asking.router import require_analysis, require_question, route
 from engine.domain.events import PlanApproved, PlanEdited, PlanProposed
 from engine.domain.plan import TaskDag
 from engine.domain.profile import Profile
@@ -43,7 +43,7 @@ class PlanDesk:
     def draft(
         self,
         question: str,
-        data: Sequence[Path],
+        data: Sequence[Path | str] = (),
         changes: Mapping[str, str] | None = None,
         *,
         analysis: str = "",
@@ -51,9 +51,24 @@ class PlanDesk:
         conversation: str = "",
         user: str = "",
     ) -> tuple[TaskDag, list[Profile]]:
-        """Return the plan for a question, and the profiles it was made from, without making a run."""
-        profiles = self.corrections.profile(data, columns)
-        way = route(question, profiles)
+        """Return the plan for a question and the profiles of the files it was made from, without making a run.
+
+        Args:
+            question: what is asked.
+            data: the files.
+            changes: `NODE.PARAM` -> value as text.
+            analysis: the id of the analysis to plan as (see `analyses`); "" to have it chosen.
+            columns: column -> what it is, remembered for these files (see `correct_column`).
+            conversation: the conversation whose last plan the question follows.
+            user: who asks, whose settings of the past may be proposed.
+
+        Raises:
+            UserError: for an empty question, or an analysis or column that does not exist.
+            PlanError: when it cannot be planned; the message says what is missing.
+        """
+        require_question(question, analysis=analysis)
+        profiles = self.corrections.profile([Path(path) for path in data], columns)
+        way, user = route(question, profiles), user or self.records.user
         made = self.maker.make(
             question, profiles, way, changes or {}, analysis=analysis, conversation=conversation, user=user
         )
@@ -71,7 +86,9 @@ class PlanDesk:
 
         Raises:
             PlanError: when the run does not wait (any more), or the question cannot be planned so.
+            UserError: for an analysis that does not exist.
         """
+        require_analysis(analysis)
         with self.locks.of(run_id):
             record, old = self.queue.let_go(run_id, self.waiting)
             before = {} if analysis and analysis != record.analysis else record.chosen
@@ -111,7 +128,7 @@ class PlanDesk:
         kept = others_kept(old, plan, goal, values, self.registry) if values else plan
         return kept or set_for_goal(old, goal, values, self.registry)
 
-    def edit(self, run_id: str, plan: TaskDag, *, user: str) -> tuple[str, list[Issue]]:
+    def edit(self, run_id: str, plan: TaskDag, *, user: str = "") -> tuple[str, list[Issue]]:
         """Store an edited plan; a run that already started gets a successor waiting for approval.
 
         The version that the edit started from is `plan.base`, or `plan.version` where that is 0.
@@ -143,7 +160,7 @@ class PlanDesk:
         self,
         plan: TaskDag,
         *,
-        user: str,
+        user: str = "",
         parent: str = "",
         fresh_nodes: Sequence[str] = (),
         run_now: bool = True,
@@ -184,7 +201,7 @@ class PlanDesk:
         log.with_plan(run_id, versions[0], PlanProposed(run_id=run_id, plan=versions[0]))
         for old, new in pairwise(versions):
             log.with_plan(run_id, new, PlanEdited(run_id=run_id, plan=new, changes=changes_between(old, new)))
-        log.new_run(record, *([PlanApproved(run_id=run_id, version=plan.version, by=user)] if run_now else []))
+        log.new_run(record, *([PlanApproved(run_id=run_id, version=plan.version, by=record.user)] if run_now else []))
         return record
 
     def waiting(self, run_id: str) -> tuple[RunRecord, TaskDag]:
@@ -203,14 +220,14 @@ class PlanDesk:
             )
         raise PlanError(f"Run {run_id} has no plan waiting for approval; its status is {record.status}.")
 
-    def approved(self, record: RunRecord, plan: TaskDag, *, user: str, **changes: Any) -> RunRecord:
+    def approved(self, record: RunRecord, plan: TaskDag, *, user: str = "", **changes: Any) -> RunRecord:
         """Store that a plan may run and return the run's record.
 
         Raises:
             PlanError: when it does not fit, or a question that has no honest default is open.
         """
         self.require_runnable(plan)
-        told = PlanApproved(run_id=record.run_id, version=plan.version, by=user)
+        told = PlanApproved(run_id=record.run_id, version=plan.version, by=user or self.records.user)
         return self.records.update(record, told, approved_version=plan.version, **changes)
 
     def require_runnable(self, plan: TaskDag) -> None:

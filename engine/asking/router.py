@@ -6,6 +6,7 @@ sentence instead of being forced into it.
 
 from __future__ import annotations
 
+import difflib
 import functools
 import re
 
@@ -49,24 +50,36 @@ def _domains(question: str) -> list[str]:
     return sorted((name for name, share in shares.items() if share >= _CLEAR), key=lambda name: -shares[name])
 
 
-def require_strategy(name: str) -> None:
-    """Refuse a strategy that this version does not have.
+def require_question(question: str, *, analysis: str = "", strategy: str = "auto") -> None:
+    """Refuse what cannot be asked.
 
     Raises:
-        UserError: when it has none of this name.
+        UserError: for a question without a letter or a digit, an analysis that does not exist, or a strategy that this
+            version does not have.
     """
-    if name not in ("auto", "dag"):
-        message = f"The strategy {name!r} is not available in this version."
+    if not any(character.isalnum() for character in question):
+        raise UserError("The question is empty.", advice="Ask in a sentence what you want to know of the data.")
+    require_analysis(analysis)
+    if strategy not in ("auto", "dag"):
+        message = f"The strategy {strategy!r} is not available in this version."
         raise UserError(message, advice="Use --strategy auto or --strategy dag.")
 
 
-def route(question: str, profiles: list[Profile], *, forced: str = "auto") -> Route:
-    """Return the strategy for a question with its reasons.
+def require_analysis(analysis: str) -> None:
+    """Refuse an analysis that does not exist; none at all is no such.
 
     Raises:
-        UserError: when a strategy is asked for that this version does not have.
+        UserError: when there is none of this id.
     """
-    require_strategy(forced)
+    if not analysis or analysis in load_analyses():
+        return
+    close = ", ".join(difflib.get_close_matches(analysis, load_analyses(), n=3, cutoff=0.4))
+    advice = f"Did you mean {close}?" if close else "`biodesk analyses` lists them."
+    raise UserError(f"There is no analysis called {analysis[:100]!r}.", advice=advice)
+
+
+def route(question: str, profiles: list[Profile], *, forced: str = "auto") -> Route:
+    """Return the strategy for a question with its reasons; `forced` names it where a person has chosen."""
     types = [profile.best.type for profile in profiles if profile.best]
     domains = _domains(question)
     domains += [_DOMAIN_TYPES[kind] for kind in types if kind in _DOMAIN_TYPES and _DOMAIN_TYPES[kind] not in domains]

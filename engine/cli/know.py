@@ -9,7 +9,8 @@ from typing import Any
 
 from engine.cli import show_know as show
 from engine.cli.know_graph import kg
-from engine.cli.know_output import Counter, emit, open_with, require_words
+from engine.cli.know_output import Counter, open_with, require_words
+from engine.cli.say import emit
 from engine.cli.show_words import counted
 from engine.errors import UserError
 
@@ -200,9 +201,10 @@ def _contradictions(engine: Any, options: argparse.Namespace) -> int:
 
 def _to_graph(engine: Any, options: argparse.Namespace) -> int:
     done = engine.memory.to_graph(options.ids)
-    document = {"sent": done.sent, "skipped": done.skipped, "new": done.new}
+    document = {"sent": done.sent, "skipped": done.skipped, "new": done.new, "opposed": list(done.opposed)}
     text = f"In the graph now: {counted(len(done.sent), 'fact')}, {len(done.new):,} of them new."
-    return emit(options, document, "\n".join([text, *[f"  passed over: {reason}" for reason in done.skipped]]))
+    lines = [text, *[f"  passed over: {reason}" for reason in done.skipped]]
+    return emit(options, document, "\n".join([*lines, *[f"  warning: {against}" for against in done.opposed]]))
 
 
 def _working(engine: Any, options: argparse.Namespace) -> int:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from engine.cli import show_graph as show
-from engine.cli.know_output import Counter, emit, open_with, require_words
-from engine.cli.say import say
+from engine.cli.know_output import Counter, open_with, require_words
+from engine.cli.say import emit, say
 from engine.errors import UserError
 
 

@@ -5,9 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, get_args
 
-from engine.data.source import Frame, TableSource, UnusableFile
+from engine.data.catalogue import BINARIES, KINDS
+from engine.data.reading.excel import read_excel
+from engine.data.reading.text_table import read_text_table
+from engine.data.reading.textfile import read_text
+from engine.data.source import Frame, UnusableFile
 from engine.data.structure.rows import look, structure_of
 from engine.data.structure.scales import sorted_levels, two_states
+from engine.data.tables import rows_of
 from engine.domain.profile import ColumnProfile, Profile, Role, RoleGuess, Scale
 from engine.errors import DataError, PlanError
 
@@ -79,29 +84,18 @@ def _as(column: ColumnProfile, word: str) -> dict[str, Any]:
 
 def _read(profile: Profile) -> Frame:
     """Return the rows of the file as the profiler saw them."""
-    from engine.data.kinds.single_cell import read_annotations
-    from engine.data.kinds.tables import rows_of
-
     path = Path(profile.path)
+    binary = next((b for b in BINARIES if b.format == profile.format), None)
     try:
-        if profile.format == "h5ad":
-            return read_annotations(path)
-        source = _source(path)
+        if binary is not None:
+            return binary.rows(path)
+        kind = KINDS[profile.types[0].type] if profile.types else None
+        if kind is not None and kind.in_text is not None:
+            return kind.read(path, **profile.types[0].read)
+        with path.open("rb") as handle:
+            is_zip = handle.read(4) == b"PK\x03\x04"
+        source = read_excel(path) if is_zip else read_text_table(path, read_text(path))
     except (OSError, UnusableFile) as error:
         message = f"{profile.name} cannot be read again ({error})."
         raise DataError(message, advice="Put the file back where it was, or add it again.") from error
     return rows_of(profile.name, source)
-
-
-def _source(path: Path) -> TableSource:
-    from engine.data.kinds import formats
-    from engine.data.reading.delimited import read_delimited
-    from engine.data.reading.excel import read_excel
-    from engine.data.reading.textfile import read_text
-
-    with path.open("rb") as handle:
-        if handle.read(4) == b"PK\x03\x04":
-            return read_excel(path)
-    text = read_text(path)
-    json = text.text.lstrip().startswith(("[", "{")) and path.suffix.lower() in (".json", ".jsonl", ".ndjson")
-    return formats.json_table(path, text) if json else read_delimited(path, text)

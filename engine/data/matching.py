@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from engine.data.schema import plain
 from engine.data.source import plural, some
 from engine.domain.datatypes import DataType
 from engine.domain.profile import Profile
@@ -95,35 +96,28 @@ def _check_samples(matrix: Profile, sheet: Profile, *, only_sheet: bool) -> list
         if not surely or len(matrix.sample_ids) < 2:
             return []
         return [
-            f"None of the {len(matrix.sample_ids)} samples of {matrix.name} ({some(matrix.sample_ids)}) is "
-            f"named in {sheet.name} "
-            f"({some(sheet.sample_ids)}); make the names equal."
+            f"None of the {len(matrix.sample_ids)} samples of {matrix.name} ({some(matrix.sample_ids)}) is named in "
+            f"{sheet.name} ({some(sheet.sample_ids)}); make the names equal."
         ]
     warnings = []
     if match.only_in_matrix:
         hint = _hint(match.only_in_matrix, match.only_in_sheet)
         warnings.append(
             f"{plural(len(match.only_in_matrix), 'sample')} of {matrix.name} not in {sheet.name}: "
-            f"{some(match.only_in_matrix)}{hint}; "
-            "they are left out unless the sheet is completed."
+            f"{some(match.only_in_matrix)}{hint}; they are left out unless the sheet is completed."
         )
     if match.only_in_sheet:
         warnings.append(
             f"{plural(len(match.only_in_sheet), 'sample')} of {sheet.name} not in {matrix.name}: "
-            f"{some(match.only_in_sheet)}; "
-            "they have no data."
+            f"{some(match.only_in_sheet)}; they have no data."
         )
     return warnings
 
 
 def _hint(left: list[str], right: list[str]) -> str:
-    simple = {_simple(r): r for r in right}
-    pair = next(((name, simple[_simple(name)]) for name in left if _simple(name) in simple), None)
+    simple = {plain(r): r for r in right}
+    pair = next(((name, simple[plain(name)]) for name in left if plain(name) in simple), None)
     return f" ({pair[0]!r} may be {pair[1]!r})" if pair else ""
-
-
-def _simple(name: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 def _without_r_prefix(name: str) -> str:
@@ -140,7 +134,7 @@ def _near_match(matrix: Profile, sheet: Profile) -> str | None:
             "the X that R puts before names that start with a number",
             lambda n: re.sub(r"[-._ ]+", "-", _without_r_prefix(n)),
         ),
-        ("case, punctuation or spaces", lambda name: _simple(_without_r_prefix(name))),
+        ("case, punctuation or spaces", lambda name: plain(_without_r_prefix(name))),
         ("leading zeros", lambda name: re.sub(r"(?<!\d)0+(?=\d)", "", name)),
     ]
     for where, offered in columns.items():
@@ -164,9 +158,7 @@ def _example(left: Sequence[str], right: Sequence[str], rule: Callable[[str], st
 
 def _shared_start(names: Sequence[str]) -> str:
     first, last = min(names), max(names)
-    return first[
-        : next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
-    ]
+    return first[: next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))]
 
 
 def _affix(left: Sequence[str], right: Sequence[str]) -> tuple[str, tuple[str, str]] | None:
@@ -196,9 +188,8 @@ def _affix(left: Sequence[str], right: Sequence[str]) -> tuple[str, tuple[str, s
 def _near_sentence(matrix: Profile, sheet: Profile, where: str, difference: str, example: tuple[str, str]) -> str:
     place = "" if where == "row names" else f" (column {where!r})"
     return (
-        f"The samples of {matrix.name} and {sheet.name}{place} differ only in {difference}: "
-        f"{example[0]!r} and {example[1]!r}; "
-        "make the names equal."
+        f"The samples of {matrix.name} and {sheet.name}{place} differ only in {difference}: {example[0]!r} and "
+        f"{example[1]!r}; make the names equal."
     )
 
 
@@ -218,8 +209,7 @@ def _check_genes(profiles: Sequence[Profile]) -> list[str]:
                 )
             elif other.organism and library.organism and other.organism != library.organism:
                 warnings.append(
-                    f"{other.name} has {other.organism} genes, {library.name} {library.organism} genes; use the "
-                    f"gene sets of one "
-                    "organism or map orthologues."
+                    f"{other.name} has {other.organism} genes, {library.name} {library.organism} genes; use the gene "
+                    "sets of one organism or map orthologues."
                 )
     return warnings

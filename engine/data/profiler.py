@@ -11,22 +11,24 @@ import hashlib
 import os
 import stat
 import unicodedata
-import warnings as python_warnings
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from engine.data.kinds import formats
-from engine.data.kinds.single_cell import read_h5ad
-from engine.data.kinds.tables import examine
-from engine.data.reading.delimited import read_delimited
+from engine.data import formats
+from engine.data.catalogue import BINARIES, KINDS, read_data
+from engine.data.found import Found
+from engine.data.kind import Look
 from engine.data.reading.excel import read_excel
+from engine.data.reading.text_table import read_text_table
 from engine.data.reading.textfile import Text, read_bytes, read_text
-from engine.data.source import TableSource, UnusableFile
+from engine.data.source import UnusableFile
+from engine.data.structure.rows import look
+from engine.data.tables import examine, head_of
 from engine.domain.profile import Profile
 from engine.errors import DataError
 
-_HDF5 = b"\x89HDF\r\n\x1a\n"
 _START = 1024 * 1024
 _WHOLE_TEXT = 64 * 1024 * 1024
 """Formats that are no tables are recognised from this much of a text."""
@@ -62,7 +64,7 @@ def profile_file(path: Path | str) -> Profile:
 def examine_file(path: Path, base: dict[str, Any]) -> Profile:
     """Look at the content of a file of which `base` (path, name, bytes, sha256) is known."""
     try:
-        return Profile(**base, **_look(path, base["bytes"]))
+        return Profile(**base, **_look(path, base["bytes"]).facts())
     except UnusableFile as reason:
         kind = path.suffix.lower().lstrip(".") or "unknown"
         return Profile(**base, format=kind, types=[], summary="Cannot be used as it is", warnings=[str(reason)])
@@ -163,32 +165,35 @@ def _short(path: Path) -> str:
     return repr(text if len(text) <= 300 else f"{text[:120]}...{text[-120:]}")
 
 
-def _look(path: Path, size: int) -> dict[str, Any]:
+def _look(path: Path, size: int) -> Found:
+    name = path.name
     if size == 0:
-        message = f"{path.name} is empty; export or download it again."
+        message = f"{name} is empty; export or download it again."
         raise UnusableFile(message)
     head, compressed, _ = read_bytes(path, 4096)
-    if head.startswith(_HDF5):
-        if compressed:
-            message = f"{path.name} is a gzipped HDF5 file; unpack it and add the .h5ad file."
+    for binary in BINARIES:
+        if head.startswith(binary.magic) and not compressed:
+            return binary.look(path)
+        if head.startswith(binary.magic):
+            message = f"{name} is a gzipped {binary.container} file; unpack it and add the .{binary.format} file."
             raise UnusableFile(message)
-        return _single_cell(path)
     if head.startswith(b"PK\x03\x04"):
         if compressed:
-            message = f"{path.name} is a gzipped zip or Excel file; unpack it and add what is inside."
+            message = f"{name} is a gzipped zip or Excel file; unpack it and add what is inside."
             raise UnusableFile(message)
-        kind = formats.zip_kind(path.name, path)
-        return _table(path, read_excel(path)) if kind == "xlsx" else _recognised(formats.zip_profile(path.name, kind))
-    binary = formats.by_magic(path.name, head if not compressed else b"", head if compressed else b"")
-    if binary is not None:
-        return _recognised(binary)
-    if path.suffix.lower() == ".h5ad":
-        message = f"{path.name} ends in .h5ad but is no HDF5 file; copy or download it again."
+        kind = formats.zip_kind(name, path)
+        return examine(name, read_excel(path)) if kind == "xlsx" else formats.zip_profile(name, kind)
+    unusable = formats.by_magic(name, head if not compressed else b"", head if compressed else b"")
+    if unusable is not None:
+        return unusable
+    missing = next((binary for binary in BINARIES if path.suffix.lower() == f".{binary.format}"), None)
+    if missing is not None:
+        message = f"{name} ends in .{missing.format} but is no {missing.container} file; copy or download it again."
         raise UnusableFile(message)
     return _text(path)
 
 
-def _text(path: Path) -> dict[str, Any]:
+def _text(path: Path) -> Found:
     text = read_text(path)
     if not text.text.strip():
         message = f"{path.name} holds nothing but blank lines; export or download it again."
@@ -196,20 +201,30 @@ def _text(path: Path) -> dict[str, Any]:
     # A look at the start tells tables from the rest; only the rest is then looked at as a whole.
     start = _beginning(text, _START)
     whole = text.text.lstrip().startswith(("(", "[", "{"))
-    found = None if whole else formats.by_text(path.name, start)
+    found = None if whole else formats.by_text(Look(path.name, start))
     looked = start
     if whole or (found is not None and start is not text):
         looked = _beginning(text, _WHOLE_TEXT)
-        found = formats.by_text(path.name, looked)
-    if found is not None:
-        return _recognised(found) | ({} if looked.complete else _of_a_part(path.name, found, looked))
-    if text.text.lstrip().startswith(("[", "{")) and path.name.lower().removesuffix(".gz").endswith(
-        (".json", ".jsonl", ".ndjson")
-    ):
-        return _table(path, formats.json_table(path, text))
-    with python_warnings.catch_warnings():
-        python_warnings.simplefilter("ignore")
-        return _table(path, read_delimited(path, text))
+        found = formats.by_text(Look(path.name, looked))
+    if found is None:
+        return examine(path.name, read_text_table(path, text))
+    return _with_columns(path, found) if looked.complete else _of_a_part(path.name, found, looked)
+
+
+def _with_columns(path: Path, found: Found) -> Found:
+    """Add what the columns of records are that only their own kind can read."""
+    if not found.types or not KINDS[found.types[0].type].records:
+        return found
+    frame = read_data(path, found.types[0].type, **found.types[0].read)
+    columns, structure = look(frame)
+    return replace(
+        found,
+        rows=len(frame),
+        columns=frame.shape[1],
+        column_profiles=columns,
+        structure=structure,
+        head=head_of(frame),
+    )
 
 
 def _beginning(text: Text, limit: int) -> Text:
@@ -220,42 +235,10 @@ def _beginning(text: Text, limit: int) -> Text:
     return text._replace(text=kept, complete=False, more_lines=text.more_lines + text.text.count("\n", len(kept)))
 
 
-def _of_a_part(name: str, found: formats.Recognised, looked: Text) -> dict[str, Any]:
+def _of_a_part(name: str, found: Found, looked: Text) -> Found:
     size = len(looked.text) / 1e6
     note = (
         f"{name} is large: the numbers above were counted or estimated from its first {size:,.0f} million characters."
     )
-    summary = (
-        found.summary if found.summary.startswith("About ") else f"{found.summary} (from the beginning of the file)"
-    )
-    return {"rows_estimated": True, "summary": summary, "warnings": [*found.warnings, note]}
-
-
-def _recognised(found: formats.Recognised) -> dict[str, Any]:
-    return {
-        "format": found.format, "types": found.types, "rows": found.rows, "summary": found.summary,
-        "warnings": found.warnings, "feature_ids": found.feature_ids, "feature_kind": found.genes.kind,
-        "organism": found.genes.organism, "details": found.details,
-    }  # fmt: skip
-
-
-def _table(path: Path, source: TableSource) -> dict[str, Any]:
-    facts = examine(path.name, source)
-    return {
-        "format": source.format, "types": facts.types, "rows": facts.shape[0], "columns": facts.shape[1],
-        "summary": facts.summary, "warnings": list(dict.fromkeys(facts.warnings)), "column_profiles": facts.columns,
-        "head": facts.head,
-        "sample_ids": facts.sample_ids, "feature_ids": facts.feature_ids, "feature_kind": facts.genes.kind,
-        "organism": facts.genes.organism, "details": facts.details, "structure": facts.structure,
-        "looked_at": len(source.frame) if source.sampled else None, "rows_estimated": source.sampled,
-    }  # fmt: skip
-
-
-def _single_cell(path: Path) -> dict[str, Any]:
-    found = read_h5ad(path)
-    return {
-        "format": "h5ad", "types": found.types, "rows": found.cells, "columns": found.genes, "summary": found.summary,
-        "warnings": found.warnings, "column_profiles": found.columns, "sample_ids": found.cell_ids,
-        "feature_ids": found.gene_ids, "feature_kind": found.identified.kind, "organism": found.identified.organism,
-        "details": found.details, "structure": found.structure, "looked_at": found.looked_at,
-    }  # fmt: skip
+    about = "" if found.summary.startswith("About ") else " (from the beginning of the file)"
+    return replace(found, rows_estimated=True, summary=found.summary + about, warnings=[*found.warnings, note])

@@ -10,11 +10,11 @@ Nothing here decides which of them is right.
 from __future__ import annotations
 
 import re
-import unicodedata
 from dataclasses import dataclass
 
 from engine.domain.knowledge import OPPOSITE, SYMMETRIC, EdgeType
 from engine.memory.quantities import Quantity, agree, canonical, parse_quantity
+from engine.text.letters import plain
 
 FUNCTIONAL: frozenset[str] = frozenset(
     {
@@ -103,8 +103,6 @@ _REVERSED: dict[str, tuple[str, bool]] = {
 }  # fmt: skip
 """Phrases whose direction their grammar does not tell -> relation, and whether the object acts on the subject."""
 
-_GREEK = {"α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "epsilon", "κ": "kappa", "λ": "lambda",
-          "μ": "u", "ω": "omega"}  # fmt: skip
 _ALIASES = {"p53": "tp53", "her2": "erbb2", "pd1": "pdcd1", "pdl1": "cd274", "cmyc": "myc", "tnfalpha": "tnf",
             "tnfa": "tnf", "ifngamma": "ifng", "il1beta": "il1b", "il1alpha": "il1a", "cox2": "ptgs2"}  # fmt: skip
 """Everyday names of one thing that only one entity has; whatever needs more than this is the graph's to link."""
@@ -151,8 +149,7 @@ def entity_key(text: str) -> str:
 
     A hyphen or blank between two digits stays, as `miR-1-2` is not `miR-12`; so does the sign of a number.
     """
-    folded = unicodedata.normalize("NFKC", text).casefold().strip()
-    folded = "".join(_GREEK.get(sign, sign) for sign in folded)
+    folded = plain(text).strip()
     quantity = parse_quantity(folded)
     if quantity is not None:
         return canonical(quantity)
@@ -164,7 +161,7 @@ def entity_key(text: str) -> str:
 
 def relation_of(predicate: str) -> Relation:
     """Return a predicate in one form: `is not activated by` is `activates`, denied and passive."""
-    words = re.sub(r"[^\w]+", "_", unicodedata.normalize("NFKC", predicate).casefold()).strip("_")
+    words = re.sub(r"[^\w]+", "_", plain(predicate)).strip("_")
     words = re.sub(r"_+", "_", words)
     bare, denials = _NEGATION.subn(lambda found: found["verb"] or "", words)
     bare = re.sub(r"_+", "_", bare).strip("_") or "is"

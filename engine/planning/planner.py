@@ -31,14 +31,15 @@ from engine.planning.choosing.goals import as_chosen, of_each, what_to_plan
 from engine.planning.choosing.score import Candidate
 from engine.planning.choosing.several import NOT_ALONE, items_of_list, needs_no_file
 from engine.planning.choosing.subgroups import each_level
-from engine.planning.followups.follow import back_to, takes_back
 from engine.planning.followups.go_on import go_on
+from engine.planning.followups.keeping import back_to
 from engine.planning.followups.suggestions import first_ideas, next_ideas
+from engine.planning.followups.words import takes_back
 from engine.planning.formulas.first_end import with_first_end
 from engine.planning.formulas.sides import with_sides
 from engine.planning.formulas.views import with_list_as_set, with_spans, with_subjects
 from engine.planning.making.assemble import Assembler
-from engine.planning.making.finish import Proposal, doubts_of, finished
+from engine.planning.making.finish import PlanProposal, doubts_of, finished
 from engine.planning.making.joined import joins_first, on_the_joined
 from engine.planning.reading.declared import mark_told, with_missing
 from engine.planning.reading.reading import Choices, Reading
@@ -69,7 +70,7 @@ class Planner:
     def plan(
         self, question: str, profiles: list[Profile], found: ToolSearch | None = None, *, analysis: str = "",
         previous: TaskDag | None = None, chosen: Choices | None = None, earlier: Sequence[TaskDag] = (),
-    ) -> Proposal:  # fmt: skip
+    ) -> PlanProposal:  # fmt: skip
         """Return a plan that type-checks.
 
         Args:
@@ -88,7 +89,7 @@ class Planner:
         question = " ".join(question.split())
         if previous is not None and profiles and takes_back(question):
             plan = back_to(previous, earlier, profiles)
-            return Proposal(plan=plan, retrieved=list(dict.fromkeys(node.tool for node in plan.nodes)))
+            return PlanProposal(plan=plan, retrieved=list(dict.fromkeys(node.tool for node in plan.nodes)))
         plan_it = functools.partial(self._planned, profiles, found)
         if previous is not None and profiles:
             data, own = self._data(profiles), chosen or {}
@@ -150,7 +151,7 @@ class Planner:
 
     def _planned(
         self, profiles: list[Profile], found: ToolSearch | None, question: str, analysis: str, chosen: Choices
-    ) -> Proposal:
+    ) -> PlanProposal:
         catalogue, assembler = self._catalogue, self._assembler
         reading, data, profiles = self._read(question, profiles, chosen)
         every = catalogue.candidates(reading, data)
@@ -169,7 +170,7 @@ class Planner:
         plan = finished(catalogue, goals, every, made, profiles, told=bool(analysis))
         own = [c.bound.spec.name for c in every if c.bound is not None]
         more = [tool.name for tool in (found.tools if found else []) if tool.runnable]
-        return Proposal(plan=plan, retrieved=list(dict.fromkeys([*own, *more]))[:MOST_RETRIEVED])
+        return PlanProposal(plan=plan, retrieved=list(dict.fromkeys([*own, *more]))[:MOST_RETRIEVED])
 
     def _goals(
         self, reading: Reading, data: Data, every: list[Candidate], analysis: str, *, files: bool

@@ -15,7 +15,7 @@ from importlib.resources import files
 
 import numpy as np
 
-from engine.retrieval.index import ToolIndex
+from engine.retrieval.index import Nearness, ToolIndex
 from engine.retrieval.understanding import Understood
 from engine.search.confidence import Confidence
 
@@ -53,8 +53,13 @@ class Evidence:
 
     @property
     def nothing(self) -> bool:
-        """Say whether no tool has to do with the question; a single word that tools have is too little to say so."""
-        return self.probability < NONE and (self.words > 1 or self.measures["share"] == 0)
+        """Say whether no tool has to do with the question.
+
+        A question of unknown words only says so sooner; a single known word is too little to say so.
+        """
+        if self.measures["unknown"] == 1:
+            return self.weak
+        return self.probability < NONE and self.words > 1
 
     @property
     def weak(self) -> bool:
@@ -75,7 +80,7 @@ def _models() -> dict[str, Confidence]:
 
 
 def weigh(
-    index: ToolIndex, asked: Understood, direct: np.ndarray, cosines: np.ndarray | None, vector: np.ndarray | None
+    index: ToolIndex, asked: Understood, direct: np.ndarray, cosines: np.ndarray | None, methods: Nearness | None
 ) -> Evidence:
     """Measure how well a question is answered at all.
 
@@ -84,7 +89,7 @@ def weigh(
         asked: the question, with a word at least.
         direct: every tool's lexical score for its words.
         cosines: every tool's cosine with the question, or None.
-        vector: the question's unit vector, or None.
+        methods: how near the question is to the methods, or None.
     """
     best = int(np.argmax(direct))
     whole = index.texts.whole(asked.words)
@@ -96,9 +101,9 @@ def weigh(
         "elsewhere_words": _certainty(index.methods.elsewhere.bm25(asked.words)),
         "unknown": len(asked.unknown) / count,
     }
-    if cosines is not None and vector is not None and index.methods.vectors is not None:
-        _, near, elsewhere = index.methods.nearness(vector)
-        measures |= {"nearest": float(cosines.max()), "method": float(near.max()), "elsewhere": elsewhere}
+    if cosines is not None and methods is not None:
+        nearest = {"nearest": float(cosines.max()), "method": float(methods.all_texts.max())}
+        measures |= {**nearest, "elsewhere": methods.elsewhere}
     return Evidence(measures, count, not index.suite_words(best).isdisjoint(asked.words))
 
 

@@ -14,9 +14,10 @@ from engine.domain.retrieval import CatalogueEntry
 from engine.domain.toolspec import ToolSpec
 from engine.retrieval.methods import Method, elsewhere, load_methods
 from engine.retrieval.tool_graph import ToolGraph
-from engine.retrieval.words import Speller, name_key, words
+from engine.retrieval.words import Speller, words
 from engine.search.index import Document, Field, SearchIndex
 from engine.search.vectors import dots
+from engine.text.names import in_one
 
 TEXT_LENGTH = 1500
 """Characters of a text that are embedded; the default model reads about 1,000."""
@@ -68,6 +69,18 @@ def method_texts() -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
+class Nearness:
+    """Cosines of a question."""
+
+    names: np.ndarray
+    """With the name and synonyms of each method, float32."""
+    all_texts: np.ndarray
+    """With the nearest of each method's texts."""
+    elsewhere: float
+    """With the nearest text of what no tool is for."""
+
+
+@dataclass(frozen=True, slots=True)
 class MethodIndex:
     """The table of methods, ready to be matched with a question."""
 
@@ -85,18 +98,13 @@ class MethodIndex:
     """What no tool is for."""
     places: Mapping[str, int]
     """Operation -> its position in `methods`."""
-    similar: np.ndarray | None
-    """Cosine of each method with each tool, float16, shape (methods, tools)."""
 
-    def nearness(self, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-        """Return cosines of a unit vector: for each method with its names and with the nearest of all its texts.
-
-        The third is that of the nearest text of what no tool is for.
-        """
+    def nearness(self, vector: np.ndarray) -> Nearness:
+        """Return how near a unit vector is to each method and to what no tool is for."""
         assert self.vectors is not None
         near = dots(self.vectors, vector)
-        best = np.maximum.reduceat(near, self.starts)
-        return near[self.starts[:-1]], best[:-1], float(best[-1])
+        nearest = np.maximum.reduceat(near, self.starts)
+        return Nearness(near[self.starts[:-1]], nearest[:-1], float(nearest[-1]))
 
 
 class ToolIndex:
@@ -130,23 +138,19 @@ class ToolIndex:
             entries: the tools; names are unique.
             vectors: a unit vector for each entry's `entry_text`, shape (entries, dimensions); None to search by
                 words alone.
-            method_vectors: the same for `method_texts()`; without it methods are recognised by words alone.
+            method_vectors: the same for `method_texts()`.
 
         Raises:
             ValueError: when there are not as many vectors as texts, or their dimensions differ.
         """
-        if vectors is not None and len(vectors) != len(entries):
-            raise ValueError(f"{len(vectors)} vectors for {len(entries)} tools; expected one each.")
+        if vectors is not None:
+            _check(vectors, len(entries), "tools")
+            _check(method_vectors, len(method_texts()), "methods", vectors.shape[1])
         texts = SearchIndex(_FIELDS)
         texts.add(_document(entry) for entry in entries)
         matrix = None if vectors is None else np.ascontiguousarray(vectors, dtype=np.float32)
-        methods = _method_index(load_methods(), entries, matrix, method_vectors)
+        methods = _method_index(load_methods(), entries, None if vectors is None else method_vectors)
         return cls(list(entries), texts, matrix, methods)
-
-    def with_methods(self, method_vectors: np.ndarray) -> ToolIndex:
-        """Return the same index with vectors for the methods (see `build`)."""
-        methods = _method_index(self.methods.methods, self.entries, self.vectors, method_vectors)
-        return ToolIndex(self.entries, self.texts, self.vectors, methods)
 
     def __len__(self) -> int:
         """Return the number of tools."""
@@ -154,10 +158,10 @@ class ToolIndex:
 
     @cached_property
     def by_key(self) -> Mapping[str, list[int]]:
-        """Rows by name, compared by letters and digits only (see `name_key`)."""
+        """Rows by name, compared by letters and digits only (see `in_one`)."""
         keys: dict[str, list[int]] = {}
         for row, entry in enumerate(self.entries):
-            keys.setdefault(name_key(entry.name), []).append(row)
+            keys.setdefault(in_one(entry.name), []).append(row)
         return keys
 
     def prepare(self) -> None:
@@ -203,7 +207,7 @@ class ToolIndex:
         """Return the words of the name of a tool's suite."""
         suite = self.entries[row].suite
         if suite not in self._suite_words:
-            self._suite_words[suite] = frozenset([*words(_SEPARATORS.sub(" ", suite)), name_key(suite)])
+            self._suite_words[suite] = frozenset([*words(_SEPARATORS.sub(" ", suite)), in_one(suite)])
         return self._suite_words[suite]
 
     def tools_of(self, place: int) -> np.ndarray:
@@ -228,14 +232,24 @@ class ToolIndex:
         for row in self._built_in_for.get(place, ()):
             return row
         named = self.methods.tools[place]
-        if self.methods.similar is not None:
-            return _best(named, self.methods.similar[place])
-        return _best(named, self.texts.bm25(dict.fromkeys(words(operation), 1.0)))
+        if not len(named):
+            return None
+        near = self.likeness(place, named)
+        if near is None:
+            near = self.texts.bm25(dict.fromkeys(words(operation), 1.0))[named]
+        return int(named[np.argmax(near)])
+
+    def likeness(self, place: int, rows: np.ndarray) -> np.ndarray | None:
+        """Return the cosines of tools with a method; None without vectors."""
+        if self.vectors is None or self.methods.vectors is None:
+            return None
+        return dots(self.vectors[rows], self.methods.vectors[self.methods.starts[place]])
 
 
-def _best(rows: np.ndarray, scores: np.ndarray) -> int | None:
-    """Return the row with the highest score, or None when there are no rows."""
-    return int(rows[np.argmax(scores[rows])]) if len(rows) else None
+def _check(vectors: np.ndarray | None, texts: int, what: str, width: int | None = None) -> None:
+    rows, wide = (0, 0) if vectors is None else vectors.shape
+    if rows != texts or wide != (width or wide):
+        raise ValueError(f"{rows} vectors for {texts} {what}, {wide} numbers wide; expected one each, all as wide.")
 
 
 def _document(entry: CatalogueEntry) -> Document:
@@ -252,7 +266,6 @@ def _method_index(
     methods: Sequence[Method],
     entries: Sequence[CatalogueEntry],
     vectors: np.ndarray | None,
-    method_vectors: np.ndarray | None,
 ) -> MethodIndex:
     documents = [
         {
@@ -271,22 +284,15 @@ def _method_index(
     aside.add(Document(id=text, words={"text": words(text)}) for text in elsewhere())
     named = _rows_by_name(entries)
     starts = np.cumsum([0, *(1 + len(method.phrases) for method in methods)])
-    similar = None
-    if vectors is not None and method_vectors is not None:
-        shape = (int(starts[-1]) + len(elsewhere()), vectors.shape[1])
-        if method_vectors.shape != shape:
-            raise ValueError(f"The vectors of the methods have the shape {method_vectors.shape}; expected {shape}.")
-        similar = dots(vectors, np.ascontiguousarray(method_vectors[starts[:-1]].T)).T.astype(np.float16, order="C")
     return MethodIndex(
         methods=methods,
         words=found,
         synonyms=[frozenset([*document["operation"], *document["synonyms"]]) for document in documents],
         tools=[_tools_of(method, named) for method in methods],
-        vectors=method_vectors if similar is not None else None,
+        vectors=vectors,
         starts=starts,
         elsewhere=aside,
         places={method.operation: place for place, method in enumerate(methods)},
-        similar=similar,
     )
 
 
@@ -300,12 +306,12 @@ def _rows_by_name(entries: Sequence[CatalogueEntry]) -> dict[str, list[int]]:
 
 
 def _name_keys(name: str) -> set[str]:
-    parts = [name_key(part) for part in _SEPARATORS.split(name)]
+    parts = [in_one(part) for part in _SEPARATORS.split(name)]
     keys = {*parts, *(a + b for a, b in pairwise(parts))}
     keys |= {key.rstrip("0123456789") for key in keys if len(key.rstrip("0123456789")) > 3}
     return {key for key in keys if len(key) > 1}
 
 
 def _tools_of(method: Method, named: Mapping[str, Sequence[int]]) -> np.ndarray:
-    rows = {row for program in method.programs for row in named.get(name_key(program), ())}
+    rows = {row for program in method.programs for row in named.get(in_one(program), ())}
     return np.array(sorted(rows), dtype=np.int32)

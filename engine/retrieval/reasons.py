@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+import numpy as np
+
 from engine.retrieval.index import ToolIndex
 from engine.retrieval.rerank import Ranked, fits
 from engine.retrieval.search import Candidates
@@ -64,8 +66,8 @@ def _text_reason(index: ToolIndex, found: Candidates, tool: Ranked, written: dic
         operation = index.methods.methods[match.row].operation
         if found.program[tool.row] > 0 and tool.row in index.tools_of(match.row):
             return f"Known for `{operation}`"
-        similar = index.methods.similar
-        if similar is not None and similar[match.row][tool.row] >= _SIMILAR:
+        near = index.likeness(match.row, np.array([tool.row]))
+        if near is not None and near[0] >= _SIMILAR:
             return f"Its description matches `{operation}`"
     shared = shared_words(index, found, tool.row, written)
     if shared:

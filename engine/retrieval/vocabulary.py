@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from importlib.resources import files
 
-from engine.retrieval.words import STOP, fold, stem
+from engine.retrieval.words import STOP, stem
+from engine.text.letters import without_accents
 
 _COLUMNS = "language\tsaid\tmeant"
 _EDGES = ".,;:!?()[]{}<>\"'`"
@@ -99,7 +100,7 @@ def read(question: str, known: Callable[[str], bool]) -> Reading:
         elif long and bare.lower() in _FILLER:
             continue
         elif language and (meant := _translated(bare, language)) is not None:
-            if meant and stem(meant) != stem(fold(bare).lower()):
+            if meant and stem(meant) != stem(without_accents(bare).lower()):
                 reading.read_as[bare] = meant
             said.append(meant)
         else:
@@ -148,7 +149,7 @@ def _language(tokens: list[str], known: Callable[[str], bool]) -> str:
 def _translated(word: str, language: str) -> str | None:
     """Return a word in English, "" for one to leave out, or None for one the table does not have."""
     table = load_vocabulary().languages[language]
-    low = fold(word.replace("ß", "ss")).lower()
+    low = without_accents(word.replace("ß", "ss")).lower()
     if low in table:
         return table[low]
     return _compound(low, table) if language == "de" else None

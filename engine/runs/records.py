@@ -51,17 +51,19 @@ class RunRecords:
     ids: IdSource
     environment: Mapping[str, str]
     """What describes this machine, for the records of new runs."""
+    user: str = ""
+    """Who runs are attributed to unless told otherwise."""
     _unwritten: dict[str, RunRecord] = field(default_factory=dict, init=False)
     """States of runs that the disk had no room for: what is true of them until the next start."""
     _guard: threading.Lock = field(default_factory=threading.Lock, init=False)
 
-    def new(self, question: str, data: Sequence[Path], *, user: str, **facts: Unpack[RunFacts]) -> RunRecord:
+    def new(self, question: str, data: Sequence[Path], *, user: str = "", **facts: Unpack[RunFacts]) -> RunRecord:
         """Return the record of a new run, not stored yet; it goes on in its parent's conversation, if it has one."""
         run_id, parent = self.ids.new("run"), facts.get("parent")
         inherited = self.stored(parent).conversation if parent else ""
         own = {
             "run_id": run_id,
-            "user": user,
+            "user": user or self.user,
             "question": question.strip(),
             "created_at": self.clock.now(),
             "data": [str(Path(os.path.expanduser(path)).absolute()) for path in data],  # noqa: PTH111

@@ -77,7 +77,7 @@ class Ending:
         for found in report.findings:
             emit(ClaimChecked(run_id=run_id, claim=found.text, label=found.grounding, evidence=found.evidence))
         try:
-            checked = ground_claims(report, lambda text, findings: self.knowledge.check(text, findings=findings))
+            checked = ground_claims(report, self.knowledge.check_findings)
         except Exception as err:  # noqa: BLE001 - a border: the numbers are right whether or not they can be looked up
             _log.warning("The claims of run %s could not be checked", run_id, exc_info=err)
             message = f"The report's claims could not be checked against the knowledge graph: {err}"

@@ -15,7 +15,7 @@ from engine.domain.toolspec import ToolSpec
 from engine.errors import DataError, IntegrityError, StorageError
 from engine.ports.artifacts import ArtifactStore
 from engine.toolbox.registry import ToolRegistry
-from engine.toolbox.script import STORED_READ, StepInput
+from engine.toolbox.script import StepInput, stored_input
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def given_to(
                 raise DataError(f"Step {upstream} gave no {output}, which step {node.id} needs.")
             kind = next(o.type for o in registry.get(results[upstream].tool).outputs if o.name == output)
             path = _free_path(artifact.name, port.name, found)
-            step, sha256 = StepInput(path=path, type=kind, read=STORED_READ.get(kind, {})), artifact.sha256
+            step, sha256 = stored_input(path, kind), artifact.sha256
         found.append(Given(port.name, sha256, artifacts.path(sha256), step))
     return found
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from engine.domain.datatypes import DataType, accepts
+from engine.data.catalogue import accepts
+from engine.domain.datatypes import DataType
 from engine.domain.plan import DATA_PREFIX, TaskDag, TaskNode
 from engine.domain.results import Issue
 from engine.domain.toolspec import ParamSpec, ToolSpec

@@ -123,7 +123,7 @@ def _dangling(engine: Engine, seen: Any) -> list[str]:
         f"{'belongs' if len(missing) == 1 else 'belong'} to no entity of the graph or of these files ({some}). "
         "Their relations will be left out."
     )
-    hits = ((end, engine.knowledge.graph.search(end, top=1)) for end in missing[:20])
+    hits = ((end, engine.knowledge.search(end, top=1)) for end in missing[:20])
     near = next(((end, found[0].node) for end, found in hits if found and found[0].node.name == end), None)
     advice = "Add a table of entities that has them to the files."
     if near is not None:

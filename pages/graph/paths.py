@@ -34,7 +34,7 @@ def draw_paths(engine: Engine) -> None:
             lambda: found.extend(
                 [
                     engine.knowledge.shortest_path(a, b, max_hops=int(hops)),
-                    engine.knowledge.graph.paths(a, b, max_hops=int(hops), top=8),
+                    engine.knowledge.paths(a, b, max_hops=int(hops), top=8),
                 ]
             )
         )
@@ -64,7 +64,7 @@ def _start(engine: Engine) -> str:
     name = engine.knowledge.names([entity]).get(entity, "")
     if not name:
         return ""
-    hits = engine.knowledge.graph.search(name, top=1)
+    hits = engine.knowledge.search(name, top=1)
     return name if hits and hits[0].node.id == entity else entity
 
 

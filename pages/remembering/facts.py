@@ -140,7 +140,9 @@ def _send(engine: Engine, fact_id: str) -> None:
         skipped = sent[0].skipped
         if skipped:
             st.caption(plain(f"It could not be sent: {'; '.join(str(reason) for reason in skipped)}"))
-        else:
+        for text in sent[0].opposed:
+            st.warning(plain(text))
+        if not skipped and not sent[0].opposed:
             st.rerun()
 
 

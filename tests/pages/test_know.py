@@ -189,7 +189,7 @@ def test_only_the_newest_conversations_are_read_for_their_titles(at, workspace, 
 def test_what_a_run_taught_is_listed_and_can_be_taken_back(at, workspace):
     from engine.domain.knowledge import EdgeRows, EdgeType, GraphSource, NodeRows, NodeType
 
-    graph = opened(workspace).knowledge
+    graph = opened(workspace)._parts.knowledge
     nodes, edges = NodeRows(), EdgeRows()
     nodes.add("tool:made_up", NodeType.TOOL, "Made-up tool")
     egfr = graph.node("EGFR").id

@@ -18,6 +18,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from engine.data.catalogue import write_data
+from engine.data.kinds.matrix import read_matrix
+from engine.data.kinds.table import read_table
 from engine.domain.datatypes import DataType
 from engine.toolbox.bulk_rna import common, gene_lists
 from engine.toolbox.bulk_rna import counts as bulk_rna
@@ -26,8 +29,7 @@ from engine.toolbox.bulk_rna import plots as bulk_rna_plots
 from engine.toolbox.bulk_rna.common import find_genes, format_p, gene_inference, gene_symbols
 from engine.toolbox.bulk_rna.fits import fit_coefficients, fit_dispersions, fit_trend, shrink_coefficients
 from engine.toolbox.checks import CHECKS, StepOutputs
-from engine.toolbox.io import read_matrix, read_table, write_data
-from engine.toolbox.script import STORED_READ, StepInput, step_script
+from engine.toolbox.script import step_script, stored_input
 
 AIRWAY = Path(__file__).parents[2].parent / "shared" / "data" / "airway"
 needs_airway = pytest.mark.skipif(not AIRWAY.is_dir(), reason="the airway data are not beside the repository")
@@ -378,7 +380,10 @@ def test_genes_asked_for_are_reported_and_missing_ones_named(experiment):
         control="control",
         genes_of_interest=["G0399", "nosuchgene"],
     )
-    assert any(finding.get("row") == {"feature": "g0399"} for finding in result["findings"])
+    told = next(finding["text"] for finding in result["findings"] if finding.get("row") == {"feature": "g0399"})
+    row = result["de_table"].set_index("feature").loc["g0399"]
+    assert ("is not shown to differ between drug and control" in told) == (row["p_adj"] >= 0.05)
+    assert ("95 % CI" in told) == (row["p_adj"] >= 0.05)
     assert any("nosuchgene" in warning for warning in result["warnings"])
 
 
@@ -714,7 +719,7 @@ def test_step_runs_from_its_text_alone_and_passes_its_checks(
     inputs = {}
     for port in spec.inputs:
         written = write_data(data[port.name], port.name, port.type.value)
-        inputs[port.name] = StepInput(path=written, type=port.type, read=STORED_READ.get(port.type, {}))
+        inputs[port.name] = stored_input(written, port.type)
     params = PARAMS.get(name, {})
     code = step_script(spec, inputs, params)
     assert not re.search(r"\b(?:import|from) engine\b", code)

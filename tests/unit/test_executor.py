@@ -183,7 +183,7 @@ def test_two_files_of_one_name_reach_the_step_as_two_files(bench):
     assert sorted(bench.sandbox.seen[0].values()) == [b"x\n1\n", b"x\n2\n"]
     code = bench.artifacts.path(result.code_sha256).read_text()
     paths = {
-        name: next(p for p in bench.sandbox.seen[0] if f"{name} = read_data('inputs/{p}'" in code) for name in inputs
+        name: next(p for p in bench.sandbox.seen[0] if f"{name} = read_table('inputs/{p}'" in code) for name in inputs
     }
     assert bench.sandbox.seen[0][paths["left"]] == b"x\n1\n"
     assert bench.sandbox.seen[0][paths["right"]] == b"x\n2\n"

@@ -262,3 +262,14 @@ def test_a_fact_that_comes_retracted_or_changed_leaves_or_changes_in_the_graph(m
     assert [(f.id, f.in_graph) for f in memory.semantic.facts()] == [
         (one.id, False), (two.id, True), ("fact_new", False),
     ]  # fmt: skip
+
+
+def test_a_fact_whose_opposite_the_graph_states_is_sent_with_a_warning(memory: Memory) -> None:
+    memory.semantic.add("IL6", "activates", "STAT3", PAPER)
+    assert memory.to_graph().opposed == []
+    memory.semantic.add("IL6", "inhibits", "STAT3", "a rumour", confidence=0.2)
+    (warning, *_) = [text for text in memory.to_graph().opposed if text.startswith("IL6 inhibits STAT3")]
+    assert "confidence 0.2" in warning
+    assert "the opposite, that IL6 activates STAT3" in warning
+    assert label(memory, "IL6 activates STAT3.") == "grounded"
+    assert label(memory, "IL6 inhibits STAT3.") == "contradicted"

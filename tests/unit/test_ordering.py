@@ -9,9 +9,10 @@ import pytest
 
 from engine.data.profiler import profile_files
 from engine.errors import PlanError
-from engine.planning.binding.bind import bind, condition
+from engine.planning.binding.bind import bind
 from engine.planning.binding.bound import Bound
 from engine.planning.binding.ordering import order_said
+from engine.planning.binding.rows import condition
 from engine.planning.guards.case import Case
 from engine.planning.guards.run import run_guards
 from engine.planning.reading.read import read

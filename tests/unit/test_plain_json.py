@@ -10,8 +10,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.data.kind import write_table
 from engine.domain.plain_json import json_text
-from engine.toolbox.io import save_result
+from engine.toolbox.results import save_result
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
 DOCUMENTS = st.recursive(
@@ -44,6 +45,6 @@ def test_what_a_step_gives_is_json_too(tmp_path):
         "facts": {"r": np.float64("nan"), "rows": [np.int64(3), math.inf]},
         "findings": [{"text": "r", "x": math.nan}],
     }
-    written = save_result(given, {"facts": "json"}, str(tmp_path))
+    written = save_result(given, {"facts": ("json", write_table)}, str(tmp_path))
     assert strict((tmp_path / written["outputs"]["facts"]["file"]).read_text()) == {"r": None, "rows": [3, None]}
     assert strict((tmp_path / "result.json").read_text())["findings"] == [{"text": "r", "x": None}]

@@ -248,19 +248,10 @@ def test_a_bad_answer_of_a_model_falls_back_with_a_note(answer: Any) -> None:
     assert any("scorer" in note for note in found.notes)
 
 
-def test_methods_get_vectors_when_the_index_has_none() -> None:
-    index = ToolIndex.build(ENTRIES, EMBEDDER.embed([entry_text(e) for e in ENTRIES]))
-    searcher = HybridRetriever(index, embed_query=lambda text: EMBEDDER.embed([text])[0])
-    assert searcher.search("survival of patients").method == "hybrid"
-    vectors = searcher.index.methods.vectors
-    assert vectors is not None
-    assert len(vectors) == len(method_texts())
-
-
 def test_vectors_must_fit_the_texts() -> None:
     with pytest.raises(ValueError, match="3 vectors for 10 tools"):
         ToolIndex.build(ENTRIES, np.zeros((3, 4), np.float32))
-    with pytest.raises(ValueError, match="vectors of the methods"):
+    with pytest.raises(ValueError, match=r"2 vectors for .* methods"):
         ToolIndex.build(ENTRIES, np.zeros((10, 4), np.float32), np.zeros((2, 4), np.float32))
 
 
@@ -309,3 +300,16 @@ def test_threads_get_the_answers_of_one() -> None:
 
 
 SHARED = retriever(many(80))
+
+
+@pytest.mark.parametrize("vectors", [True, False])
+def test_a_need_in_everyday_words_finds_the_tool_of_the_method_it_means(vectors: bool) -> None:
+    others = [entry(f"shelf_{number}", f"Item {number} of the archive") for number in range(40)]
+    entries = [*others, entry("circos", "Chord and ideogram layouts from tabular annotation"), *ENTRIES]
+    matrix = EMBEDDER.embed([entry_text(e) for e in entries]) if vectors else None
+    index = ToolIndex.build(entries, matrix, EMBEDDER.embed(method_texts()) if vectors else None)
+    searcher = HybridRetriever(index, embed_query=lambda text: EMBEDDER.embed([text])[0])
+    found = searcher.search("picture of my genome with rings")
+    assert found.tools[0].name == "circos"
+    assert found.match == ("good" if vectors else "weak")
+    assert found.tools[0].why == "Known for `circular genome plot`."

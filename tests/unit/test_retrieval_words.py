@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.retrieval.words import STOP, Speller, fold, name_key, query_words, stem, words
+from engine.retrieval.words import STOP, Speller, query_words, stem, words
 
 
 @pytest.mark.parametrize(
@@ -61,11 +61,6 @@ def test_any_text_gives_words_without_blanks(text: str) -> None:
 @given(st.text(alphabet=st.characters(min_codepoint=97, max_codepoint=122), min_size=1, max_size=20))
 def test_a_stem_is_never_empty_or_longer(word: str) -> None:
     assert 0 < len(stem(word)) <= len(word) + 1
-
-
-def test_accents_and_spelling_of_names_do_not_matter() -> None:
-    assert fold("Rényi") == "Renyi"
-    assert name_key("bwa-mem2") == name_key("BWA_MEM2") == name_key("bwa mem2") == "bwamem2"
 
 
 def test_typing_errors_are_corrected_by_frequency_and_distance() -> None:

@@ -813,9 +813,9 @@ def test_tables_and_cells_carry_their_structure(tmp_path: Path) -> None:
     import anndata
 
     from engine.data.kinds.single_cell import read_h5ad
-    from engine.data.kinds.tables import examine
     from engine.data.reading.delimited import read_delimited
     from engine.data.reading.textfile import read_text
+    from engine.data.tables import examine
 
     path = tmp_path / "growth.csv"
     growth().to_csv(path, index=False)

@@ -78,7 +78,7 @@ class Cell(NamedTuple):
 
 
 @dataclass(kw_only=True)
-class Reading:
+class CellReading:
     """How the cells of a text column become numbers."""
 
     decimal: str = "."
@@ -130,7 +130,7 @@ def is_unit(text: str) -> bool:
 
 def read_numbers(
     counts: Mapping[str, int], *, decimal: str = ".", first: bool = False, typed: Collection[str] = ()
-) -> Reading | str | None:
+) -> CellReading | str | None:
     """Say how a column's cells become numbers.
 
     Args:
@@ -170,7 +170,7 @@ def read_numbers(
     signs = _signs([cell.amount for text, cell in held.items() if text not in typed], decimal)
     if signs is None:
         return "cells in which point and comma are used in ways that contradict each other"
-    reading = Reading(decimal=signs[0], thousands=signs[1], unit=unit)
+    reading = CellReading(decimal=signs[0], thousands=signs[1], unit=unit)
     reading.remove = sorted({part for c in exact.values() for part in (c.about, c.unit, c.mark) if part}, key=len)[::-1]
     reading.missing = sorted([*marks, *unknown, *(text for text in held if text not in exact)])
     reading.values = {text: _value(cell.amount, reading) for text, cell in exact.items()}
@@ -251,14 +251,14 @@ def _signs(amounts: Sequence[str], hint: str) -> tuple[str, str] | None:
     return None if with_comma else (",", ".")
 
 
-def _value(amount: str, reading: Reading) -> str:
+def _value(amount: str, reading: CellReading) -> str:
     if reading.thousands:
         amount = amount.replace(reading.thousands, "")
     return amount.replace(",", ".")
 
 
 def _tell(
-    reading: Reading, held: Mapping[str, Cell], counts: Mapping[str, int], marks: list[str], unknown: list[str],
+    reading: CellReading, held: Mapping[str, Cell], counts: Mapping[str, int], marks: list[str], unknown: list[str],
     signs: tuple[str, str], hint: str,
 ) -> None:  # fmt: skip
     """Write down what was done, in sentences that say how many cells it concerns."""

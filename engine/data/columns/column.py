@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from engine.data.columns.cells import MISSING_MARKS, Reading, parse, read_numbers, tidy
+from engine.data.columns.cells import MISSING_MARKS, CellReading, parse, read_numbers, tidy
 from engine.data.columns.codes import ABOVE, BELOW, missing_codes
 from engine.data.columns.spellings import spelled_alike, told_joins
 from engine.data.source import Column, Frame, plural, some
@@ -107,7 +107,7 @@ def _may_be_coded(frame: Frame, dtypes: list[Any]) -> set[int]:
     return {position for position, low, high in ends if low in codes or high in codes}
 
 
-def _column_numbers(series: Column, decimal: str, *, first: bool) -> Reading | str | None:
+def _column_numbers(series: Column, decimal: str, *, first: bool) -> CellReading | str | None:
     present = series.dropna()
     present = present[present.map(lambda cell: not isinstance(cell, (bool, list, dict)))]
     if len(present) < len(series.dropna()) or present.empty:
@@ -121,7 +121,7 @@ def _column_numbers(series: Column, decimal: str, *, first: bool) -> Reading | s
     return read_numbers({str(k): int(n) for k, n in counts.items() if k}, decimal=decimal, first=first, typed=typed)
 
 
-def _as_numbers(series: Column, reading: Reading) -> Column:
+def _as_numbers(series: Column, reading: CellReading) -> Column:
     import pandas as pd
 
     values = series.map(lambda cell: reading.values.get(tidy(cell)) if isinstance(cell, str) else cell)
@@ -218,3 +218,21 @@ def _kind(present: Column, distinct: int) -> ColumnKind:
     if distinct <= max(MAX_LEVELS, 0.05 * len(texts)) and length < 60:
         return "category"
     return "text" if spaced > 0.3 or length >= 40 else "identifier" if distinct > 0.5 * len(texts) else "category"
+
+
+def row_numbers(ids: Any) -> bool:
+    """Say whether values only count the rows, from 0 or 1 on."""
+    import pandas as pd
+
+    numbers: Column = pd.to_numeric(pd.Series(list(ids)), errors="coerce")
+    if numbers.isna().any() or len(numbers) == 0:
+        return False
+    return bool((numbers.diff().dropna() == 1).all()) and numbers.iloc[0] in (0, 1)
+
+
+def whole_again(frame: Frame) -> Frame:
+    """Make integers of the columns of whole numbers that blanks had made floats."""
+    for column in frame.select_dtypes("float").columns:
+        if frame[column].notna().all() and (frame[column] % 1 == 0).all():
+            frame[column] = frame[column].astype("int64")
+    return frame

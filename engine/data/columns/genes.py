@@ -11,6 +11,9 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from engine.data.schema import GENE_ID, GENE_SYMBOL, plain
+from engine.data.source import plural, some
+
 _ENSEMBL_GENE = re.compile(r"ENS([A-Z]{3})?G\d{11}(\.\d+)?(_PAR_Y)?$")
 _OTHER_FEATURE = re.compile(
     r"(ENS[A-Z]{0,4}[TPE]\d{11}|[NX][MRP]_\d+|cg\d{8}$|\d+(_[a-z])?_at$|ILMN_\d+$|AFFX-|FBgn\d{7}$|WBGene\d{8}$|"
@@ -37,15 +40,6 @@ _SUMMARY_ROW = re.compile(
     r"(__(no_feature|ambiguous|too_low_aQual|not_aligned|alignment_not_unique)|N_\w+|(grand )?totals?|sum)$",
     re.IGNORECASE,
 )
-GENE_HEADER = re.compile(
-    r"(gene|genes|ens(embl)?[._ ]?(gene)?[._ ]?(id)?|ensgene|gene[._ "
-    r"]?(id|name|symbol|symbols)|symbol|hgnc[._ ]?symbol|geneid|"
-    r"feature[._ ]?(id)?|features|target[._ ]?id|probe[._ ]?(id)?|probeset|id[._ ]?ref|tracking[._ "
-    r"]?id|entrez([._ ]?(gene)?"
-    r"[._ ]?id)?|transcript([._ ]?id)?|external[._ ]?gene[._ ]?name|protein([._ ]?id)?|names)$",
-    re.IGNORECASE,
-)
-"""Headers that say the column holds genes or other measured features."""
 
 
 class GeneIds(NamedTuple):
@@ -58,6 +52,11 @@ class GeneIds(NamedTuple):
     feature_like: bool = False
     """True for any identifier of something measured: genes, transcripts, probes, proteins."""
     versioned: bool = False
+
+
+def is_gene_header(header: str) -> bool:
+    """Say whether a column called so holds genes or other measured features."""
+    return re.fullmatch(f"{GENE_ID}|{GENE_SYMBOL}", plain(header)) is not None
 
 
 def identify(ids: Sequence[str], *, header: str | None = None) -> GeneIds:
@@ -88,7 +87,7 @@ def _symbols(sample: list[str], header: str | None) -> GeneIds:
     known = sum(_FAMILIES.match(text.upper()) is not None for text in sample) / len(sample)
     prefixes = {match.group().upper() for match in map(_ALPHA_PREFIX.match, sample) if match}
     diversity = len(prefixes) / len(set(sample))
-    named = header is not None and GENE_HEADER.match(header.strip()) is not None
+    named = header is not None and is_gene_header(header)
     enough = 0.01 if named else 0.04
     # Sample names (CTRL1, CTRL2; GSM..) share a prefix; a list of genes hardly ever does.
     if max(upper, capital) < 0.7 or known < enough or (diversity < 0.15 and not named):
@@ -124,3 +123,31 @@ def describe(genes: GeneIds) -> str:
     if genes.kind == "symbol":
         return f"{genes.organism} gene symbols" if genes.organism else "gene symbols"
     return "Entrez gene ids" if genes.kind == "entrez" else ""
+
+
+def id_warnings(name: str, ids: list[str]) -> list[str]:
+    """Return what is wrong with the feature names, one sentence per problem."""
+    warnings = []
+    dates = turned_to_dates(ids)
+    if dates:
+        warnings.append(
+            f"{name}: {plural(len(dates), 'gene name')} turned into dates or numbers by a spreadsheet ({some(dates)}); "
+            "restore them from the original file (2-Sep was SEPTIN2, 1-Mar was MARCHF1 or MTARC1)."
+        )
+    unnamed = sum(text in ("", "nan") for text in ids)
+    if unnamed:
+        warnings.append(f"{name}: {plural(unnamed, 'row')} without a name.")
+    appended = summary_rows(ids)
+    if appended:
+        warnings.append(
+            f"{name}: {plural(len(appended), 'row')} at the end are totals, not genes ({some(appended)}); remove them."
+        )
+    extra = len(ids) - len(set(ids))
+    if extra:
+        seen: set[str] = set()
+        twice = list(dict.fromkeys(text for text in ids if text in seen or seen.add(text)))
+        warnings.append(
+            f"{name}: {plural(len(twice), 'row name')} used more than once ({some(twice)}), "
+            f"{plural(extra, 'extra row')} in all."
+        )
+    return warnings

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 
 from engine.data.columns.cells import is_unit
-from engine.data.columns.genes import GENE_HEADER, in_gene_family
+from engine.data.columns.genes import in_gene_family, is_gene_header
 from engine.data.source import Column, Frame
 
 MOST = 30
@@ -77,7 +77,7 @@ def told_joins(name: str, joined: dict[str, dict[str, str]]) -> list[str]:
 
 def _levels(cells: Column, name: str) -> Counter[str]:
     """Return the cells of a column of few levels with their numbers; nothing where it names rows or genes."""
-    if GENE_HEADER.match(name):
+    if is_gene_header(name):
         return Counter()
     present = cells.dropna()
     if present.empty or not present.map(lambda cell: isinstance(cell, str)).all():

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from engine.data.columns.column import MAX_COLUMNS
-from engine.data.columns.genes import GeneIds, describe, identify
-from engine.data.kinds.matrices import id_warnings, judge_values
+from engine.data.columns.genes import describe, id_warnings, identify
+from engine.data.columns.nature import judge_values
+from engine.data.found import Found, guess
+from engine.data.kind import Binary, Kind
 from engine.data.reading.hdf5 import refuse_elsewhere, refuse_endless
 from engine.data.source import Frame, UnusableFile, plural, some
 from engine.data.structure.rows import look
 from engine.domain.datatypes import DataType
-from engine.domain.profile import ColumnProfile, Structure, TypeGuess
 
 _WHOLE_VALUES = 2_000_000
 """A matrix of so many stored values is looked at as a whole, of a larger one ten stretches."""
@@ -20,25 +21,24 @@ _STRETCHES, _SAMPLE_VALUES = 10, 50_000
 _MAX_CELLS = 300_000
 
 
-class SingleCell(NamedTuple):
-    """What an .h5ad file holds."""
+def read_anndata(path):
+    """Read an h5ad file into an AnnData object with unique observation and variable names."""
+    import anndata
 
-    types: list[TypeGuess]
-    summary: str
-    warnings: list[str]
-    cells: int
-    genes: int
-    columns: list[ColumnProfile]
-    cell_ids: list[str]
-    gene_ids: list[str]
-    identified: GeneIds
-    details: dict[str, Any]
-    structure: Structure = Structure()
-    looked_at: int | None = None
-    """Cells whose annotations were looked at, when these are not all."""
+    adata = anndata.read_h5ad(path)
+    adata.obs_names_make_unique()
+    adata.var_names_make_unique()
+    return adata
 
 
-def read_h5ad(path: Path) -> SingleCell:
+def write_anndata(value, stem):
+    """Write cells as h5ad; return the file's name."""
+    name = f"{stem}.h5ad"
+    value.write_h5ad(name, compression="lzf")
+    return name
+
+
+def read_h5ad(path: Path) -> Found:
     """Describe an .h5ad file.
 
     Raises:
@@ -59,7 +59,7 @@ def _first_line(error: BaseException) -> str:
     return str(error).strip("'\"").split("\n")[0][:120] or type(error).__name__
 
 
-def _describe(name: str, file: Any, h5py: Any) -> SingleCell:
+def _describe(name: str, file: Any, h5py: Any) -> Found:
     if "obs" not in file or "var" not in file:
         what = (
             "a 10x .h5 matrix"
@@ -85,7 +85,7 @@ def _describe(name: str, file: Any, h5py: Any) -> SingleCell:
             f"the filter that made it."
         )
         raise UnusableFile(message)
-    columns, structure = look(_annotations(file["obs"], shape[0]))
+    columns, structure = look(_annotations(file["obs"], min(shape[0], _MAX_CELLS)))
     identified = identify(genes)
     x, part = _nature(file["X"]) if "X" in file else (None, "")
     layers = {key: _nature(file["layers"][key])[0] for key in _keys(file, "layers")}
@@ -106,9 +106,9 @@ def _describe(name: str, file: Any, h5py: Any) -> SingleCell:
     summary = f"{shape[0]:,} cells x {shape[1]:,} genes" + (f" ({note})" if note else "")
     summary += f"; X holds {what.get(x or '', 'no values')}"
     summary += f" (judged from {part})" if part else ""
-    return SingleCell(
-        [TypeGuess(type=DataType.ANNDATA, confidence=0.99)], summary, warnings, *shape, columns, cells[:5000],
-        genes[:200], identified, details, structure, _MAX_CELLS if shape[0] > _MAX_CELLS else None,
+    return Found(
+        "h5ad", guess(DataType.ANNDATA, 0.99), summary, warnings, shape[0], genes[:200], identified, details, shape[1],
+        columns, cells[:5000], structure, looked_at=_MAX_CELLS if shape[0] > _MAX_CELLS else None,
     )  # fmt: skip
 
 
@@ -150,19 +150,19 @@ def _column_names(node: Any) -> list[str]:
     return order or [k for k in node if k not in (index, "__categories")]
 
 
-def read_annotations(path: Path) -> Frame:
-    """Return the annotations of the cells of an .h5ad file, one row a cell."""
+def read_annotations(path: Path, *, whole: bool = False) -> Frame:
+    """Return the annotations of the cells of an .h5ad file, one row a cell, of many cells the first unless `whole`."""
     import h5py
 
     with h5py.File(path, "r") as file:
         refuse_elsewhere(path.name, file, h5py)
-        return _annotations(file["obs"], len(_names(path.name, "cells", file["obs"])))
+        cells = len(_names(path.name, "cells", file["obs"]))
+        return _annotations(file["obs"], cells if whole else min(cells, _MAX_CELLS))
 
 
-def _annotations(node: Any, cells: int) -> Frame:
+def _annotations(node: Any, rows: int) -> Frame:
     import pandas as pd
 
-    rows = min(cells, _MAX_CELLS)
     series: dict[str, Any] = {}
     for name in _column_names(node)[:MAX_COLUMNS]:
         values = _values(node, name, rows)
@@ -254,3 +254,12 @@ def _warnings(name: str, cells: list[str], genes: list[str], details: dict[str, 
     elif "X" not in counts:
         warnings.append(f"{name}: X is already transformed; the raw counts are in {some(counts)}.")
     return warnings
+
+
+ANNDATA = Kind(
+    type=DataType.ANNDATA, words="single-cell data (h5ad)", aliases=("anndata", "h5ad", "loom"),
+    read=read_anndata, write=write_anndata,
+    binary=Binary(
+        format="h5ad", container="HDF5", magic=b"\x89HDF\r\n\x1a\n", look=read_h5ad, rows=read_annotations
+    ),
+)  # fmt: skip

@@ -1,6 +1,6 @@
 """Finds out how a delimited text file is to be read, then reads it exactly so.
 
-The options found are those of `engine.toolbox.io.read_table`, so what was looked at here is what a step
+The options found are those of `engine.data.kinds.table.read_table`, so what was looked at here is what a step
 will see. Guessing happens on the text; every doubt becomes a warning, and a file whose rows do not fit
 its header is refused instead of being read shifted.
 """
@@ -25,10 +25,9 @@ from engine.data.columns.cells import (
     totals_warning,
     units_row,
 )  # fmt: skip
-from engine.data.columns.genes import GENE_HEADER, identify, looks_like_gene
+from engine.data.columns.genes import identify, is_gene_header, looks_like_gene
 from engine.data.reading.textfile import Text
 from engine.data.source import MAX_CELLS, MAX_ROWS, TableSource, UnusableFile, plural
-from engine.domain.schemas import RANKED_GENES_NAMES
 
 _SEPARATORS = ("\t", ",", ";", "|")
 _SPACES = r"\s+"
@@ -143,7 +142,7 @@ def _mostly_decimal_commas(rows: list[list[str]]) -> bool:
 
 def _is_header(first: list[str], rows: list[list[str]]) -> bool:
     """Say whether the first row names columns: it has no numbers where the rows below have them."""
-    if any(GENE_HEADER.match(name.strip()) for name in first):
+    if any(map(is_gene_header, first)):
         return True
     values = [[row[i].strip() for row in rows if i < len(row)] for i in range(len(first))]
     numeric = [
@@ -296,7 +295,7 @@ def _invented_names(rows: list[list[str]], layout: Layout) -> list[str]:
     seconds = [tidy(row[1]) for row in rows if len(row) > 1]
     second_numeric = all(parse(text) is not None for text in seconds if text.lower() not in {"", *MISSING_MARKS})
     if layout.width == 2 and second_numeric and not _NUMBER.match(layout.header[0]):
-        return RANKED_GENES_NAMES
+        return ["gene", "score"]  # as the schema of a ranking calls them
     return [f"column_{i + 1}" for i in range(layout.width)]
 
 
@@ -378,9 +377,8 @@ def _check_widths(name: str, lines: list[str], layout: Layout, *, comment: bool,
     if not short:
         return []
     return [
-        f"{name}: {plural(len(short), 'row')} with fewer fields than the header (first: line "
-        f"{short[0]:,}); the missing "
-        "cells are read as empty: check that the file is complete."
+        f"{name}: {plural(len(short), 'row')} with fewer fields than the header (first: line {short[0]:,}); the "
+        "missing cells are read as empty: check that the file is complete."
     ]
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.data.columns.cells import fill_blocks, totals_below, totals_warning, units_row
+from engine.data.columns.column import whole_again
 from engine.data.source import Frame, TableSource, UnusableFile, some
 
 MAX_EXCEL_CELLS = 400_000
@@ -58,18 +59,14 @@ def _read(path: Path, pd: Any) -> TableSource:
     frame, out, units = _without_extra_rows(path, title, start, limit, notes)
     headers = [str(name).strip() for name in frame.columns]
     frame.columns = headers
-    frame = frame[~frame.isna().all(axis=1)].reset_index(drop=True).infer_objects()
-    for column in frame.select_dtypes("float").columns:
-        if frame[column].notna().all() and (frame[column] % 1 == 0).all():
-            frame[column] = frame[column].astype("int64")
+    frame = whole_again(frame[~frame.isna().all(axis=1)].reset_index(drop=True).infer_objects())
     read: dict[str, Any] = {"sheet": title} | ({"skip": start} if start else {})
     read |= {"leave_out": out} if out else {}
     if len(sheets) > 1:
         others = [name for name in sheets if name != title]
         notes.append(
-            f"{path.name} has {len(sheets)} sheets; the sheet {title!r} is used, not {some(others)}: save "
-            f"another sheet as a "
-            "file of its own if you mean that one."
+            f"{path.name} has {len(sheets)} sheets; the sheet {title!r} is used, not {some(others)}: save another "
+            "sheet as a file of its own if you mean that one."
         )
     first = frame.iloc[:, 0].map(lambda value: "" if pd.isna(value) else str(value).strip()).tolist()
     first = fill_blocks(path.name, frame, first, read, notes, merged=_merged(path, title, frame, start, out))

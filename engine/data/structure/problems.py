@@ -25,8 +25,7 @@ def none_problems(name: str, none_words: dict[str, int]) -> list[str]:
     """Say when the word `None`, which may be a group of untreated samples, was read as missing."""
     return [
         f"{name}: {plural(count, 'cell')} of {column!r} hold the word 'None' and are read as missing; if that is a "
-        f"group, "
-        "call it 'untreated' or the like."
+        "group, call it 'untreated' or the like."
         for column, count in none_words.items()
     ]
 
@@ -67,8 +66,7 @@ def _two_spellings(name: str, columns: list[ColumnProfile]) -> list[str]:
         if twins:
             problems.append(
                 f"{name}: column {column.name!r} spells the same level differently ({some(twins)}); they count as "
-                f"different "
-                "groups."
+                "different groups."
             )
     return problems
 
@@ -97,8 +95,7 @@ def _repeated_ids(name: str, columns: list[ColumnProfile], frame: Frame) -> list
     twice = [str(value) for value in counts[counts > 1].index]
     return [
         f"{name}: {plural(len(twice), 'value')} of {first.name!r} used more than once ({some(twice)}), so it cannot "
-        f"name "
-        "the rows."
+        "name the rows."
     ]
 
 

@@ -5,25 +5,13 @@ A guess always says why, because a wrong one changes a result: the planner propo
 
 from __future__ import annotations
 
-from engine.data.columns.genes import GENE_HEADER
+from engine.data.columns.genes import is_gene_header
 from engine.data.source import Frame
 from engine.data.structure.scales import HINTS, View, date_like, telling, two_states, words
 from engine.domain.profile import ColumnProfile, Role, RoleGuess, Structure
 
 __all__ = ["roles_of", "words"]
-
-_NAMING = HINTS["id"] | {
-    "sample",
-    "samples",
-    "sampleid",
-    "samplename",
-    "name",
-    "names",
-    "cell",
-    "library",
-    "run",
-    "patientid",
-}
+_NAMING = HINTS["id"] | set("sample samples sampleid samplename name names cell library run patientid".split())
 _SUBJECT = HINTS["subject"] | HINTS["cluster"] - HINTS["batch"]
 _CLOCK = HINTS["time"] - HINTS["duration"]
 _NO_CLOCK = {"status", "event", "point", "code", "group", "indicator", "survived", "type"} | HINTS["strong_event"]
@@ -162,7 +150,7 @@ def _event(column: ColumnProfile, named: frozenset[str]) -> RoleGuess | None:
 
 
 def _gene(column: ColumnProfile) -> RoleGuess | None:
-    if column.kind in ("identifier", "category", "text") and GENE_HEADER.match(column.name.strip()):
+    if column.kind in ("identifier", "category", "text") and is_gene_header(column.name):
         weak = column.name.strip().lower() in ("names", "feature", "features", "protein")
         return _guess("gene", 0.6 if weak else 0.9, "the name of a gene column")
     return None

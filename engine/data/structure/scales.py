@@ -201,19 +201,7 @@ def two_states(levels: list[str]) -> list[str]:
 @cache
 def unit_is_time(name: str) -> bool:
     """Say whether the unit that a name states is one of time."""
-    return letters.plain(unit_of(name)) in HINTS["time"] | {
-        "h",
-        "s",
-        "d",
-        "min",
-        "hr",
-        "hrs",
-        "sec",
-        "yr",
-        "yrs",
-        "wk",
-        "wks",
-    }
+    return letters.plain(unit_of(name)) in HINTS["time"] | set("h s d min hr hrs sec yr yrs wk wks".split())
 
 
 def date_like(low: float | None, high: float | None, *, whole: bool) -> bool:

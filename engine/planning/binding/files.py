@@ -11,7 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from engine.domain.datatypes import TABULAR, DataType
+from engine.data.catalogue import TABULAR
+from engine.domain.datatypes import DataType
 from engine.domain.plan import OpenQuestion
 from engine.domain.toolspec import InputSpec, ToolSpec
 from engine.planning.binding.bind import bind
@@ -233,7 +234,7 @@ def _contains(larger: Sheet, smaller: Sheet, kind: DataType) -> bool:
 
 
 def _values(sheet: Sheet, kind: DataType) -> set[str]:
-    from engine.toolbox.io import read_data
+    from engine.data.catalogue import read_data
 
     guess = sheet.serves(kind)
     assert guess is not None

@@ -133,7 +133,7 @@ def _nearest(reading: Reading, data: Data, at: int) -> str:
     return behind[0].column if behind else able[-1].column if able else ""
 
 
-class Summary(NamedTuple):
+class SummaryBy(NamedTuple):
     """Levels that are summarised before rows are chosen."""
 
     by: str
@@ -142,7 +142,7 @@ class Summary(NamedTuple):
     """Conditions on the summary beyond those that the reading has."""
 
 
-def summary_said(reading: Reading, data: Data, rows: Sequence[Restriction]) -> Summary | None:
+def summary_said(reading: Reading, data: Data, rows: Sequence[Restriction]) -> SummaryBy | None:
     """Return what is summarised where a question chooses groups by a summary: `which broods have on average more than 20 ticks`."""
     found = next((name for name, pattern in _AGGREGATE if re.search(pattern, reading.question, re.IGNORECASE)), "")
     groups = [m for m in reading.mentions if not m.level and (c := data.column(m.column)) and _groups(c)]
@@ -159,7 +159,7 @@ def summary_said(reading: Reading, data: Data, rows: Sequence[Restriction]) -> S
         if column and not any(item.column == column for item in rows):
             at = [n for n, token in enumerate(reading.words) if match.start() <= token.start < match.end("n")]
             extra = [Restriction(column, _SIGN[match["w"].lower()], (match["n"],), at[0], at[-1], True)]  # type: ignore[arg-type]
-    return Summary(by.column, found, tuple(extra))
+    return SummaryBy(by.column, found, tuple(extra))
 
 
 def _groups(column: ColumnProfile) -> bool:

@@ -189,8 +189,8 @@ def _key(column: ColumnProfile, sheet: Sheet) -> float:
     return max(column.role("id"), {"identifier": 0.9, "code": 0.7}.get(column.scale, 0.2))
 
 
-def _role(name: str, least: float = 0.3) -> Fits:
-    return lambda column, sheet: value if (value := column.role(name)) >= least else 0.0  # type: ignore[arg-type]
+def _role(name: str) -> Fits:
+    return lambda column, sheet: value if (value := column.role(name)) >= 0.3 else 0.0  # type: ignore[arg-type]
 
 
 def _p_value(column: ColumnProfile, sheet: Sheet) -> float:
@@ -227,7 +227,6 @@ _OUTCOME: frozenset[Part] = _parts("outcome")
 _CAUSE: frozenset[Part] = _parts("cause", "by", "over")
 _HELD: frozenset[Part] = _parts("adjust")
 _SUBJECT: frozenset[Part] = _parts("subject")
-
 SLOTS: dict[str, Slot] = {
     "measure": Slot(_measure, _OUTCOME, _CAUSE | _HELD | _SUBJECT, only=True),
     "y": Slot(_any_number, _OUTCOME, _parts("cause", "over", "by")),
@@ -237,12 +236,7 @@ SLOTS: dict[str, Slot] = {
     "count": Slot(_count, _OUTCOME, _CAUSE, only=True),
     "group": Slot(_group, _CAUSE, _OUTCOME | _HELD | _SUBJECT, only=True),
     "group_optional": Slot(_group, _CAUSE, _OUTCOME | _HELD | _SUBJECT),
-    "response": Slot(
-        _response,
-        _OUTCOME,
-        _CAUSE | _HELD | _SUBJECT,
-        only=True,
-    ),
+    "response": Slot(_response, _OUTCOME, _CAUSE | _HELD | _SUBJECT, only=True),
     "tally": Slot(lambda c, s: 0.0),
     "sort": Slot(lambda c, s: 0.0),  # filled by the words of order, see `engine.planning.binding.ordering`
     "by": Slot(lambda c, s: 0.0),

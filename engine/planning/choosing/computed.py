@@ -5,10 +5,7 @@ from __future__ import annotations
 from engine.planning.choosing.catalogue import Catalogue
 from engine.planning.choosing.goals import NEAR, SURE, as_chosen
 from engine.planning.choosing.score import Candidate
-from engine.planning.formulas.views import (
-    data_made,
-    with_measure,
-)
+from engine.planning.formulas.views import data_made, with_measure
 from engine.planning.reading.reading import Reading, Request
 from engine.planning.tables.sheets import Data
 

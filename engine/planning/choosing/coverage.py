@@ -26,36 +26,7 @@ from engine.text.tokens import tokens
 _MANNER = re.compile(r"(?:ly|ing|ed)$")
 _SHORT = frozenset("btw pls plz thx asap fyi etc vs glm lmm lm glmm ols reml".split())
 """Short forms of letters and of models, which name no data."""
-_SMALL = frozenset(
-    [
-        "a",
-        "an",
-        "the",
-        "of",
-        "in",
-        "on",
-        "at",
-        "to",
-        "is",
-        "it",
-        "as",
-        "by",
-        "or",
-        "and",
-        "be",
-        "do",
-        "if",
-        "so",
-        "we",
-        "i",
-        "me",
-        "my",
-        "no",
-        "not",
-        "up",
-        "for",
-    ]
-)
+_SMALL = frozenset("a an the of in on at to is it as by or and be do if so we i me my no not up for".split())
 
 
 def unexplained(reading: Reading, analyses: list[str], bounds: list[Bound], files: list[str]) -> list[int]:

@@ -10,7 +10,8 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from engine.domain.datatypes import TABULAR, DataType
+from engine.data.catalogue import TABULAR
+from engine.domain.datatypes import DataType
 from engine.domain.profile import ColumnProfile
 from engine.domain.toolspec import ToolSpec
 from engine.planning.binding.bind import bind
@@ -19,7 +20,7 @@ from engine.planning.binding.conditions import holds
 from engine.planning.binding.files import leaves_files, methods_named, on_the_way, reachable, suits
 from engine.planning.choosing.choose import Embed, Wording, probabilities
 from engine.planning.naming.mention import SURE
-from engine.planning.reading.read import masked
+from engine.planning.reading.masking import masked
 from engine.planning.reading.reading import Reading
 from engine.planning.tables.sheets import Data
 from engine.toolbox.analyses import Analysis
@@ -36,7 +37,7 @@ KEEPS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
+class SignWeights:
     """What each sign adds to the logarithm of an analysis' weight.
 
     Fitted as a conditional logit (McFadden 1974) on 354 questions of six authors, with a ridge towards what was set before;
@@ -72,7 +73,7 @@ class Weights:
     """A required column is named by no word: the fit has counted that already, too strictly."""
 
 
-WEIGHTS = Weights()
+WEIGHTS = SignWeights()
 UNHEARD = 1e-5
 
 

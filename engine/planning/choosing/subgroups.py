@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from engine.planning.binding.bound import Bound
 from engine.planning.choosing.score import Candidate
-from engine.planning.naming.mention import Mention
+from engine.planning.naming.mention import ColumnMention
 from engine.planning.reading.read import interpret
 from engine.planning.reading.reading import Reading, Restriction
 from engine.planning.tables.sheets import Data, is_group
@@ -22,18 +22,7 @@ FEWEST = 3
 """A level of fewer rows is left out."""
 OWN = frozenset({"group", "group_optional", "split", "category", "within_each", "stratum", "strata", "cluster"})
 """Roles of columns by whose levels a step itself gives its results."""
-_RELATED = (
-    "predictors",
-    "factors",
-    "x",
-    "exposure",
-    "covariates",
-    "measure_a",
-    "wide",
-    "condition",
-    "rating_a",
-    "test",
-)
+_RELATED = tuple("predictors factors x exposure covariates measure_a wide condition rating_a test".split())
 _BEFORE = re.compile(
     r"(?:\b(?:for|in|with|by|per|across|of)?\s*(?:each|every)\s+(?:level |value |kind |type )?(?:of )?(?:the )?|"
     r"\bsplit\w*\s+(?:(?:it|this|that|them|up)\s+)*(?:by|on|into)\s+(?:the )?|"
@@ -59,7 +48,7 @@ class Each(NamedTuple):
 
     column: str
     levels: tuple[str, ...]
-    mentions: tuple[Mention, ...]
+    mentions: tuple[ColumnMention, ...]
     surely: bool
     """True where it is said outright (`separately`, `split by`), not only by `each`."""
 
@@ -90,9 +79,9 @@ def each_level(reading: Reading, data: Data) -> Each | None:
     return None
 
 
-def _stretches(reading: Reading) -> list[list[Mention]]:
+def _stretches(reading: Reading) -> list[list[ColumnMention]]:
     """Return the mentions, each with what is listed after it of the same column: `men and women`."""
-    found: list[list[Mention]] = []
+    found: list[list[ColumnMention]] = []
     for mention in reading.mentions:
         before = found[-1][-1] if found else None
         if before is not None and before.level and mention.level and before.column == mention.column:

@@ -10,26 +10,20 @@ from engine.errors import PlanError
 from engine.planning.choosing.catalogue import Catalogue
 from engine.planning.choosing.score import Candidate
 from engine.planning.choosing.several import NOT_ALONE
-from engine.planning.followups.follow import (
-    FollowUp,
-    Try,
-    choices,
-    follow_up,
-    mended,
-    sides_set,
-    with_what_was_set,
-)
-from engine.planning.making.finish import Proposal, doubts_of
+from engine.planning.followups.follow import FollowUp, Try, follow_up
+from engine.planning.followups.keeping import choices, sides_set, with_what_was_set
+from engine.planning.followups.words import mended
+from engine.planning.making.finish import PlanProposal, doubts_of
 from engine.planning.reading.reading import Choices, Reading
 from engine.planning.tables.sheets import Data
 
-PlanIt = Callable[[str, str, Choices], Proposal]
+PlanIt = Callable[[str, str, Choices], PlanProposal]
 """Plans a whole question as an analysis ("" for the likeliest), with what a person chose."""
 
 
 def go_on(
     question: str, before: TaskDag, data: Data, catalogue: Catalogue, plan_it: PlanIt, *, analysis: str, chosen: Choices
-) -> Proposal | None:
+) -> PlanProposal | None:
     """Return the plan of a question that goes on from a plan, None when it stands by itself.
 
     Args:
@@ -55,7 +49,7 @@ def go_on(
     said = follow_up(question, own, base, judge, before, data, catalogue.registry)
     if said is None:
         return None
-    best: Proposal | None = None
+    best: PlanProposal | None = None
     failed: PlanError | None = None
     for one in said.tries:
         try:
@@ -75,7 +69,7 @@ def go_on(
 def _tried(
     one: Try, said: FollowUp, question: str, before: TaskDag, catalogue: Catalogue, plan_it: PlanIt, analysis: str,
     chosen: Choices,
-) -> Proposal:  # fmt: skip
+) -> PlanProposal:  # fmt: skip
     """Return the plan of one way to understand a follow-up.
 
     Raises:
@@ -112,14 +106,13 @@ def _settled(one: Try, plan: TaskDag, before: TaskDag, plan_it: PlanIt, chosen: 
     return same and not any(q.id == "analysis" for q in plain.open_questions)
 
 
-def _still_open(catalogue: Catalogue, made: Proposal, before: TaskDag) -> Proposal:
+def _still_open(catalogue: Catalogue, made: PlanProposal, before: TaskDag) -> PlanProposal:
     """Return a follow-up's plan that still says which requests of the question before nothing has answered."""
     answered = {key for node in made.plan.nodes for key in catalogue.registry.get(node.tool).answers}
     other = tuple(f"{a.name.capitalize()}: " for a in catalogue.analyses.values() if a.id not in answered)
     lost = [text for text in before.not_answered if text.startswith(other) or text.endswith(NOT_ALONE)]
     return replace(
-        made,
-        plan=made.plan.model_copy(update={"not_answered": list(dict.fromkeys([*made.plan.not_answered, *lost]))}),
+        made, plan=made.plan.model_copy(update={"not_answered": list(dict.fromkeys([*made.plan.not_answered, *lost]))})
     )
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from engine.domain.plan import TaskDag
 from engine.domain.profile import ColumnProfile
 from engine.domain.toolspec import ToolSpec
-from engine.planning.followups.follow import outcomes
+from engine.planning.followups.turn import outcomes
 from engine.planning.tables.sheets import NUMBERS, Data, Sheet, is_group, is_id
 from engine.toolbox.analyses import Analysis
 from engine.toolbox.registry import ToolRegistry

@@ -12,7 +12,7 @@ from engine.data.structure.scales import two_states
 from engine.domain.profile import ColumnProfile
 from engine.planning.binding.slots import slot_of
 from engine.planning.formulas.views import view
-from engine.planning.naming.mention import Mention
+from engine.planning.naming.mention import ColumnMention
 from engine.planning.reading.read import interpret
 from engine.planning.reading.reading import Reading
 from engine.planning.tables.sheets import Data, Made, Sheet
@@ -66,7 +66,7 @@ def _seen(
     anew = Data([shown if s is sheet else s for s in data.sheets])
     ends = (first.name, usual.name)
     mentions = [
-        m if m.column not in ends else Mention(name, m.column, m.first, m.last, 1.0, m.file) for m in reading.mentions
+        m if m.column not in ends else ColumnMention(name, m.column, m.first, m.last, 1.0) for m in reading.mentions
     ]
     seen = interpret(reading.question, reading.words, mentions, anew)
     return replace(seen, contrasts=[], restrictions=[r for r in seen.restrictions if r.column != name],

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from engine.planning.binding.bind import condition
+from engine.planning.binding.rows import condition
 from engine.planning.formulas.arithmetic import TwoWays
 from engine.planning.formulas.derived import quantity
 from engine.planning.formulas.expressions import expressions

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from engine.domain.profile import ColumnProfile
 from engine.planning.formulas.views import view
-from engine.planning.naming.mention import Mention
+from engine.planning.naming.mention import ColumnMention
 from engine.planning.naming.numbers import CUT_AFTER
 from engine.planning.reading.coded import Coded
 from engine.planning.reading.read import interpret
@@ -190,10 +190,10 @@ def _seen(cut: _Cut, reading: Reading, data: Data, sheet: Sheet, column: ColumnP
     shown = view(sheet, [*sheet.columns, profile], sheet.structure.repeated, made)
     shown._frame = sheet.frame().assign(**{name: upper.map({True: above, False: below}).where(values.notna())})
     anew = Data([shown if s is sheet else s for s in data.sheets])
-    mentions = [Mention(name, above, *place, 1.0, sheet.name) for place in cut.above]
-    mentions += [Mention(name, below, *place, 1.0, sheet.name) for place in cut.below]
+    mentions = [ColumnMention(name, above, *place, 1.0) for place in cut.above]
+    mentions += [ColumnMention(name, below, *place, 1.0) for place in cut.below]
     taken = [*cut.above, *cut.below]
-    mentions += [Mention(name, "", *p, 1.0, sheet.name) for p in cut.whole if not any(a <= p[0] <= b for a, b in taken)]
+    mentions += [ColumnMention(name, "", *p, 1.0) for p in cut.whole if not any(a <= p[0] <= b for a, b in taken)]
     spans = [*taken, *cut.whole]
     rest = [m for m in reading.mentions if not any(a <= m.last and m.first <= b for a, b in spans)]
     seen = interpret(reading.question, reading.words, sorted([*rest, *mentions], key=lambda m: m.first), anew)

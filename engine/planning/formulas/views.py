@@ -14,7 +14,7 @@ from engine.data.structure.rows import look
 from engine.domain.datatypes import DataType
 from engine.domain.profile import ColumnProfile, Repeated, RoleGuess, TypeGuess
 from engine.planning.formulas.formula import propose
-from engine.planning.naming.mention import Mention
+from engine.planning.naming.mention import ColumnMention
 from engine.planning.reading.read import interpret
 from engine.planning.reading.reading import Reading
 from engine.planning.tables.sheets import Data, Made, Sheet, is_group
@@ -118,7 +118,7 @@ def with_measure(reading: Reading, data: Data) -> tuple[Reading, Data] | None:
     made = Made(name, expression, "The question is about a measure that is computed first.")
     shown = view(sheet, [*sheet.columns, column], sheet.structure.repeated, made)
     data = Data([shown if s is sheet else s for s in data.sheets])
-    mention = Mention(name, "", min(trial.used), max(trial.used), 1.0, sheet.name)
+    mention = ColumnMention(name, "", min(trial.used), max(trial.used), 1.0)
     rest = [m for m in reading.mentions if (m.last < mention.first or m.first > mention.last) and m.column not in used]
     seen = interpret(reading.question, reading.words, sorted([*rest, mention], key=lambda m: m.first), data)
     return replace(seen, coding=reading.coding, explained=reading.explained, chosen=reading.chosen), data

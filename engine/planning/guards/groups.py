@@ -12,27 +12,10 @@ from engine.planning.tables.sheets import is_group
 from engine.text.stopwords import STOP
 
 _VERSUS = re.compile(
-    r"\b(?P<a>[A-Za-z][\w-]{2,})\s+(?:vs\.?|versus|as \w+ as)\s+(?P<b>[A-Za-z][\w-]{2,})",
-    re.IGNORECASE,
+    r"\b(?P<a>[A-Za-z][\w-]{2,})\s+(?:vs\.?|versus|as \w+ as)\s+(?P<b>[A-Za-z][\w-]{2,})", re.IGNORECASE
 )
 _GENERIC = frozenset(
-    [
-        "treated",
-        "treatment",
-        "untreated",
-        "case",
-        "cases",
-        "expression",
-        "genes",
-        "cells",
-        "samples",
-        "before",
-        "after",
-        "pre",
-        "post",
-        "group",
-        "groups",
-    ]
+    "treated treatment untreated case cases expression genes cells samples before after pre post group groups".split()
 )
 _WITHOUT = re.compile(
     r"\b(?:excluding|exclude|except(?: for)?|leav(?:e|ing) out|omit(?:ting)?|not counting)\s+(?P<what>(?:[\w-]+\s*){1,4})",

@@ -11,16 +11,17 @@ from engine.domain.datatypes import DataType
 from engine.domain.plan import DATA_PREFIX, OpenQuestion
 from engine.domain.toolspec import InputSpec, ParamSpec, ToolSpec
 from engine.errors import PlanError
-from engine.planning.binding.bind import Near, ask_values, bind, condition, propose_missing, takes_rows
+from engine.planning.binding.bind import Near, ask_values, bind, propose_missing
 from engine.planning.binding.bound import Bound
 from engine.planning.binding.conditions import holds
 from engine.planning.binding.files import files_for
+from engine.planning.binding.rows import condition, takes_rows
 from engine.planning.choosing.coverage import nothing_called
 from engine.planning.choosing.score import Candidate
 from engine.planning.guards.case import Case
 from engine.planning.guards.named import rows_refused
 from engine.planning.guards.run import run_guards
-from engine.planning.making.builder import Builder
+from engine.planning.making.builder import StepBuilder
 from engine.planning.reading.reading import Reading
 from engine.planning.reading.settings import settings_said
 from engine.planning.tables.sheets import Data, Sheet
@@ -36,7 +37,7 @@ class Making:
 
     reading: Reading
     data: Data
-    builder: Builder
+    builder: StepBuilder
     near: Near
     questions: list[OpenQuestion] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -56,7 +57,7 @@ class Assembler:
 
     def begin(self, reading: Reading, data: Data, near: Near) -> Making:
         """Return an empty plan for a question; `near` says which columns its unexplained words may mean."""
-        made = Making(reading, data, Builder(self._registry, data), near)
+        made = Making(reading, data, StepBuilder(self._registry, data), near)
         made.builder.make = lambda spec: self._on_the_way(spec, made)
         made.builder.said = lambda spec: _said_on_the_way(spec, reading)
         made.builder.words = frozenset(token.stem for token in reading.words)
@@ -146,7 +147,7 @@ class Assembler:
             made.builder.raise_priority(node.id, priority)
         return same[0].id if same else ""
 
-    def _add_bound(self, bound: Bound, made: Making, inputs: dict[str, str], *, priority: int, name: str = "") -> str:
+    def _add_bound(self, bound: Bound, made: Making, inputs: dict[str, str], *, priority: int) -> str:
         spec = bound.spec
         split = next((p for p in spec.params if p.each and not bound.params.get(p.name)), None)
         if split is not None:
@@ -161,7 +162,7 @@ class Assembler:
         for wired, told in branches:
             label = {p.name: told for p in spec.params if p.role == "told" and told}
             told = ", ".join(filter(None, (bound.told, told)))
-            title = name or _title(bound) or (f"{spec.title}: {told}" if told else "")
+            title = _title(bound) or (f"{spec.title}: {told}" if told else "")
             node = made.builder.add(
                 spec, {**label, **bound.params}, inputs=wired, reasons=reasons, name=title, priority=priority
             )

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from engine.domain.datatypes import TABULAR, DataType
+from engine.data.catalogue import TABULAR
+from engine.domain.datatypes import DataType
 from engine.domain.plan import DATA_PREFIX, Dataset, TaskNode
 from engine.domain.profile import TypeGuess
 from engine.domain.toolspec import ToolSpec
@@ -23,17 +24,13 @@ from engine.text.tokens import tokens
 from engine.toolbox.registry import ToolRegistry
 
 _DEEPEST = 6
-
-
 ALIKE = 0.9
 """From this strength on the name of a column is the name of what a step would make."""
-
-
 Maker = Callable[[ToolSpec], str | None]
 """Plans a tool that needs parameters, with all that belongs to it, and returns its step; None when they cannot be settled."""
 
 
-class Builder:
+class StepBuilder:
     """Collects the steps and datasets of a plan."""
 
     def __init__(self, registry: ToolRegistry, data: Data) -> None:

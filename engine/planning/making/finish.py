@@ -19,11 +19,7 @@ from engine.planning.naming.hints import names_only_whom
 from engine.planning.reading.ways import not_done
 from engine.planning.tables.sheets import is_id
 from engine.planning.telling.lacking import why_not
-from engine.planning.telling.refusals import (
-    alternatives_of,
-    did_you_mean,
-    says,
-)
+from engine.planning.telling.refusals import alternatives_of, did_you_mean, says
 from engine.toolbox.typecheck import check_plan
 
 LIKELY, FAR = 0.35, 4.0
@@ -33,7 +29,7 @@ LEAST = 0.01
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proposal:
+class PlanProposal:
     """A plan and the tools that were considered for it, best first."""
 
     plan: TaskDag

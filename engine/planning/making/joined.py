@@ -12,9 +12,7 @@ from engine.planning.choosing.catalogue import Catalogue
 from engine.planning.choosing.goals import likeliest
 from engine.planning.choosing.score import Candidate
 from engine.planning.choosing.several import HALF, one_each, requests_in
-from engine.planning.formulas.views import (
-    with_joined,
-)
+from engine.planning.formulas.views import with_joined
 from engine.planning.making.assemble import Assembler, Making
 from engine.planning.reading.read import interpret, within
 from engine.planning.reading.reading import Reading, Request

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from engine.domain.profile import ColumnProfile
-from engine.planning.naming.mention import Mention
+from engine.planning.naming.mention import ColumnMention
 from engine.text.numbers import as_number
 from engine.text.tokens import Token
 
@@ -51,7 +51,7 @@ class Coding(NamedTuple):
     no: str
 
 
-class Said(NamedTuple):
+class StatedCoding(NamedTuple):
     """Statements that stand together, and the characters that hold them."""
 
     meant: dict[float, bool]
@@ -59,7 +59,7 @@ class Said(NamedTuple):
     end: int
 
 
-def _statements(text: str) -> list[Said]:
+def _statements(text: str) -> list[StatedCoding]:
     """Return what is said of codes, statements of one breath together; a bare `2 no` counts only beside its opposite."""
     found: list[list[re.Match[str]]] = []
     for match in _SAYS.finditer(text):
@@ -76,7 +76,7 @@ def _statements(text: str) -> list[Said]:
         meant = {float(m["code1"] or m["code2"]): bool(m["yes1"] or m["yes2"]) for m in block}
         told = all(m["is1"] or m["is2"] for m in block)
         if (told and len(set(meant.values())) == len(meant)) or set(meant.values()) == {True, False}:
-            said.append(Said(meant, block[0].start(), block[-1].end()))
+            said.append(StatedCoding(meant, block[0].start(), block[-1].end()))
     return said
 
 
@@ -94,7 +94,7 @@ def _levels(column: ColumnProfile, meant: dict[float, bool]) -> Coding | None:
 
 
 def codings(
-    text: str, words: Sequence[Token], mentions: Sequence[Mention], columns: Sequence[ColumnProfile]
+    text: str, words: Sequence[Token], mentions: Sequence[ColumnMention], columns: Sequence[ColumnProfile]
 ) -> tuple[dict[str, Coding], list[tuple[int, int]]]:
     """Return column -> what its codes stand for, and the characters that say so.
 
@@ -115,7 +115,9 @@ def codings(
     return found, spans
 
 
-def _belongs(text: str, words: Sequence[Token], named: Sequence[Mention], said: Said) -> tuple[list[str], int]:
+def _belongs(
+    text: str, words: Sequence[Token], named: Sequence[ColumnMention], said: StatedCoding
+) -> tuple[list[str], int]:
     """Return the columns beside a statement, none where it is said of all, and where the words that lead to it begin."""
     after = _FOR.match(text, said.end)
     if after and (listed := _run([m for m in named if words[m.first].start >= after.end()], words, text, after.end())):
@@ -136,7 +138,7 @@ def _belongs(text: str, words: Sequence[Token], named: Sequence[Mention], said: 
     return [m.column for m in found], start
 
 
-def _run(named: Sequence[Mention], words: Sequence[Token], text: str, at: int) -> list[str]:
+def _run(named: Sequence[ColumnMention], words: Sequence[Token], text: str, at: int) -> list[str]:
     """Return the columns listed from a place on."""
     found: list[str] = []
     for mention in named:

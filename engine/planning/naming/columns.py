@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from engine.domain.profile import ColumnProfile
-from engine.planning.naming.mention import FAMILY, LIKELY, LONGEST, PERSONS, SURE, SURE_NAME, Mention
+from engine.planning.naming.mention import FAMILY, LIKELY, LONGEST, PERSONS, SURE, SURE_NAME, ColumnMention
 from engine.planning.naming.names import Name
 from engine.text.names import name_parts, name_pieces
 from engine.text.stopwords import STOP
@@ -15,7 +15,7 @@ from engine.text.times import time_unit
 from engine.text.tokens import Token
 
 
-def column_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile], text: str) -> list[Mention]:
+def column_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile], text: str) -> list[ColumnMention]:
     """Return every window of words that names a column, all candidates; overlaps are settled by the reader."""
     weights = Counter(part for column in columns for part in {*name_parts(column.name), *name_pieces(column.name)})
     spaced = _before_and_after([column.name for column in columns])
@@ -44,8 +44,8 @@ def column_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile], te
 
 
 def _shared(
-    words: Sequence[Token], found: Sequence[Mention], names: Sequence[tuple[Name, ColumnProfile]]
-) -> list[Mention]:
+    words: Sequence[Token], found: Sequence[ColumnMention], names: Sequence[tuple[Name, ColumnProfile]]
+) -> list[ColumnMention]:
     """Return what a second noun names together with the first one's beginning: the weight in `mother's age and weight`."""
     extra = []
     for mention in (m for m in found if m.width > 1 and m.strength >= SURE):
@@ -79,7 +79,7 @@ def _before_and_after(names: Sequence[str]) -> dict[str, str]:
     return {name: f"{match[1]} {match[2]}" for name in names if (match := found[name.lower()]) and rests[match[2]] == 2}
 
 
-def literally(words: Sequence[Token], name: str, text: str, column: str = "") -> list[Mention]:
+def literally(words: Sequence[Token], name: str, text: str, column: str = "") -> list[ColumnMention]:
     """Return the places where a name of several parts stands as it is written in the file: `perim_ch_1`, `PT+CBT`."""
     if len(name_parts(name)) < 2:
         return []
@@ -87,7 +87,7 @@ def literally(words: Sequence[Token], name: str, text: str, column: str = "") ->
     for match in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE):
         inside = [at for at, w in enumerate(words) if match.start() <= w.start and w.end <= match.end()]
         if inside:
-            found.append(Mention(column or name, "", inside[0], inside[-1], 1.0))
+            found.append(ColumnMention(column or name, "", inside[0], inside[-1], 1.0))
     return found
 
 
@@ -126,8 +126,8 @@ def _splits(words: Sequence[Token], first: int, last: int) -> bool:
     return (before or after) and not any(time_unit(word) for word in near if word)
 
 
-def _best(first: int, last: int, able: list[tuple[float, str]]) -> Mention:
+def _best(first: int, last: int, able: list[tuple[float, str]]) -> ColumnMention:
     able.sort(key=lambda item: -item[0])
     strength, column = able[0]
     rivals = tuple(name for other, name in able[1:] if other >= strength - 0.08)
-    return Mention(column, "", first, last, strength, rivals=rivals)
+    return ColumnMention(column, "", first, last, strength, rivals=rivals)

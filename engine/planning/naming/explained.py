@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from engine.domain.profile import ColumnProfile
-from engine.planning.naming.mention import Mention
+from engine.planning.naming.mention import ColumnMention
 from engine.text.numbers import as_number
 from engine.text.stopwords import STOP
 from engine.text.tokens import Token, tokens
@@ -14,8 +14,6 @@ from engine.text.tokens import Token, tokens
 _MEANS = re.compile(
     r"(?<![\w.])(?P<code>-?\d{1,3})\s*(?:=|\bis\b|\bare\b|\bmeans?\b|\bstands? for\b)\s*(?:the\s+|an?\s+)?(?P<said>[A-Za-z][\w-]{2,})"
 )
-
-
 _IN_BRACKETS = (
     re.compile(r"(?P<said>[A-Za-z][\w-]{2,})\s*\(\s*(?P<code>-?\d{1,2})\s*\)"),
     re.compile(r"[(,]\s*(?P<code>\d{1,2})\s+(?P<said>[A-Za-z][\w-]{2,})\s*(?=[,)])"),
@@ -24,11 +22,11 @@ _IN_BRACKETS = (
 
 
 def codes_explained(
-    words: Sequence[Token], columns: Sequence[ColumnProfile], named: Sequence[Mention], text: str
-) -> list[Mention]:
+    words: Sequence[Token], columns: Sequence[ColumnProfile], named: Sequence[ColumnMention], text: str
+) -> list[ColumnMention]:
     """Return the words that the question itself says codes stand for: `geno 1 is wild, 2 is mutant ... does the mutant`."""
     by_name = {column.name: column for column in columns}
-    found: list[Mention] = []
+    found: list[ColumnMention] = []
     column = None
     matches = sorted((m for form in (_MEANS, *_IN_BRACKETS) for m in form.finditer(text)), key=lambda m: m.start())
     codes = {float(match["code"]) for match in matches}
@@ -47,7 +45,7 @@ def codes_explained(
             continue
         meaning = words[said[0]].stem
         found += [
-            Mention(column.name, level, at, at, 0.9)
+            ColumnMention(column.name, level, at, at, 0.9)
             for at, t in enumerate(words)
             if t.stem == meaning and (at != said[0] or match.re is not _MEANS)
         ]
@@ -70,7 +68,7 @@ def letters_told(text: str, columns: Sequence[ColumnProfile]) -> dict[str, dict[
     return {able[0].name: told} if len(able) == 1 else {}
 
 
-def _letters_explained(words: Sequence[Token], columns: Sequence[ColumnProfile], text: str) -> list[Mention]:
+def _letters_explained(words: Sequence[Token], columns: Sequence[ColumnProfile], text: str) -> list[ColumnMention]:
     """Return the places of levels that the question explains, and of the words that only one of them stands for."""
     found = []
     for column, told in letters_told(text, columns).items():
@@ -78,7 +76,7 @@ def _letters_explained(words: Sequence[Token], columns: Sequence[ColumnProfile],
         for at, word in enumerate(words):
             written = text[word.start : word.end]
             if written in told and re.match(r"\s*[=)]", text[word.end :]):
-                found.append(Mention(column, written, at, at, 0.95))
+                found.append(ColumnMention(column, written, at, at, 0.95))
             elif len(meant := [level for level, own in stems.items() if word.stem in own]) == 1:
-                found.append(Mention(column, meant[0], at, at, 0.85))
+                found.append(ColumnMention(column, meant[0], at, at, 0.85))
     return found

@@ -9,8 +9,9 @@ from collections.abc import Callable, Sequence
 
 from engine.data.structure.scales import hint
 from engine.domain.profile import Structure
-from engine.planning.naming.mention import Mention
-from engine.planning.naming.names import QUANTITIES, UNITS
+from engine.planning.naming.lexicon import UNITS
+from engine.planning.naming.mention import ColumnMention
+from engine.planning.naming.names import QUANTITIES
 from engine.planning.tables.sheets import Sheet, is_group
 from engine.text.names import name_parts, name_pieces
 from engine.text.numbers import as_number
@@ -25,7 +26,7 @@ WHOM = frozenset(
 """Words of general language for those whom the rows are about; where no column names them, they say nothing more."""
 
 
-def names_only_whom(mention: Mention, words: Sequence[Token]) -> bool:
+def names_only_whom(mention: ColumnMention, words: Sequence[Token]) -> bool:
     """Say whether a mention is only a plural for those whom the rows are about: `the ill people`."""
     word = words[mention.first].text
     return mention.width == 1 and word in WHOM and (word.endswith("s") or word == "people")
@@ -45,14 +46,14 @@ _MEANT: tuple[tuple[frozenset[str], Callable[[Sheet], list[str]]], ...] = (
 )  # fmt: skip
 
 
-def _measured_in(words: Sequence[Token], sheet: Sheet) -> list[Mention]:
+def _measured_in(words: Sequence[Token], sheet: Sheet) -> list[ColumnMention]:
     """Return `temperature` as a mention of `storage_C`, where one column alone has a unit of that quantity."""
     found = []
     for at, token in enumerate(words):
         units = QUANTITIES.get(token.text, "").split()
         names = [c.name for c in sheet.columns if (c.unit.lower() or _unit(c.name)) in units] if units else []
         if len(names) == 1:
-            found.append(Mention(names[0], "", at, at, 0.62))
+            found.append(ColumnMention(names[0], "", at, at, 0.62))
     return found
 
 
@@ -69,17 +70,17 @@ _ALLOCATED = frozenset(
 _GIVEN = frozenset("treatment treated treating therapy intervention allocation untreated".split())
 
 
-def _given(words: Sequence[Token], sheet: Sheet) -> list[Mention]:
+def _given(words: Sequence[Token], sheet: Sheet) -> list[ColumnMention]:
     """Return `the treatment` as a mention of the only column that is called as what was given is: Group, arm."""
     names = [c.name for c in sheet.columns if is_group(c) and "".join(name_parts(c.name)) in _ALLOCATED]
     here = [at for at, token in enumerate(words) if token.text in _GIVEN]
-    return [Mention(names[0], "", at, at, 0.8) for at in here] if len(names) == 1 else []
+    return [ColumnMention(names[0], "", at, at, 0.8) for at in here] if len(names) == 1 else []
 
 
 _WHEN = frozenset("before after during pre post prior until since".split())
 
 
-def only_when(mention: Mention, words: Sequence[Token]) -> bool:
+def only_when(mention: ColumnMention, words: Sequence[Token]) -> bool:
     """Say whether a mention only tells when something was measured: `pain before treatment` names no arm."""
     word, before = words[mention.first].text, words[mention.first - 1].text if mention.first else ""
     return mention.width == 1 and not mention.level and mention.strength < 1 and word in _GIVEN and before in _WHEN
@@ -89,7 +90,7 @@ def _with(names: list[str], unit: str) -> list[str]:
     return [name for name in names if any(stem(part) == unit for part in name_parts(name))] or names
 
 
-def generic_mentions(words: Sequence[Token], sheet: Sheet) -> list[Mention]:
+def generic_mentions(words: Sequence[Token], sheet: Sheet) -> list[ColumnMention]:
     """Return words such as `dose` or `patients` as mentions of the only column of that part, weaker than a name."""
     found = []
     for meant, columns in _MEANT:
@@ -99,7 +100,7 @@ def generic_mentions(words: Sequence[Token], sheet: Sheet) -> list[Mention]:
             if token.text in meant and not (at and words[at - 1].number is not None and time_unit(token.text))
         ]  # `within 30 days` is a stretch, no column of days
         if here and len(names := columns(sheet)) == 1:
-            found += [Mention(names[0], "", at, at, 0.62) for at in here]
+            found += [ColumnMention(names[0], "", at, at, 0.62) for at in here]
     return found + _measured_in(words, sheet) + _given(words, sheet)
 
 
@@ -107,14 +108,14 @@ _START = frozenset("baseline start started beginning entry outset initially befo
 _END = frozenset("end finally last".split())
 
 
-def wide_mentions(words: Sequence[Token], structure: Structure) -> list[Mention]:
+def wide_mentions(words: Sequence[Token], structure: Structure) -> list[ColumnMention]:
     """Return labels of wide measures (`at 2 h`, `week 4`, `pre`, `the third brood`, `broods 1, 2 and 3`) as their columns."""
     found = []
     for wide in (w for w in structure.wide if w.ordered):
         own = {stem(part) for part in name_parts(wide.name) if len(part) > 1}
         ends = {_START: wide.columns[0], _END: wide.columns[-1]}
         found += [
-            Mention(name, "", at, at, 0.7)
+            ColumnMention(name, "", at, at, 0.7)
             for words_, name in ends.items()
             for at, t in enumerate(words)
             # Of several measures the one that is named beside it: `the baseline pain`, `grip before`.
@@ -130,15 +131,15 @@ def wide_mentions(words: Sequence[Token], structure: Structure) -> list[Mention]
                 if len(pair) == 2 and _a_span(words, at):
                     continue
                 if len(pair) == 2 and ((timed(pair) and timed(pair) == timed(parts)) or pair == parts):
-                    found.append(Mention(column, "", at, at + 1, 0.9))
+                    found.append(ColumnMention(column, "", at, at + 1, 0.9))
                 elif len(parts) == 1 and token.text == parts[0] and len(token.text) > 2 and token.number is None:
-                    found.append(Mention(column, "", at, at, 0.85))
+                    found.append(ColumnMention(column, "", at, at, 0.85))
                 elif (
                     number is not None
                     and token.number == number
                     and (_near(words, at, common) or _listed(words, at, parts))
                 ):
-                    found.append(Mention(column, "", at, at, 0.9))
+                    found.append(ColumnMention(column, "", at, at, 0.9))
     return found
 
 
@@ -173,7 +174,7 @@ def _near(words: Sequence[Token], at: int, common: set[str]) -> bool:
     return back >= 0 and words[back].stem in common
 
 
-def of_one_measure(mentions: list[Mention], structure: Structure) -> list[Mention]:
+def of_one_measure(mentions: list[ColumnMention], structure: Structure) -> list[ColumnMention]:
     """Return the mentions with `self esteem ... in the third month` as one column where a measure is named apart from its occasion.
 
     The name of the measure fits all its columns, the occasion fits that of each measure: together they name one.

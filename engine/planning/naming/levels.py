@@ -12,8 +12,9 @@ from collections.abc import Sequence
 
 from engine.domain.profile import ColumnProfile
 from engine.planning.naming.columns import literally, windows
-from engine.planning.naming.mention import LONGEST, NO, PERSONS, SURE, Mention
-from engine.planning.naming.names import Name, alike, same_meaning
+from engine.planning.naming.lexicon import alike, same_meaning
+from engine.planning.naming.mention import LONGEST, NO, PERSONS, SURE, ColumnMention
+from engine.planning.naming.names import Name
 from engine.text.names import name_parts
 from engine.text.negation import NEGATORS
 from engine.text.numbers import as_number
@@ -22,9 +23,9 @@ from engine.text.times import time_unit
 from engine.text.tokens import Token
 
 
-def level_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile], text: str) -> list[Mention]:
+def level_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile], text: str) -> list[ColumnMention]:
     """Return every window of words that names a level of a column (numbers and single letters are left to the reader)."""
-    found: list[Mention] = []
+    found: list[ColumnMention] = []
     for column in columns:
         levels = [level for level in (column.order or list(column.levels)) if level]
         if not levels or column.scale in ("identifier", "date") or len(levels) > 60:
@@ -41,7 +42,7 @@ def level_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile], tex
     return [m for m in found if not _names_a_test(m, words)]
 
 
-def _names_a_test(mention: Mention, words: Sequence[Token]) -> bool:
+def _names_a_test(mention: ColumnMention, words: Sequence[Token]) -> bool:
     """Say whether words have no more of a level than its initials and call a test: `Welch's test` means no WT."""
     own = [word.text for word in words[mention.first : mention.last + 1]]
     after = [word.text for word in words[mention.last + 1 : mention.last + 2]]
@@ -49,7 +50,7 @@ def _names_a_test(mention: Mention, words: Sequence[Token]) -> bool:
     return initials and "test" in (own[-1], *after)
 
 
-def _inside(mention: Mention, other: Mention) -> bool:
+def _inside(mention: ColumnMention, other: ColumnMention) -> bool:
     return other.width > mention.width and other.first <= mention.first and mention.last <= other.last
 
 
@@ -59,7 +60,7 @@ _SET_AGAINST = re.compile(
 )
 
 
-def beginnings(words: Sequence[Token], columns: Sequence[ColumnProfile], text: str) -> list[Mention]:
+def beginnings(words: Sequence[Token], columns: Sequence[ColumnProfile], text: str) -> list[ColumnMention]:
     """Return two words set against each other whose beginnings are levels of one column: `upstream` and `downstream` for up, down."""
     found = []
     for match in _SET_AGAINST.finditer(text):
@@ -70,7 +71,7 @@ def beginnings(words: Sequence[Token], columns: Sequence[ColumnProfile], text: s
             levels = {level.lower(): level for level in column.levels if level.isalpha() and len(level) < 5}
             pair = [next((levels[v] for v in levels if words[n].text.startswith(v)), "") for n in at]
             if 2 <= len(column.levels) <= 4 and all(pair) and pair[0] != pair[1]:
-                found += [Mention(column.name, level, n, n, 0.8) for n, level in zip(at, pair, strict=True)]
+                found += [ColumnMention(column.name, level, n, n, 0.8) for n, level in zip(at, pair, strict=True)]
     return found
 
 
@@ -79,7 +80,7 @@ _CODED_SHORT = re.compile(r"(?<![A-Za-z0-9])(\d)[ _-]?([A-Za-z]+)(?![A-Za-z0-9])
 """`sex_1m_2f`"""
 
 
-def _explained(words: Sequence[Token], column: ColumnProfile, text: str) -> list[Mention]:
+def _explained(words: Sequence[Token], column: ColumnProfile, text: str) -> list[ColumnMention]:
     """Return the words that a column's name says its codes stand for: `drug` in `grp(1=drug 2=plac)`."""
     pairs = [(a, b) if a in column.levels else (b, a) for a, b in _CODED.findall(column.name)]
     short = _CODED_SHORT.findall(column.name)
@@ -95,7 +96,7 @@ def _explained(words: Sequence[Token], column: ColumnProfile, text: str) -> list
 
 def _level(
     words: Sequence[Token], column: ColumnProfile, level: str, name: Name, weights: Counter[str], text: str
-) -> list[Mention]:
+) -> list[ColumnMention]:
     if not name.parts:
         return []
     if len(level.strip()) == 1:  # never a letter by itself, but `women` where the levels are F and M
@@ -117,7 +118,7 @@ def _level(
             match.start("l" if match["l"] else "m") for match in re.finditer(against, text)
         }  # `B versus A, adjusted`
         meant += [at for at, w in enumerate(words) if w.start in starts]
-        return [Mention(column.name, level, at, at, 0.85) for at in meant]
+        return [ColumnMention(column.name, level, at, at, 0.85) for at in meant]
     found = []
     denied = level.strip().lower().split()[0] in NEGATORS
     distinctive = [part for part in name.parts if weights[part] == 1 and len(part) >= 4]
@@ -141,7 +142,7 @@ def _level(
         ):
             strength = 0.8  # `negatives` for `not detected`
         if strength >= 0.6:
-            found.append(Mention(column.name, level, first, last, round(strength, 3)))
+            found.append(ColumnMention(column.name, level, first, last, round(strength, 3)))
     return found
 
 
@@ -153,12 +154,8 @@ def _names_two(window: Sequence[Token], level: str, column: ColumnProfile) -> bo
 
 
 _NEGATIVE = frozenset("negative neg absent undetected".split())
-
-
 _NAME_LONG = 3
 """A level of more words than this is a remark or an explanation rather than a name."""
-
-
 _SEVERAL = re.compile(r"\b(?:both|all|two|three|four|five|[2-9])\s+(?:of\s+)?(?:the\s+|these\s+)?$", re.IGNORECASE)
 
 

@@ -14,7 +14,7 @@ LONGEST = 6
 """A name has at most so many words."""
 
 
-class Mention(NamedTuple):
+class ColumnMention(NamedTuple):
     """Words of the question that name a column, or a level of one."""
 
     column: str
@@ -24,10 +24,8 @@ class Mention(NamedTuple):
     last: int
     """Token positions, both included."""
     strength: float
-    file: str = ""
     rivals: tuple[str, ...] = ()
     """Other columns (or levels) that these words name as well."""
-    negated: bool = False
 
     @property
     def width(self) -> int:

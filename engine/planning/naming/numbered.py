@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 
 from engine.domain.profile import ColumnProfile
-from engine.planning.naming.mention import AT, LIKELY, PERSONS, SURE, Mention
-from engine.planning.naming.names import UNITS
+from engine.planning.naming.lexicon import UNITS
+from engine.planning.naming.mention import AT, LIKELY, PERSONS, SURE, ColumnMention
 from engine.planning.naming.numbers import CUT_AFTER
 from engine.text.names import name_parts
 from engine.text.numbers import CARDINALS, as_number
@@ -16,8 +16,8 @@ from engine.text.tokens import Token
 
 
 def numbered_mentions(
-    words: Sequence[Token], columns: Sequence[ColumnProfile], named: Sequence[Mention], text: str
-) -> list[Mention]:
+    words: Sequence[Token], columns: Sequence[ColumnProfile], named: Sequence[ColumnMention], text: str
+) -> list[ColumnMention]:
     """Return numbers and letters that are levels because their column's name, unit or kind stands beside them.
 
     `month 4`, `group 1 vs group 2`, `stages I and IV`, `day 664 and day 1004`, `patient 9`, `the fourth period`.
@@ -57,7 +57,7 @@ def _ids(columns: Sequence[ColumnProfile]) -> list[str]:
 FEW_CODES = 6
 
 
-def _at_a_time(words: Sequence[Token], columns: Sequence[ColumnProfile]) -> list[Mention]:
+def _at_a_time(words: Sequence[Token], columns: Sequence[ColumnProfile]) -> list[ColumnMention]:
     """Return `at nine months` and `only 24 h` as the level of the only column in that unit that has it.
 
     Where no column states that unit, it is the only column of times that states none: `time`.
@@ -75,7 +75,7 @@ def _at_a_time(words: Sequence[Token], columns: Sequence[ColumnProfile]) -> list
         able = {name: having[name] for name in [n for n in having if unit in units[n]] or plain}
         if len(able) == 1:
             (name, level), *_ = able.items()
-            found.append(Mention(name, level, at, at + 1, 0.9))
+            found.append(ColumnMention(name, level, at, at + 1, 0.9))
     return found
 
 
@@ -89,7 +89,7 @@ def _times_in(column: ColumnProfile) -> set[str]:
     return {*map(time_unit, parts)} - {""} | short
 
 
-def _measured(words: Sequence[Token], columns: Sequence[ColumnProfile]) -> list[Mention]:
+def _measured(words: Sequence[Token], columns: Sequence[ColumnProfile]) -> list[ColumnMention]:
     """Return numbers with a unit that only one column has, as its level: `at 2 mg only`, `100 mM salt`."""
     units = {c.name: {piece.lower() for piece in re.split(r"[_\s()\[\]./,]+", f"{c.name} {c.unit}")} for c in columns}
     found = []
@@ -100,13 +100,13 @@ def _measured(words: Sequence[Token], columns: Sequence[ColumnProfile]) -> list[
         able = {c.name: v for c in columns if unit in units[c.name] for v in c.levels if as_number(v) == token.number}
         if len(able) == 1:
             (name, level), *_ = able.items()
-            found.append(Mention(name, level, at, at + 1, 0.9))
+            found.append(ColumnMention(name, level, at, at + 1, 0.9))
     return found
 
 
 def _before(
-    words: Sequence[Token], by_name: dict[str, ColumnProfile], named: Sequence[Mention], text: str
-) -> list[Mention]:
+    words: Sequence[Token], by_name: dict[str, ColumnProfile], named: Sequence[ColumnMention], text: str
+) -> list[ColumnMention]:
     """Return numbers that stand before their column: `fourth period`, `second drug`, `after 4 weeks of exposure`."""
     found = []
     for mention in named:
@@ -125,7 +125,7 @@ def _before(
             )
             said = text[before.start : before.end].lower()
             if level is not None and (unit or not (said.isdigit() or said in CARDINALS)):  # `two flowcells` are both
-                found.append(Mention(name, level, mention.first - 1, mention.first - 1, 0.85))
+                found.append(ColumnMention(name, level, mention.first - 1, mention.first - 1, 0.85))
     return found
 
 
@@ -152,14 +152,14 @@ def _of_two(column: ColumnProfile, said: Token) -> str:
 
 
 def _ends(
-    words: Sequence[Token], by_name: dict[str, ColumnProfile], named: Sequence[Mention], text: str
-) -> list[Mention]:
+    words: Sequence[Token], by_name: dict[str, ColumnProfile], named: Sequence[ColumnMention], text: str
+) -> list[ColumnMention]:
     """Return `at the highest dose` and `on the last day` as the level at that end of a column of doses or times."""
     found = []
     for mention in (m for m in named if not m.level and m.first and m.first == m.last):
         column, said = by_name.get(mention.column), words[mention.first - 1]
         if column is not None and (level := _of_two(column, said)):
-            found.append(Mention(column.name, level, mention.first - 1, mention.last, 0.9))
+            found.append(ColumnMention(column.name, level, mention.first - 1, mention.last, 0.9))
         if column is None or not _AT_THE.search(text[: said.start]) or _SOUGHT.match(text[words[mention.last].end :]):
             continue
         dosed, timed = column.role("dose") >= LIKELY, column.role("time") >= LIKELY
@@ -170,7 +170,7 @@ def _ends(
             continue
         if said.text in top | bottom:
             level = given[-1] if said.text in top else given[0]
-            found.append(Mention(column.name, level, mention.first - 1, mention.last, 0.9))
+            found.append(ColumnMention(column.name, level, mention.first - 1, mention.last, 0.9))
     return found
 
 
@@ -181,8 +181,8 @@ _BETWEEN = frozenset(
 
 def _numbers_from(
     words: Sequence[Token], start: int, column: ColumnProfile, strength: float, text: str, heads: set[int]
-) -> list[Mention]:
-    found: list[Mention] = []
+) -> list[ColumnMention]:
+    found: list[ColumnMention] = []
     spelled = 0 < start < len(words) and text[words[start].start : words[start].end].isalpha()
     if spelled and "," in text[words[start - 1].end : words[start].start]:
         return []  # `178 bottles, thirteen values each`: so many of something else
@@ -202,7 +202,7 @@ def _numbers_from(
             known = column.minimum is None or column.minimum <= number <= (column.maximum or number)
             level = f"{number:.12g}" if known else None
         if level is not None:
-            found.append(Mention(column.name, level, at, at, min(0.95, max(0.8, strength))))
+            found.append(ColumnMention(column.name, level, at, at, min(0.95, max(0.8, strength))))
         elif token.text not in _BETWEEN:
             if found or at > start + 1:
                 break
@@ -211,12 +211,12 @@ def _numbers_from(
     return found
 
 
-def _runs(words: Sequence[Token], columns: Sequence[ColumnProfile], heads: set[int]) -> list[Mention]:
+def _runs(words: Sequence[Token], columns: Sequence[ColumnProfile], heads: set[int]) -> list[ColumnMention]:
     """Return numbers in a row (`95, 96 and 97`, `1 vs 2`) that are levels of one column and of no other.
 
     A number before the name of a column is no part of a row: `(d21), 4 diets`.
     """
-    found: list[Mention] = []
+    found: list[ColumnMention] = []
     run: list[int] = []
     for at in range(len(words) + 1):
         token = words[at] if at < len(words) else None
@@ -230,6 +230,6 @@ def _runs(words: Sequence[Token], columns: Sequence[ColumnProfile], heads: set[i
                 ]
                 if len(able) == 1 and len(set(values)) > 1:
                     level = {as_number(v): v for v in able[0].levels}
-                    found += [Mention(able[0].name, level[words[n].number], n, n, 0.8) for n in run]
+                    found += [ColumnMention(able[0].name, level[words[n].number], n, n, 0.8) for n in run]
             run = []
     return found

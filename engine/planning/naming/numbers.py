@@ -19,86 +19,13 @@ _NUMBER = r"(?P<n>\d*[.,]?\d+(?:e-?\d+)?)"
 _BELOW = r"(?:\s*(?:<=?|=|≤|\bof|\bat|\bbelow|\bunder|\bless than|\bsmaller than|threshold|cut-?off|\bis|\bto|:))*\s*"
 _ABOVE = r"(?:\s*(?:>=?|≥|=|of|at least|above|over|greater than|more than|larger than|threshold|cut-?off|is|\|))*\s*"
 _NOT_GENES = frozenset(
-    [
-        "DNA",
-        "RNA",
-        "MRNA",
-        "PCA",
-        "UMAP",
-        "TSNE",
-        "FDR",
-        "GSEA",
-        "ORA",
-        "DE",
-        "DEG",
-        "DEGS",
-        "QC",
-        "KM",
-        "HR",
-        "CI",
-        "OR",
-        "AND",
-        "THE",
-        "VS",
-        "GO",
-        "KEGG",
-        "CSV",
-        "TSV",
-        "ANOVA",
-        "BH",
-        "MA",
-        "VST",
-        "CPM",
-        "TPM",
-        "FPKM",
-        "RPKM",
-        "WT",
-        "KO",
-        "CTRL",
-        "NA",
-        "ID",
-        "US",
-        "UK",
-        "AI",
-        "ML",
-        "LFC",
-        "FC",
-        "PADJ",
-        "HVG",
-        "HVGS",
-        "PC",
-        "PCS",
-        "PBMC",
-        "PBMCS",
-        "SCRNA",
-        "NGS",
-        "COX",
-        "GLM",
-        "OLS",
-        "AUC",
-        "ROC",
-        "SD",
-        "SE",
-        "SEM",
-        "IQR",
-        "BMI",
-        "ASAP",
-        "PLEASE",
-        "GMT",
-        "SNP",
-        "CNV",
-        "IC50",
-        "ED50",
-        "OS",
-        "PFS",
-        "DFS",
-        "II",
-        "III",
-        "IV",
-    ]
+    (
+        "DNA RNA MRNA PCA UMAP TSNE FDR GSEA ORA DE DEG DEGS QC KM HR CI OR AND THE VS GO KEGG CSV TSV ANOVA BH MA "
+        "VST CPM TPM FPKM RPKM WT KO CTRL NA ID US UK AI ML LFC FC PADJ HVG HVGS PC PCS PBMC PBMCS SCRNA NGS COX GLM "
+        "OLS AUC ROC SD SE SEM IQR BMI ASAP PLEASE GMT SNP CNV IC50 ED50 OS PFS DFS II III IV"
+    ).split()
 )
 _BEST = "most|best|strongest|top|highest|largest|lowest|smallest|heaviest|lightest|longest|shortest|oldest|youngest|biggest|worst|fastest|slowest|tallest"
-
 UNIT = r"(?:\s*(?:years?|yrs?|y|kg|g|mg|cm|mm|m|days?|weeks?|months?|%|points?|mmHg)\b(?:\s+(?:old|of age))?)?"
 UP = r"(?:above|over|more|older|higher|greater|later|up|upwards?|onwards?|beyond|longer|heavier|larger|taller|worse)"
 DOWN = r"(?:below|under|less|younger|fewer|lower|earlier|down|downwards?|shorter|lighter|smaller|before)"
@@ -108,7 +35,7 @@ CUT_AFTER = re.compile(rf"{UNIT}{THEN}", re.IGNORECASE)
 """What stands behind a number at which rows are cut."""
 
 
-class Said(NamedTuple):
+class StatedNumber(NamedTuple):
     """A number with the characters that say it."""
 
     value: float
@@ -117,7 +44,7 @@ class Said(NamedTuple):
     percent: bool = False
 
 
-def significance(question: str) -> Said | None:
+def significance(question: str) -> StatedNumber | None:
     """Return the (adjusted) p-value threshold a question names, e.g. `FDR < 0.01`, `at 1% FDR`, `two-sided 5 %`."""
     names = (
         r"(?:fdr|false discovery rate|q-?values?|p[\s_.-]?adj(?:usted)?|adj(?:usted)?[\s.]*p(?:-?values?)?|padj|p-?values?|"
@@ -134,16 +61,16 @@ def significance(question: str) -> Said | None:
             said = _PERCENTS[match["word"].lower()] if match["word"] else float(match["n"].replace(",", "."))
             value = said / (100 if match["pct"] else 1)
             if 0 < value < 1:
-                return Said(value, match.start(), match.end())
+                return StatedNumber(value, match.start(), match.end())
     return None
 
 
-def minimum_log2_fold_change(question: str) -> Said | None:
+def minimum_log2_fold_change(question: str) -> StatedNumber | None:
     """Return the smallest |log2 fold change| a question asks for: `at least 2-fold` is 1, `lfc > 1.5` is 1.5."""
     lfc = rf"\b(?:log2?[\s_-]*(?:fold[\s_-]*changes?|fc)|lfc|logfc){_ABOVE}{_NUMBER}"
     match = re.search(lfc, question, re.IGNORECASE)
     if match:
-        return Said(abs(float(match["n"].replace(",", "."))), match.start(), match.end())
+        return StatedNumber(abs(float(match["n"].replace(",", "."))), match.start(), match.end())
     fold = rf"(?P<n>\d+(?:[.,]\d+)?|{'|'.join(_COUNTS)})[\s-]*(?:fold|times)\b(?!\s*change\s*cut)"
     match = re.search(fold, question, re.IGNORECASE) or re.search(
         rf"\bfold[\s-]*changes?{_ABOVE}{_NUMBER}", question, re.IGNORECASE
@@ -151,31 +78,31 @@ def minimum_log2_fold_change(question: str) -> Said | None:
     if not match:
         return None
     value = _number(match["n"])
-    return Said(round(math.log2(value), 6), match.start(), match.end()) if value > 1 else None
+    return StatedNumber(round(math.log2(value), 6), match.start(), match.end()) if value > 1 else None
 
 
-def top_n(question: str) -> Said | None:
+def top_n(question: str) -> StatedNumber | None:
     """Return how many items a question wants: `top 20`, `the ten most ...`, `the 10 heaviest`."""
     words = "|".join(_COUNTS)
     match = re.search(rf"\btop[\s-]*(?P<n>\d+|{words})\b", question, re.IGNORECASE) or re.search(
         rf"\b(?P<n>\d+|{words})\s+(?:{_BEST})\b", question, re.IGNORECASE
     )
-    return Said(int(_number(match["n"])), match.start(), match.end()) if match else None
+    return StatedNumber(int(_number(match["n"])), match.start(), match.end()) if match else None
 
 
-def beside(question: str, names: str) -> Said | None:
+def beside(question: str, names: str) -> StatedNumber | None:
     """Return the number that stands after or before one of `names` (a regular expression)."""
     after, before = _patterns_beside(names)
     match = after.search(question) or before.search(question)
     value = as_number(match["n"]) if match else None
     if match is None or value is None:
         return None
-    return Said(
+    return StatedNumber(
         value, match.start(), match.end(), re.match(r"\s*(?:%|per\s?cent)", question[match.end("n") :]) is not None
     )
 
 
-def ratio(question: str, names: str) -> Said | None:
+def ratio(question: str, names: str) -> StatedNumber | None:
     """Return `A:B` as how many of the second there are to one of the first, or the number beside one of `names`.
 
     `2:1` says so by itself, `2 to 1` beside one of the names only: `12 to 9` may be a change.
@@ -187,7 +114,7 @@ def ratio(question: str, names: str) -> Said | None:
     if match is None:
         return beside(question, names)
     first, second = float(match[1]), float(match[2])
-    return Said(second / first, match.start(), match.end())
+    return StatedNumber(second / first, match.start(), match.end())
 
 
 @functools.cache

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from engine.domain.profile import ColumnProfile
 from engine.planning.naming.columns import column_mentions
 from engine.planning.naming.levels import level_mentions
-from engine.planning.naming.mention import LIKELY, SURE, Mention
+from engine.planning.naming.mention import LIKELY, SURE, ColumnMention
 from engine.planning.naming.numbered import numbered_mentions
 from engine.text.names import name_parts
 from engine.text.tokens import Token, tokens
 
 
-def find(text: str, columns: Sequence[ColumnProfile]) -> list[Mention]:
+def find(text: str, columns: Sequence[ColumnProfile]) -> list[ColumnMention]:
     """Return the mentions in a short text, overlaps settled, the strongest of each place; for clauses and tests."""
     words = tokens(text)
     named = column_mentions(words, columns, text)
@@ -25,12 +25,12 @@ BESIDE = 0.12
 """What a level gains that stands beside the name of its own column: `PCR positive`, `a positive rapid test`."""
 
 
-def beside_own(mentions: Sequence[Mention]) -> list[Mention]:
+def beside_own(mentions: Sequence[ColumnMention]) -> list[ColumnMention]:
     """Return the mentions with levels that several columns have drawn to the column that is named beside them."""
     named = [m for m in mentions if not m.level and m.strength >= LIKELY]
     columns = {(m.first, m.last): {o.column for o in mentions if (o.first, o.last) == (m.first, m.last) and o.level} for m in mentions if m.level}  # fmt: skip
 
-    def near(m: Mention) -> bool:
+    def near(m: ColumnMention) -> bool:
         shared = m.level and len(columns[m.first, m.last]) > 1
         return bool(shared) and any(
             n.column == m.column and (n.last + 1 == m.first or m.last + 1 == n.first) for n in named
@@ -45,11 +45,11 @@ POLAR = frozenset("positive negative pos neg yes present absent high low true fa
 """Words for the two ends of any column: beside the name of one they are its own."""
 
 
-def of_neighbours(mentions: Sequence[Mention], words: Sequence[Token]) -> list[Mention]:
+def of_neighbours(mentions: Sequence[ColumnMention], words: Sequence[Token]) -> list[ColumnMention]:
     """Return the mentions with what is said of the column beside it: `week 12 SBP` is one, `a positive culture` no positive test."""
     named = [m for m in mentions if not m.level and m.strength >= LIKELY]
 
-    def beside(m: Mention) -> set[str]:
+    def beside(m: ColumnMention) -> set[str]:
         return {n.column for n in named if n.last + 1 == m.first or m.last + 1 == n.first}
 
     kept = []
@@ -66,10 +66,10 @@ def of_neighbours(mentions: Sequence[Mention], words: Sequence[Token]) -> list[M
     return kept
 
 
-def cover(mentions: Sequence[Mention]) -> list[Mention]:
+def cover(mentions: Sequence[ColumnMention]) -> list[ColumnMention]:
     """Return the mentions of the best cover: no word is used twice, strong and long mentions win."""
     ordered = sorted(mentions, key=lambda m: (m.last, m.first))
-    best: list[tuple[float, list[Mention]]] = [(0.0, [])]
+    best: list[tuple[float, list[ColumnMention]]] = [(0.0, [])]
     ends: list[int] = []
     for mention in ordered:
         before = sum(1 for end in ends if end < mention.first)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from engine.domain.profile import ColumnProfile
-from engine.planning.naming.mention import LIKELY, NO, YES, Mention
+from engine.planning.naming.mention import LIKELY, NO, YES, ColumnMention
 from engine.text.negation import NEGATORS
 from engine.text.numbers import as_number
 from engine.text.tokens import Token
@@ -42,8 +42,8 @@ NAMED, KIN = 0.7, 0.6
 
 
 def states_meant(
-    words: Sequence[Token], columns: Sequence[ColumnProfile], named: Sequence[Mention], text: str
-) -> list[Mention]:
+    words: Sequence[Token], columns: Sequence[ColumnProfile], named: Sequence[ColumnMention], text: str
+) -> list[ColumnMention]:
     """Return columns of yes and no that are said for one of the two: `in the benign ones`, `smokers only`, `without diabetes`.
 
     A dose of which nothing was given counts, too: `without inhibitor`.
@@ -68,13 +68,13 @@ def states_meant(
         lacks = next((said for at in starts if (said := _LACKS.search(text[:at]))), None)
         if lacks and (column.scale == "binary" or column.role("dose") >= LIKELY):
             first = next(at for at, word in enumerate(words) if word.end > lacks.start())
-            found.append(Mention(column.name, no, first, mention.last, 0.9))
+            found.append(ColumnMention(column.name, no, first, mention.last, 0.9))
         elif (
             yes is not None
             and column.scale == "binary"
             and (_SET_APART.match(text[end:]) or (_WHOM.match(text[end:]) and _AMONG.search(text[:start])) or those)
         ):
-            found.append(Mention(column.name, yes, mention.first, mention.last, 0.9))
+            found.append(ColumnMention(column.name, yes, mention.first, mention.last, 0.9))
     return found
 
 
@@ -83,15 +83,17 @@ _NOT_GIVEN = re.compile(
 )
 
 
-def _nothing_given(words: Sequence[Token], columns: Sequence[ColumnProfile]) -> list[Mention]:
+def _nothing_given(words: Sequence[Token], columns: Sequence[ColumnProfile]) -> list[ColumnMention]:
     """Return `unsprayed` and `untreated` as the zero of the only dose, where no level is called so."""
     zeros = [(c.name, v) for c in columns if c.role("dose") >= LIKELY for v in c.levels if as_number(v) == 0]
     here = [at for at, word in enumerate(words) if _NOT_GIVEN.fullmatch(word.text)]
     called = {level.lower() for column in columns for level in column.levels}
-    return [Mention(*zeros[0], at, at, 0.9) for at in here if len(zeros) == 1 and words[at].text not in called]
+    return [ColumnMention(*zeros[0], at, at, 0.9) for at in here if len(zeros) == 1 and words[at].text not in called]
 
 
-def undosed(mentions: Sequence[Mention], words: Sequence[Token], columns: Sequence[ColumnProfile]) -> list[Mention]:
+def undosed(
+    mentions: Sequence[ColumnMention], words: Sequence[Token], columns: Sequence[ColumnProfile]
+) -> list[ColumnMention]:
     """Return the 0 of `0, 10 and 20 mg` as the level without any, where a column has doses and a placebo."""
     found = []
     for at, word in enumerate(words):
@@ -101,7 +103,7 @@ def undosed(mentions: Sequence[Mention], words: Sequence[Token], columns: Sequen
             beside = {m.level for m in mentions if m.column == column.name and at < m.first <= at + 3}
             without = [v for v in column.levels if v.strip().lower() in _WITHOUT]
             if len(without) == 1 and any(re.match(r"[\d.]+", v) for v in beside):
-                found.append(Mention(column.name, without[0], at, at, 0.8))
+                found.append(ColumnMention(column.name, without[0], at, at, 0.8))
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.planning.naming.mention import NO, YES, Mention
+from engine.planning.naming.mention import NO, YES, ColumnMention
 from engine.planning.reading.contrast import control_level
 from engine.planning.tables.sheets import Sheet, is_group
 from engine.text.tokens import Token
@@ -15,11 +15,11 @@ WEAKLY = 0.7
 """How surely such words name the column: less than its own name."""
 
 
-def groups_meant(words: Sequence[Token], sheet: Sheet) -> list[Mention]:
+def groups_meant(words: Sequence[Token], sheet: Sheet) -> list[ColumnMention]:
     """Return `every group` as a mention of the only column whose names hold a control: `placebo`, `usual`, `sham`."""
     here = [at for at, word in enumerate(words) if at and word.text in _GROUPS and words[at - 1].text in _EACH]
     names = [c.name for c in sheet.columns if here and is_group(c) and _has_control([*c.levels])]
-    return [Mention(names[0], "", at, at, WEAKLY) for at in here] if len(names) == 1 else []
+    return [ColumnMention(names[0], "", at, at, WEAKLY) for at in here] if len(names) == 1 else []
 
 
 def _has_control(levels: Sequence[str]) -> bool:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from engine.planning.naming.mention import Mention
+from engine.planning.naming.mention import ColumnMention
 from engine.text.tokens import Token
 
 
 class Coded:
     """A question with its mentions as `<c0>` and `<l1>`, and the way back."""
 
-    def __init__(self, question: str, words: Sequence[Token], mentions: Sequence[Mention]) -> None:
+    def __init__(self, question: str, words: Sequence[Token], mentions: Sequence[ColumnMention]) -> None:
         self.question, self.words, self.mentions = question, words, mentions
         pieces: list[str] = []
         numeric: list[str] = []
@@ -29,7 +29,7 @@ class Coded:
         self.numbers = "".join([*numeric, question[at:]])
         """The same with numbers that are levels left as they stand, for `age > 60`."""
 
-    def inside(self, text: str | None) -> list[Mention]:
+    def inside(self, text: str | None) -> list[ColumnMention]:
         """Return the mentions in a piece of the coded text."""
         return [self.mentions[int(number)] for number in re.findall(r"<[cl](\d+)>", text or "")]
 
@@ -37,7 +37,7 @@ class Coded:
 _SIGNS = re.compile(r"[^\w\s()\[\].,;:?!]+$")
 
 
-def _signs_after(text: str, mention: Mention) -> int:
+def _signs_after(text: str, mention: ColumnMention) -> int:
     """Return how many signs after the words of a mention end its name too: of `Lane#` the words are `Lane`."""
     signs = _SIGNS.search(mention.level or mention.column)
     return len(signs[0]) if signs is not None and text.startswith(signs[0]) else 0

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 from engine.domain.profile import ColumnProfile
-from engine.planning.naming.names import UNITS, synonyms
+from engine.planning.naming.lexicon import UNITS, synonyms
 from engine.planning.naming.numbers import CUT_AFTER, DOWN, THEN, UNIT, UP
 from engine.planning.reading.coded import Coded
 from engine.planning.reading.reading import Restriction

@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection
 
 from engine.domain.profile import ColumnProfile
-from engine.planning.naming.mention import Mention
+from engine.planning.naming.mention import ColumnMention
 from engine.planning.reading.coded import Coded
 from engine.planning.reading.reading import Contrast, Part
 
@@ -71,8 +71,6 @@ _RELATIONS: tuple[tuple[str, dict[str, Part]], ...] = (
 )  # fmt: skip
 _COMPILED = tuple((re.compile(pattern, re.IGNORECASE), roles) for pattern, roles in _RELATIONS)
 _AGAINST = r"(?:vs\.?|versus|against|compared (?:to|with)|relative to|over|than|(?<=er )then|(?<=more )then|(?<=less )then|rather than|minus|instead of|from|better|worse)"
-
-
 _REMARK = re.compile(r"(<c\d+>)\s*\((?:[^()<]|<l\d+>)*\)")
 """What a column's codes stand for, between it and the next of a list: `smoking (0 never/1 current) and ASA`."""
 
@@ -93,10 +91,10 @@ def parts_of(coded: Coded) -> dict[str, set[Part]]:
     return found
 
 
-def contrasts(coded: Coded, apart: Collection[Mention] = ()) -> list[Contrast]:
+def contrasts(coded: Coded, apart: Collection[ColumnMention] = ()) -> list[Contrast]:
     """Return which levels are set against each other, column by column, without mentions that set nothing apart."""
     found: dict[str, Contrast] = {}
-    by_column: dict[str, list[Mention]] = {}
+    by_column: dict[str, list[ColumnMention]] = {}
     for mention in coded.mentions:
         if mention.level and mention not in apart:
             by_column.setdefault(mention.column, []).append(mention)

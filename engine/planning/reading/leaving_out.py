@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from engine.domain.profile import ColumnProfile
-from engine.planning.naming.mention import Mention
+from engine.planning.naming.mention import ColumnMention
 from engine.planning.reading.coded import Coded
 
 LEVELS = r"<l\d+>(?:\s*(?:,\s*and|,|and|or|&|to)\s*(?:(?:the|<c\d+>)\s+)?<l\d+>)*"
@@ -47,15 +47,14 @@ BEFORE_ROWS = re.compile(rf"(?:,\s*)?\b{_OUT}(?:\s+[\w'-]+){{0,4}}?\s*['\"(]*$",
 AFTER_ROWS = re.compile(rf"['\")]*(?:\s+[\w-]+){{0,3}}?{_DONE}", re.IGNORECASE)
 """The words of leaving out before and after the rows that are named."""
 _TALKS = re.compile(
-    r"\b(?:exclud\w+|omit\w*|left out|leav\w+ out|removed|discarded|disregarded|ignored|counted)\b",
-    re.IGNORECASE,
+    r"\b(?:exclud\w+|omit\w*|left out|leav\w+ out|removed|discarded|disregarded|ignored|counted)\b", re.IGNORECASE
 )
 _ASKS = re.compile(r"\s*(?:should|shall|must|may|can|could|were|was|are|is|why)\b", re.IGNORECASE)
 _NOBODY = re.compile(r"\b(?:nobody|none|no one|never)\b", re.IGNORECASE)
 _ENDS = ".;?!"
 
 
-def left_out(coded: Coded, columns: Mapping[str, ColumnProfile]) -> Iterator[list[Mention]]:
+def left_out(coded: Coded, columns: Mapping[str, ColumnProfile]) -> Iterator[list[ColumnMention]]:
     """Yield the levels that are left out together."""
     text = coded.text
     for match in _BEFORE.finditer(text):
@@ -72,7 +71,7 @@ def left_out(coded: Coded, columns: Mapping[str, ColumnProfile]) -> Iterator[lis
         yield coded.inside(match["l"] or match["m"])
 
 
-def talked_of(coded: Coded, gone: Sequence[Mention]) -> list[Mention]:
+def talked_of(coded: Coded, gone: Sequence[ColumnMention]) -> list[ColumnMention]:
     """Return levels of clauses that speak of leaving out or counting: whatever is said, these rows alone are not meant.
 
     Args:

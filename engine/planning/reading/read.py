@@ -12,21 +12,29 @@ from engine.planning.naming.columns import column_mentions
 from engine.planning.naming.explained import LETTERS, codes_explained, letters_told
 from engine.planning.naming.hints import generic_mentions, of_one_measure, only_when, wide_mentions
 from engine.planning.naming.levels import beginnings, level_mentions
-from engine.planning.naming.mention import SURE_NAME, Mention
-from engine.planning.naming.names import is_term
+from engine.planning.naming.mention import SURE_NAME, ColumnMention
 from engine.planning.naming.numbered import numbered_mentions
-from engine.planning.naming.overlaps import POLAR, beside_own, cover, of_neighbours
+from engine.planning.naming.overlaps import beside_own, cover, of_neighbours
 from engine.planning.naming.states import states_meant, undosed
 from engine.planning.reading.arms import groups_meant
 from engine.planning.reading.coded import Coded
 from engine.planning.reading.contrast import control_level
 from engine.planning.reading.grammar import contrasts, parts_of, ranges
-from engine.planning.reading.leaving_out import AFTER_ROWS, BEFORE_ROWS, talked_of
+from engine.planning.reading.leaving_out import talked_of
+from engine.planning.reading.masking import masked
 from engine.planning.reading.reading import Contrast, Reading, Request
 from engine.planning.reading.requests import requests_of
 from engine.planning.reading.rows import claimed_of_one, compared_alone, restrictions
+from engine.planning.reading.terms import (
+    PHRASE,
+    is_phrase,
+    is_statistic,
+    only_sounds,
+    part_of_term,
+    terms_in,
+    whole_terms,
+)
 from engine.planning.tables.sheets import Data
-from engine.text.stopwords import STOP
 from engine.text.tokens import Token, tokens
 
 _PAIRED = re.compile(
@@ -45,8 +53,6 @@ _EVERY = re.compile(
     r"\bprognostic factors?\b|\bwhat (?:affects?|influences?|determines?|drives?|predicts?)\b",
     re.IGNORECASE,
 )
-
-
 _EXPLAINED = re.compile(r"(?<![\w.])-?\d{1,2}\s*[=:]\s*[A-Za-z][^,;.()=]*")
 """`2 = death without relapse` says what a code stands for and leaves out no rows."""
 
@@ -60,7 +66,7 @@ def read(question: str, data: Data, terms: frozenset[tuple[str, ...]] = frozense
         terms: stems of what methods are called in several words; a part of `relative risk` names no column `risk`.
     """
     words = tokens(question)
-    inside = _terms_in(words, terms)
+    inside = terms_in(words, terms)
     mentions = _not_genes(_mentions(question, words, data, inside), question, words, data)
     coding, told = codings(question, words, mentions, data.columns())
     explained = {at for at, word in enumerate(words) if any(a <= word.start and word.end <= b for a, b in told)}
@@ -77,7 +83,7 @@ def read(question: str, data: Data, terms: frozenset[tuple[str, ...]] = frozense
     return reading
 
 
-def _in_other_words(mentions: list[Mention], words: list[Token], question: str) -> list[Mention]:
+def _in_other_words(mentions: list[ColumnMention], words: list[Token], question: str) -> list[ColumnMention]:
     """Return the mentions without those that only paraphrase a name in brackets: `the verified result (rec_ver_tat)`."""
     ends = {
         words[m.first].start - 1
@@ -92,71 +98,7 @@ def _in_other_words(mentions: list[Mention], words: list[Token], question: str) 
     return [m for m in mentions if m.level or not {m.first, m.last} <= told]
 
 
-PHRASE = 3
-"""So many words before a name in brackets may say the same."""
-
-
-def _only_sounds(m: Mention, term: list[Token], first: int) -> bool:
-    """Say whether a level is found in the name of a method by another word for it: no `male` in `Mann-Whitney`."""
-    within = first <= m.first and m.last < first + len(term) and m.width < len(term)
-    return bool(m.level) and within and m.strength < SURE_NAME and not any(word.text in STOP for word in term)
-
-
-def _part_of(m: Mention, first: int, last: int) -> bool:
-    """Say whether a mention is only a part of a term, or one that is not quite it."""
-    if m.level:  # `PPV` is no level `positive`
-        return first == last == m.first == m.last and m.strength < SURE_NAME
-    return first <= m.first and m.last <= last and (m.width < last - first + 1 or m.strength < TERM)
-
-
-TERM = 0.75
-"""From this strength on several words name a column as the term that they are together."""
-
-
-_STATISTICS = frozenset(
-    "sensitivity specificity accuracy precision prevalence significance significant power effect interaction correlation variance "
-    "deviation median mean average range percentile quartile interval confidence residual heterogeneity".split()
-)
-
-
-def _is_statistic(m: Mention, words: list[Token]) -> bool:
-    """Say whether one word for a statistic only sounds like a part of a name: of `specificity` no `Sp. gravity` is meant."""
-    return m.width == 1 and m.strength < TERM and words[m.first].text in _STATISTICS
-
-
-_PHRASES = frozenset({("as", "well"), ("how", "well"), ("as", "far"), ("so", "far"), ("as", "long")})
-"""Words that name nothing after these: `use it as well` is of no plate's wells."""
-
-
-def _is_phrase(m: Mention, words: list[Token]) -> bool:
-    return m.width == 1 and m.first > 0 and (words[m.first - 1].text, words[m.first].text) in _PHRASES
-
-
-def _whole_terms(mentions: list[Mention], words: list[Token]) -> list[tuple[int, int]]:
-    """Return the spans of mentions that are one term: `birth weight` is no weight of a birth."""
-    return [
-        (m.first, m.last)
-        for m in mentions
-        if m.width > 1
-        and m.strength >= TERM
-        and is_term("".join(w.text for w in words[m.first : m.last + 1]))
-        and not (m.level and words[m.first].text in POLAR)  # a `positive blood culture` is of the cultures
-    ]
-
-
-def _terms_in(words: list[Token], terms: frozenset[tuple[str, ...]]) -> list[tuple[int, int]]:
-    """Return the spans of tokens that are the name of a method."""
-    stems = [word.stem for word in words]
-    sizes = {len(term) for term in terms}
-    return [
-        (at, at + size - 1)
-        for size in sizes
-        for at in range(len(stems) - size + 1)
-        if (*stems[at : at + size],) in terms
-    ]
-
-
-def interpret(question: str, words: list[Token], mentions: list[Mention], data: Data) -> Reading:
+def interpret(question: str, words: list[Token], mentions: list[ColumnMention], data: Data) -> Reading:
     """Return what the sentence makes of the columns and levels it names."""
     by_name = {column.name: column for column in data.columns()}
     coded = Coded(question, words, mentions)
@@ -221,8 +163,8 @@ def within(reading: Reading, request: Request | Sequence[Request], data: Data) -
     return own
 
 
-def _mentions(question: str, words: list[Token], data: Data, inside: list[tuple[int, int]]) -> list[Mention]:
-    found: list[Mention] = []
+def _mentions(question: str, words: list[Token], data: Data, inside: list[tuple[int, int]]) -> list[ColumnMention]:
+    found: list[ColumnMention] = []
     for sheet in data.sheets:
         named = column_mentions(words, sheet.columns, question)
         named += [*wide_mentions(words, sheet.structure), *generic_mentions(words, sheet), *groups_meant(words, sheet)]
@@ -235,25 +177,25 @@ def _mentions(question: str, words: list[Token], data: Data, inside: list[tuple[
         every += states
         every += undosed(every, words, sheet.columns)
         every = of_one_measure(every, sheet.structure)
-        terms = [*inside, *_whole_terms(every, words)]
-        every = [m for m in every if not any(_part_of(m, *term) for term in terms)]
-        every = [m for m in every if not any(_only_sounds(m, words[a : b + 1], a) for a, b in inside)]
-        every = [m for m in every if not (_is_statistic(m, words) or _is_phrase(m, words) or only_when(m, words))]
+        terms = [*inside, *whole_terms(every, words)]
+        every = [m for m in every if not any(part_of_term(m, *term) for term in terms)]
+        every = [m for m in every if not any(only_sounds(m, words[a : b + 1], a) for a, b in inside)]
+        every = [m for m in every if not (is_statistic(m, words) or is_phrase(m, words) or only_when(m, words))]
         every = _in_other_words(every, words, question)
-        found += [mention._replace(file=sheet.name) for mention in every]
+        found += every
     strongest = sorted(found, key=lambda m: -m.strength)
-    unique: dict[tuple[int, int, str, str], Mention] = {}
+    unique: dict[tuple[int, int, str, str], ColumnMention] = {}
     for mention in strongest:
         unique.setdefault((mention.first, mention.last, mention.column, mention.level), mention)
     return cover(of_neighbours(beside_own(list(unique.values())), words))
 
 
-def _not_genes(mentions: list[Mention], question: str, words: list[Token], data: Data) -> list[Mention]:
+def _not_genes(mentions: list[ColumnMention], question: str, words: list[Token], data: Data) -> list[ColumnMention]:
     """Leave out matches of what names the rows of the data: the word gene, and weak ones of genes as written there."""
     known = frozenset(name for sheet in data.sheets for name in sheet.profile.feature_ids)
     spans = [match.span() for match in re.finditer(r"[\w.-]*\w", question) if match.group(0) in known]
 
-    def is_gene(m: Mention) -> bool:
+    def is_gene(m: ColumnMention) -> bool:
         start, end = words[m.first].start, words[m.last].end
         column = data.column(m.column)
         rows = m.first == m.last and words[m.first].stem == "gene"
@@ -264,7 +206,7 @@ def _not_genes(mentions: list[Mention], question: str, words: list[Token], data:
     return [m for m in mentions if not is_gene(m)]
 
 
-def _genes(question: str, data: Data, mentions: list[Mention], words: list[Token]) -> list[tuple[str, int, int]]:
+def _genes(question: str, data: Data, mentions: list[ColumnMention], words: list[Token]) -> list[tuple[str, int, int]]:
     genomic = any(sheet.profile.feature_kind or sheet.profile.feature_ids for sheet in data.sheets)
     if not genomic:
         return []
@@ -275,79 +217,6 @@ def _genes(question: str, data: Data, mentions: list[Mention], words: list[Token
     taken = [(words[m.first].start, words[m.last].end) for m in mentions if m.level or m.strength >= 0.97]
     found = numbers.genes(question, exclude=frozenset(exclude), known=known)
     return [item for item in found if not any(start <= item[1] < end for start, end in taken)]
-
-
-def kind_of(column: ColumnProfile) -> str:
-    """Return the kind a column is masked by; see `engine.planning.choosing.wording.KINDS`."""
-    if column.role("dose") >= 0.5:
-        return "DOSE"
-    if column.role("time") >= 0.5 or column.scale == "date":
-        return "TIME"
-    kinds = {
-        "number": "NUM",
-        "count": "CNT",
-        "share": "NUM",
-        "binary": "BIN",
-        "category": "CAT",
-        "ordered": "CAT",
-        "code": "UNIT",
-    }
-    return kinds.get(column.scale, "UNIT")
-
-
-def masked(reading: Reading, columns: dict[str, ColumnProfile], first: int = 0, last: int | None = None) -> str:
-    """Return the question, or some of its tokens, with kinds in place of the words that name data."""
-    words = reading.words
-    last = len(words) - 1 if last is None else last
-    if not words:
-        return ""
-    pieces: list[str] = []
-    at = 0 if first == 0 else words[first].start
-    stop = len(reading.question) if last == len(words) - 1 else words[last].end
-    inside = [mention for mention in reading.mentions if first <= mention.first and mention.last <= last]
-    gone = [span for span in leaving_words(reading) if at <= span[0] and span[1] <= stop]
-    left = [m for m in inside if not any(a <= words[m.first].start < b for a, b in gone)]
-    if len({m.column for m in left}) < ENOUGH:  # little is asked beside it: leaving out is what is asked
-        gone, left = [], inside
-    spans = [(*span, "") for span in gone]
-    for mention in left:
-        column = columns.get(mention.column)
-        if mention.strength < 0.85 and not mention.level:
-            continue  # a vague match: the word itself says more than the kind
-        kind = "LEV" if mention.level else kind_of(column) if column else "NUM"
-        if mention.level and column is not None and column.role("time") >= 0.5:
-            kind = "TIME"
-        elif mention.level and column is not None and column.scale == "binary" and happened(mention.column, reading):
-            kind = "BIN"  # `is mortality higher in men` asks of what happened, not of one group
-        spans.append((words[mention.first].start, words[mention.last].end, kind))
-    for start, end, kind in sorted(spans):
-        pieces += [reading.question[at:start], kind]
-        at = end
-    text = "".join([*pieces, reading.question[at:stop]])
-    for gene, _, _ in reading.genes:
-        text = re.sub(rf"(?<!\w){re.escape(gene)}(?!\w)", "GENE", text)
-    return text
-
-
-def happened(name: str, reading: Reading) -> bool:
-    """Say whether a column of two states is what the sentence asks the share or odds of."""
-    return reading.parts.get(name) == {"outcome"} and not any(c.column == name for c in reading.contrasts)
-
-
-ENOUGH = 2
-"""So many columns are named beside the rows that are left out for the wording to be judged without these."""
-
-
-def leaving_words(reading: Reading) -> list[tuple[int, int]]:
-    """Return the characters that only say which rows are left out: they do not tell what is asked of the others."""
-    found = []
-    for item in reading.restrictions:
-        if item.sure and item.op == "not in":
-            start, end = reading.words[item.first].start, reading.words[item.last].end
-            before, after = BEFORE_ROWS.search(reading.question[:start]), AFTER_ROWS.match(reading.question, end)
-            if before or after:
-                found.append((before.start() if before else start, after.end() if after else end))
-    return found
 
 
 def _mark(reading: Reading) -> None:

@@ -8,8 +8,8 @@ from typing import Any, Literal, NamedTuple
 
 from engine.domain.plan import Span, Taken
 from engine.planning.naming.coding import Coding
-from engine.planning.naming.mention import Mention
-from engine.planning.naming.numbers import Said
+from engine.planning.naming.mention import ColumnMention
+from engine.planning.naming.numbers import StatedNumber
 from engine.text.numbers import as_number
 from engine.text.tokens import Token
 
@@ -68,7 +68,7 @@ class Reading:
 
     question: str
     words: list[Token]
-    mentions: list[Mention]
+    mentions: list[ColumnMention]
     """Columns and levels, no word used twice, in order."""
     masked: str = ""
     """The question with the kinds of data in place of the words that name them."""
@@ -77,9 +77,9 @@ class Reading:
     restrictions: list[Restriction] = field(default_factory=list)
     contrasts: list[Contrast] = field(default_factory=list)
     genes: list[tuple[str, int, int]] = field(default_factory=list)
-    alpha: Said | None = None
-    min_lfc: Said | None = None
-    top: Said | None = None
+    alpha: StatedNumber | None = None
+    min_lfc: StatedNumber | None = None
+    top: StatedNumber | None = None
     direction: str = ""
     paired: bool | None = None
     """True and False where the question says so."""
@@ -92,7 +92,7 @@ class Reading:
     """Column -> which of its codes the question says to mean yes and no."""
     ranges: dict[str, list[str]] = field(default_factory=dict)
     """Column -> the levels of a range of which the question names the ends."""
-    spared: list[Mention] = field(default_factory=list)
+    spared: list[ColumnMention] = field(default_factory=list)
     """Levels named where rows are said to be left out or counted: their rows alone are never meant."""
     explained: set[int] = field(default_factory=set)
     """The tokens that say so: they ask for nothing."""

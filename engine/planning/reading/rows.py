@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from engine.domain.profile import ColumnProfile
-from engine.planning.naming.mention import Mention
+from engine.planning.naming.mention import ColumnMention
 from engine.planning.reading.coded import Coded
 from engine.planning.reading.cuts import compared, onwards
 from engine.planning.reading.grammar import ranges
@@ -24,8 +24,8 @@ def restrictions(coded: Coded, columns: dict[str, ColumnProfile]) -> list[Restri
     spared = talked_of(coded, [mention for named in gone for mention in named])
     within = ranges(coded, columns)
 
-    def add(meant: re.Match[str] | Sequence[Mention], op: str, sure: bool) -> None:  # noqa: FBT001 - a local helper
-        grouped: dict[str, list[Mention]] = {}
+    def add(meant: re.Match[str] | Sequence[ColumnMention], op: str, sure: bool) -> None:  # noqa: FBT001 - a local helper
+        grouped: dict[str, list[ColumnMention]] = {}
         for mention in coded.inside(meant["l"]) if isinstance(meant, re.Match) else meant:
             if op == "not in" or mention not in spared:
                 grouped.setdefault(mention.column, []).append(mention)
@@ -81,7 +81,7 @@ def compared_alone(item: Restriction, found: Sequence[Contrast]) -> bool:
     return item.op == "in" and against is not None and set(item.values) < set(against.levels)
 
 
-def claimed_of_one(item: Restriction, parts: dict[str, set[Part]], mentions: Sequence[Mention]) -> bool:
+def claimed_of_one(item: Restriction, parts: dict[str, set[Part]], mentions: Sequence[ColumnMention]) -> bool:
     """Say whether a level kept is only claimed to differ: `significant only in women ... odds ratios by sex`."""
     named = {m.level for m in mentions if m.column == item.column and m.level}
     return item.op == "in" and "by" in parts.get(item.column, ()) and not named <= set(item.values)

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.data.catalogue import accepts
 from engine.data.structure.scales import HINTS
-from engine.domain.datatypes import DataType, accepts
+from engine.domain.datatypes import DataType
 from engine.domain.profile import ColumnProfile, Profile, Repeated, Structure, TypeGuess
 from engine.text.names import name_parts
 

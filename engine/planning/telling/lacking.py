@@ -4,30 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from engine.data.catalogue import KINDS
 from engine.domain.datatypes import DataType
 from engine.domain.profile import Profile
 from engine.domain.toolspec import ToolSpec
 from engine.errors import PlanError
 
-_HUMAN = {
-    DataType.COUNT_MATRIX: "a matrix of raw counts (genes x samples, whole numbers)",
-    DataType.SAMPLE_SHEET: "a sample sheet (one row a sample, with the groups to compare)",
-    DataType.GENE_SET_LIBRARY: "a gene set file (GMT)",
-    DataType.ANNDATA: "single-cell data (h5ad)",
-    DataType.SURVIVAL_TABLE: "a table with a time column and an event column",
-    DataType.TABLE: "a table",
-    DataType.EXPRESSION_MATRIX: "an expression matrix (genes x samples)",
-    DataType.DE_TABLE: "a table of differential expression results",
-    DataType.GENE_LIST: "a list of genes",
-    DataType.RANKED_GENES: "a ranked list of genes",
-}
-
 
 def in_words(kind: DataType | str) -> str:
     """Return a data type as a person calls it."""
-    return _HUMAN.get(
-        DataType(kind), f"{'an' if str(kind)[0] in 'aeiou' else 'a'} {str(DataType(kind).value).replace('_', ' ')}"
-    )
+    return KINDS[DataType(kind)].called
 
 
 def missing(profiles: Sequence[Profile], spec: ToolSpec, wanted: DataType) -> PlanError:

@@ -38,10 +38,7 @@ def condition(text: str) -> Condition:
 
 
 def method_told(
-    spec: ToolSpec,
-    params: Mapping[str, Any],
-    groups: Callable[[str], int | None],
-    scale: Callable[[str], str | None],
+    spec: ToolSpec, params: Mapping[str, Any], groups: Callable[[str], int | None], scale: Callable[[str], str | None]
 ) -> Method:
     """Return the method of a step in words; what its tool is called where that declares none.
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from engine.planning.choosing.choose import Embed, vectors_of
 from engine.planning.choosing.coverage import unexplained
-from engine.planning.naming.names import UNITS
+from engine.planning.naming.lexicon import UNITS
 from engine.planning.reading.reading import Reading
 from engine.planning.tables.sheets import Data
 from engine.text.names import name_parts
