@@ -380,7 +380,10 @@ def test_genes_asked_for_are_reported_and_missing_ones_named(experiment):
         control="control",
         genes_of_interest=["G0399", "nosuchgene"],
     )
-    assert any(finding.get("row") == {"feature": "g0399"} for finding in result["findings"])
+    told = next(finding["text"] for finding in result["findings"] if finding.get("row") == {"feature": "g0399"})
+    row = result["de_table"].set_index("feature").loc["g0399"]
+    assert ("is not shown to differ between drug and control" in told) == (row["p_adj"] >= 0.05)
+    assert ("95 % CI" in told) == (row["p_adj"] >= 0.05)
     assert any("nosuchgene" in warning for warning in result["warnings"])
 
 
@@ -612,8 +615,19 @@ def test_the_first_of_many_genes_are_named_and_all_that_pass_are_counted():
         "the smallest p-values: g0, g2, g4."
     )
     unnamed = gene_lists.select_genes(table, direction="up")["findings"][0]["text"]
-    assert unnamed.startswith("20 of 40 genes are higher in the treated group (adjusted p < 0.05): g1, g3")
+    assert unnamed.startswith("20 of 40 genes have a positive log2 fold change (adjusted p < 0.05): g1, g3")
     assert unnamed.endswith("and 10 more.")
+
+
+def test_a_list_of_both_directions_tells_each_and_what_could_not_be_tested():
+    p = [0.001, 0.002, 0.003, np.nan, np.nan, 0.9]
+    table = pd.DataFrame({"feature": [*"abcdef"], "log2_fold_change": [1.0, -2, -1, 3, 0.1, 0.2], "p_adj": p})
+    text = gene_lists.select_genes(table, direction="both")["findings"][0]["text"]
+    assert text.startswith(
+        "3 of 6 genes are significant in either direction (adjusted p < 0.05): 1 with a positive and 2 "
+    )
+    assert "they are: a, b, c" in text or "they are a, b, c" in text
+    assert text.endswith("2 have no adjusted p-value and cannot be among them.")
 
 
 def test_the_genes_of_a_list_are_told_with_the_groups_that_were_compared(compared):

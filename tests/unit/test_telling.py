@@ -64,6 +64,33 @@ def test_a_missing_row_is_looked_up_with_its_numbers(places, question, told):
     assert told in said(places, question)
 
 
+LISTED = "name,log2FoldChange,pvalue,padj\nACT7,2.5,0.0001,0.002\nPR1,0.3,0.04,\nWRKY6,0.1,0.9,0.95\n"
+
+
+@pytest.mark.parametrize(
+    ("question", "told", "untold"),
+    [
+        ("why is PR1 missing?", "its padj is empty there, so it passes no threshold", "add up"),
+        ("where is WRKY6", "log2FoldChange 0.1, pvalue 0.9, padj 0.95", "empty"),
+        (
+            "why is ACT7 not in the list?",
+            "it is in the answer; its row in result.csv: log2FoldChange 2.5",
+            "left it out",
+        ),
+    ],
+)
+def test_a_row_of_a_finished_result_is_told_with_its_p_value(question, told, untold):
+    artifacts = ArtifactsTwin()
+    file, genes = artifacts.put_bytes(LISTED.encode()), artifacts.put_bytes(b"gene\nACT7\n")
+    held = Artifact(name="genes.csv", output="genes", type="gene_list", sha256=genes, bytes=1, columns=["gene"])
+    result = NodeResult(node="n1", tool="select_genes", status="succeeded", artifacts=[held], params={"alpha": 0.05})
+    data = Dataset(name="result.csv", path="result.csv", sha256=file, type=DataType.DE_TABLE)
+    plan = TaskDag(question="?", datasets=[data], nodes=[TaskNode(id="n1", name="Select", tool="select_genes")])
+    text = said(Whereabouts(plan, {"n1": result}, artifacts, builtin_tools()), question)
+    assert told in text
+    assert untold not in text
+
+
 def test_numbers_of_the_answer_are_those_of_the_table(places):
     report = places.told("why is IL6 not significant?")
     values = {value.name: value.value for value in report.findings[0].values}

@@ -97,25 +97,33 @@ class Whereabouts:
                 also = f"{name} ({called})" if called != name else name
                 # The tables that test come first: they say why.
                 rows.sort(key=lambda hit: not any(is_p(column) for column in hit.row))
-                return [self._said(also, hit, f"f{number}_{at}") for at, hit in enumerate(rows[:2], start=1)]
+                said = [self._said(also, hit, f"f{number}_{at}") for at, hit in enumerate(rows[:2], start=1)]
+                return said if any(finding.values for finding in said) else [*said, *self._row_of_file(called, number)]
         for called in (name, *self.aliases(name)):
-            for dataset in self.plan.datasets:
-                values = (
-                    self._in_file(self.artifacts.path(dataset.sha256), called)
-                    if self.artifacts.has(dataset.sha256)
-                    else None
-                )
-                if values is not None:
-                    return [
-                        Finding(
-                            id=f"f{number}", node="", **_in_the_file(name, called, dataset.name, values, self._tables())
-                        )
-                    ]
+            if (seen := self._file_row(called)) is not None:
+                told = _in_the_file(name, called, *seen, self._tables())
+                return [Finding(id=f"f{number}", node="", **told)]
         files = ", ".join(dataset.name for dataset in self.plan.datasets)
         text = (
             f"{name} is in none of the {len(self._tables())} result tables and, under this name, not in {files} either."
         )
         return [Finding(id=f"f{number}", node="", text=text)]
+
+    def _file_row(self, called: str) -> tuple[str, dict[str, str]] | None:
+        """Return the file that has a row of a name, and its cells."""
+        for dataset in self.plan.datasets:
+            held = self.artifacts.has(dataset.sha256)
+            row = self._in_file(self.artifacts.path(dataset.sha256), called) if held else None
+            if row is not None:
+                return dataset.name, row
+        return None
+
+    def _row_of_file(self, called: str, number: int) -> list[Finding]:
+        """Return what a file says of a name that a list of the answer holds without numbers."""
+        file, row = self._file_row(called) or ("", {})
+        shown, values = _numbers(row)
+        text = f"So it is in the answer; its row in {file}: {shown}."
+        return [Finding(id=f"f{number}_file", node="", text=text, values=values)] if shown else []
 
     def _said(self, name: str, hit: _Found, id_: str) -> Finding:
         """Return the sentence on a row of a table, with its numbers."""
@@ -167,18 +175,20 @@ class Whereabouts:
         return _Found(artifact, result, row) if row is not None else None
 
     @staticmethod
-    def _in_file(path: Path, name: str) -> list[float] | None:
-        """Return the numbers of the row that begins with a name, None where a file has no such row."""
-        wanted = name.casefold()
+    def _in_file(path: Path, name: str) -> dict[str, str] | None:
+        """Return the cells of the row that begins with a name by their columns, None where a file has no such row."""
+        wanted, head = name.casefold(), list[str]()
         try:
             with path.open(encoding="utf-8", errors="replace", newline="") as handle:
                 for number, line in enumerate(handle):
                     if number > ROWS_READ or "\0" in line:
                         return None
-                    if wanted in line.casefold():
-                        cells = [cell.strip().strip('"') for cell in re.split(r"[,\t;]", line)]
-                        if wanted in (cell.casefold() for cell in cells[:NAME_COLUMNS]):
-                            return [value for cell in cells[1:] if (value := number_of(cell)) is not None]
+                    if wanted in line.casefold() or not head:
+                        cells = [cell.strip().strip('"') for cell in re.split(r"[,\t;]", line.rstrip("\r\n"))]
+                        if head and wanted in (cell.casefold() for cell in cells[:NAME_COLUMNS]):
+                            head = ["", *head] if len(head) < len(cells) else head  # names of rows without a heading
+                            return dict(zip(head, cells, strict=False))
+                        head = head or cells
         except OSError:
             return None
         return None
@@ -188,16 +198,32 @@ NAME_COLUMNS = 4
 """Names of rows stand in one of the first columns."""
 
 
-def _in_the_file(name: str, called: str, file: str, values: list[float], tables: Sequence[Any]) -> dict[str, Any]:
+def _in_the_file(name: str, called: str, file: str, row: Mapping[str, str], tables: Sequence[Any]) -> dict[str, Any]:
+    """Return what a file says of a row that no result has: an empty p-value is the reason where it has one."""
     also = f"{name} ({called})" if called != name else name
     out = f"{tables[0][0].name} and the other {len(tables) - 1}" if len(tables) > 1 else "the result tables"
-    text = f"{also} is in {file}, but not in {out}: a step left it out before them."
-    numbers = []
+    decided = next((c for c in row if is_adjusted(c)), "") or next((c for c in row if is_p(c)), "")
+    shown, cells = _numbers(row)
+    text = f"{also} is in {file}, but not in {out}: "
+    if decided:
+        empty = decided not in {cell.name for cell in cells}
+        text += f"its {decided} is empty there, so it passes no threshold." if empty else "a step left it out."
+        text += f" Its row there: {shown}." if shown else ""
+        return {"text": text, "values": cells}
+    text += "a step left it out before them."
+    numbers, values = [], [value for cell in list(row.values())[1:] if (value := number_of(cell)) is not None]
     if values:
         numbers = [FindingValue(name="sum", value=math.fsum(values)), FindingValue(name="largest", value=max(values))]
         text += f" Its {len(values)} values there add up to {math.fsum(values):g}, the largest is {max(values):g}."
         numbers.append(FindingValue(name="values", value=len(values)))
     return {"text": text, "values": numbers}
+
+
+def _numbers(row: Mapping[str, str]) -> tuple[str, list[FindingValue]]:
+    """Return the numbers of a row in words and as values, by their columns."""
+    found = {column: value for column, text in list(row.items())[1:] if (value := number_of(text)) is not None}
+    told = ", ".join(f"{column} {value:.4g}" for column, value in found.items())
+    return told, [FindingValue(name=column, value=value) for column, value in found.items()]
 
 
 def _like_a_symbol(word: str) -> bool:

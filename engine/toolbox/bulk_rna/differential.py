@@ -541,8 +541,11 @@ def differential_expression(
         p_adj = float(row["p_adj"])
         if not np.isfinite(lfc):
             continue
-        direction = "higher" if lfc > 0 else "lower"
+        side = f"is {'higher' if lfc > 0 else 'lower'} in {treated} than in {control}"
         judged = f"adjusted p {format_p(p_adj)}"
+        if np.isfinite(p_adj) and not p_adj < alpha:
+            side = f"is not shown to differ between {treated} and {control}"
+            judged = f"95 % CI {lfc - 1.96 * se:+.2f} to {lfc + 1.96 * se:+.2f}; {judged}"
         if not p_adj < alpha:
             judged += ", not significant" if np.isfinite(p_adj) else ": no judgement possible"
         values = [
@@ -553,8 +556,7 @@ def differential_expression(
             values.append({"name": "p_adj", "value": p_adj})
         findings.append(
             {
-                "text": f"{gene_label(row)} is {direction} in {treated} than in {control}: log2 fold change {lfc:+.2f} "
-                f"({judged}).",
+                "text": f"{gene_label(row)} {side}: log2 fold change {lfc:+.2f} ({judged}).",
                 "values": values,
                 "output": "de_table",
                 "row": {"feature": row["feature"]},

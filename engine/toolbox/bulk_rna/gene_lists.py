@@ -244,18 +244,35 @@ def select_genes(de_table, *, direction: str = "both", alpha: float = 0.05, min_
         )
     told = table["comparison"].dropna().astype(str).unique() if "comparison" in table else []
     treated, _, control = told[0].partition(" vs ") if len(told) == 1 else ("", "", "")
-    side = f"in {treated} than in {control}" if control else "in the treated group"
-    apart = f"different between {treated} and {control}" if control else "different in either direction"
-    wording = {"up": f"higher {side}", "down": f"lower {side}", "both": apart}
+    wording = {
+        "up": f"are higher in {treated} than in {control}",
+        "down": f"are lower in {treated} than in {control}",
+        "both": f"are different between {treated} and {control}",
+    }
+    if not control:  # the table names no groups: only the sign is known
+        wording = {
+            "up": "have a positive log2 fold change",
+            "down": "have a negative log2 fold change",
+            "both": "are significant in either direction",
+        }
+    rises = int((passing["log2_fold_change"] > 0).sum())
+    falls = int((passing["log2_fold_change"] < 0).sum())
+    untested = int(table["p_adj"].isna().sum())
+    each = f": {rises:,} with a positive and {falls:,} with a negative log2 fold change" if direction == "both" else ""
+    lead = "; they are" if each and len(genes) == total else ":"
+    without = f" {untested:,} have no adjusted p-value and cannot be among them." if untested else ""
     size = f", at least {2**min_abs_lfc:.3g}-fold" if min_abs_lfc else ""
     few = f"; the {len(genes)} with the smallest p-values" if len(genes) < total else ""
     finding = {
-        "text": f"{total:,} of {len(table):,} genes are {wording[direction]} (adjusted p < {alpha:g}{size})"
-        f"{f'{few}: ' if genes else ''}{name_some(genes, 25 if few else 10) if genes else ''}.",
+        "text": f"{total:,} of {len(table):,} genes {wording[direction]} (adjusted p < {alpha:g}{size}){each}"
+        f"{f'{few}{lead} ' if genes else ''}{name_some(genes, 25 if few else 10) if genes else ''}.{without}",
         "values": [
             {"name": "n_passing", "value": total, "unit": "genes"},
             {"name": "n_selected", "value": len(genes), "unit": "genes"},
             {"name": "n_genes", "value": len(table), "unit": "genes"},
+            {"name": "n_positive", "value": rises, "unit": "genes"},
+            {"name": "n_negative", "value": falls, "unit": "genes"},
+            {"name": "n_without_p_adj", "value": untested, "unit": "genes"},
         ],
         "output": "genes",
     }
