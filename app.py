@@ -28,8 +28,8 @@ if __name__ == "__main__":  # before Streamlit is imported: a signal may come du
 from starlette.middleware import Middleware
 from streamlit.starlette import App
 
-from pages._gate import Gate
-from pages._policy import Policy
+from pages.serving.gate import Gate
+from pages.serving.policy import Policy
 
 # Taken out of the environment that is handed on: what is started from here has no use for it.
 token = os.environ.pop("BIODESK_SERVE_TOKEN", "")

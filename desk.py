@@ -28,11 +28,11 @@ page = st.navigation(
     }
 )
 st.session_state["framed"] = True
-# A page that is opened anew may fill its address from what this session remembers; see `pages/_focus.py`.
+# A page that is opened anew may fill its address from what this session remembers; see `pages/parts/focus.py`.
 st.session_state["arrived"] = st.session_state.get("page_shown") != page.url_path
 st.session_state["page_shown"] = page.url_path
 page.run()
 
-from pages._sidebar import draw_foot  # noqa: E402 - after the page: the page must be on the screen first
+from pages.parts.sidebar import draw_foot  # noqa: E402 - after the page: the page must be on the screen first
 
 draw_foot()

@@ -7,18 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from pages._answer import draw_answer, draw_told_figures
-from pages._approval import draw_goals
-from pages._downloads import draw_downloads
-from pages._engine import attempt, run_page, show_message
-from pages._escape import plain
-from pages._frame import inside_frame
-from pages._live import activity_of, follow, is_working
-from pages._plan import draw_problems, draw_questions, draw_steps, draw_warnings, run_it
-from pages._profile_card import draw_card, profile_of
-from pages._runs import draw_state, is_refused
-from pages._session import focus, run_in_focus, unfocus
-from pages._thread import (
+from pages.asking.answer import draw_answer, draw_told_figures
+from pages.asking.approval import draw_goals
+from pages.asking.profile_card import draw_card, profile_of
+from pages.asking.thread import (
     DELETING,
     draw_name,
     draw_name_tools,
@@ -29,9 +21,17 @@ from pages._thread import (
     draw_taken_over,
     draw_turns,
 )
-from pages._understood import draw_alternatives, draw_understood, must_choose
-from pages._uploads import save_upload, with_own_name
-from pages._words import STRATEGIES, counted
+from pages.asking.understood import draw_alternatives, draw_understood, must_choose
+from pages.parts.engine import attempt, run_page, show_message
+from pages.parts.escape import plain
+from pages.parts.frame import inside_frame
+from pages.parts.session import focus, run_in_focus, unfocus
+from pages.parts.uploads import save_upload, with_own_name
+from pages.parts.words import STRATEGIES, counted
+from pages.running.live import activity_of, follow, is_working
+from pages.running.plan import draw_problems, draw_questions, draw_steps, draw_warnings, run_it
+from pages.running.runs import draw_state, is_refused
+from pages.trust.downloads import draw_downloads
 
 if TYPE_CHECKING:
     from engine.api import Engine, Profile, RunView, WayOn

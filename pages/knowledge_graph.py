@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages._engine import run_page
-from pages._enrichment import draw_enrichment
-from pages._entity import draw_explorer
-from pages._focus import settle_focus
-from pages._frame import inside_frame
-from pages._graph_files import draw_import, draw_statistics
-from pages._paths import draw_paths
-from pages._text_check import draw_text_check
+from pages.graph.enrichment import draw_enrichment
+from pages.graph.entity import draw_explorer
+from pages.graph.files import draw_import, draw_statistics
+from pages.graph.paths import draw_paths
+from pages.graph.text_check import draw_text_check
+from pages.parts.engine import run_page
+from pages.parts.focus import settle_focus
+from pages.parts.frame import inside_frame
 
 if TYPE_CHECKING:
     from engine.api import Engine

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages._conversation import draw_conversation
-from pages._engine import run_page
-from pages._episodes import draw_context, draw_episodes
-from pages._facts import draw_facts
-from pages._frame import inside_frame
-from pages._memory_files import draw_transfer
+from pages.parts.engine import run_page
+from pages.parts.frame import inside_frame
+from pages.remembering.conversation import draw_conversation
+from pages.remembering.episodes import draw_context, draw_episodes
+from pages.remembering.facts import draw_facts
+from pages.remembering.files import draw_transfer
 
 if TYPE_CHECKING:
     from engine.api import Engine

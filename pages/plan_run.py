@@ -6,21 +6,21 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages._activity import headline
-from pages._approval import draw_goals
-from pages._downloads import draw_download_menu
-from pages._editor import chosen_step, draft_of, draw_editor, draw_versions, step_choice
-from pages._engine import attempt, run_page, show_message
-from pages._escape import plain
-from pages._frame import inside_frame
-from pages._graph import task_graph
-from pages._live import activity_of, follow, is_working
-from pages._plan import answering_step, ordered, read_from, step_name
-from pages._runs import draw_list, draw_question, draw_state
-from pages._session import focus, run_in_focus, unfocus
-from pages._step import draw_step
-from pages._understood import draw_alternatives, draw_understood, with_legend
-from pages._words import duration, setting, state
+from pages.asking.approval import draw_goals
+from pages.asking.understood import draw_alternatives, draw_understood, with_legend
+from pages.parts.drawing import task_graph
+from pages.parts.engine import attempt, run_page, show_message
+from pages.parts.escape import plain
+from pages.parts.frame import inside_frame
+from pages.parts.session import focus, run_in_focus, unfocus
+from pages.parts.words import duration, setting, state
+from pages.running.activity import headline
+from pages.running.editor import chosen_step, draft_of, draw_editor, draw_versions, step_choice
+from pages.running.live import activity_of, follow, is_working
+from pages.running.plan import answering_step, ordered, read_from, step_name
+from pages.running.runs import draw_list, draw_question, draw_state
+from pages.running.step import draw_step
+from pages.trust.downloads import draw_download_menu
 
 if TYPE_CHECKING:
     from engine.api import Engine, RunView, TaskDag

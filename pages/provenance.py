@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from pages._compare import changed_findings, differences
-from pages._downloads import draw_download_menu
-from pages._engine import attempt, run_page
-from pages._escape import plain
-from pages._frame import inside_frame
-from pages._lineage import draw_lineage
-from pages._live import is_working
-from pages._plan import ordered, step_name
-from pages._runs import draw_badge
-from pages._session import RUN, focus, run_in_focus
-from pages._step import draw_step
-from pages._words import counted, setting, shortened, size, state, when
+from pages.parts.engine import attempt, run_page
+from pages.parts.escape import plain
+from pages.parts.frame import inside_frame
+from pages.parts.session import RUN, focus, run_in_focus
+from pages.parts.words import counted, setting, shortened, size, state, when
+from pages.running.live import is_working
+from pages.running.plan import ordered, step_name
+from pages.running.runs import draw_badge
+from pages.running.step import draw_step
+from pages.trust.compare import changed_findings, differences
+from pages.trust.downloads import draw_download_menu
+from pages.trust.lineage import draw_lineage
 
 if TYPE_CHECKING:
     from engine.api import Engine, RunRecord, RunView

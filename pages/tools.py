@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages._engine import run_page
-from pages._frame import inside_frame
-from pages._tool_catalogues import draw_catalogues
-from pages._tool_search import draw_search
+from pages.parts.engine import run_page
+from pages.parts.frame import inside_frame
+from pages.tool_finder.catalogues import draw_catalogues
+from pages.tool_finder.search import draw_search
 
 if TYPE_CHECKING:
     from engine.api import Engine

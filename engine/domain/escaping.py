@@ -1,7 +1,7 @@
 """How text that others wrote (names, questions, cells, what a program printed) is shown without doing anything.
 
 Each function is for one kind of place. None drops a character: what a place cannot show is written as its code.
-Streamlit's own Markdown, and drawings, are in `pages/_escape.py`.
+Streamlit's own Markdown, and drawings, are in `pages/parts/escape.py`.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from engine.domain.events import (
 )
 from engine.domain.plan import TaskDag, TaskNode
 from engine.domain.results import Route, Usage
-from pages._activity import Activity, headline
+from pages.running.activity import Activity, headline
 
 PLAN = TaskDag(
     question="q",

@@ -50,7 +50,7 @@ def finished(answered, monkeypatch):
 
 def release(folder: Path) -> None:
     """Close the engine of a workspace, so that the next test can open another."""
-    from pages._engine import _opened
+    from pages.parts.engine import _opened
 
     _opened.clear(str(folder))
     st.cache_data.clear()
@@ -62,7 +62,7 @@ def app() -> AppTest:
 
 def opened(workspace: Path):
     """Return the engine the pages use."""
-    from pages._engine import _opened
+    from pages.parts.engine import _opened
 
     return _opened(str(workspace))
 
@@ -184,7 +184,7 @@ def test_question_is_planned_approved_and_answered(workspace, tmp_path):
     assert engine.record(run_id).status == "succeeded"
     text = shown(at)
     report = engine.view(run_id).report
-    from pages._escape import plain
+    from pages.parts.escape import plain
 
     assert report.findings
     for finding in report.findings[:3]:
@@ -464,7 +464,7 @@ def test_provenance_compares_two_runs(workspace, tmp_path):
 
 
 def test_downloads_hold_the_run(answered, finished):
-    from pages._downloads import exported
+    from pages.trust.downloads import exported
 
     engine = opened(answered[0])
     starts = {"html": b"<!", "pdf": b"%PDF", "md": b"#", "notebook": b"{", "json": b"{"}
@@ -475,7 +475,7 @@ def test_downloads_hold_the_run(answered, finished):
 
 
 def test_bundle_is_a_zip_with_report_notebook_and_proof(answered, finished):
-    from pages._downloads import bundle_zip
+    from pages.trust.downloads import bundle_zip
 
     with zipfile.ZipFile(io.BytesIO(bundle_zip(opened(answered[0]), finished))) as archive:
         names = {name.split("/", 1)[1] for name in archive.namelist()}

@@ -12,8 +12,8 @@ from engine.domain.results import Artifact, NodeResult, RunRecord
 from engine.domain.run_view import RunView
 from engine.domain.toolspec import OutputSpec, ParamSpec, Points, ToolSpec
 from engine.toolbox.registry import builtin_tools
-from pages import _charts
-from pages._charts import _drawn, _spec, chart_of, drawing_of
+from pages.parts import charts as _charts
+from pages.parts.charts import _drawn, _spec, chart_of, drawing_of
 
 POINTS = Points(table="points", x="=across", y="up|height", label="name|id", colour="side", log="axes",
                 colours={"neither": "#999999", "higher": "#D55E00"})  # fmt: skip

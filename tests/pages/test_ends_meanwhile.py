@@ -20,7 +20,7 @@ TABLE = "sample,group,value\n" + "".join(
 @pytest.fixture
 def engine(tmp_path, monkeypatch):
     """Return the engine the pages use, on a workspace of this test alone."""
-    from pages._engine import _opened
+    from pages.parts.engine import _opened
 
     folder = str(tmp_path / "workspace")
     monkeypatch.setenv("BIODESK_WORKSPACE", folder)

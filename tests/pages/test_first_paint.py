@@ -37,8 +37,8 @@ def opened(_):
     streamlit.stop()  # what follows the first paint is no matter here
 
 streamlit.title = shown
-import pages._engine
-pages._engine._opened = opened
+import pages.parts.engine
+pages.parts.engine._opened = opened
 for page in sys.argv[1:]:
     titles.clear()
     at = AppTest.from_file("desk.py", default_timeout=120).run()

@@ -236,7 +236,7 @@ def test_claims_of_one_sentence_can_be_told_apart(at):
 
 
 def test_a_denied_claim_says_so():
-    from pages._text_check import stated
+    from pages.graph.text_check import stated
 
     def named(node_id, name):
         return SimpleNamespace(node=SimpleNamespace(id=node_id, name=name))

@@ -166,7 +166,7 @@ def test_the_planner_preview_gives_the_planners_fields(at, workspace, monkeypatc
 
 def test_only_the_newest_conversations_are_read_for_their_titles(at, workspace, monkeypatch):
     from engine.domain.memory import Message
-    from pages import _conversation
+    from pages.remembering import conversation as _conversation
 
     store = opened(workspace).memory.conversation_store
     for number in range(4):
@@ -285,7 +285,7 @@ def test_a_file_that_is_no_catalogue_is_a_sentence(at, workspace):
 
 def test_every_kind_of_catalogue_is_offered():
     from engine.retrieval.catalogues.read import READERS
-    from pages._tool_catalogues import KINDS
+    from pages.tool_finder.catalogues import KINDS
 
     assert list(KINDS) == list(READERS)
 
@@ -305,7 +305,7 @@ def test_an_isolated_entity_says_that_nothing_is_linked(at, workspace, tmp_path)
 
 
 def test_the_types_around_an_entity_are_counted_without_itself(at, workspace):
-    from pages._entity import _around
+    from pages.graph.entity import _around
 
     knowledge = opened(workspace).knowledge
     node = knowledge.node("EGFR")
@@ -317,7 +317,8 @@ def test_the_types_around_an_entity_are_counted_without_itself(at, workspace):
 
 def test_relations_without_a_direction_have_no_arrow():
     from engine.domain.knowledge import Edge, EdgeType, GraphPath, Neighbourhood, Node, NodeType
-    from pages import _entity, _paths
+    from pages.graph import entity as _entity
+    from pages.graph import paths as _paths
 
     nodes = [Node(id=name, type=NodeType.GENE, name=name) for name in "abcd"]
     edges = [

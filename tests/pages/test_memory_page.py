@@ -99,7 +99,7 @@ def test_what_was_stated_before_is_said_to_be_known(engine):
 
 def test_thousands_of_facts_are_shown_a_page_at_a_time(engine):
     from engine.domain.memory import Fact
-    from pages._facts import SHOWN
+    from pages.remembering.facts import SHOWN
 
     engine.memory.fact_store.save(
         [
@@ -130,7 +130,7 @@ def test_thousands_of_facts_are_shown_a_page_at_a_time(engine):
 
 
 def test_a_pinned_analysis_comes_first_and_the_oldest_is_on_the_last_page(engine):
-    from pages._episodes import SHOWN
+    from pages.remembering.episodes import SHOWN
 
     engine.memory.episodic.add_many(
         [
@@ -161,7 +161,7 @@ def test_a_click_on_pin_in_a_tab_that_does_not_know_it_was_done_keeps_the_pin(en
 
 
 def test_of_a_long_conversation_the_newest_are_shown_and_earlier_ones_when_asked_for(engine):
-    from pages._conversation import SHOWN
+    from pages.remembering.conversation import SHOWN
 
     engine.memory.conversation_store.extend(
         "c1",

@@ -11,12 +11,12 @@ from engine.domain.plan import Chosen, Dataset, TaskDag, TaskNode
 from engine.domain.results import NodeResult, RunRecord
 from engine.domain.run_view import RunView
 from engine.domain.toolspec import ParamSpec
-from pages._compare import changed_findings, differences
-from pages._graph import levels_of
-from pages._params import with_value
-from pages._plan import answering_step
-from pages._runs import matching
-from pages._tables import number_columns, rows_shown_by
+from pages.parts.drawing import levels_of
+from pages.parts.tables import number_columns, rows_shown_by
+from pages.running.params import with_value
+from pages.running.plan import answering_step
+from pages.running.runs import matching
+from pages.trust.compare import changed_findings, differences
 
 
 def node(node_id: str, *reads: str, **params) -> TaskNode:

@@ -10,7 +10,7 @@ from engine.domain.profile import ColumnProfile, RoleGuess
 
 def page(columns, head):
     from engine.domain.profile import Profile
-    from pages._preview import draw_preview
+    from pages.asking.preview import draw_preview
 
     facts = {"path": "p", "name": "p.csv", "format": "csv", "bytes": 1, "sha256": "a", "types": [], "summary": ""}
     draw_preview(Profile(**facts, columns=9, column_profiles=columns, head=head), "k")

@@ -9,8 +9,8 @@ import pytest
 
 from engine.domain.findings import Finding, FindingValue
 from engine.domain.results import Artifact
-from pages._tables import is_p, named_rows, number_columns, reading_order, show_frame, units_of
-from pages._words import p_text
+from pages.parts.tables import is_p, named_rows, number_columns, reading_order, show_frame, units_of
+from pages.parts.words import p_text
 
 
 def test_what_decides_stands_first():

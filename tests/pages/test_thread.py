@@ -16,7 +16,7 @@ QUESTION = "Does height differ between the treatments?"
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
     """Return a workspace and the runs of a conversation in it: an answer, a follow-up that waits, a refusal."""
-    from pages._engine import _opened
+    from pages.parts.engine import _opened
 
     folder = tmp_path_factory.mktemp("thread")
     with pytest.MonkeyPatch.context() as patch:

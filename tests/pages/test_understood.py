@@ -15,10 +15,10 @@ from streamlit.testing.v1 import AppTest
 from engine.domain.plan import Span
 from engine.domain.profile import Repeated, Structure, WideMeasure
 from engine.toolbox.analyses import load_analyses
-from pages._escape import plain
-from pages._structure import sentences
-from pages._understood import legend, marked
-from pages._words import IS, TAKEN, said_as
+from pages.asking.structure import sentences
+from pages.asking.understood import legend, marked
+from pages.parts.escape import plain
+from pages.parts.words import IS, TAKEN, said_as
 
 ROOT = Path(__file__).resolve().parents[2]
 TITLES = {analysis.id: analysis.name for analysis in load_analyses().values()}
@@ -115,7 +115,7 @@ def test_every_scale_and_role_has_a_word_and_can_be_said():
 @pytest.fixture
 def workspace(tmp_path, monkeypatch):
     """Return a workspace of this test alone."""
-    from pages._engine import _opened
+    from pages.parts.engine import _opened
 
     monkeypatch.setenv("BIODESK_WORKSPACE", str(tmp_path / "workspace"))
     monkeypatch.setenv("BIODESK_WARM_WORKERS", "false")
@@ -127,7 +127,7 @@ def workspace(tmp_path, monkeypatch):
 @pytest.fixture
 def waiting(workspace, tmp_path, monkeypatch):
     """Return the engine of the pages and a run whose plan waits, read by a planner with a known answer."""
-    from pages._engine import _opened
+    from pages.parts.engine import _opened
 
     known_planner(monkeypatch)
     engine = _opened(str(workspace))
@@ -195,7 +195,7 @@ def test_another_column_is_chosen_in_the_sentence_itself(waiting, page):
 
 
 def test_the_sentence_follows_what_is_answered_below_it(workspace, tmp_path):
-    from pages._engine import _opened
+    from pages.parts.engine import _opened
 
     engine, path = _opened(str(workspace)), tmp_path / "birds.csv"
     path.write_text("isle,mass_g\n" + "\n".join(f"{'NS'[i % 2]}orth,{300 + i * 7 % 31}.5" for i in range(30)))

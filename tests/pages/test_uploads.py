@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pages._uploads import safe_name, save_upload, with_own_name
+from pages.parts.uploads import safe_name, save_upload, with_own_name
 
 
 @pytest.mark.parametrize(

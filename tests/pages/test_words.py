@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from engine.domain.escaping import visible
 from engine.domain.results import FINAL
-from pages._escape import drawn, hint, plain
-from pages._runs import RUN_STATES
-from pages._words import STATES, counted, duration, number, seconds_between, setting, shortened, size
+from pages.parts.escape import drawn, hint, plain
+from pages.parts.words import STATES, counted, duration, number, seconds_between, setting, shortened, size
+from pages.running.runs import RUN_STATES
 
 
 @pytest.mark.parametrize(

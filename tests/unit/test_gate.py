@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pages._gate import Gate
+from pages.serving.gate import Gate
 
 
 def answer(gate: Gate, **changes: Any) -> list[Any]:

@@ -1,0 +1,1 @@
+"""What several pages use: words, tables, figures, drawings, the session, the engine."""

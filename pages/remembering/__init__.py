@@ -1,0 +1,1 @@
+"""The parts of Memory: conversations, past analyses, facts."""

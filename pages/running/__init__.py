@@ -1,0 +1,1 @@
+"""The parts of Plan & Run: a plan, its settings, a run while it works, its steps."""

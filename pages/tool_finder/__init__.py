@@ -1,0 +1,1 @@
+"""The parts of Tools: the search, and the catalogues of others."""

@@ -1,0 +1,1 @@
+"""The parts of Provenance: where everything came from, what differs between two runs, what can be taken away."""
