@@ -24,8 +24,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from engine.adapters.embedding import load_embedder
 from engine.planning.choose import FILE, UNSEEN, weigh
-from engine.planning.text import tokens
 from engine.planning.wording import spoken, vocabulary
+from engine.text.tokens import tokens
 from engine.toolbox.analyses import MARK, Example, all_examples, load_analyses, sources_hash
 
 RIDGE_WORDS, RIDGE_VECTORS = 1.0, 0.4

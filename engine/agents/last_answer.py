@@ -16,9 +16,10 @@ from engine.domain.plan import TaskDag
 from engine.domain.report import Answer, Report
 from engine.domain.results import NodeResult
 from engine.planning.hints import WHOM
-from engine.planning.text import one_slip_away, tokens
 from engine.ports import ArtifactStore
 from engine.reporting.compose import is_table
+from engine.text.slips import one_slip_away
+from engine.text.tokens import tokens
 from engine.toolbox.registry import ToolRegistry
 
 _CUES: dict[str, str] = {

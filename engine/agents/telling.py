@@ -24,6 +24,7 @@ from engine.memory.service import Memory
 from engine.planning.offers import WHAT
 from engine.ports import ArtifactStore
 from engine.reporting.compose import is_table, title_of
+from engine.text.sentences import first_sentence
 from engine.toolbox.registry import ToolRegistry
 
 _KNOWN = re.compile(
@@ -165,16 +166,12 @@ def _facts(named: Sequence[Node], memory: Memory) -> list[str]:
 
 
 def _past(question: str, memory: Memory) -> list[str]:
-    recalled = memory.recall(question, top=PAST).episodes
+    recalled, no_result = memory.recall(question, top=PAST).episodes, "no result is kept of it."
     return [
         f"Past analysis of {item.episode.at[:10]} ({item.episode.run_id or item.episode.id}), "
-        f'"{item.episode.task}": {_sentence(item.episode.result_summary)}'
+        f'"{item.episode.task}": {first_sentence(item.episode.result_summary) or no_result}'
         for item in recalled
     ]
-
-
-def _sentence(text: str) -> str:
-    return re.split(r"(?<=[.!?])\s+(?=[A-Z])", " ".join(text.split()), maxsplit=1)[0] or "no result is kept of it."
 
 
 def _holds(knowledge: KnowledgeBase) -> str:

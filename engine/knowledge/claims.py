@@ -37,7 +37,7 @@ from engine.knowledge.claims_mentions import (
 from engine.knowledge.claims_pairs import pairs_of
 from engine.knowledge.claims_predicates import Sense, denies
 from engine.knowledge.claims_readings import kinds_of, options_for, readings_of, resolve, turned
-from engine.knowledge.claims_sentences import Sentence, split_sentences
+from engine.text.sentences import Sentence, split_sentences
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def statements(text: str, mentions: Sequence[Mention]) -> Iterator[tuple[Sentenc
     """Yield each sentence with what it states; the list is empty for a sentence about no known entity."""
     previous: Statement | None = None
     position = 0
-    for sentence in split_sentences(text, mentions):
+    for sentence in split_sentences(text, [(m.start, m.end) for m in mentions]):
         while position < len(mentions) and mentions[position].start < sentence.start:
             position += 1
         last = position

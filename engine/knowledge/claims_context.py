@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from engine.domain.knowledge import Mention, NodeType
-from engine.knowledge.claims_sentences import Sentence
+from engine.text.sentences import Sentence
 
 Supposed = Literal["", "asks", "supposes"]
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from engine.domain.knowledge import Mention, NodeType
 from engine.knowledge.claims_predicates import DRUGS, GENES, PLACES
 from engine.knowledge.claims_readings import kinds_of
-from engine.knowledge.claims_sentences import Sentence
+from engine.text.sentences import Sentence
 
 _CUE_LIKE = re.compile(
     r"(?:the\s+)?(?:adverse\s+)?(?:drug\s+)?(?:falls?|reactions?|adverse\s+(?:drug\s+)?(?:reactions?|effects?|events?)|effects?|"

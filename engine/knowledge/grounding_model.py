@@ -16,9 +16,9 @@ from engine.knowledge.claims import Argument, Statement
 from engine.knowledge.claims_context import mutant_form, supposed
 from engine.knowledge.claims_predicates import Sense, classify
 from engine.knowledge.claims_readings import options_for
-from engine.knowledge.claims_sentences import Sentence
 from engine.knowledge.linking import EntityLinker
 from engine.ports import ChatMessage, ChatModel
+from engine.text.sentences import Sentence
 
 _BATCH = 20
 _PREDICATES = sorted(kind.value for kind in EdgeType)

@@ -9,6 +9,7 @@ from engine.domain.findings import Finding
 from engine.domain.knowledge import SYMMETRIC, Edge, EdgeType, EvidenceEdge, Node, NodeType
 from engine.knowledge.grounding_paths import Support, path_rows
 from engine.knowledge.view import GraphView
+from engine.text.prose import listed
 
 _MAX_PATHS = 3
 """Paths shown with an inferred claim."""
@@ -64,8 +65,7 @@ def edge_words(edge: Edge, subject: Node, object_: Node) -> str:
 
 def sources(edges: Sequence[Edge], view: GraphView) -> str:
     """Return the names of those who state the edges."""
-    names = list(dict.fromkeys(view.source_name(edge.origin) or "The graph" for edge in edges))
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return listed(list(dict.fromkeys(view.source_name(edge.origin) or "The graph" for edge in edges)))
 
 
 def _arrow(edge: Edge, names: dict[str, str]) -> str:

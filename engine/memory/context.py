@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from engine.domain.memory import RecalledEpisode
+from engine.text.sentences import first_sentence
 
 HEADING = "Past analyses that bear on this question, most relevant first:"
 CHARACTERS_PER_TOKEN = 3.5
@@ -38,9 +39,9 @@ class _Record:
         result = _line(episode.result_summary)
         lessons = _line(episode.lessons)
         if "short_result" in gone:
-            result = _first_sentence(result)
+            result = first_sentence(result)
         if "short_lessons" in gone:
-            lessons = _first_sentence(lessons)
+            lessons = first_sentence(lessons)
         if result and "result" not in gone:
             lines.append(f"   Result: {result}")
         if lessons:
@@ -89,10 +90,6 @@ def _give_up(records: list[_Record]) -> None:
         records.pop()
         return
     next(record for record in reversed(records) if record.given_up == fewest).given_up += 1
-
-
-def _first_sentence(text: str) -> str:
-    return _SENTENCE_END.split(text, maxsplit=1)[0]
 
 
 def _line(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from engine.domain.memory import Episode, EpisodeSignals
 from engine.memory import fingerprints as fp
 from engine.memory.cues import Cues, entity_key, tool_key
+from engine.text.prose import listed
 
 MOST_NAMED = 4
 NEAR = 0.3
@@ -42,7 +43,7 @@ def why(episode: Episode, cues: Cues, signals: EpisodeSignals, *, raised: float 
         parts.append("belongs to the same line of work as the best hits")
     if not parts:
         return "Weakly related: no word, name or meaning stands out."
-    sentence = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+    sentence = listed(parts)
     return f"{sentence[:1].upper()}{sentence[1:]}."
 
 
@@ -81,4 +82,4 @@ def _list(names: list[str]) -> str:
     shown = names[:MOST_NAMED]
     if len(names) > MOST_NAMED:
         return f"{', '.join(shown)} and {len(names) - MOST_NAMED} more"
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+    return listed(shown)

@@ -17,6 +17,7 @@ from engine.domain.profile import Profile
 from engine.domain.report import Report
 from engine.domain.results import NodeResult, RunRecord
 from engine.memory.cues import identifiers
+from engine.text.prose import full_stop, listed
 
 Changer = Literal["edit", "repair"]
 
@@ -97,18 +98,18 @@ def lessons(
         result = results.get(node.id)
         if result is not None and result.status == "failed":
             said.append(
-                f"{node.tool} failed{_on(node)}: {_sentence(_first_line(result.error) or 'no reason was given')}"
+                f"{node.tool} failed{_on(node)}: {full_stop(_first_line(result.error) or 'no reason was given')}"
             )
             if result.verdict is not None and result.verdict.retry_guidance:
-                said.append(f"Before {node.tool} is tried again: {_sentence(result.verdict.retry_guidance)}")
+                said.append(f"Before {node.tool} is tried again: {full_stop(result.verdict.retry_guidance)}")
     skipped = [node.tool for node in nodes if (result := results.get(node.id)) and result.status == "skipped"]
     if skipped:
-        said.append(f"Because of that, {_list(_distinct(skipped))} did not run.")
+        said.append(f"Because of that, {listed(_distinct(skipped))} did not run.")
     if error and not said:
-        said.append(f"The analysis stopped: {_sentence(_first_line(error))}")
-    said += [_sentence(text) for text in repairs]
-    said += [f"The user changed the plan: {_sentence(text)}" for text in edits]
-    said += [_sentence(text) for text in _caveats(nodes, results)]
+        said.append(f"The analysis stopped: {full_stop(_first_line(error))}")
+    said += [full_stop(text) for text in repairs]
+    said += [f"The user changed the plan: {full_stop(text)}" for text in edits]
+    said += [full_stop(text) for text in _caveats(nodes, results)]
     return _distinct(said)
 
 
@@ -118,8 +119,8 @@ def repair_sentences(events: Iterable[NodeRetried], plan: TaskDag) -> list[str]:
     for event in events:
         node = plan.node(event.node)
         if event.changed:
-            changed = _list([f"{name} = {value}" for name, value in event.changed.items()])
-            said.append(f"{node.tool if node else event.node} ran with {changed}: {_sentence(event.why)}")
+            changed = listed([f"{name} = {value}" for name, value in event.changed.items()])
+            said.append(f"{node.tool if node else event.node} ran with {changed}: {full_stop(event.why)}")
     return _distinct(said)
 
 
@@ -150,7 +151,7 @@ def result_summary(record: RunRecord, results: Mapping[str, NodeResult], report:
     if not sentences and record.error:
         sentences = [record.error]
     kept: list[str] = []
-    for sentence in map(_sentence, sentences):
+    for sentence in map(full_stop, sentences):
         if kept and sum(map(len, kept)) + len(sentence) > RESULT_CHARACTERS:
             break
         kept.append(sentence)
@@ -224,7 +225,7 @@ def _caveats(nodes: Sequence[TaskNode], results: Mapping[str, NodeResult]) -> li
 
 def _on(node: TaskNode) -> str:
     names = _distinct(ref.removeprefix("data:") for ref in node.inputs.values() if ref.startswith("data:"))
-    return f" on {_list(names)}" if names else ""
+    return f" on {listed(names)}" if names else ""
 
 
 def _is_name(text: str) -> bool:
@@ -240,18 +241,6 @@ def _is_name(text: str) -> bool:
 
 def _first_line(text: str) -> str:
     return text.strip().splitlines()[0].strip() if text.strip() else ""
-
-
-def _sentence(text: str) -> str:
-    """Return a text on one line that ends with a full stop."""
-    text = " ".join(text.split())
-    if not text:
-        return ""
-    return text if text[-1] in ".!?" else f"{text}."
-
-
-def _list(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def _distinct(texts: Iterable[str]) -> list[str]:

@@ -18,8 +18,8 @@ from engine.planning.mentions import SURE, SURE_NAME
 from engine.planning.reading import Reading
 from engine.planning.sheets import FEW, Sheet, cases_and_controls, is_group, is_id, is_number, numbers_things, was_given
 from engine.planning.slots import slot_of
-from engine.planning.text import name_parts, name_pieces
 from engine.profiling.scales import two_states as yes_and_no
+from engine.text.names import name_parts, name_pieces
 
 MISSING = 2.0
 """What a required column costs that is not there."""

@@ -21,12 +21,12 @@ from engine.planning.bound import Bound
 from engine.planning.contrast import compared, control_level, event_level, why_reference
 from engine.planning.fills import fill, with_course
 from engine.planning.mentions import Mention
-from engine.planning.names import STOP
 from engine.planning.reading import Reading, Restriction
 from engine.planning.samples import sample_sheet
 from engine.planning.settings import settings_said, written
 from engine.planning.sheets import Data, numbers_things
 from engine.planning.slots import slot_of
+from engine.text.stopwords import STOP
 
 
 def bind(

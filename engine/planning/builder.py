@@ -17,7 +17,9 @@ from engine.errors import PlanError
 from engine.planning.mentions import column_mentions
 from engine.planning.samples import sample_sheet
 from engine.planning.sheets import Data, Sheet, is_group
-from engine.planning.text import name_parts, stem, tokens
+from engine.text.names import name_parts
+from engine.text.stems import stem
+from engine.text.tokens import tokens
 from engine.toolbox.registry import ToolRegistry
 
 _DEEPEST = 6

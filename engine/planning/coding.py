@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from engine.domain.profile import ColumnProfile
 from engine.planning.mentions import Mention
-from engine.planning.text import Token, as_number
+from engine.text.numbers import as_number
+from engine.text.tokens import Token
 
 _YES = (
     r"(?:yes|y|true|present|positive|exposed|ill|sick|diseased?|affected|infected|cases?|events?|treated|dead|died|happened|"

@@ -9,10 +9,11 @@ from typing import NamedTuple
 
 from engine.domain.plan import OpenQuestion
 from engine.domain.profile import ColumnProfile
-from engine.planning.names import STOP
 from engine.planning.reading import Reading
-from engine.planning.text import as_number, tokens
 from engine.profiling.scales import two_states
+from engine.text.numbers import as_number
+from engine.text.stopwords import STOP
+from engine.text.tokens import tokens
 
 _CONTROLS = [
     "control",

@@ -15,9 +15,12 @@ from engine.planning.bound import Bound
 from engine.planning.choose import model
 from engine.planning.hints import WHOM
 from engine.planning.mentions import FAMILY, PERSONS
-from engine.planning.names import STOP
 from engine.planning.reading import Reading
-from engine.planning.text import name_parts, one_slip_away, stem, tokens
+from engine.text.names import name_parts
+from engine.text.slips import one_slip_away
+from engine.text.stems import stem
+from engine.text.stopwords import STOP
+from engine.text.tokens import tokens
 
 _MANNER = re.compile(r"(?:ly|ing|ed)$")
 _SHORT = frozenset("btw pls plz thx asap fyi etc vs glm lmm lm glmm ols reml".split())

@@ -14,7 +14,9 @@ from engine.domain.profile import ColumnProfile
 from engine.planning.names import UNITS, synonyms
 from engine.planning.numbers import CUT_AFTER, DOWN, THEN, UNIT, UP
 from engine.planning.reading import Restriction
-from engine.planning.text import as_number, name_parts, name_pieces, time_unit
+from engine.text.names import name_parts, name_pieces
+from engine.text.numbers import as_number
+from engine.text.times import time_unit
 
 if TYPE_CHECKING:
     from engine.planning.grammar import Coded

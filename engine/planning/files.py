@@ -19,7 +19,8 @@ from engine.planning.bound import Bound
 from engine.planning.reading import Reading
 from engine.planning.sheets import Data, Sheet, usable
 from engine.planning.slots import SLOTS
-from engine.planning.text import name_parts, stem
+from engine.text.names import name_parts
+from engine.text.stems import stem
 from engine.toolbox.analyses import Analysis
 
 UNUSED_FILES = 0.1

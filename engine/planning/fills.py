@@ -17,7 +17,8 @@ from engine.planning.names import UNITS
 from engine.planning.reading import Reading
 from engine.planning.sheets import is_id
 from engine.planning.slots import FEW_LEVELS, panel_units, slot_of
-from engine.planning.text import name_parts, time_unit
+from engine.text.names import name_parts
+from engine.text.times import time_unit
 
 
 def fill(bound: Bound, reading: Reading) -> None:

@@ -14,9 +14,9 @@ from engine.planning.read import interpret
 from engine.planning.reading import Reading
 from engine.planning.sheets import Data, Made, Sheet
 from engine.planning.slots import slot_of
-from engine.planning.text import name_parts
 from engine.planning.views import view
 from engine.profiling.scales import two_states
+from engine.text.names import name_parts
 
 _COMPETE = re.compile(
     r"\bcompet\w+|\b(?:allowing|accounting|account) for (?:\w+ ){0,2}(?:death|dying|mortality|deaths)\b|"

@@ -14,7 +14,7 @@ from engine.planning.cuts import compared, onwards
 from engine.planning.leaving_out import LEVELS, SHORT, left_out, talked_of
 from engine.planning.mentions import Mention
 from engine.planning.reading import Contrast, Part, Restriction
-from engine.planning.text import Token
+from engine.text.tokens import Token
 
 _ITEM = r"(?:(?:the|their|its|his|her|each|every|both|mean|average|median|initial|a|an|of|on|in|for|by)\s+){0,3}<[cl]\d+>(?:\s*\([^)]*\))?"
 _LIST = rf"{_ITEM}(?:\s*(?:,\s*and|,|and|or|&|\+|plus|as well as|/|\*|x)\s*{_ITEM})*"

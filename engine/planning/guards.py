@@ -16,12 +16,12 @@ from engine.planning.bound import Bound
 from engine.planning.conditions import repetition
 from engine.planning.contrast import control_level
 from engine.planning.formulas.formula import propose
-from engine.planning.names import STOP
 from engine.planning.ordering import fill_order
 from engine.planning.reading import Reading, Restriction
 from engine.planning.samples import sample_sheet
 from engine.planning.sheets import Data, is_group
 from engine.profiling.columns import level_text
+from engine.text.stopwords import STOP
 
 
 @dataclass(slots=True)

@@ -11,8 +11,12 @@ from engine.domain.profile import Structure
 from engine.planning.mentions import Mention
 from engine.planning.names import QUANTITIES, UNITS
 from engine.planning.sheets import Sheet, is_group
-from engine.planning.text import Token, as_number, name_parts, name_pieces, stem, time_unit, timed
 from engine.profiling.scales import hint
+from engine.text.names import name_parts, name_pieces
+from engine.text.numbers import as_number
+from engine.text.stems import stem
+from engine.text.times import time_unit, timed
+from engine.text.tokens import Token
 
 WHOM = frozenset(
     "patients patient subjects subject animals animal persons person people individuals individual participants volunteers "

@@ -12,9 +12,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from engine.domain.profile import ColumnProfile
-from engine.planning.names import STOP, UNITS, Name, alike, same_meaning
+from engine.planning.names import UNITS, Name, alike, same_meaning
 from engine.planning.numbers import CUT_AFTER
-from engine.planning.text import CARDINALS, Token, as_number, name_parts, name_pieces, time_unit, tokens
+from engine.text.names import name_parts, name_pieces
+from engine.text.negation import NEGATORS
+from engine.text.numbers import CARDINALS, as_number
+from engine.text.stopwords import STOP
+from engine.text.times import time_unit
+from engine.text.tokens import Token, tokens
 
 SURE = 0.8
 """From this strength on a mention needs no confirmation."""
@@ -261,7 +266,7 @@ def _level(
         meant += [at for at, w in enumerate(words) if w.start in starts]
         return [Mention(column.name, level, at, at, 0.85) for at in meant]
     found = []
-    denied = level.strip().lower().split()[0] in DENIALS
+    denied = level.strip().lower().split()[0] in NEGATORS
     distinctive = [part for part in name.parts if weights[part] == 1 and len(part) >= 4]
     for first, last in _windows(words, text, min(_LONGEST, len(name.parts) + 1) + 1):
         window = words[first : last + 1]
@@ -273,7 +278,7 @@ def _level(
             continue  # `DESeq2` and `DUSP1` are names of their own, not D2 and D1
         if len(window) > 2 and _names_two(window, level, column):
             continue  # `rescue and KO` are two levels, and not the one called KO+rescue
-        if denied and not any(word.text in DENIALS or word.text.removesuffix("s") in _NO for word in window):
+        if denied and not any(word.text in NEGATORS or word.text.removesuffix("s") in _NO for word in window):
             continue  # `the detected ones` are not those `not detected`
         if (
             denied
@@ -294,8 +299,6 @@ def _names_two(window: Sequence[Token], level: str, column: ColumnProfile) -> bo
     return joined and (window[-1].text in others or window[0].text in others)
 
 
-DENIALS = frozenset("not no non never without".split())
-"""What the name of a level begins with that is the opposite of the rest of it."""
 _NEGATIVE = frozenset("negative neg absent undetected".split())
 
 
@@ -459,7 +462,7 @@ _WHOM = re.compile(
 _AMONG = re.compile(
     r"(?:\bonly|\bjust|\bin|\bamong|\bfor|\bwithin|\bof|\bthe|\ball|^|[,:;(])\s*(?:the\s+)?$", re.IGNORECASE
 )
-_LACKS = re.compile(r"(?<!and )(?<!or )(?<!/)\b(?:without|no|non|never|not)[\s-]+(?:any\s+|the\s+)?$", re.IGNORECASE)
+_LACKS = re.compile(rf"(?<!and )(?<!or )(?<!/)\b(?:{'|'.join(NEGATORS)})[\s-]+(?:any\s+|the\s+)?$", re.IGNORECASE)
 
 
 def states_meant(

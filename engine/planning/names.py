@@ -13,18 +13,14 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from importlib import resources
 
-from engine.planning.text import Token, as_number, name_parts, name_pieces, stem, timed
+from engine.text.names import name_parts, name_pieces
+from engine.text.numbers import as_number
+from engine.text.slips import misspelt
+from engine.text.stems import stem
+from engine.text.stopwords import STOP
+from engine.text.times import timed
+from engine.text.tokens import Token
 
-STOP = frozenset(
-    (
-        "the a an of in on by with for and or to is are was were be been does do did what which how from at "
-        "as it its this that these those between among across per each all any there has have had my our your "
-        "their his her we i you they he she not data table file than then but so if when where who whom whose "
-        "can could should would will may might much many more most less least very too also only just same "
-        "other others another one ones out up down over under about into such no nor us me please show tell "
-        "respected sir madam dear hello hi thanks thank kindly regards morning evening give let get want need know see make use using used find say said really still even ever per instead"
-    ).split()
-)
 UNITS = frozenset(
     (
         "mm cm m km um nm mg g kg ug ng ml l dl ul mmol mol umol nmol pg iu u h hr hrs min s sec ms days day "
@@ -112,7 +108,7 @@ def alike(word: str, part: str) -> float:
         return 0.7  # grade of tgrade
     if len(part) >= 4 and _same_root(word, part):
         return 0.75
-    if len(word) >= 5 and len(part) >= 5 and _misspelt(word, part):
+    if len(word) >= 5 and len(part) >= 5 and misspelt(word, part):
         return 0.8
     if 3 <= len(part) <= 5 and len(word) >= 2 * len(part) - 1 and _skeleton(word, part):
         return 0.6
@@ -151,16 +147,6 @@ def _same_root(word: str, part: str) -> bool:
         return True
     root = _DERIVED.sub("", word)
     return len(word) >= 5 and len(root) >= 4 and root == _DERIVED.sub("", part)
-
-
-@functools.lru_cache(maxsize=20_000)
-def _misspelt(word: str, part: str) -> bool:
-    from rapidfuzz.distance import DamerauLevenshtein
-
-    if word[0] != part[0]:
-        return False
-    allowed = 1 if min(len(word), len(part)) < 8 else 2
-    return DamerauLevenshtein.distance(word, part, score_cutoff=allowed) <= allowed
 
 
 def _skeleton(word: str, part: str) -> bool:
@@ -260,7 +246,7 @@ class Name:
         if len(words) == 1 and len(self.parts) > 1 and same_meaning(joined, self.whole):
             return 0.85  # `salt` for `NaCl_mM`, which is cut at its capitals
         near = len(words) == 1 or (len(words) == 2 and all(len(word) > 2 for word in words))  # not `naproxeno vs`
-        if near and len(self.whole) >= 5 and joined.isalpha() and _misspelt(joined, self.whole):
+        if near and len(self.whole) >= 5 and joined.isalpha() and misspelt(joined, self.whole):
             return 0.85
         if len(words) > 1 and (short := self._initials(words)):
             return short

@@ -12,7 +12,7 @@ from engine.planning.coverage import unexplained
 from engine.planning.names import UNITS
 from engine.planning.reading import Reading
 from engine.planning.sheets import Data
-from engine.planning.text import name_parts
+from engine.text.names import name_parts
 
 
 def near(reading: Reading, data: Data, embed: Embed | None, names: Sequence[str]) -> dict[str, float]:

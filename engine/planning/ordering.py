@@ -13,7 +13,8 @@ from engine.planning.bound import Bound
 from engine.planning.numbers import top_n
 from engine.planning.reading import Reading, Restriction
 from engine.planning.sheets import Data, is_number
-from engine.planning.text import as_number, tokens
+from engine.text.numbers import as_number
+from engine.text.tokens import tokens
 
 _HIGH = (r"highest|largest|biggest|greatest|heaviest|longest|tallest|oldest|thickest|hottest|warmest|fastest|strongest|widest|deepest|latest|"
          r"top|most|maximum|maximal|largest|richest|busiest|newest|best")  # fmt: skip

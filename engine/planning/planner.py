@@ -39,7 +39,6 @@ from engine.planning.first_end import with_first_end
 from engine.planning.followups import Try, back_to, choices, follow_up, mended, sides_set, takes_back, with_what_was_set
 from engine.planning.hints import names_only_whom
 from engine.planning.mentions import SURE as SURE_NAMED
-from engine.planning.names import STOP
 from engine.planning.near import near
 from engine.planning.offers import offers
 from engine.planning.read import interpret, read, within
@@ -60,10 +59,11 @@ from engine.planning.sheets import Data, is_id
 from engine.planning.sides import with_sides
 from engine.planning.subgroups import Each, apart, each_level, holds, relates, without
 from engine.planning.suggestions import first_ideas, next_ideas
-from engine.planning.text import tokens
 from engine.planning.views import data_made, with_joined, with_list_as_set, with_measure, with_spans, with_subjects
 from engine.planning.ways import not_done
 from engine.profiling.matching import cross_check
+from engine.text.stopwords import STOP
+from engine.text.tokens import tokens
 from engine.toolbox.analyses import load_analyses
 from engine.toolbox.registry import ToolRegistry
 from engine.toolbox.typecheck import check_plan

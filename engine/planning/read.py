@@ -29,11 +29,12 @@ from engine.planning.mentions import (
     states_meant,
     undosed,
 )
-from engine.planning.names import STOP, is_term
+from engine.planning.names import is_term
 from engine.planning.reading import Contrast, Reading, Request
 from engine.planning.requests import requests_of
 from engine.planning.sheets import Data
-from engine.planning.text import Token, tokens
+from engine.text.stopwords import STOP
+from engine.text.tokens import Token, tokens
 
 _PAIRED = re.compile(
     r"\b(paired|pairs of|matched|crossover|cross-over|before and after|pre.? ?(?:and|vs\.?|versus) ?post|repeated measures?|"

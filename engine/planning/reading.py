@@ -10,7 +10,8 @@ from engine.domain.plan import Span, Taken
 from engine.planning.coding import Coding
 from engine.planning.mentions import Mention
 from engine.planning.numbers import Said
-from engine.planning.text import Token, as_number
+from engine.text.numbers import as_number
+from engine.text.tokens import Token
 
 Part = Literal["outcome", "cause", "adjust", "by", "subject", "over", "exposure"]
 """What grammar makes of a column: what is measured, what may change it, what is held constant, what splits the rows, what repeats,

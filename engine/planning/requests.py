@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from engine.planning.names import STOP
 from engine.planning.reading import Reading, Request
-from engine.planning.text import Token
+from engine.text.stopwords import STOP
+from engine.text.tokens import Token
 
 _ASKS = re.compile(
     r"^\W*(?:\(?[ivx\d]+[.)]\s*)?(?:please|pls|kindly|and|then|also|now|so|but|or|i\.e\.|first(?:ly)?|second(?:ly)?|third(?:ly)?|next|last(?:ly)?|finally)?\W*(?:to\s+)?(?:which|what|who|whose|whom|how|when|where|why|is|are|was|were|"

@@ -16,7 +16,8 @@ from engine.domain.toolspec import ParamSpec, ToolSpec
 from engine.planning.mentions import SURE
 from engine.planning.numbers import beside, ratio
 from engine.planning.reading import Reading
-from engine.planning.text import CARDINALS, as_number, time_unit
+from engine.text.numbers import CARDINALS, as_number
+from engine.text.times import time_unit
 from engine.toolbox.typecheck import param_problem
 
 _READ = {"alpha": "alpha", "min_abs_lfc": "min_lfc", "lfc_threshold": "min_lfc", "top_n": "top"}

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.domain.datatypes import DataType, accepts
 from engine.domain.profile import ColumnProfile, Profile, Repeated, Structure, TypeGuess
-from engine.planning.text import name_parts
 from engine.profiling.scales import HINTS
+from engine.text.names import name_parts
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from engine.planning.text import tokens
+from engine.text.tokens import tokens
 
 KINDS = ("NUM", "CAT", "BIN", "LEV", "TIME", "UNIT", "CNT", "DOSE", "GENE", "VAL", "FILE")
 """What stands in a wording for words that name data: a measurement, a grouping, a yes/no column, one level, a point in time or a

@@ -6,9 +6,8 @@ counts only on strong evidence: all nines or eights, several times or far beyond
 
 from __future__ import annotations
 
-import re
-
 from engine.profiling.source import Column
+from engine.text.names import name_parts
 
 BELOW = ("-9", "-99", "-999", "-9999")
 ABOVE = ("88", "99", "888", "999", "8888", "9999", "99999")
@@ -35,7 +34,7 @@ def missing_codes(series: Column, name: str) -> list[str]:
 
 
 def _codes_above(present: Column, name: str) -> list[str]:
-    if _NAMING & set(re.split(r"[\W_\d]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower())):
+    if _NAMING & set(name_parts(name)):
         return []
     for code in ABOVE:  # the smallest first: 888 and 999 beside each other are two codes of one column
         found = [other for other in ABOVE if float(other) >= float(code) and bool((present == float(other)).any())]

@@ -7,7 +7,8 @@ from itertools import pairwise
 from typing import Any
 
 from engine.domain.profile import WideMeasure
-from engine.profiling.scales import DAYS, HINTS, Col, View, tokens, unit_of
+from engine.profiling.scales import HINTS, Col, View, tokens, unit_of
+from engine.text.times import DAYS
 
 _MOST = 40
 _OCCASIONS = {

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import re
-import unicodedata
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
@@ -17,6 +16,10 @@ from typing import Any, NamedTuple
 from engine.domain.profile import ColumnProfile, Scale
 from engine.profiling.columns import is_numeric
 from engine.profiling.source import Frame
+from engine.text import letters
+from engine.text.names import name_parts
+from engine.text.negation import denied_part
+from engine.text.times import DAYS
 
 NUMBERED = 400
 """Numbers in one row without gaps that begin so high name something."""
@@ -43,13 +46,6 @@ _SUFFIX = _UNIT - frozenset(_NO_SUFFIX.split())
 _MEASURED = {
     "g": HINTS["mass"], "l": HINTS["volume"], "m": HINTS["length"], "h": HINTS["time"], "s": HINTS["time"],
 }  # fmt: skip
-DAYS = {
-    "s": 1 / 86400, "sec": 1 / 86400, "min": 1 / 1440, "h": 1 / 24, "hr": 1 / 24, "hrs": 1 / 24, "hour": 1 / 24,
-    "d": 1, "j": 1, "day": 1, "tag": 1, "jour": 1, "dia": 1,
-    "w": 7, "wk": 7, "week": 7, "woche": 7, "semaine": 7, "semana": 7,
-    "m": 30.4, "mo": 30.4, "mon": 30.4, "month": 30.4, "monat": 30.4, "mois": 30.4, "mes": 30.4,
-    "y": 365, "yr": 365, "year": 365, "jahr": 365, "an": 365, "ano": 365,
-}  # fmt: skip
 _ROMAN = {"i": 1, "ii": 2, "iii": 3, "iv": 4, "v": 5, "vi": 6}
 _NUMBERED = re.compile(r"^([<>≤≥=~]*)\s*([^\d<>≤≥+-]*?)[\s_.-]*(\d+(?:[.,]\d+)?)\s*([^\d\s]*)(.*)$")
 _LABEL = re.compile(
@@ -57,22 +53,14 @@ _LABEL = re.compile(
 )
 
 
-def ascii_lower(text: str) -> str:
-    """Return the text in lower case without accents: `Größe` is `grosse`."""
-    plain = unicodedata.normalize("NFKD", text.replace("µ", "u").replace("μ", "u").casefold())
-    return "".join(c for c in plain if not unicodedata.combining(c))
-
-
 def words(name: str) -> set[str]:
     """Return the lower-case words of a column name, with the whole of it written together."""
-    parts = set(tokens(name))
-    return {part for part in parts if not part.isdigit()} | {re.sub(r"[^a-z]", "", ascii_lower(name))}
+    return {part for part in tokens(name) if not part.isdigit()} | {re.sub(r"[^a-z]", "", letters.plain(name))}
 
 
 def tokens(name: str) -> list[str]:
-    """Return the words and numbers of a column name in their order: `bdi.2m` is `bdi`, `2`, `m`."""
-    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z]{2})(?=[A-Z][a-z]{2})", " ", name)
-    return re.findall(r"[a-z]+|\d+|%", ascii_lower(spaced))
+    """Return the words and digits of a column name in their order: `bdi.2m` is `bdi`, `2`, `m`."""
+    return [piece for part in name_parts(name) for piece in re.findall(r"[a-z]+|\d+", part)]
 
 
 @cache
@@ -120,16 +108,16 @@ def unit_of(name: str) -> str:
     inside = re.search(r"[(\[]\s*([^()\[\]]{1,20}?)\s*[)\]]\s*$", name)
     if inside:
         parts = [
-            p for p in re.split(r"[\s/*·^⋅.\d-]+|(?<=[a-z])per(?=[a-z])", ascii_lower(inside[1])) if p and p != "per"
+            p for p in re.split(r"[\s/*·^⋅.\d-]+|(?<=[a-z])per(?=[a-z])", letters.plain(inside[1])) if p and p != "per"
         ]
         known = bool(parts) and all(part.lstrip("°") in _UNIT for part in parts)
         return inside[1] if known else ""
     rate = re.search(r"(?:^|[_.\s])([A-Za-zµμ%]{1,5})[_.\s]per[_.\s]([A-Za-z]+)$", name.strip())
-    if rate and ascii_lower(rate[1]) in _UNIT and ascii_lower(rate[2]) in _UNIT:
+    if rate and letters.plain(rate[1]) in _UNIT and letters.plain(rate[2]) in _UNIT:
         return f"{rate[1]}/{rate[2]}"
     parts = [p for p in re.split(r"[_.\s]+", name.strip()) if p]
     for size in (4, 3, 2, 1):
-        tail = [ascii_lower(part) for part in parts[-size:]]
+        tail = [letters.plain(part) for part in parts[-size:]]
         if len(parts) > size and all(part in _SUFFIX for part in tail) and _fits(tail, parts[:-size]):
             return "/".join(parts[-size:])
     return ""
@@ -145,7 +133,7 @@ def natural_order(levels: list[str], name: str = "") -> list[str]:
     """Return the levels from lowest to highest where their text says so (`Wk0 < Wk12`, `I < II`), else nothing."""
     if len(levels) < 2:
         return []
-    plain = {level: re.sub(r"[\s_-]+", "_", ascii_lower(level).strip()) for level in levels}
+    plain = {level: re.sub(r"[\s_-]+", "_", letters.plain(level).strip()) for level in levels}
     for ranks in _RANKED:
         place = {
             level: next((i for i, names in enumerate(ranks) if text in names), -1) for level, text in plain.items()
@@ -202,11 +190,10 @@ def _numbered(levels: list[str], plain: dict[str, str], name: str) -> list[str]:
 
 def two_states(levels: list[str]) -> list[str]:
     """Return two levels as [no, yes] where that is what they say, else nothing."""
-    plain = [ascii_lower(level).strip() for level in levels]
+    plain = [letters.plain(level).strip() for level in levels]
     if len(levels) == 2:
         for i, j in ((0, 1), (1, 0)):
-            denied = re.fullmatch(r"(?:not?|non|never|without)[\s_-]+(.+)|non(.+)", plain[i])
-            if (plain[i] in _NO and plain[j] in _YES) or (denied and plain[j] in denied.groups()):
+            if (plain[i] in _NO and plain[j] in _YES) or plain[j] in {denied_part(plain[i])} - {""}:
                 return [levels[i], levels[j]]
     return []
 
@@ -214,7 +201,7 @@ def two_states(levels: list[str]) -> list[str]:
 @cache
 def unit_is_time(name: str) -> bool:
     """Say whether the unit that a name states is one of time."""
-    return ascii_lower(unit_of(name)) in HINTS["time"] | {
+    return letters.plain(unit_of(name)) in HINTS["time"] | {
         "h",
         "s",
         "d",

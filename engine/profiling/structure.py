@@ -18,7 +18,6 @@ from engine.profiling.scales import (
     HINTS,
     Col,
     View,
-    ascii_lower,
     date_like,
     label_like,
     levels_sorted,
@@ -34,6 +33,7 @@ from engine.profiling.scales import (
 from engine.profiling.source import Frame
 from engine.profiling.survival import BLOCK, begins, between_dates, time_to_event
 from engine.profiling.unit_columns import units_beside
+from engine.text import letters
 
 _MOST = 40
 """At most so many columns are compared in pairs."""
@@ -471,7 +471,7 @@ def shared(col: Any, table: View) -> bool:
 def _occasions(levels: list[str]) -> bool:
     timed = r"(wk|week|w|d|day|month|mo|m|h|hr|hour|visit|v|t|tag|woche|monat|jour|mois|semaine|dia|mes|semana|year|y)"
     pattern = re.compile(rf"(baseline|before|after|avant|apres|antes|despues|{timed}[\s_.-]*\d+|\d+[\s_.-]*{timed}s?)$")
-    return all(pattern.match(ascii_lower(level).strip()) for level in levels) and not numbered(levels)
+    return all(pattern.match(letters.plain(level).strip()) for level in levels) and not numbered(levels)
 
 
 def _doses(table: View, times: list[str]) -> list[str]:
@@ -483,7 +483,7 @@ def _doses(table: View, times: list[str]) -> list[str]:
         if col.numbers is None or column.scale in ("date", "identifier", "code") or float(column.minimum or 0) < 0:
             continue
         few = col.size <= max(FEW, 0.35 * table.rows) and col.size <= 30 and col.sizes.mean() >= 2
-        unit = re.sub(r"[^a-z]", "", ascii_lower(unit_of(col.name)))
+        unit = re.sub(r"[^a-z]", "", letters.plain(unit_of(col.name)))
         named = col.hint("dose") or (
             few
             and unit in ("mgkg", "ugkg", "mgday", "mgl", "ugml", "ngml", "nm", "um", "mm", "mgml")

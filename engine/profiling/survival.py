@@ -15,7 +15,6 @@ from engine.profiling.scales import (
     HINTS,
     Col,
     View,
-    ascii_lower,
     date_like,
     median,
     tokens,
@@ -23,6 +22,8 @@ from engine.profiling.scales import (
     unit_is_time,
     unit_of,
 )
+from engine.text import letters
+from engine.text.negation import NEGATORS
 
 _MOST = 40
 """At most so many columns are compared in pairs."""
@@ -95,17 +96,19 @@ def between_dates(table: View, times: list[str]) -> dict[str, str]:
 
     Names tell entry from exit, else the order of the two columns; a column that counts time itself goes first.
     """
-    every = [c for c in table.cols if c.profile.scale == "date" and not _BORN.search(ascii_lower(c.name))]
+    every = [c for c in table.cols if c.profile.scale == "date" and not _BORN.search(letters.plain(c.name))]
     # What many never came to (a transplant) is neither where watching began nor where it ended.
-    dates = [c for c in every if (c.codes < 0).mean() <= RARE or (_EXIT.search(ascii_lower(c.name)) and len(every) < 3)]
+    dates = [
+        c for c in every if (c.codes < 0).mean() <= RARE or (_EXIT.search(letters.plain(c.name)) and len(every) < 3)
+    ]
     if len(dates) > 2:
-        exits = [c for c in dates if _EXIT.search(ascii_lower(c.name))]
-        entries = [c for c in dates if c not in exits and _ENTRY.search(ascii_lower(c.name))]
+        exits = [c for c in dates if _EXIT.search(letters.plain(c.name))]
+        entries = [c for c in dates if c not in exits and _ENTRY.search(letters.plain(c.name))]
         dates = [*entries, *exits] if len(entries) == len(exits) == 1 else []
     if len(dates) != 2 or table.rows < 5 or any(_clock_score(col, times) >= 0.4 for col in table.cols):
         return {}
-    ends = [bool(_EXIT.search(ascii_lower(c.name))) for c in dates]
-    starts = [bool(_ENTRY.search(ascii_lower(c.name))) for c in dates]
+    ends = [bool(_EXIT.search(letters.plain(c.name))) for c in dates]
+    starts = [bool(_ENTRY.search(letters.plain(c.name))) for c in dates]
     entry, exit_ = dates[::-1] if (ends[0], starts[1]) == (True, True) and not (ends[1] and starts[0]) else dates
     events = [(score, value, col) for col in table.cols
               if (score := _event_score(col, value := _event_value(col))) >= 0.5]  # fmt: skip
@@ -204,18 +207,18 @@ def event_words(col: Col) -> bool:
     """Say whether a level says that something ended or has not ended yet."""
     levels = list(col.profile.levels)
     return any(_happened(level) for level in levels) or any(
-        ascii_lower(level).strip() in _NO_EVENT_LEVELS - {"none"} for level in levels
+        letters.plain(level).strip() in _NO_EVENT_LEVELS - {"none"} for level in levels
     )
 
 
 def _happened(level: str) -> bool:
     """Say whether a level says that the event came: `dead`, `died in ICU`, not `alive` or `lost to follow-up`."""
-    plain = ascii_lower(level).strip()
+    plain = letters.plain(level).strip()
     words = set(re.findall(r"[a-z-]+", plain))
     return plain in _EVENT_LEVELS or bool(words & _EVENT_LEVELS and not words & (_NO_EVENT_LEVELS | _NEVER))
 
 
-_NEVER = {"no", "not", "without", "other", "non", "never", "free"}
+_NEVER = NEGATORS | {"other", "free"}
 
 
 def _ends(col: Col) -> bool:
@@ -225,7 +228,7 @@ def _ends(col: Col) -> bool:
 
 def _letters(col: Col) -> str:
     """Return the level D of a column of ends whose levels are D and A or L: dead, alive or living."""
-    plain = {ascii_lower(level).strip(): level for level in col.profile.levels}
+    plain = {letters.plain(level).strip(): level for level in col.profile.levels}
     return plain["d"] if _ends(col) and set(plain) in ({"d", "a"}, {"d", "l"}) else ""
 
 
@@ -234,7 +237,7 @@ def _event_score(col: Col, value: str) -> float:
     column = col.profile
     if not 2 <= col.size <= 4 or column.scale not in ("binary", "category", "code", "count", "ordered"):
         return 0.0
-    plain = {ascii_lower(level).strip() for level in column.levels}
+    plain = {letters.plain(level).strip() for level in column.levels}
     coded = (
         plain <= {"0", "1", "2", "3", "8", "9"}
         or bool(two_states(list(column.levels)))
@@ -283,11 +286,11 @@ _OF_OTHER = frozenset(
 
 def _belongs(clock: Col, event: Col, value: str, others: list[Col]) -> float:
     """Return what the name of a time says for or against its being that of an event: `OS months` of `Status = dead`."""
-    named = {*clock.named, *tokens(ascii_lower(clock.name))}
-    told = {*event.named, *tokens(ascii_lower(f"{event.name} {value}"))}
+    named = {*clock.named, *tokens(letters.plain(clock.name))}
+    told = {*event.named, *tokens(letters.plain(f"{event.name} {value}"))}
     if named & told - _GENERAL:
         return OWN
-    if any(named & {*other.named, *tokens(ascii_lower(other.name))} - told - _GENERAL for other in others):
+    if any(named & {*other.named, *tokens(letters.plain(other.name))} - told - _GENERAL for other in others):
         return -OWN
     of_death = bool(told & _OF_DEATH)
     if named & _OF_OTHER:
@@ -305,7 +308,7 @@ _GENERAL = frozenset(
 def _event_value(col: Col) -> str:
     """Return the level that means the event came, "" when the coding does not say."""
     levels = list(col.profile.levels)
-    plain: dict[str, str] = {ascii_lower(level).strip(): level for level in levels}
+    plain: dict[str, str] = {letters.plain(level).strip(): level for level in levels}
     happened = [level for level in levels if _happened(level)]
     if len(happened) == 1:
         return happened[0]

@@ -19,6 +19,8 @@ from engine.reporting.methods import Bibliography, method_steps, spec_of, value_
 from engine.reporting.next_steps import next_steps
 from engine.reporting.spoken import spoken
 from engine.reporting.status import done_nodes, is_complete, planned, status_lines, unfinished
+from engine.text.stopwords import STOP
+from engine.text.tokens import tokens
 from engine.toolbox.registry import ToolRegistry
 
 TITLE_LENGTH = 120
@@ -114,24 +116,8 @@ def _ranked(view: RunView, registry: ToolRegistry) -> list[tuple[TaskNode, NodeR
 
 
 def _stems(text: str) -> set[str]:
-    """Return the beginnings of a text's longer words, which inflected forms share."""
-    return {word[:6] for word in re.findall(r"[a-z]{4,}", text.lower())} - _COMMON
-
-
-_COMMON = {
-    "which",
-    "what",
-    "with",
-    "from",
-    "that",
-    "this",
-    "these",
-    "does",
-    "have",
-    "betwee",
-    "data",
-    "sample",
-}
+    """Return the stems of a text's longer words that say something."""
+    return {token.stem for token in tokens(text) if len(token.text) > 3 and token.text not in STOP} - {"sampl"}
 
 
 def _figures(result: NodeResult) -> list[Artifact]:

@@ -18,6 +18,8 @@ from engine.domain.toolspec import Citation, ParamSpec, ToolSpec
 from engine.reporting.numbers import format_number
 from engine.reporting.software import PAPERS
 from engine.reporting.status import DONE, planned
+from engine.text.prose import listed, one_line
+from engine.text.sentences import split_sentences
 from engine.toolbox.registry import ToolRegistry
 
 DESCRIPTION_LENGTH = 420
@@ -72,7 +74,7 @@ def _tool_step(
     parts = [_task(spec)] if spec else [f"The tool {node.tool} is not in this installation's catalogue."]
     read = [_input_text(view, *item) for item in node.inputs.items()]
     if read:
-        parts.append(f"It read {_listed(read)}.")
+        parts.append(f"It read {listed(read)}.")
     parts += settings_sentences(spec, node, result)
     if result.status == "cached" and result.from_run:
         parts.append(f"The result was reused from run {result.from_run}: same code, data, settings and versions.")
@@ -91,10 +93,6 @@ def _input_text(view: RunView, name: str, ref: str) -> str:
     which = output.replace("_", " ")
     given = "" if which == label else f" ({which})"
     return f"the {label} from the step {node.name if node else upstream!r}{given}"
-
-
-def _listed(texts: list[str]) -> str:
-    return " and ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)
 
 
 def _task(spec: ToolSpec) -> str:
@@ -130,8 +128,8 @@ def settings_sentences(spec: ToolSpec | None, node: TaskNode, result: NodeResult
         param = spec.param(name) if spec else None
         unit = f" {param.unit}" if param and param.unit else ""
         texts[name in given].append(f"{name.replace('_', ' ')} ({value_text(value, param)}{unit})")
-    told = [f"Set for this analysis: {_listed(texts[True])}."] if texts[True] else []
-    return [*told, f"Kept at the default: {_listed(texts[False])}."] if texts[False] else told
+    told = [f"Set for this analysis: {listed(texts[True])}."] if texts[True] else []
+    return [*told, f"Kept at the default: {listed(texts[False])}."] if texts[False] else told
 
 
 def value_text(value: Any, param: ParamSpec | None = None) -> str:
@@ -166,7 +164,7 @@ def _software_step(view: RunView, bibliography: Bibliography) -> MethodStep | No
     system = view.record.environment.get("platform", "")
     base = f"Python {python}" if python else "Python"
     where = f" on {system}" if system else ""
-    text = f"Computed with {base}{where} and {_listed(texts)}."
+    text = f"Computed with {base}{where} and {listed(texts)}."
     kernels = sorted({r.computed_on for _, r in planned(view) if r is not None and r.status in DONE} - {""})
     text += f" Linear algebra: {'; '.join(kernels)}." if kernels else ""
     return MethodStep(node="", name="Software", tool="", text=text, citations=sorted(set(numbers)))
@@ -183,12 +181,12 @@ def _unquoted(spec: ToolSpec) -> str:
 
 def shorten(text: str, limit: int = DESCRIPTION_LENGTH) -> str:
     """Return `text`, or its leading whole sentences when it is longer than `limit` characters."""
-    text = " ".join(text.split())
+    text = one_line(text)
     if len(text) <= limit:
         return text
     kept = ""
-    for sentence in re.split(r"(?<=[.!?])\s+(?=[A-Z])", text):
-        if kept and len(kept) + 1 + len(sentence) > limit:
+    for sentence in split_sentences(text):
+        if kept and sentence.end > limit:
             break
-        kept = f"{kept} {sentence}".strip()
+        kept = text[: sentence.end]
     return kept

@@ -17,6 +17,7 @@ from engine.domain.run_view import RunView
 from engine.domain.toolspec import NextStep
 from engine.reporting.methods import effective_params, spec_of, value_text
 from engine.reporting.status import DONE, done_nodes, planned
+from engine.text.prose import listed
 from engine.toolbox.registry import ToolRegistry
 
 PLACEHOLDER = re.compile(r"\{(name|rows|param:(\w+))\}")
@@ -81,7 +82,7 @@ def _came_out(result: NodeResult, params: Mapping[str, Any]) -> str:
 def _said(step: NextStep, node: TaskNode, result: NodeResult, params: Mapping[str, Any]) -> str:
     """Return the advice with its placeholders filled, or "" when this run has nothing to put into one of them."""
     rows = _labels(result)
-    values = {"name": repr(node.name), "rows": _listed(rows) if rows else ""}
+    values = {"name": repr(node.name), "rows": listed(rows)}
     values |= {f"param:{key}": value_text(value) for key, value in params.items() if value}
     wanted = [match[1] for match in PLACEHOLDER.finditer(step.text)]
     if not all(values.get(key) for key in wanted):
@@ -104,7 +105,3 @@ def _row_name(finding: Finding) -> str:
     quoted = re.escape(name)
     beside = re.search(rf"([A-Za-z][\w.-]*) \({quoted}\)|{quoted} \(([A-Za-z][\w.-]*)\)", finding.text)
     return (beside.group(1) or beside.group(2)) if beside else name
-
-
-def _listed(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

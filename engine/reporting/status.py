@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from engine.domain.plan import TaskNode
 from engine.domain.results import NodeResult
 from engine.domain.run_view import RunView
+from engine.text.prose import full_stop
 
 DONE = frozenset({"succeeded", "cached"})
 
@@ -66,33 +67,28 @@ def unfinished(view: RunView) -> list[str]:
         lines.append(_unfinished_line(view, node, status, reason, failed))
     error = view.record.error.strip()
     if error and not any(error.rstrip(".") in line for line in lines):
-        lines.append(error if error.endswith((".", "!", "?")) else f"{error}.")
+        lines.append(full_stop(error))
     return lines
 
 
 def _unfinished_line(view: RunView, node: TaskNode, status: str, reason: str, failed: dict[str, str]) -> str:
     label = f"Step {node.name!r} ({node.id})"
     if status == "failed":
-        return _sentence(f"{label} failed: {reason or 'no reason was recorded'}")
+        return full_stop(f"{label} failed: {reason or 'no reason was recorded'}")
     if status == "skipped":
         if not reason:
             blocked = [failed[up] for up in node.upstream() if up in failed]
             reason = (
                 f"it needs {' and '.join(repr(name) for name in blocked)}" if blocked else "a step before it failed"
             )
-        return _sentence(f"{label} was not run: {reason}")
+        return full_stop(f"{label} was not run: {reason}")
     if status == "cancelled" or view.record.status == "cancelled":
-        return _sentence(f"{label} was cancelled" + (f": {reason}" if reason else ""))
+        return full_stop(f"{label} was cancelled" + (f": {reason}" if reason else ""))
     if status == "running" and view.record.status == "running":
         return f"{label} is still running."
-    return _sentence(f"{label} has not been run" + (f": {reason}" if reason else ""))
+    return full_stop(f"{label} has not been run" + (f": {reason}" if reason else ""))
 
 
 def status_lines(view: RunView) -> list[str]:
     """Return the headline followed by every step without a result and why."""
     return [headline(view), *unfinished(view)]
-
-
-def _sentence(text: str) -> str:
-    text = " ".join(text.split())
-    return text if text.endswith((".", "!", "?")) else f"{text}."

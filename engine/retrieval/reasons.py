@@ -9,6 +9,7 @@ from engine.retrieval.rerank import Ranked, fits
 from engine.retrieval.search import Candidates
 from engine.retrieval.usage import UsageHistory
 from engine.retrieval.words import words
+from engine.text.prose import listed
 
 _NEAR = 0.6
 _SIMILAR = 0.55
@@ -95,5 +96,4 @@ def shared_words(index: ToolIndex, found: Candidates, row: int, written: dict[st
 
 
 def _listed(items: list[str]) -> str:
-    quoted = [f"`{item}`" for item in items]
-    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} and {quoted[-1]}"
+    return listed([f"`{item}`" for item in items])

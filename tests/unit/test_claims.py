@@ -13,8 +13,8 @@ from engine.knowledge.claims_denials import frame_denials
 from engine.knowledge.claims_directions import direction
 from engine.knowledge.claims_frames import hedged, split_frame, tail_denies
 from engine.knowledge.claims_predicates import classify
-from engine.knowledge.claims_sentences import split_sentences
 from engine.knowledge.linking import EntityLinker
+from engine.text.sentences import split_sentences
 
 LINKER = EntityLinker(small_graph())
 G, D, C, X, A, S, E, P, K = (

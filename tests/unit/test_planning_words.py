@@ -14,7 +14,9 @@ from engine.planning.hints import wide_mentions
 from engine.planning.mentions import find
 from engine.planning.read import read
 from engine.planning.sheets import Data, is_id
-from engine.planning.text import name_parts, timed, tokens
+from engine.text.names import name_parts
+from engine.text.times import timed
+from engine.text.tokens import tokens
 
 
 @pytest.mark.parametrize(

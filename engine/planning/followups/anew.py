@@ -33,7 +33,7 @@ from engine.planning.reading import Reading, Restriction
 from engine.planning.score import Candidate
 from engine.planning.sheets import is_group
 from engine.planning.subgroups import each_level
-from engine.planning.text import tokens
+from engine.text.tokens import tokens
 
 NEXT = 0.2
 """How likely by its words another analysis must be to come next."""

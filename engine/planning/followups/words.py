@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 
 from engine.domain.toolspec import ToolSpec
 from engine.planning.choose import model
-from engine.planning.names import STOP
 from engine.planning.reading import Reading
 from engine.planning.score import Candidate
-from engine.planning.text import Token, one_slip_away
 from engine.planning.ways import ways_said
+from engine.text.slips import one_slip_away
+from engine.text.stopwords import STOP
+from engine.text.tokens import Token
 
 _LEAD = (
     r"^\W*(?:(?:ok(?:ay)?|thanks?(?: you)?|thx|great|nice|good|perfect|hm+|please|pls|can you|could you|kindly|and|but|so|now|then|also|well)"

@@ -16,7 +16,8 @@ from engine.domain.profile import ColumnProfile
 from engine.planning.mentions import find
 from engine.planning.reading import Reading
 from engine.planning.sheets import Data, is_number
-from engine.planning.text import plain, tokens
+from engine.text.letters import plain
+from engine.text.tokens import tokens
 
 _TOLD = 0.75
 """From this strength on a column's name is taken for the words of a quantity."""

@@ -16,7 +16,7 @@ from engine.planning.formulas.nodes import slug
 from engine.planning.formulas.terms import pieces
 from engine.planning.reading import Reading
 from engine.planning.sheets import Data
-from engine.planning.text import plain
+from engine.text.letters import plain
 
 _GENERIC = frozenset(
     "it this that column variable new col var field value please which with from for of as to a the an named called in is".split()

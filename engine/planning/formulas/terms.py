@@ -8,7 +8,9 @@ from typing import NamedTuple
 from engine.planning.mentions import SURE, Mention, find
 from engine.planning.reading import Reading
 from engine.planning.sheets import Data, is_number
-from engine.planning.text import as_number, name_parts, tokens
+from engine.text.names import name_parts
+from engine.text.numbers import as_number
+from engine.text.tokens import tokens
 
 _ARTICLES = r"(?:the|a|an|their|its|his|her|each|every|(?:the )?(?:value|values|column|variable|level|levels|number|numbers) of)\b"
 _SHARE = r"(?:per ?cent(?:age)?|%)"

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from engine.domain.retrieval import CatalogueEntry
 from engine.retrieval.catalogues.text import distinct, plain, read_text, refuse, words_of
+from engine.text.prose import full_stop
 
 EXPECTED = "Expected the tools table of the Galaxy Codex: tab-separated, with the columns Suite ID and Tool IDs."
 _COLUMNS: dict[str, tuple[str, ...]] = {
@@ -80,7 +81,7 @@ def _suite(row: dict[str, str]) -> Iterator[CatalogueEntry]:
     suite = plain(row["suite"])
     categories, topics = words_of(row.get("categories", "")), _topics(row.get("topics", ""))
     texts = [plain(row.get(key, "")) for key in ("description", "more")]
-    described = " ".join(_sentence(text) for text in dict.fromkeys(texts) if text)
+    described = " ".join(full_stop(text) for text in dict.fromkeys(texts) if text)
     # An id that is listed twice is two tools of the suite whose ids are filled in only at Galaxy.
     for tool in (plain(item) for item in row["tools"].split(",")):
         if tool:
@@ -102,7 +103,3 @@ def _suite(row: dict[str, str]) -> Iterator[CatalogueEntry]:
 def _topics(text: str) -> list[str]:
     """Split a list of EDAM topics; a topic's name begins with a capital, so `Sequence sites, features` is one."""
     return list(dict.fromkeys(topic for part in _TOPIC_END.split(text) if (topic := plain(part))))
-
-
-def _sentence(text: str) -> str:
-    return text if text.endswith((".", "!", "?")) else f"{text}."

@@ -1,0 +1,32 @@
+"""Names of columns, levels and entities, cut into parts or brought to one form, so that two can be compared.
+
+`flipperLength_mm` has the parts `flipper`, `length`, `mm`, `HbA1c_pre` the pieces `hba1c`, `pre`; `bwa-mem2` and
+`BWA_MEM2` are `bwamem2` written in one.
+"""
+
+from __future__ import annotations
+
+import re
+
+from engine.text.letters import plain
+from engine.text.numbers import NUMBER_WORDS
+from engine.text.tokens import PIECE
+
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_BETWEEN = re.compile(r"[\W_]+")
+
+
+def name_pieces(name: str) -> list[str]:
+    """Return the lower-case pieces of a name that signs and blanks set apart: `hba1c`, `pre` of `HbA1c_pre`."""
+    return re.findall(r"[^\W_]+", plain(name))
+
+
+def name_parts(name: str) -> list[str]:
+    """Return the lower-case parts of a column's name or a level: cut at signs, digits and changes of case."""
+    spaced = _CAMEL.sub(" ", name)
+    return [NUMBER_WORDS.get(word, word) for word in (plain(piece) for piece in PIECE.findall(spaced))]
+
+
+def in_one(name: str) -> str:
+    """Return a name's letters and digits in one, for comparing: `tp53` of `TP-53`, `tnfalpha` of `TNF-α`."""
+    return _BETWEEN.sub("", plain(name, micro=False))
