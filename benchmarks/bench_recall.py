@@ -21,6 +21,9 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 import numpy as np  # noqa: E402
+from engine.memory.cues import understand  # noqa: E402
+from engine.memory.index import EpisodeIndex  # noqa: E402
+from engine.memory.signals import PER_SIGNAL, rank  # noqa: E402
 
 from benchmarks import recall_data, synthetic_episodes  # noqa: E402
 from benchmarks.measuring import arguments, report, summary, target  # noqa: E402
@@ -28,10 +31,7 @@ from engine.adapters.embedding import load_embedder  # noqa: E402
 from engine.domain.memory import Episode  # noqa: E402
 from engine.errors import ModelUnavailable  # noqa: E402
 from engine.memory import kernels  # noqa: E402
-from engine.memory.cues import understand  # noqa: E402
-from engine.memory.episodes import EpisodicMemory  # noqa: E402
-from engine.memory.index import EpisodeIndex  # noqa: E402
-from engine.memory.signals import PER_SIGNAL, rank  # noqa: E402
+from engine.memory.episodes.memory import EpisodicMemory  # noqa: E402
 from storage.memory.episodes_twin import EpisodesTwin  # noqa: E402
 
 SIZES = (10_000, 100_000)

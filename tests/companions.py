@@ -8,10 +8,10 @@ from typing import Any
 from engine.agents.corrections import Corrections
 from engine.agents.remember import Remembering
 from engine.knowledge.service import KnowledgeBase
-from engine.memory.episodes import EpisodicMemory
-from engine.memory.facts import SemanticMemory
+from engine.memory.episodes.memory import EpisodicMemory
+from engine.memory.facts.memory import SemanticMemory
 from engine.memory.service import Memory
-from engine.memory.working import WorkingMemory
+from engine.memory.working.memory import WorkingMemory
 from engine.profiling.service import LocalProfiler
 from engine.retrieval.service import ToolFinder
 from engine.settings import Settings

@@ -21,14 +21,15 @@ from engine.domain.memory import (
 from engine.errors import NotFoundError
 from engine.knowledge.service import KnowledgeBase
 from engine.memory import merging, transfer
-from engine.memory.episodes import EMBED_NOW, EpisodicMemory
-from engine.memory.facts import SemanticMemory
-from engine.memory.graph_door import GraphSent, graph_source, resend, send_to_graph, take_from_graph
-from engine.memory.tokens import describe_budget
-from engine.memory.wording import quoted
-from engine.memory.working import WorkingMemory
+from engine.memory.episodes.memory import EpisodicMemory
+from engine.memory.episodes.vectors import EMBED_NOW
+from engine.memory.facts.graph_door import GraphSent, graph_source, resend, send_to_graph, take_from_graph
+from engine.memory.facts.memory import SemanticMemory
+from engine.memory.working.memory import WorkingMemory
+from engine.memory.working.tokens import describe_budget
 from engine.ports import ConversationStore, EpisodeStore, FactStore
 from engine.settings import Settings
+from engine.text.prose import quoted
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ import pytest
 from benchmarks import recall_data
 from engine.adapters.embedding import load_embedder
 from engine.errors import ModelUnavailable
-from engine.memory.episodes import EpisodicMemory
+from engine.memory.episodes.memory import EpisodicMemory
 from storage.memory.episodes_twin import EpisodesTwin
 
 pytestmark = pytest.mark.skipif(

@@ -11,11 +11,11 @@ from engine.domain.knowledge import EdgeRows, EdgeType, GraphSource, NodeRows, N
 from engine.domain.memory import Episode, Fact
 from engine.errors import NotFoundError, StorageError
 from engine.knowledge.service import KnowledgeBase
-from engine.memory.episodes import EpisodicMemory
-from engine.memory.facts import SemanticMemory
+from engine.memory.episodes.memory import EpisodicMemory
+from engine.memory.facts.memory import SemanticMemory
 from engine.memory.service import Memory
 from engine.memory.transfer import export_memory
-from engine.memory.working import WorkingMemory
+from engine.memory.working.memory import WorkingMemory
 from engine.settings import Settings
 from storage.graph.twin import GraphStoreTwin
 from storage.memory.conversations_twin import ConversationsTwin

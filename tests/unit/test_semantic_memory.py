@@ -13,11 +13,11 @@ from engine.adapters.fakes import CountingIds, FrozenClock
 from engine.domain.knowledge import EdgeType, GraphImport, NodeType
 from engine.domain.memory import Fact
 from engine.errors import NotFoundError, UserError
-from engine.memory.contradictions import entity_key, exclude_each_other, relation_of, statement_of
-from engine.memory.facts import SemanticMemory
-from engine.memory.graph_door import send_to_graph, to_graph_rows
-from engine.memory.quantities import agree, canonical, parse_quantity
-from engine.memory.statements import combined_support
+from engine.memory.facts.contradictions import entity_key, exclude_each_other, relation_of, statement_of
+from engine.memory.facts.graph_door import send_to_graph, to_graph_rows
+from engine.memory.facts.memory import SemanticMemory
+from engine.memory.facts.quantities import agree, canonical, parse_quantity
+from engine.memory.facts.support import combined_support
 from storage.memory.facts_twin import FactsTwin
 
 
@@ -393,7 +393,7 @@ def test_what_is_listed_is_worked_out_once_until_something_changes(memory, monke
     memory.all().clear()
     memory.contradictions().clear()
     with monkeypatch.context() as patch:
-        patch.setattr("engine.memory.statements.StatementIndex.view", lambda *_, **__: 1 / 0)
+        patch.setattr("engine.memory.facts.support.StatementIndex.view", lambda *_, **__: 1 / 0)
         assert len(memory.all()) == 2
         assert len(memory.contradictions()) == 1
     memory.retract(fact.id)

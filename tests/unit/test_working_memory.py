@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from engine.adapters.fakes import FrozenClock
 from engine.domain.memory import Message, Summary
 from engine.errors import DataError, ModelUnavailable, NotFoundError, UserError
-from engine.memory.compress import Compressor, Passage, extract, numbers_in, passages_of, split_sentences
-from engine.memory.tokens import (
+from engine.memory.working.compress import Compressor, Passage, extract, numbers_in, passages_of, split_sentences
+from engine.memory.working.memory import WorkingMemory
+from engine.memory.working.tokens import (
     TokenCounter,
     cut_middle,
     cut_to_tokens,
@@ -22,7 +23,6 @@ from engine.memory.tokens import (
     estimate_tokens,
     resolve_budget,
 )
-from engine.memory.working import WorkingMemory
 from engine.ports import ChatReply
 from storage.memory.conversations_twin import ConversationsTwin
 

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engine.errors import ModelUnavailable
-from engine.memory.tokens import TokenCounter, cut_to_tokens
+from engine.memory.working.tokens import TokenCounter, cut_to_tokens
 from engine.ports import ChatMessage, ChatModel
 
 _SENTENCE = re.compile(r"\n+|(?<=[.!?])\s+(?=\S)|(?<=[\u3002\uff01\uff1f])\s*")

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterable
 
 from engine.domain.memory import Fact, FactView
-from engine.memory.contradictions import Statement, exclude_each_other, has_one_object, statement_of
+from engine.memory.facts.contradictions import Statement, exclude_each_other, has_one_object, statement_of
 
 _CROWD = 50
 """Statements that exclude each other under one predicate up to which every pair is reported; beyond, each is set

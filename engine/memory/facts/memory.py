@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 from engine.domain.memory import Fact, FactView
 from engine.errors import NotFoundError, UserError
-from engine.memory.contradictions import FUNCTIONAL, Statement, entity_key
-from engine.memory.statements import StatementIndex
-from engine.memory.wording import quoted
+from engine.memory.facts.contradictions import FUNCTIONAL, Statement, entity_key
+from engine.memory.facts.support import StatementIndex
 from engine.ports import Clock, FactStore, IdSource
+from engine.text.prose import quoted
 
 _LONGEST = 2_000
 """Signs in a part of a statement."""

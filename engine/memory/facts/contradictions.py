@@ -14,7 +14,7 @@ import unicodedata
 from dataclasses import dataclass
 
 from engine.domain.knowledge import OPPOSITE, SYMMETRIC, EdgeType
-from engine.memory.quantities import Quantity, agree, canonical, parse_quantity
+from engine.memory.facts.quantities import Quantity, agree, canonical, parse_quantity
 
 FUNCTIONAL: frozenset[str] = frozenset(
     {
