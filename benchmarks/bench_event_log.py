@@ -22,7 +22,7 @@ from benchmarks.measuring import arguments, report, summary, target  # noqa: E40
 from engine.adapters.system import SystemClock  # noqa: E402
 from engine.domain.events import NodeOutput  # noqa: E402
 from engine.domain.results import RunRecord  # noqa: E402
-from engine.runtime.event_log import EventLog  # noqa: E402
+from engine.runs.event_log import EventLog  # noqa: E402
 from storage.runs.store import DuckRunStore  # noqa: E402
 
 BURST, SINGLE, LOOKS = 5_000, 500, 40

@@ -36,10 +36,10 @@ from engine.domain.knowledge import (
     NodeRows,
     NodeType,
 )
-from engine.knowledge.csr import CsrGraph, open_graph
-from engine.knowledge.paths import best_paths
-from engine.knowledge.queries import neighbourhood
-from engine.knowledge.search import search
+from engine.knowledge.graph.csr import CsrGraph, open_graph
+from engine.knowledge.graph.paths import best_paths
+from engine.knowledge.graph.queries import neighbourhood
+from engine.knowledge.graph.search import search
 from storage.database import Database
 from storage.graph.store import DuckGraphStore
 

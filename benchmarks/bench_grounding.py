@@ -21,17 +21,17 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.measuring import arguments, not_measured, report, summary, target  # noqa: E402
 from engine.domain.knowledge import Claim, Edge, GraphSource, Node  # noqa: E402
+from engine.knowledge.graph.twin import GraphTwin  # noqa: E402
 from engine.knowledge.grounding import check_text  # noqa: E402
 from engine.knowledge.importers.hetionet import KINDS, METAEDGES  # noqa: E402
 from engine.knowledge.linking import EntityLinker  # noqa: E402
-from engine.knowledge.memory_graph import MemoryGraph  # noqa: E402
 
 DATA = ROOT.parent / "shared" / "data"
 LABELS = ("grounded", "inferred", "ungrounded", "contradicted")
 TARGET_F1, TARGET_BUILD_S, TARGET_LINK_S_PER_MB = 0.85, 2.0, 1.0
 
 
-def hetionet() -> MemoryGraph:
+def hetionet() -> GraphTwin:
     """Return the sample of Hetionet."""
     nodes: list[Node] = []
     edges: list[Edge] = []
@@ -47,7 +47,7 @@ def hetionet() -> MemoryGraph:
             kind, swapped = METAEDGES[metaedge]
             ends = (target_id, source) if swapped else (source, target_id)
             edges.append(Edge(source=ends[0], type=kind, target=ends[1], relation=metaedge, origin="het"))
-    return MemoryGraph(nodes, edges, [GraphSource(id="het", name="Hetionet sample", kind="hetionet")])
+    return GraphTwin(nodes, edges, [GraphSource(id="het", name="Hetionet sample", kind="hetionet")])
 
 
 def label_of(expected: dict[str, Any], claims: list[Claim]) -> str:

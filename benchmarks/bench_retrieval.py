@@ -37,7 +37,7 @@ from benchmarks.retrieval_questions import (  # noqa: E402
 from engine.adapters.embedding import load_embedder  # noqa: E402
 from engine.domain.retrieval import CatalogueEntry  # noqa: E402
 from engine.errors import ModelUnavailable  # noqa: E402
-from engine.ports import Embedder  # noqa: E402
+from engine.ports.embedder import Embedder  # noqa: E402
 from engine.retrieval.hybrid import HybridRetriever  # noqa: E402
 from engine.retrieval.index import ToolIndex, entry_text, method_texts  # noqa: E402
 

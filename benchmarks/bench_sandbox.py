@@ -25,8 +25,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from engine.adapters.process_sandbox import ProcessSandbox  # noqa: E402
-from engine.ports import Job, Limits  # noqa: E402
-from engine.runtime.cancel import CancelSource  # noqa: E402
+from engine.ports.sandbox import Job, Limits  # noqa: E402
+from engine.runs.cancel import CancelSource  # noqa: E402
 
 SMALL = "print(1)"
 IMPORTS = "import numpy, pandas, matplotlib.pyplot\nprint(1)"

@@ -34,7 +34,7 @@ from engine.search.confidence import Confidence  # noqa: E402
 WEIGHTS = ROOT / "engine" / "memory" / "episodes" / "relevance.json"
 MEANINGS = ("cosine", "standing")
 RIDGE_ORDER, RIDGE_ANSWERS = 5.0, 3.0
-SILENT = 0.85
+SILENT = 0.8
 """Share of the unanswerable questions on which recall keeps silent at its usual least relevance."""
 USUAL_LEAST = 0.25
 

@@ -2,7 +2,8 @@
 
 Read `engine.orchestrator` first: it is the way from question to report on one screen. Then
 `engine.domain` (the values that flow), `engine.ports` (what the outside must provide),
-`engine.toolbox` (the tools a plan is made of) and `engine.agents` (who makes, runs and judges a plan).
+`engine.toolbox` (the tools a plan is made of), `engine.asking` (from a question to a plan) and `engine.steps` (carrying
+it out).
 Pages, the command line and scripts import `engine.api` and nothing else.
 
 This file imports nothing on purpose: `storage` imports `engine.domain`, which executes this file, so a

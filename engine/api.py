@@ -17,9 +17,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from engine.agents.deleting import Deleting
-from engine.agents.edits import set_params, settled_by_hand, sides_apart
-from engine.agents.suggesting import Suggesting
+from engine.asking.edits import set_params, settled_by_hand, sides_apart
+from engine.asking.suggestions import Suggestions
 from engine.bootstrap import Parts, build, embedding_state, make_profiler, make_sandbox, try_workspace, workspace_holder
 from engine.domain.brief import GoalBrief
 from engine.domain.datatypes import accepts
@@ -47,7 +46,8 @@ from engine.examples import Example, example_files, examples
 from engine.knowledge.service import KnowledgeBase
 from engine.memory.service import Memory
 from engine.planning.brief import briefs
-from engine.ports import CancelToken, Sandbox
+from engine.ports.cancel import CancelToken
+from engine.ports.sandbox import Sandbox
 from engine.profiling.matching import cross_check
 from engine.provenance.verify import Verification, verify_path
 from engine.reporting import bundle, html, markdown, verified
@@ -56,9 +56,10 @@ from engine.reporting.contents import image_bytes
 from engine.reporting.numbers import shown_cells
 from engine.retrieval.service import ToolFinder
 from engine.routing.router import route
-from engine.runtime.imports import ImportRunner, ImportState, Tell
-from engine.runtime.requests import request_cancel
-from engine.runtime.warming import Warming
+from engine.runs.deleting import Deleting
+from engine.runs.imports import ImportRunner, ImportState, Tell
+from engine.runs.requests import request_cancel
+from engine.runs.warming import Warming
 from engine.settings import Settings, load_settings
 from engine.toolbox.analyses import Analysis, load_analyses
 from engine.toolbox.registry import ToolRegistry
@@ -127,7 +128,7 @@ class Engine:
         self._parts = parts
         self._orchestrator = parts.orchestrator
         self._imports = ImportRunner()
-        self._suggesting = Suggesting()
+        self._suggestions = Suggestions()
 
     def __enter__(self) -> Engine:
         """Return the engine itself, to be closed at the end of the block."""
@@ -393,7 +394,7 @@ class Engine:
             return planner.suggest(view.profiles, view.plan) if view.plan is not None else []
 
         # The first follow-up is not to wait for what recalling loads.
-        return self._suggesting.of(key, make, self.memory.episodic.warm if run_id else None)
+        return self._suggestions.of(key, make, self.memory.episodic.warm if run_id else None)
 
     def check_plan(self, plan: TaskDag) -> list[Issue]:
         """Return what does not fit in a plan."""
@@ -567,7 +568,8 @@ class Engine:
     @property
     def _deleting(self) -> Deleting:
         parts = self._parts
-        return Deleting(parts.store, parts.artifacts, parts.memory, parts.workspace.folder / "uploads")
+        forget = self._orchestrator.remembering.forget
+        return Deleting(parts.store, parts.artifacts, forget, parts.workspace.folder / "uploads")
 
     # ==== conversations ====
 
@@ -677,7 +679,7 @@ class Engine:
     def close(self) -> None:
         """Stop the runs (they can be resumed) and what is being imported, and release the workspace."""
         try:
-            self._suggesting.close()
+            self._suggestions.close()
             self._imports.close()
         finally:
             self._parts.close()
@@ -739,7 +741,7 @@ def builtin_analyses() -> list[Analysis]:
 
 def public_sources() -> list[dict[str, Any]]:
     """Return the public sources of knowledge that can be fetched, without opening a workspace."""
-    from engine.knowledge.catalogue_of_sources import SOURCES
+    from engine.knowledge.sources.catalogue import SOURCES
 
     return [source.model_dump(mode="json") for source in SOURCES.values()]
 

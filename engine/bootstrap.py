@@ -16,9 +16,7 @@ from engine.adapters.process_profiler import ProcessProfiler
 from engine.adapters.process_sandbox import PRELOAD, PRELOAD_SINGLE_CELL, ProcessSandbox
 from engine.adapters.system import RandomIds, SystemClock
 from engine.adapters.warm_up import compiled_cache
-from engine.agents.corrections import Corrections
-from engine.agents.executor import Executor
-from engine.agents.remember import Remembering
+from engine.asking.corrections import Corrections
 from engine.errors import ModelUnavailable, StorageError, UserError
 from engine.knowledge.service import KnowledgeBase
 from engine.memory.episodes.memory import EpisodicMemory
@@ -27,15 +25,21 @@ from engine.memory.service import Memory
 from engine.memory.working.memory import WorkingMemory, resolve_budget
 from engine.orchestrator import Orchestrator
 from engine.planning.planner import Planner
-from engine.ports import ArtifactStore, Clock, IdSource, Limits, Profiler, RunStore, Sandbox
+from engine.ports.artifacts import ArtifactStore
+from engine.ports.profiler import Profiler
+from engine.ports.runs import RunStore
+from engine.ports.sandbox import Limits, Sandbox
+from engine.ports.system import Clock, IdSource
 from engine.retrieval.embedding_cache import CachedEmbeddings
 from engine.retrieval.service import ToolFinder
 from engine.retrieval.usage import UsageHistory
-from engine.runtime.event_log import EventLog
-from engine.runtime.queue import RunQueue
-from engine.runtime.requests import RequestWatcher
-from engine.runtime.warming import Warming
+from engine.runs.event_log import EventLog
+from engine.runs.queue import RunQueue
+from engine.runs.requests import RequestWatcher
+from engine.runs.warming import Warming
 from engine.settings import Settings
+from engine.steps.executor import Executor
+from engine.steps.remember import Remembering
 from engine.toolbox.registry import ToolRegistry, builtin_tools
 from storage.database import Database
 from storage.graph.store import DuckGraphStore

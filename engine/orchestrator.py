@@ -25,23 +25,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from engine.agents.choices import goes_alone, others_kept, set_for_goal
-from engine.agents.corrections import Corrections
-from engine.agents.deleting import Deleting
-from engine.agents.edits import changes_between, chosen_now, kept_by_hand, settled_by_hand, sides_apart
-from engine.agents.executor import Executor
-from engine.agents.grounder import ground_claims, ground_findings
-from engine.agents.last_answer import LastAnswer
-from engine.agents.remember import Remembering
-from engine.agents.synthesizer import synthesize
-from engine.agents.telling import (
-    Whereabouts,
-    asks_what_is_known,
-    other_names,
-    told_from_knowledge,
-    told_what_can_be_done,
-)
-from engine.agents.thinking import Thought, think
+from engine.asking.choices import goes_alone, others_kept, set_for_goal
+from engine.asking.corrections import Corrections
+from engine.asking.edits import changes_between, chosen_now, kept_by_hand, settled_by_hand, sides_apart
+from engine.asking.known import asks_what_is_known, told_from_knowledge, told_what_can_be_done
+from engine.asking.last_answer import LastAnswer
+from engine.asking.proposal import Proposal, propose
+from engine.asking.whereabouts import Whereabouts, other_names
 from engine.domain.events import (
     ClaimChecked,
     EngineEvent,
@@ -79,15 +69,23 @@ from engine.knowledge.service import KnowledgeBase
 from engine.memory.service import Memory
 from engine.planning.followups import takes_back
 from engine.planning.planner import Choices, Planner
-from engine.ports import ArtifactStore, CancelToken, Clock, IdSource, RunStore
-from engine.reporting.gather import gather
+from engine.ports.artifacts import ArtifactStore
+from engine.ports.cancel import CancelToken
+from engine.ports.runs import RunStore
+from engine.ports.system import Clock, IdSource
 from engine.retrieval.service import ToolFinder
 from engine.routing.router import route
-from engine.runtime.event_log import EventLog
-from engine.runtime.inputs import keep_inputs
-from engine.runtime.leftovers import ended_unsaid, unfinished
-from engine.runtime.locks import RunLocks
-from engine.runtime.queue import RunQueue
+from engine.runs.deleting import Deleting
+from engine.runs.event_log import EventLog
+from engine.runs.gather import gather
+from engine.runs.inputs import keep_inputs
+from engine.runs.leftovers import ended_unsaid, unfinished
+from engine.runs.locks import RunLocks
+from engine.runs.queue import RunQueue
+from engine.steps.executor import Executor
+from engine.steps.grounder import ground_claims, ground_findings
+from engine.steps.remember import Remembering
+from engine.steps.synthesizer import synthesize
 from engine.strategies.dag import DONE, run_dag
 from engine.toolbox.registry import ToolRegistry
 from engine.toolbox.typecheck import check_plan
@@ -229,8 +227,8 @@ class Orchestrator:
         profiles = self.corrections.profile(data, columns)
         chosen = route(question, profiles, forced="auto")
         plans = self._plans(question, conversation)
-        thought = self._think(question, profiles, chosen, changes or {}, analysis=analysis, plans=plans, user=user)
-        return thought.plan, profiles
+        proposal = self._proposal(question, profiles, chosen, changes or {}, analysis=analysis, plans=plans, user=user)
+        return proposal.plan, profiles
 
     def replan(
         self,
@@ -288,7 +286,7 @@ class Orchestrator:
         values = fresh.get(node.tool, {}) if node is not None else {}
         if goes_alone(old, goal, self.registry):
             return set_for_goal(old, goal, values, self.registry)
-        plan = kept_by_hand(old, self._thought_of(record, profiles, way).plan, record.chosen, self.registry)
+        plan = kept_by_hand(old, self._proposal_of(record, profiles, way).plan, record.chosen, self.registry)
         kept = others_kept(old, plan, goal, values, self.registry) if values else plan
         return kept or set_for_goal(old, goal, values, self.registry)
 
@@ -307,7 +305,7 @@ class Orchestrator:
                     if (plan := self.store.plan(run.run_id)) is not None:
                         yield run, plan
 
-    def _think(
+    def _proposal(
         self,
         question: str,
         profiles: list[Profile],
@@ -318,8 +316,8 @@ class Orchestrator:
         plans: Sequence[TaskDag],
         picked: Mapping[str, Mapping[str, Any]] | None = None,
         user: str,
-    ) -> Thought:
-        return think(
+    ) -> Proposal:
+        return propose(
             question,
             profiles,
             chosen,
@@ -407,7 +405,7 @@ class Orchestrator:
             self._tell(record, report)
             return
         try:
-            thought = self._thought_of(record, profiles, chosen)
+            proposal = self._proposal_of(record, profiles, chosen)
         except PlanError as err:
             known = None if record.data else self._known(record.question, _NO_FILES)
             if known is None:
@@ -415,9 +413,9 @@ class Orchestrator:
             _log.info("Run %s is answered from what is known: %s", run_id, err.message)
             self._tell(record, known)
             return
-        for event in thought.events(run_id):
+        for event in proposal.events(run_id):
             self.log.emit(event)
-        plan = thought.plan.model_copy(update={"version": 1})
+        plan = proposal.plan.model_copy(update={"version": 1})
         keep_inputs(plan, self.artifacts)
         self.log.with_plan(run_id, plan, PlanProposed(run_id=run_id, plan=plan))
         if cancel.cancelled:
@@ -474,9 +472,9 @@ class Orchestrator:
         payload = canonical_json([profile.model_dump(mode="json") for profile in profiles]).encode()
         return self.artifacts.put_bytes(payload)
 
-    def _thought_of(self, record: RunRecord, profiles: list[Profile], chosen: Route) -> Thought:
+    def _proposal_of(self, record: RunRecord, profiles: list[Profile], chosen: Route) -> Proposal:
         conversation = "" if record.alone else record.conversation
-        return self._think(
+        return self._proposal(
             record.question,
             profiles,
             chosen,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from engine.agents.corrections import Corrections
-from engine.agents.remember import Remembering
+from engine.asking.corrections import Corrections
 from engine.knowledge.service import KnowledgeBase
 from engine.memory.episodes.memory import EpisodicMemory
 from engine.memory.facts.memory import SemanticMemory
@@ -15,6 +14,7 @@ from engine.memory.working.memory import WorkingMemory
 from engine.profiling.service import LocalProfiler
 from engine.retrieval.service import ToolFinder
 from engine.settings import Settings
+from engine.steps.remember import Remembering
 from storage.graph.twin import GraphStoreTwin
 from storage.memory.conversations_twin import ConversationsTwin
 from storage.memory.episodes_twin import EpisodesTwin

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from engine.agents.thinking import Planner
+from engine.asking.proposal import Planner
 from engine.domain.plan import Alternative, Chosen, Dataset, OpenQuestion, Span, TaskDag, TaskNode
 
 QUESTION = "Is growth higher in treated than in control at dawn, and why?"

@@ -22,7 +22,7 @@ from engine.adapters import embedding_export, embedding_files
 from engine.adapters.embedding_files import DEFAULT_MODEL, ModelFiles
 from engine.adapters.embedding_onnx import DIMENSIONS, OnnxModel, readable
 from engine.errors import ModelUnavailable
-from engine.ports import Embedder
+from engine.ports.embedder import Embedder
 
 _LOG = logging.getLogger(__name__)
 _DEFAULT_NAMES = frozenset({DEFAULT_MODEL.lower(), f"sentence-transformers/{DEFAULT_MODEL}".lower()})

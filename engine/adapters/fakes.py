@@ -15,7 +15,9 @@ import numpy as np
 
 from engine.domain.results import ExecResult
 from engine.errors import ModelUnavailable, SandboxUnavailable
-from engine.ports import CancelToken, ChatMessage, ChatReply, Job, OutputSink, SandboxReport
+from engine.ports.cancel import CancelToken
+from engine.ports.chat import ChatMessage, ChatReply
+from engine.ports.sandbox import Job, OutputSink, SandboxReport
 
 ASPECTS = ("network", "filesystem", "home", "environment", "memory", "processes", "users")
 

@@ -25,7 +25,8 @@ from engine.adapters.sandbox.view import JobFolder, Places
 from engine.adapters.sandbox.worker import Hello, Worker, WorkerPlan, find_bubblewrap, isolation_order
 from engine.domain.results import ExecResult
 from engine.errors import SandboxUnavailable
-from engine.ports import CancelToken, Job, OutputSink, SandboxReport
+from engine.ports.cancel import CancelToken
+from engine.ports.sandbox import Job, OutputSink, SandboxReport
 from engine.trees import leftovers, remove_tree, retry_leftovers
 
 PRELOAD = (

@@ -25,7 +25,6 @@ PACKAGES = (
     "gseapy",
     "scanpy",
     "anndata",
-    "leidenalg",
     "lifelines",
     "matplotlib",
     "mousipy",

@@ -14,10 +14,10 @@ import numpy as np
 
 from engine.domain.knowledge import EDGE_CODE, NODE_CODE, EdgeType, EnrichedNode, NodeType
 from engine.errors import NotFoundError, UserError
-from engine.knowledge.csr import CsrGraph
-from engine.knowledge.queries import RECORDS, as_types
-from engine.knowledge.search import search
-from engine.knowledge.view import GraphView
+from engine.knowledge.graph.csr import CsrGraph
+from engine.knowledge.graph.queries import RECORDS, as_types
+from engine.knowledge.graph.search import search
+from engine.knowledge.graph.view import GraphView
 
 MEMBERSHIP: tuple[EdgeType, ...] = (
     EdgeType.INVOLVED_IN,

@@ -11,11 +11,11 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from engine.domain.knowledge import NodeType
-from engine.knowledge.importers.ids import is_ensembl_gene, is_number, without_version
+from engine.knowledge.graph.search_names import normal
+from engine.knowledge.graph.view import GraphView, NamedNode
+from engine.knowledge.importers.reading.ids import is_ensembl_gene, is_number, without_version
 from engine.knowledge.linking_text import find_ids, id_keys, key, node_id_keys
 from engine.knowledge.resolve import rank_of
-from engine.knowledge.search_names import normal
-from engine.knowledge.view import GraphView, NamedNode
 
 _ROLES: tuple[dict[NodeType, int], ...] = (
     {NodeType.GENE: 0, NodeType.PROTEIN: 1},

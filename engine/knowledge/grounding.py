@@ -24,6 +24,7 @@ from engine.domain.knowledge import Claim, ClaimCheck, EdgeType, Mention
 from engine.knowledge.claims import Statement, statements
 from engine.knowledge.claims_directions import direction
 from engine.knowledge.claims_predicates import asserts_relation
+from engine.knowledge.graph.view import GraphView
 from engine.knowledge.grounding_direct import Ruling, direct_rulings
 from engine.knowledge.grounding_findings import FindingMatch, Number, match_findings, numbers
 from engine.knowledge.grounding_paths import PathFinder, Support
@@ -35,8 +36,7 @@ from engine.knowledge.grounding_words import (
     says,
 )
 from engine.knowledge.linking import UNKNOWN_ID, EntityLinker
-from engine.knowledge.view import GraphView
-from engine.ports import ChatModel
+from engine.ports.chat import ChatModel
 from engine.text.sentences import Sentence
 
 SCORES: dict[Grounding, float] = {"grounded": 1.0, "inferred": 0.5, "ungrounded": 0.0, "contradicted": -1.0}

@@ -15,8 +15,8 @@ from engine.domain.findings import Grounding
 from engine.domain.knowledge import OPPOSITE, SYMMETRIC, Edge, EdgeType, EvidenceEdge, Node
 from engine.knowledge.claims import Statement
 from engine.knowledge.claims_predicates import Sense
+from engine.knowledge.graph.view import GraphView
 from engine.knowledge.grounding_words import edge_evidence, edge_words, sources
-from engine.knowledge.view import GraphView
 
 _DENIED_BY: dict[EdgeType, frozenset[EdgeType]] = {
     **{kind: frozenset({opposite}) for kind, opposite in OPPOSITE.items()},

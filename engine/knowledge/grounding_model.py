@@ -17,7 +17,7 @@ from engine.knowledge.claims_context import mutant_form, supposed
 from engine.knowledge.claims_predicates import Sense, classify
 from engine.knowledge.claims_readings import options_for
 from engine.knowledge.linking import EntityLinker
-from engine.ports import ChatMessage, ChatModel
+from engine.ports.chat import ChatMessage, ChatModel
 from engine.text.sentences import Sentence
 
 _BATCH = 20

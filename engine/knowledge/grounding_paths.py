@@ -21,8 +21,8 @@ from itertools import pairwise
 import numpy as np
 
 from engine.domain.knowledge import NODE_CODE, OPPOSITE, EdgeType, NodeType
+from engine.knowledge.graph.view import GraphView
 from engine.knowledge.grounding_metapaths import METAPATHS, REVERSAL, SAME_AS, Metapath
-from engine.knowledge.view import GraphView
 
 ENOUGH = 3
 """Ways round of one kind that are enough without asking what chance gives."""

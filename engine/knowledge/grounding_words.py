@@ -7,8 +7,8 @@ from typing import Literal
 
 from engine.domain.findings import Finding
 from engine.domain.knowledge import SYMMETRIC, Edge, EdgeType, EvidenceEdge, Node, NodeType
+from engine.knowledge.graph.view import GraphView
 from engine.knowledge.grounding_paths import Support, path_rows
-from engine.knowledge.view import GraphView
 from engine.text.prose import listed
 
 _MAX_PATHS = 3

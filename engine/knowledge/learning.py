@@ -26,9 +26,9 @@ from engine.domain.knowledge import Edge, EdgeRows, EdgeType, GraphSource, Node,
 from engine.domain.memory import Episode
 from engine.domain.plan import DATA_PREFIX, Dataset, TaskDag, TaskNode
 from engine.domain.results import Artifact, NodeResult
-from engine.knowledge.csr import CsrGraph
-from engine.knowledge.importers.ids import is_ensembl_gene, without_version
-from engine.knowledge.view import GraphView
+from engine.knowledge.graph.csr import CsrGraph
+from engine.knowledge.graph.view import GraphView
+from engine.knowledge.importers.reading.ids import is_ensembl_gene, without_version
 
 Resolve = Callable[[str, NodeType], str | None]
 """Name and expected type -> id of the node it means, or None. `engine.knowledge.resolve.Resolver` is one."""

@@ -13,13 +13,13 @@ from collections.abc import Collection
 from typing import Any
 
 from engine.domain.knowledge import Mention, Node, NodeType
-from engine.knowledge.csr import CsrGraph
+from engine.knowledge.graph.csr import CsrGraph
+from engine.knowledge.graph.node_table import NodesApart
+from engine.knowledge.graph.view import GraphView
 from engine.knowledge.linking_abbreviations import with_abbreviations
 from engine.knowledge.linking_aliases import add_aliases, add_greek_forms
 from engine.knowledge.linking_scores import Entry, Hit, judge
 from engine.knowledge.linking_text import find_ids, id_keys, is_number, key, node_id_keys, tokens, variants
-from engine.knowledge.node_table import NodesApart
-from engine.knowledge.view import GraphView
 
 UNKNOWN_ID = "identifier that is not in the graph"
 """`Mention.why` of an identifier the graph has no node for; its node's id is the identifier itself."""

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from engine.domain.knowledge import GraphSource
 from engine.errors import NotFoundError, UserError
+from engine.knowledge.graph.view import NamedNode
 from engine.knowledge.importers.formats import FORMATS
-from engine.knowledge.importers.text import shown
-from engine.knowledge.view import NamedNode
+from engine.knowledge.importers.reading.text import shown
 
 _TOLD = 5
 """Entities that a message about an ambiguous name lists."""

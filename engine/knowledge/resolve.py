@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from engine.domain.knowledge import NodeType
-from engine.knowledge.importers.ids import is_ensembl_gene, is_number, is_uniprot, without_version
-from engine.knowledge.view import GraphView
+from engine.knowledge.graph.view import GraphView
+from engine.knowledge.importers.reading.ids import is_ensembl_gene, is_number, is_uniprot, without_version
 
 _SAME = {NodeType.PROTEIN: NodeType.GENE}
 """Types that are looked up as another."""

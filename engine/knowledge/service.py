@@ -34,17 +34,22 @@ from engine.domain.knowledge import (
     NodeType,
 )
 from engine.errors import NotFoundError
-from engine.knowledge import enrichment, entities, fetch, paths, queries, search, starter
-from engine.knowledge.catalogue_of_sources import SOURCES
-from engine.knowledge.csr import CsrGraph, open_graph
+from engine.knowledge import enrichment, entities
+from engine.knowledge.graph import paths, queries, search
+from engine.knowledge.graph.csr import CsrGraph, open_graph
 from engine.knowledge.grounding import check_text
 from engine.knowledge.importers import read
-from engine.knowledge.importers.text import shown as quoted
+from engine.knowledge.importers.reading.text import shown as quoted
 from engine.knowledge.learning import Taught, taught
 from engine.knowledge.linking import EntityLinker
 from engine.knowledge.refusals import ambiguous, no_source, refuse_twice, replaced
 from engine.knowledge.resolve import LateResolver, Resolver
-from engine.ports import CancelToken, ChatModel, Clock, GraphStore
+from engine.knowledge.sources import fetch, starter
+from engine.knowledge.sources.catalogue import SOURCES
+from engine.ports.cancel import CancelToken
+from engine.ports.chat import ChatModel
+from engine.ports.graph import GraphStore
+from engine.ports.system import Clock
 
 Progress = Callable[[int, int], None]
 
@@ -403,7 +408,7 @@ class KnowledgeBase:
         return read.preview(fmt, files, organism=organism, resolve=self.resolver())
 
     def fetch(self, name: str, folder: Path, **options: Any) -> list[Path]:
-        """Download a public source and return its files (see `engine.knowledge.fetch.fetch`)."""
+        """Download a public source and return its files (see `engine.knowledge.sources.fetch.fetch`)."""
         return fetch.fetch(name, folder, **options)
 
     def import_fetched(

@@ -8,7 +8,8 @@ from typing import TypeVar
 
 from engine.domain.memory import Episode, Fact, MemoryImport, Message, Summary
 from engine.memory.transfer import MemoryRecords, changed_at, read_memory
-from engine.ports import ConversationStore, EpisodeStore, FactStore
+from engine.ports.conversations import ConversationStore
+from engine.ports.memory import EpisodeStore, FactStore
 
 R = TypeVar("R", Episode, Fact)
 

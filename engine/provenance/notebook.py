@@ -26,7 +26,7 @@ from engine.domain.plan import DATA_PREFIX, TaskNode
 from engine.domain.results import Artifact, NodeResult
 from engine.domain.run_view import RunView
 from engine.errors import EngineError
-from engine.ports import ArtifactStore
+from engine.ports.artifacts import ArtifactStore
 from engine.provenance import notebook_cells
 from engine.provenance.files import artifact_files, data_files, file_name
 from engine.provenance.recorder import maker

@@ -14,7 +14,7 @@ from engine.domain.plan import DATA_PREFIX, TaskNode
 from engine.domain.results import NodeResult
 from engine.domain.run_view import RunView
 from engine.errors import EngineError
-from engine.ports import ArtifactStore
+from engine.ports.artifacts import ArtifactStore
 from engine.toolbox.registry import ToolRegistry
 from engine.toolbox.script import STORED_READ, StepInput, io_source, step_script
 

@@ -19,7 +19,7 @@ from engine.domain.hashing import sha256_value
 from engine.domain.run_view import RunView
 from engine.domain.sealing import StoredRun, alterations, written_before_seals
 from engine.errors import EngineError, NotFoundError
-from engine.ports import ArtifactStore
+from engine.ports.artifacts import ArtifactStore
 from engine.provenance.consistency import inconsistencies
 from engine.provenance.files import ARTIFACTS, DATA, FORMAT, PROVENANCE
 from engine.provenance.recorder import VERSION, provenance, written

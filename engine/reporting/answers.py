@@ -17,7 +17,7 @@ from engine.domain.run_view import RunView
 from engine.domain.toolspec import ToolSpec
 from engine.errors import EngineError
 from engine.planning.brief import kept_rows
-from engine.ports import ArtifactStore
+from engine.ports.artifacts import ArtifactStore
 from engine.reporting.methods import spec_of
 from engine.reporting.numbers import holds_numbers
 from engine.reporting.status import done_nodes, planned, unfinished

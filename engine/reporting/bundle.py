@@ -17,7 +17,7 @@ from typing import Any, Literal, get_args
 from engine.domain.escaping import in_markdown
 from engine.domain.run_view import RunView
 from engine.errors import EngineError, StorageError, UserError
-from engine.ports import ArtifactStore
+from engine.ports.artifacts import ArtifactStore
 from engine.provenance.files import DATA, FORMAT, PROVENANCE, artifact_files, code_file, data_files
 from engine.provenance.notebook import modules_of, notebook, to_json
 from engine.provenance.recorder import plain, provenance, written

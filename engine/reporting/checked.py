@@ -15,7 +15,7 @@ from engine.domain.report import Report
 from engine.domain.results import Artifact
 from engine.domain.run_view import RunView
 from engine.errors import EngineError
-from engine.ports import ArtifactStore
+from engine.ports.artifacts import ArtifactStore
 from engine.reporting.status import done_nodes, planned
 from engine.toolbox.large_tables import close_enough, scan
 

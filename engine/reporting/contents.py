@@ -14,7 +14,7 @@ from engine.domain.report import Report
 from engine.domain.results import Artifact
 from engine.domain.run_view import RunView
 from engine.errors import EngineError
-from engine.ports import ArtifactStore
+from engine.ports.artifacts import ArtifactStore
 from engine.provenance.scripts import recorded_script, split_script
 from engine.reporting.compose import report_of
 from engine.reporting.links import Piece, Places, linked

@@ -14,7 +14,7 @@ from engine.domain.report import Answer, MethodStep, ReportFigure, ShownTable
 from engine.domain.results import Artifact
 from engine.domain.run_view import RunView
 from engine.domain.toolspec import Citation
-from engine.ports import ArtifactStore
+from engine.ports.artifacts import ArtifactStore
 from engine.provenance.files import file_name
 from engine.provenance.recorder import maker
 from engine.reporting.checked import TAGS, checked_lines

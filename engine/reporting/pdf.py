@@ -15,7 +15,7 @@ from engine.domain.escaping import visible
 from engine.domain.findings import Finding
 from engine.domain.report import ReportFigure, ShownTable
 from engine.domain.run_view import RunView
-from engine.ports import ArtifactStore
+from engine.ports.artifacts import ArtifactStore
 from engine.provenance.files import file_name
 from engine.provenance.recorder import maker
 from engine.reporting.checked import TAGS, checked_lines

@@ -14,19 +14,13 @@ PAPERS: dict[str, Citation] = {
         year=2024,
         doi="10.21105/joss.04371",
     ),
-    "biopython": Citation(
-        title="Biopython: freely available Python tools for computational molecular biology and bioinformatics",
-        authors="Cock PJA, Antao T, Chang JT, et al.",
-        year=2009,
-        doi="10.1093/bioinformatics/btp163",
-    ),
     "gseapy": Citation(
         title="GSEApy: a comprehensive package for performing gene set enrichment analysis in Python",
         authors="Fang Z, Liu X, Peltz G",
         year=2023,
         doi="10.1093/bioinformatics/btac757",
     ),
-    "leidenalg": Citation(
+    "igraph": Citation(  # what it is used for here is the Leiden algorithm
         title="From Louvain to Leiden: guaranteeing well-connected communities",
         authors="Traag VA, Waltman L, van Eck NJ",
         year=2019,

@@ -12,7 +12,7 @@ from engine.domain.base import Scalar
 from engine.domain.findings import Finding
 from engine.domain.results import Artifact
 from engine.errors import EngineError
-from engine.ports import ArtifactStore
+from engine.ports.artifacts import ArtifactStore
 from engine.reporting.numbers import holds_numbers
 from engine.toolbox.large_tables import scan
 

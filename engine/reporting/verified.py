@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from engine.domain.results import RunRecord
 from engine.errors import IntegrityError, NotFoundError, SchemaTooNew
-from engine.ports import ArtifactStore, RunStore
+from engine.ports.artifacts import ArtifactStore
+from engine.ports.runs import RunStore
 from engine.provenance.verify import Verification, combined, verify_artifact, verify_run, verify_stored
-from engine.reporting.gather import gather, without_artifacts
+from engine.runs.gather import gather, without_artifacts
 from engine.toolbox.registry import ToolRegistry
 
 

@@ -16,7 +16,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from engine.errors import IntegrityError
-from engine.ports import Embedder, VectorFile, VectorIndex
+from engine.ports.embedder import Embedder
+from engine.ports.vectors import VectorFile, VectorIndex
 
 _LOG = logging.getLogger(__name__)
 _BATCH = 64

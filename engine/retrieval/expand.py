@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from engine.knowledge.view import GraphView
+from engine.knowledge.graph.view import GraphView
 from engine.retrieval.index import ToolIndex
 from engine.retrieval.search import Candidates
 from engine.retrieval.tool_graph import WEIGHTS, Link

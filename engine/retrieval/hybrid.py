@@ -11,8 +11,8 @@ import numpy as np
 
 from engine.domain.retrieval import RetrievedTool, SearchStages, ToolSearch
 from engine.errors import ModelUnavailable, StorageError
-from engine.knowledge.view import GraphView
-from engine.ports import ChatModel
+from engine.knowledge.graph.view import GraphView
+from engine.ports.chat import ChatModel
 from engine.retrieval.evidence import NOTHING, WEAK
 from engine.retrieval.expand import Expansion, expand
 from engine.retrieval.index import ToolIndex, method_texts

@@ -13,7 +13,7 @@ import numpy as np
 
 from engine.domain.retrieval import CatalogueEntry
 from engine.errors import EngineError, ModelUnavailable, StorageError
-from engine.ports import Clock
+from engine.ports.system import Clock
 from engine.retrieval.embedding_cache import CachedEmbeddings
 from engine.retrieval.index import ToolIndex, entry_text, method_texts
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from engine.domain.datatypes import DataType, accepts
 from engine.domain.retrieval import CatalogueEntry
 from engine.errors import ModelUnavailable
-from engine.ports import ChatMessage, ChatModel
+from engine.ports.chat import ChatMessage, ChatModel
 from engine.retrieval.expand import Expansion
 from engine.retrieval.index import ToolIndex
 from engine.retrieval.search import Candidates

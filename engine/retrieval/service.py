@@ -18,8 +18,10 @@ from typing import Any, TypeVar
 from engine.domain.retrieval import CatalogueEntry, CatalogueImport, CatalogueInfo, ToolSearch
 from engine.domain.toolspec import ToolSpec
 from engine.errors import DataError, EngineError, ModelUnavailable, NotFoundError, StorageError
-from engine.knowledge.view import GraphView
-from engine.ports import CatalogueStore, ChatModel, Clock
+from engine.knowledge.graph.view import GraphView
+from engine.ports.catalogues import CatalogueStore
+from engine.ports.chat import ChatModel
+from engine.ports.system import Clock
 from engine.retrieval.catalogues.calling import call_entry
 from engine.retrieval.catalogues.read import READERS
 from engine.retrieval.embedding_cache import CachedEmbeddings

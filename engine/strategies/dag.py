@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import threading
 
-from engine.agents.executor import Executor
 from engine.domain.events import NodeFailed, NodeSkipped
 from engine.domain.plan import TaskDag
 from engine.domain.results import NodeResult
 from engine.errors import DataError
-from engine.ports import CancelToken
-from engine.runtime.scheduler import run_graph
+from engine.ports.cancel import CancelToken
+from engine.runs.scheduler import run_graph
+from engine.steps.executor import Executor
 
 DONE = frozenset({"succeeded", "cached"})
 

@@ -74,7 +74,7 @@ def _previewed(engine: Engine, chosen: str, organism: str, files: list[Path]) ->
 
     They are read once for as long as files, format and graph are the same.
     """
-    asked = (chosen, organism, *map(str, files), engine.knowledge.view().version)
+    asked = (chosen, organism, *map(str, files), engine.knowledge.graph.view().version)
     kept = st.session_state.get(_PREVIEW)
     if kept is not None and kept[0] == asked:
         return kept[1]
@@ -112,7 +112,7 @@ def _dangling(engine: Engine, seen: Any) -> list[str]:
     """Return a sentence on ids at the ends of the first relations that nothing has: such relations are left out."""
     if not seen.complete or seen.nodes_read > len(seen.nodes):
         return []  # the entity may stand in a part of the files that the preview does not hold
-    view = engine.knowledge.view()
+    view = engine.knowledge.graph.view()
     named = {node.id for node in seen.nodes}
     ends = dict.fromkeys(end for edge in seen.edges for end in (edge.source, edge.target))
     missing = [end for end in ends if end not in named and view.number(end) < 0]
@@ -124,7 +124,7 @@ def _dangling(engine: Engine, seen: Any) -> list[str]:
         f"{'belongs' if len(missing) == 1 else 'belong'} to no entity of the graph or of these files ({some}). "
         "Their relations will be left out."
     )
-    hits = ((end, engine.knowledge.search(end, top=1)) for end in missing[:20])
+    hits = ((end, engine.knowledge.graph.search(end, top=1)) for end in missing[:20])
     near = next(((end, found[0].node) for end, found in hits if found and found[0].node.name == end), None)
     advice = "Add a table of entities that has them to the files."
     if near is not None:
@@ -228,7 +228,7 @@ def _taught(engine: Engine, source: Any) -> None:
         if not ok:
             return
         names = {node.id: node.name for node in found[0].nodes}
-        view = engine.knowledge.view()
+        view = engine.knowledge.graph.view()
         nodes = [
             {"Entity": node.name, "Type": node.type.value.replace("_", " "), "Id": node.id} for node in found[0].nodes
         ]

@@ -27,7 +27,7 @@ from engine.domain.knowledge import (
     NodeRows,
 )
 from engine.errors import DataError, Interrupted, NotFoundError
-from engine.ports import CancelToken
+from engine.ports.cancel import CancelToken
 
 Progress = Callable[[int, int], None]
 

@@ -16,7 +16,8 @@ from pydantic import ValidationError
 
 from engine.domain.knowledge import EDGE_TYPES, Edge, EdgeRows, GraphImport, GraphSource, NodeRows
 from engine.errors import IntegrityError, NotFoundError, SchemaTooNew, StorageError
-from engine.ports import CancelToken, GraphColumns
+from engine.ports.cancel import CancelToken
+from engine.ports.graph import GraphColumns
 from storage.database import Database
 from storage.graph import sql as graph_sql
 from storage.graph import write as graph_write

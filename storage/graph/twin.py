@@ -15,7 +15,8 @@ import numpy as np
 
 from engine.domain.knowledge import EDGE_TYPES, Edge, EdgeRows, GraphImport, GraphSource, NodeRows
 from engine.errors import NotFoundError, StorageError
-from engine.ports import CancelToken, GraphColumns
+from engine.ports.cancel import CancelToken
+from engine.ports.graph import GraphColumns
 from storage.graph.rows import Incoming, Named, Progress, collect, left_out, no_source, other_type, unchanged, unique
 
 _Stated = tuple[str, int, str, str, float]

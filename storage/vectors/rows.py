@@ -12,7 +12,7 @@ import numpy as np
 
 from engine.domain.hashing import sha256_text
 from engine.errors import IntegrityError, StorageError
-from engine.ports import VectorHit
+from engine.ports.vectors import VectorHit
 from storage import faults
 
 if TYPE_CHECKING:

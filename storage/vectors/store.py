@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from engine.errors import StorageError
-from engine.ports import VectorHit
+from engine.ports.vectors import VectorHit
 from storage import faults
 from storage.vectors.rows import check_width, failed, gather, nearest, table_name, unit_matrix, unit_rows
 

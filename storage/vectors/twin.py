@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from engine.errors import StorageError
-from engine.ports import VectorHit
+from engine.ports.vectors import VectorHit
 
 
 class VectorsTwin:

@@ -53,7 +53,7 @@ def test_every_page_the_app_names_is_there():
     assert [name for name in named if not (ROOT / name).is_file()] == []
 
 
-LONE = ("storage.runs.store", "storage.workspace", "engine.domain.plan", "engine.errors", "engine.ports",
+LONE = ("storage.runs.store", "storage.workspace", "engine.domain.plan", "engine.errors", "engine.ports.runs",
         "engine.adapters.process_sandbox", "engine.toolbox.registry", "engine.api")  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from engine.errors import DataError, NotFoundError
-from engine.ports import ArtifactStore
+from engine.ports.artifacts import ArtifactStore
 from storage.runs.artifacts import FileArtifacts
 from storage.runs.artifacts_twin import ArtifactsTwin
 

@@ -12,7 +12,7 @@ import pytest
 from engine.domain.memory import Message, Summary
 from engine.errors import NotFoundError, StorageError
 from engine.memory.working.memory import TalkStore
-from engine.ports import ConversationStore
+from engine.ports.conversations import ConversationStore
 from storage.database import Database
 from storage.memory.conversations import DuckConversations
 from storage.memory.conversations_twin import ConversationsTwin

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engine.errors import StorageError
-from engine.ports import CorrectionStore
+from engine.ports.corrections import CorrectionStore
 from storage.database import Database
 from storage.runs.corrections import DuckCorrections
 from storage.runs.corrections_twin import CorrectionsTwin

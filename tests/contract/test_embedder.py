@@ -12,7 +12,7 @@ import pytest
 from engine.adapters.embedding import DefaultEmbedder, SentenceTransformerEmbedder
 from engine.adapters.embedding_files import find_default
 from engine.adapters.fakes import HashEmbedder
-from engine.ports import Embedder
+from engine.ports.embedder import Embedder
 
 TEXTS = [
     "Differential expression of genes between two conditions in bulk RNA-seq counts",

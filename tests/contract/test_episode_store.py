@@ -14,7 +14,7 @@ import pytest
 
 from engine.domain.memory import Episode, EpisodeStep
 from engine.errors import IntegrityError, SchemaTooNew, StorageError
-from engine.ports import EpisodeStore
+from engine.ports.memory import EpisodeStore
 from storage.database import Database
 from storage.memory.episodes import DuckEpisodes
 from storage.memory.episodes_twin import EpisodesTwin

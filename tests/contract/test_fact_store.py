@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from engine.domain.memory import Fact
 from engine.errors import IntegrityError, SchemaTooNew, StorageError
-from engine.ports import FactStore
+from engine.ports.memory import FactStore
 from storage.database import Database
 from storage.memory.facts import DuckFacts
 from storage.memory.facts_twin import FactsTwin

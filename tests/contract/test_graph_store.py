@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from engine.domain.knowledge import EDGE_TYPES, NODE_TYPES, EdgeRows, EdgeType, GraphSource, NodeRows, NodeType
 from engine.errors import DataError, Interrupted, NotFoundError, StorageError
-from engine.ports import GraphStore
-from engine.runtime.cancel import CancelSource
+from engine.ports.graph import GraphStore
+from engine.runs.cancel import CancelSource
 from storage.database import Database
 from storage.graph.rows import distinct
 from storage.graph.store import DuckGraphStore

@@ -24,9 +24,9 @@ from engine.domain.knowledge import (
     NodeRows,
     NodeType,
 )
-from engine.knowledge.csr import open_graph
-from engine.knowledge.memory_graph import MemoryGraph
-from engine.knowledge.view import GraphView
+from engine.knowledge.graph.csr import open_graph
+from engine.knowledge.graph.twin import GraphTwin
+from engine.knowledge.graph.view import GraphView
 from storage.graph.twin import GraphStoreTwin
 
 SOURCE = GraphSource(id="s1", name="Source one", kind="generic", license="CC0", at="2026-11-21T08:00:00.000Z")
@@ -87,7 +87,7 @@ def stored(nodes: list[Node], edges: list[Edge]) -> GraphStoreTwin:
 def build(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Build:
     def build_one(nodes: list[Node], edges: list[Edge]) -> GraphView:
         if request.param == "memory":
-            return MemoryGraph(nodes, edges, [SOURCE])
+            return GraphTwin(nodes, edges, [SOURCE])
         store, folder = stored(nodes, edges), tmp_path_factory.mktemp("graph")
         graph = open_graph(store, folder)
         return open_graph(store, folder) if request.param == "arrays from the cache" else graph

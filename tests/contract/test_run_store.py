@@ -28,7 +28,7 @@ from engine.domain.plan import Dataset, OpenQuestion, TaskDag, TaskNode
 from engine.domain.results import Artifact, Issue, NodeResult, NodeStatus, RunRecord, Usage, Verdict
 from engine.domain.sealing import alterations
 from engine.errors import NotFoundError, StorageError
-from engine.ports import RunStore
+from engine.ports.runs import RunStore
 from storage.runs.store import DuckRunStore
 from storage.runs.twin import RunStoreTwin
 

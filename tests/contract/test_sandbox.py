@@ -16,8 +16,8 @@ from engine.adapters.sandbox import disk
 from engine.adapters.sandbox.confine import landlock_version
 from engine.adapters.sandbox.worker import find_bubblewrap
 from engine.errors import SandboxUnavailable
-from engine.ports import Job, Limits, Sandbox
-from engine.runtime.cancel import CancelSource
+from engine.ports.sandbox import Job, Limits, Sandbox
+from engine.runs.cancel import CancelSource
 from engine.trees import leftovers, remove_tree
 
 PRELOAD = ("json", "decimal")

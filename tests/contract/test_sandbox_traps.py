@@ -33,10 +33,10 @@ from engine.adapters.sandbox.confine import landlock_version
 from engine.adapters.sandbox.selftest import MISSING
 from engine.adapters.sandbox.view import PYTHON_PARTS, SYSTEM_PATHS
 from engine.adapters.sandbox.worker import find_bubblewrap
-from engine.agents.written import read_result
 from engine.domain.results import ExecResult
-from engine.ports import Job, Limits, SandboxReport
-from engine.runtime.cancel import CancelSource
+from engine.ports.sandbox import Job, Limits, SandboxReport
+from engine.runs.cancel import CancelSource
+from engine.steps.result_file import read_result
 
 if not sys.platform.startswith("linux") or os.uname().machine not in syscalls.MACHINES:
     pytest.skip("the probes are those of Linux on the usual machines", allow_module_level=True)

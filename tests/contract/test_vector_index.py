@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engine.errors import StorageError
-from engine.ports import VectorIndex
+from engine.ports.vectors import VectorIndex
 from storage.vectors.store import LanceVectors
 from storage.vectors.twin import VectorsTwin
 

@@ -165,7 +165,7 @@ def test_a_thread_that_never_ends_does_not_bring_the_process_down() -> None:
 
 
 def test_warming_stops_between_two_steps() -> None:
-    from engine.runtime.warming import Warming
+    from engine.runs.warming import Warming
 
     begun, go_on, taken = threading.Event(), threading.Event(), []
 

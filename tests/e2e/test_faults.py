@@ -389,12 +389,12 @@ def broken_orchestrator(tmp_path: Path, breaks: int):
     """An orchestrator whose sandbox cannot run anything the first `breaks` times, then as the real one does."""
     from engine.adapters.fakes import CountingIds, EchoSandbox, FrozenClock
     from engine.adapters.process_sandbox import ProcessSandbox
-    from engine.agents.executor import Executor
     from engine.errors import SandboxUnavailable
     from engine.orchestrator import Orchestrator
     from engine.planning.planner import Planner
-    from engine.runtime.event_log import EventLog
-    from engine.runtime.queue import RunQueue
+    from engine.runs.event_log import EventLog
+    from engine.runs.queue import RunQueue
+    from engine.steps.executor import Executor
     from engine.toolbox.registry import builtin_tools
     from storage.runs.artifacts_twin import ArtifactsTwin
     from storage.runs.twin import RunStoreTwin

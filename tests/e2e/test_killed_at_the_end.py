@@ -33,7 +33,7 @@ def then_die(owner, name, when=lambda *_: True):
         return made
     setattr(owner, name, done)
 
-import engine.agents.remember as remember
+import engine.steps.remember as remember
 import engine.orchestrator as orchestrator
 from engine.domain.results import FINAL
 from storage.runs.store import DuckRunStore

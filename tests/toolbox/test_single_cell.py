@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from engine.agents.critic import judge
 from engine.domain.datatypes import DataType
+from engine.steps.critic import judge
 from engine.toolbox.checks import CHECKS, StepOutputs
 from engine.toolbox.script import StepInput, step_script
 from engine.toolbox.single_cell.annotation import sc_annotate, textbook_markers

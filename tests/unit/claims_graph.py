@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.domain.knowledge import Edge, EdgeType, GraphSource, Node, NodeType
-from engine.knowledge.memory_graph import MemoryGraph
+from engine.knowledge.graph.twin import GraphTwin
 
 _NODES: dict[NodeType, list[tuple[str, str, list[str], list[str]]]] = {
     NodeType.GENE: [
@@ -118,7 +118,7 @@ _EDGES: list[tuple[str, str, str]] = [
 ]
 
 
-def small_graph() -> MemoryGraph:
+def small_graph() -> GraphTwin:
     """Return the graph."""
     nodes = [
         Node(id=node_id, type=kind, name=name, aliases=aliases, xrefs=xrefs, source="made-up")
@@ -136,4 +136,4 @@ def small_graph() -> MemoryGraph:
         Edge(source=ids[source.lower()], type=EdgeType(kind), target=ids[target.lower()], origin="made-up")
         for source, kind, target in _EDGES
     ]
-    return MemoryGraph(nodes, edges, [GraphSource(id="made-up", name="Made up for tests", kind="generic")])
+    return GraphTwin(nodes, edges, [GraphSource(id="made-up", name="Made up for tests", kind="generic")])

@@ -16,7 +16,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from engine.agents.synthesizer import synthesize
 from engine.domain.datatypes import DataType
 from engine.domain.findings import Finding, FindingValue
 from engine.domain.plan import Dataset, OpenQuestion, TaskDag, TaskNode
@@ -24,6 +23,7 @@ from engine.domain.results import Artifact, Issue, NodeResult, Route, RunRecord,
 from engine.domain.run_view import RunView
 from engine.domain.toolspec import Citation
 from engine.errors import NotFoundError
+from engine.steps.synthesizer import synthesize
 from engine.toolbox.registry import ToolRegistry, param, tool
 from engine.toolbox.script import STORED_READ, StepInput, step_script
 

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reporting_run import FolderStore, execute, small_plan, small_registry, with_failure
 
-from engine.agents.synthesizer import synthesize
 from engine.cli.show import outcome_text
 from engine.domain.plan import Chosen, Span
 from engine.domain.report import Report
@@ -17,6 +16,7 @@ from engine.reporting import html, markdown, run_json
 from engine.reporting.answers import caveats
 from engine.reporting.links import Places, linked
 from engine.reporting.spoken import MOST_WORDS, spoken
+from engine.steps.synthesizer import synthesize
 from engine.toolbox.registry import ToolRegistry
 
 

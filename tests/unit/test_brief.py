@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from engine.agents.choices import goes_alone, set_for_goal
 from engine.api import open_engine
+from engine.asking.choices import goes_alone, set_for_goal
 from engine.domain.plan import Chosen, TaskDag, TaskNode
 from engine.planning import rows_used
 from engine.planning.brief import kept_rows

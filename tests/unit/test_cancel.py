@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from engine.runtime.cancel import CancelSource
+from engine.runs.cancel import CancelSource
 
 
 def test_a_callback_is_called_once_however_often_it_is_cancelled() -> None:

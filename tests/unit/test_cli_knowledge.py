@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from engine.cli.main import main
-from engine.knowledge import fetch as fetching
+from engine.knowledge.sources import fetch as fetching
 
 CATALOGUE = """
 {"name": "read_trimmer", "description": "Cuts adapters and low-quality ends off sequencing reads."}

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from engine.agents.critic import COST, judge
-from engine.agents.repairs import repair
 from engine.domain.datatypes import DataType
 from engine.domain.results import Issue
 from engine.domain.toolspec import OutputSpec, ToolSpec
+from engine.steps.critic import COST, judge
+from engine.steps.repairs import repair
 from engine.toolbox import checks as checks_module
 from engine.toolbox.registry import builtin_tools
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.agents.edits import changes_between, parse_value, set_params, settled_by_hand
+from engine.asking.edits import changes_between, parse_value, set_params, settled_by_hand
 from engine.domain.plan import OpenQuestion, TaskDag, TaskNode
 from engine.domain.toolspec import ParamSpec
 from engine.errors import PlanError

@@ -14,7 +14,7 @@ import pytest
 
 from engine.adapters.fakes import HashEmbedder
 from engine.errors import IntegrityError, ModelUnavailable
-from engine.ports import VectorIndex
+from engine.ports.vectors import VectorIndex
 from engine.retrieval.embedding_cache import CachedEmbeddings
 from storage.vectors.store import LanceVectors
 from storage.vectors.twin import VectorsTwin

@@ -14,8 +14,8 @@ from engine.adapters.fakes import FrozenClock
 from engine.domain.events import NodeProgress, RunCancelled, RunFinished
 from engine.domain.results import NodeResult, Usage
 from engine.errors import StorageError
-from engine.runtime import event_log
-from engine.runtime.event_log import EventLog
+from engine.runs import event_log
+from engine.runs.event_log import EventLog
 from storage.runs.twin import RunStoreTwin
 
 

@@ -10,17 +10,17 @@ from pathlib import Path
 import pytest
 
 from engine.adapters.fakes import EchoSandbox, FrozenClock
-from engine.agents.executor import Executor, explain_failure
-from engine.agents.written import RESULT_BYTES
 from engine.domain.datatypes import DataType
 from engine.domain.hashing import sha256_bytes
 from engine.domain.plan import Dataset, TaskDag, TaskNode
 from engine.domain.results import ExecResult, NodeResult, RunRecord
 from engine.domain.toolspec import InputSpec, OutputSpec, ParamSpec, ToolSpec
 from engine.errors import IntegrityError, SandboxUnavailable
-from engine.ports import Limits
-from engine.runtime.cancel import CancelSource
-from engine.runtime.event_log import EventLog
+from engine.ports.sandbox import Limits
+from engine.runs.cancel import CancelSource
+from engine.runs.event_log import EventLog
+from engine.steps.executor import Executor, explain_failure
+from engine.steps.result_file import RESULT_BYTES
 from engine.toolbox.registry import ToolRegistry, builtin_tools
 from storage.runs.artifacts_twin import ArtifactsTwin
 from storage.runs.twin import RunStoreTwin

@@ -20,11 +20,11 @@ from typing import Any
 import pytest
 
 from engine.errors import DataError, EngineError, FetchError, Interrupted, NotFoundError, UserError
-from engine.knowledge import fetch as module
-from engine.knowledge.catalogue_of_sources import SOURCES, RemoteFile, RemoteSource
-from engine.knowledge.fetch import fetch
 from engine.knowledge.importers.read import FORMATS, open_import
-from engine.runtime.cancel import CancelSource
+from engine.knowledge.sources import fetch as module
+from engine.knowledge.sources.catalogue import SOURCES, RemoteFile, RemoteSource
+from engine.knowledge.sources.fetch import fetch
+from engine.runs.cancel import CancelSource
 
 EDGES = ("source\tmetaedge\ttarget\n" + "Gene::1\tGiG\tGene::2\n" * 60_000).encode()
 NODES = b"id\tname\tkind\nGene::1\tA1BG\tGene\nGene::2\tA2M\tGene\n"
@@ -447,7 +447,7 @@ def test_one_file_is_fetched_once_at_a_time(server: Server, tmp_path: Path) -> N
 KILLED = """
 import sys
 from pathlib import Path
-from engine.knowledge.fetch import fetch
+from engine.knowledge.sources.fetch import fetch
 
 def tell(name, there, total):
     print(there, flush=True)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from engine.agents.edits import kept_by_hand
+from engine.asking.edits import kept_by_hand
 from engine.domain.plan import OpenQuestion, TaskDag
 from engine.errors import PlanError
 from engine.planning.planner import Planner

@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 
 from engine.domain.knowledge import SYMMETRIC, EdgeRows, EdgeType, GraphSource, NodeRows, NodeType
 from engine.errors import NotFoundError, UserError
-from engine.knowledge import arrays, csr, kernels
-from engine.knowledge.csr import CsrGraph, open_graph
+from engine.knowledge.graph import arrays, csr, kernels
+from engine.knowledge.graph.csr import CsrGraph, open_graph
 from storage.graph.twin import GraphStoreTwin
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -163,7 +163,7 @@ def test_a_process_killed_while_it_writes_leaves_nothing_that_is_trusted(
     store: GraphStoreTwin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = (
-        "import sys, numpy as np\nfrom pathlib import Path\nfrom engine.knowledge import arrays\n"
+        "import sys, numpy as np\nfrom pathlib import Path\nfrom engine.knowledge.graph import arrays\n"
         "def wait(*a):\n    print('now', flush=True); sys.stdin.read()\n"
         "arrays._checksum = wait\narrays.save(Path(sys.argv[1]), {'near': np.arange(9)}, {})\n"
     )

@@ -14,9 +14,9 @@ from engine.domain.memory import Episode
 from engine.domain.plan import Dataset, TaskDag, TaskNode
 from engine.domain.results import Artifact, NodeResult
 from engine.errors import NotFoundError
-from engine.knowledge.csr import open_graph
+from engine.knowledge.graph.csr import open_graph
+from engine.knowledge.graph.twin import GraphTwin
 from engine.knowledge.learning import Learned, learn_run, taught
-from engine.knowledge.memory_graph import MemoryGraph
 from storage.graph.twin import GraphStoreTwin
 
 COUNTS, SAMPLES, SETS, DE = "a" * 64, "b" * 64, "c" * 64, "d" * 64
@@ -197,7 +197,7 @@ def test_what_was_learned_can_be_reviewed_and_taken_back(tmp_path: Path) -> None
     assert {edge.origin for edge in shown.edges} == {"run_1"}
     assert {edge.confidence for edge in shown.edges} == {1.0, 0.8, 0.6}
     nodes = [view.node(number) for number in range(view.node_count)]
-    in_memory = MemoryGraph(nodes, view.edges(range(view.edge_count)), store.sources())
+    in_memory = GraphTwin(nodes, view.edges(range(view.edge_count)), store.sources())
     assert taught(in_memory, "run_1") == shown
     store.remove_source("run_1")
     after = open_graph(store, tmp_path)

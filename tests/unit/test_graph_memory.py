@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from engine.adapters.fakes import FrozenClock
 from engine.domain.knowledge import EdgeRows, EdgeType, GraphSource, NodeRows, NodeType
-from engine.knowledge import csr, search
-from engine.knowledge.csr import CsrGraph
+from engine.knowledge.graph import csr, search
+from engine.knowledge.graph.csr import CsrGraph
+from engine.knowledge.graph.search_names import Names
 from engine.knowledge.linking import EntityLinker
-from engine.knowledge.search_names import Names
 from engine.knowledge.service import KnowledgeBase
 from storage.graph.twin import GraphStoreTwin
 

@@ -15,14 +15,14 @@ from scipy.stats import false_discovery_control, fisher_exact
 
 from engine.domain.knowledge import Edge, EdgeRows, EdgeType, GraphSource, Node, NodeRows, NodeType
 from engine.errors import LimitExceeded, NotFoundError, UserError
-from engine.knowledge import csr
-from engine.knowledge.csr import CsrGraph
 from engine.knowledge.enrichment import enrichment
-from engine.knowledge.memory_graph import MemoryGraph
-from engine.knowledge.paths import best_paths, shortest_path
-from engine.knowledge.queries import common_neighbours, hub_penalty, neighbourhood, statistics, subgraph
-from engine.knowledge.search import normal, search
-from engine.knowledge.view import GraphView
+from engine.knowledge.graph import csr
+from engine.knowledge.graph.csr import CsrGraph
+from engine.knowledge.graph.paths import best_paths, shortest_path
+from engine.knowledge.graph.queries import common_neighbours, hub_penalty, neighbourhood, statistics, subgraph
+from engine.knowledge.graph.search import normal, search
+from engine.knowledge.graph.twin import GraphTwin
+from engine.knowledge.graph.view import GraphView
 from storage.graph.twin import GraphStoreTwin
 
 T, E = NodeType, EdgeType
@@ -74,7 +74,7 @@ def build(kind: str, nodes: list[Any], edges: list[Any]) -> GraphView:
         return CsrGraph(csr.build(stored(nodes, edges).columns()), 1)
     made = [Node(**dict(zip(("id", "type", "name", "aliases", "xrefs"), row, strict=False))) for row in nodes]
     keys = ("source", "type", "target", "relation", "confidence")
-    return MemoryGraph(made, [Edge(**dict(zip(keys, row, strict=False)), origin="s") for row in edges])
+    return GraphTwin(made, [Edge(**dict(zip(keys, row, strict=False)), origin="s") for row in edges])
 
 
 @pytest.fixture(params=["arrays", "memory"])
@@ -412,7 +412,7 @@ def test_questions_to_hetionet() -> None:
 
 
 def test_an_identifier_finds_its_own_node_or_none() -> None:
-    graph = MemoryGraph(
+    graph = GraphTwin(
         [
             Node(id="GO:0001915", type=NodeType.GO_TERM, name="negative regulation of T cell mediated cytotoxicity"),
             Node(id="GO:0006915", type=NodeType.GO_TERM, name="apoptotic process"),

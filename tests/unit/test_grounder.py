@@ -7,19 +7,19 @@ import hashlib
 import pytest
 from reporting_run import FolderStore, execute, small_plan, small_registry
 
-from engine.agents.grounder import ground_claims, ground_findings
 from engine.domain.findings import Finding, FindingValue
 from engine.domain.knowledge import Edge, EdgeType, Node, NodeType
 from engine.domain.report import Report
 from engine.domain.results import Artifact, NodeResult, RunRecord, Verdict
 from engine.domain.run_view import RunView
+from engine.knowledge.graph.twin import GraphTwin
 from engine.knowledge.grounding import check_text
 from engine.knowledge.linking import EntityLinker
-from engine.knowledge.memory_graph import MemoryGraph
 from engine.reporting import html, markdown, pdf, run_json
 from engine.reporting.checked import checked_lines, of_steps
+from engine.steps.grounder import ground_claims, ground_findings
 
-GRAPH = MemoryGraph(
+GRAPH = GraphTwin(
     [
         Node(id="Gene::1956", type=NodeType.GENE, name="EGFR"),
         Node(id="Gene::2", type=NodeType.GENE, name="E2F7"),

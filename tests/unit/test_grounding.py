@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 from engine.domain.findings import Finding, FindingValue
 from engine.domain.knowledge import Claim, Edge, EdgeType, Node, NodeType
 from engine.errors import ModelUnavailable
+from engine.knowledge.graph.twin import GraphTwin
 from engine.knowledge.grounding import check_text
 from engine.knowledge.grounding_findings import numbers
 from engine.knowledge.grounding_paths import PathFinder, at_least
 from engine.knowledge.importers.hetionet import KINDS, METAEDGES
 from engine.knowledge.linking import EntityLinker
-from engine.knowledge.memory_graph import MemoryGraph
-from engine.ports import ChatMessage, ChatReply
+from engine.ports.chat import ChatMessage, ChatReply
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 VIEW = small_graph()
@@ -82,7 +82,7 @@ def test_the_four_labels(text: str, label: str) -> None:
     assert one(text).label == label
 
 
-def _signed_graph() -> MemoryGraph:
+def _signed_graph() -> GraphTwin:
     """Return a graph that states signs, made up after textbook pharmacology; `binds` beside them has none."""
     genes = {"ABL1": "g1", "VKORC1": "g2", "NR3C1": "g3", "MDM2": "g4", "TP53": "g5", "PSMB5": "g6", "KIT": "g7"}
     drugs = ("Imatinib", "Warfarin", "Dexamethasone", "Bortezomib", "Carfilzomib", "Ixazomib", "Oprozomib", "Marizomib")
@@ -97,7 +97,7 @@ def _signed_graph() -> MemoryGraph:
         *((drug, kind, "g6") for drug in drugs[4:7] for kind in ("binds", "inhibits")),
         *((drug, "resembles", "Bortezomib") for drug in drugs[4:7]),
     ]  # fmt: skip
-    return MemoryGraph(nodes, [Edge(source=s, type=EdgeType(kind), target=t) for s, kind, t in rows])
+    return GraphTwin(nodes, [Edge(source=s, type=EdgeType(kind), target=t) for s, kind, t in rows])
 
 
 SIGNED = _signed_graph()
@@ -225,11 +225,11 @@ def test_hub_paths_alone_are_not_enough() -> None:
         Edge(source=f"g{h}", type=EdgeType.INTERACTS_WITH, target=f"g{k}") for h in range(3) for k in range(10, 300)
     ]
     linked = [Edge(source=f"g{h}", type=EdgeType.ASSOCIATED_WITH, target="d") for h in range(4)]
-    view = MemoryGraph([*genes, disease], [*hubs, *linked])
+    view = GraphTwin([*genes, disease], [*hubs, *linked])
     (support,) = PathFinder(view).support(EdgeType.ASSOCIATED_WITH, view.number("g50"), view.number("d"))
     assert (support.count, support.hubs_only, support.enough) == (3, True, False)
     plain = [Edge(source="g3", type=EdgeType.INTERACTS_WITH, target="g50")]
-    view = MemoryGraph([*genes, disease], [*hubs, *linked, *plain])
+    view = GraphTwin([*genes, disease], [*hubs, *linked, *plain])
     best = PathFinder(view).support(EdgeType.ASSOCIATED_WITH, view.number("g50"), view.number("d"))[0]
     assert (best.count, best.enough, best.paths[0][1]) == (4, True, view.number("g3"))
 
@@ -244,7 +244,7 @@ def test_a_reversed_signature_is_weighed_by_its_own_edges_whichever_way_it_goes(
     edges += [Edge(source="c0", type=down, target=f"g{g}") for g in range(3)]
     for raised in (True, False):
         signature = [Edge(source="d", type=up if raised else down, target=f"g{g}") for g in range(3)]
-        view = MemoryGraph([*genes, *drugs, disease], [*edges, *signature])
+        view = GraphTwin([*genes, *drugs, disease], [*edges, *signature])
         subject = view.number("c0" if raised else "c1")
         (support,) = PathFinder(view).support(EdgeType.TREATS, subject, view.number("d"))
         assert (support.metapath.name, support.count) == ("signature-reversal", 3)
@@ -261,7 +261,7 @@ def test_interactors_of_targets_count_only_beyond_chance(disease_genes: int, eno
     edges = [Edge(source="c", type=EdgeType.BINDS, target="g500")]
     edges += [Edge(source="g500", type=EdgeType.INTERACTS_WITH, target=f"g{k}") for k in range(4)]
     edges += [Edge(source=f"g{k}", type=EdgeType.ASSOCIATED_WITH, target="d") for k in range(disease_genes)]
-    view = MemoryGraph([*genes, drug, disease], edges)
+    view = GraphTwin([*genes, drug, disease], edges)
     (support,) = PathFinder(view).support(EdgeType.TREATS, view.number("c"), view.number("d"))
     assert (support.metapath.name, support.count, support.enough) == ("target-interactor-disease", 4, enough)
     assert support.paths[0][1] == view.number("g500")
@@ -447,7 +447,7 @@ def test_the_development_claims_get_their_labels() -> None:
             if swapped:
                 source, target = target, source
             edges.append(Edge(source=source, type=kind, target=target, relation=metaedge))
-    view = MemoryGraph(nodes, edges)
+    view = GraphTwin(nodes, edges)
     linker = EntityLinker(view)
     wrong = []
     for line in (DATA / "claims_dev.jsonl").read_text(encoding="utf-8").splitlines():

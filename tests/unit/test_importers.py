@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from engine.domain.knowledge import EdgeRows, EdgeType, GraphSource, NodeRows, NodeType
 from engine.errors import DataError, UserError
-from engine.knowledge.importers.batches import BATCH
-from engine.knowledge.importers.ids import type_of_id, xref
 from engine.knowledge.importers.primekg import _Seen
 from engine.knowledge.importers.read import FORMATS, detect, format_named, open_import, preview
+from engine.knowledge.importers.reading.batches import BATCH
+from engine.knowledge.importers.reading.ids import type_of_id, xref
 
 NODES = "id\tname\tkind\nGene::1956\tEGFR\tGene\nDisease::DOID:1612\tbreast cancer\tDisease\n" \
         "Compound::DB00530\tErlotinib\tCompound\nAnatomy::UBERON:0002048\tlung\tAnatomy\n"  # fmt: skip

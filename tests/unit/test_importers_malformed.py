@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from engine.errors import DataError, EngineError
 from engine.knowledge.importers.read import FORMATS, detect, open_import, preview
-from engine.knowledge.importers.text import MAX_LINE_BYTES, line_blocks
+from engine.knowledge.importers.reading.text import MAX_LINE_BYTES, line_blocks
 
 GAF = "UniProtKB\tP00533\tEGFR\tenables\tGO:0004714\tPMID:1\tIDA\t\tF\tname\tsyn\tprotein\ttaxon:9606\t2020\tUniProt\t\t\n"
 KG = "relation,display_relation,x_index,x_id,x_type,x_name,x_source,y_index,y_id,y_type,y_name,y_source\n"

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from engine.errors import DataError, Interrupted, LimitExceeded, NotFoundError
-from engine.runtime.imports import ImportRunner
+from engine.runs.imports import ImportRunner
 
 PATIENCE = 30
 
@@ -199,7 +199,7 @@ def test_a_graph_import_runs_to_its_end(engine, gene_sets):
     ended = engine.imports.wait(PATIENCE)
     assert ended.status == "done", ended.error
     assert ended.outcome.edges_added == 6
-    assert engine.knowledge.search("MY_SET", top=1)
+    assert engine.knowledge.graph.search("MY_SET", top=1)
 
 
 def test_a_graph_import_that_is_stopped_midway_leaves_the_graph_as_it_was(engine, gene_sets, monkeypatch):

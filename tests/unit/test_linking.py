@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.domain.knowledge import Node, NodeType
+from engine.knowledge.graph.twin import GraphTwin
 from engine.knowledge.importers.hetionet import KINDS
 from engine.knowledge.linking import UNKNOWN_ID, EntityLinker
 from engine.knowledge.linking_text import fold, id_keys, key, tokens
-from engine.knowledge.memory_graph import MemoryGraph
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "hetionet_train"
 
@@ -153,7 +153,7 @@ def test_names_do_not_reach_over_sentence_ends_or_commas(linker: EntityLinker) -
 
 
 def test_an_empty_graph_links_nothing() -> None:
-    assert EntityLinker(MemoryGraph([], [])).link("EGFR binds TP53 in DOID:1612")[0].why == UNKNOWN_ID
+    assert EntityLinker(GraphTwin([], [])).link("EGFR binds TP53 in DOID:1612")[0].why == UNKNOWN_ID
 
 
 @settings(max_examples=200, deadline=None)
@@ -192,7 +192,7 @@ def test_a_bare_number_in_a_text_is_a_number(kind: NodeType, number: str) -> Non
         Node(id="x:1", type=kind, name=number),
         Node(id="Gene::673", type=NodeType.GENE, name="BRAF"),
     ]
-    linker = EntityLinker(MemoryGraph(nodes, []))
+    linker = EntityLinker(GraphTwin(nodes, []))
     for text in (
         f"In {number.strip()} patients, BRAF was active.",
         f"In {number.strip()} the gene BRAF was found.",
@@ -204,7 +204,7 @@ def test_a_bare_number_in_a_text_is_a_number(kind: NodeType, number: str) -> Non
 
 @pytest.mark.parametrize("name", ["14-3-3", "5-HT3", "p21", "7SK", "22q11"])
 def test_a_name_with_numbers_in_it_is_a_name(name: str) -> None:
-    linker = EntityLinker(MemoryGraph([Node(id="Gene::1", type=NodeType.GENE, name="ABC", aliases=[name])], []))
+    linker = EntityLinker(GraphTwin([Node(id="Gene::1", type=NodeType.GENE, name="ABC", aliases=[name])], []))
     assert linker._automaton is not None
     assert key(name) in linker._automaton
 
@@ -217,7 +217,7 @@ def test_every_name_of_hetionet_is_found_in_a_sentence() -> None:
         for line in lines:
             node_id, name, kind = line.rstrip("\n").split("\t")
             nodes.append(Node(id=node_id, type=KINDS[kind], name=name))
-    linker = EntityLinker(MemoryGraph(nodes, []))
+    linker = EntityLinker(GraphTwin(nodes, []))
     missed = []
     for node in nodes[::7]:
         lower = node.name if node.type is NodeType.GENE else node.name.lower()

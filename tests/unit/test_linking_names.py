@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from engine.domain.knowledge import Node, NodeType
 from engine.knowledge import linking_aliases
+from engine.knowledge.graph.twin import GraphTwin
 from engine.knowledge.linking import EntityLinker
 from engine.knowledge.linking_abbreviations import fits
 from engine.knowledge.linking_aliases import alias_rows
 from engine.knowledge.linking_text import key
-from engine.knowledge.memory_graph import MemoryGraph
 
 _GENES = [
     "MTOR",
@@ -88,7 +88,7 @@ def _nodes() -> list[Node]:
     ]
 
 
-_LINKER = EntityLinker(MemoryGraph(_nodes(), []))
+_LINKER = EntityLinker(GraphTwin(_nodes(), []))
 
 
 def found(text: str) -> list[tuple[str, str]]:
@@ -205,7 +205,7 @@ def test_the_symbol_of_today_goes_before_the_symbol_of_another_gene_once() -> No
         Node(id="a", type=NodeType.GENE, name="TAFAZZIN"),
         Node(id="b", type=NodeType.GENE, name="TAZ"),
     ]
-    (mention,) = EntityLinker(MemoryGraph(nodes, [])).link("TAZ was seen.")
+    (mention,) = EntityLinker(GraphTwin(nodes, [])).link("TAZ was seen.")
     assert (mention.node.id, mention.alternatives) == ("b", [])
 
 
@@ -231,7 +231,7 @@ def test_a_damaged_table_is_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_aliases_do_nothing_in_a_graph_that_has_not_the_entity() -> None:
-    linker = EntityLinker(MemoryGraph([Node(id="x", type=NodeType.ANATOMY, name="liver")], []))
+    linker = EntityLinker(GraphTwin([Node(id="x", type=NodeType.ANATOMY, name="liver")], []))
     assert linker.link("AIDS, PCOS, iNOS and paracetamol") == []
 
 
@@ -255,6 +255,6 @@ def test_a_word_is_no_acronym() -> None:
     leukemia = Node(
         id="disease:all", type=NodeType.DISEASE, name="acute lymphoblastic leukemia", aliases=["ALL", "CLL-like"]
     )
-    linker = EntityLinker(MemoryGraph([leukemia], []))
+    linker = EntityLinker(GraphTwin([leukemia], []))
     assert linker.link("Reads all files and all patients.") == []
     assert [m.text for m in linker.link("It was measured in ALL patients.")] == ["ALL"]

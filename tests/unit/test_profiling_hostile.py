@@ -19,7 +19,7 @@ from engine.adapters.process_profiler import ProcessProfiler
 from engine.bootstrap import make_profiler
 from engine.domain.profile import Profile
 from engine.errors import DataError, EngineError, PlanError, SandboxUnavailable
-from engine.ports import Profiler
+from engine.ports.profiler import Profiler
 from engine.profiling.profiler import profile_file
 from engine.profiling.service import LocalProfiler
 

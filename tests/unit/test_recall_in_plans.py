@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.agents.recall import apply_recall
+from engine.asking.from_memory import apply_recall
 from engine.domain.datatypes import DataType
 from engine.domain.memory import Episode, EpisodeSignals, EpisodeStep, Recall, RecalledEpisode
 from engine.domain.plan import Dataset, OpenQuestion, TaskDag, TaskNode

@@ -9,7 +9,6 @@ import pytest
 from pypdf import PdfReader
 from reporting_run import FolderStore, execute, small_plan, small_registry, with_failure
 
-from engine.agents.synthesizer import synthesize
 from engine.domain.results import RunRecord
 from engine.domain.run_view import RunView
 from engine.errors import UserError
@@ -18,6 +17,7 @@ from engine.reporting import html, markdown, pdf, run_json
 from engine.reporting.bundle import export, write_bundle
 from engine.reporting.contents import gather
 from engine.reporting.tables import Excerpt, excerpt
+from engine.steps.synthesizer import synthesize
 
 
 @pytest.fixture(scope="module")

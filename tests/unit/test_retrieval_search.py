@@ -16,7 +16,7 @@ from engine.domain.knowledge import Edge, EdgeType, Node, NodeType
 from engine.domain.memory import Episode, EpisodeStep
 from engine.domain.retrieval import CatalogueEntry, ToolSearch
 from engine.errors import ModelUnavailable
-from engine.knowledge.memory_graph import MemoryGraph
+from engine.knowledge.graph.twin import GraphTwin
 from engine.retrieval.hybrid import HybridRetriever
 from engine.retrieval.index import ToolIndex, entry_text, method_texts, spec_entry
 from engine.retrieval.methods import load_methods
@@ -204,7 +204,7 @@ def test_tools_used_together_and_linked_in_the_graph_enter() -> None:
         Edge(source="tool:kaplan", type=EdgeType.USES_DATA, target="DOID:1"),
         Edge(source="tool:over_entity", type=EdgeType.USES_DATA, target="DOID:1"),
     ]
-    graph = MemoryGraph(nodes, edges)
+    graph = GraphTwin(nodes, edges)
     found = retriever(entries, usage=usage, graph=graph).search("survival curves of patients", explain=True)
     why = {tool.name: tool.because_of for tool in found.considered if tool.entered == "expand"}
     assert why["partner"] == "used_with kaplan in finished runs"

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from engine.errors import LimitExceeded
-from engine.runtime.queue import RunQueue
+from engine.runs.queue import RunQueue
 
 
 @pytest.fixture

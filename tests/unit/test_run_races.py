@@ -13,16 +13,16 @@ from companions import companions
 from growth_data import table_plan
 
 from engine.adapters.fakes import CountingIds, EchoSandbox, FrozenClock
-from engine.agents.edits import set_params
-from engine.agents.executor import Executor
+from engine.asking.edits import set_params
 from engine.domain.events import EngineEvent
 from engine.domain.results import RunRecord
 from engine.errors import EngineError, LimitExceeded, PlanError
 from engine.orchestrator import Orchestrator
 from engine.planning.planner import Planner
-from engine.runtime.event_log import EventLog
-from engine.runtime.locks import RunLocks
-from engine.runtime.queue import RunQueue
+from engine.runs.event_log import EventLog
+from engine.runs.locks import RunLocks
+from engine.runs.queue import RunQueue
+from engine.steps.executor import Executor
 from engine.toolbox.registry import builtin_tools
 from storage.runs.artifacts_twin import ArtifactsTwin
 from storage.runs.twin import RunStoreTwin

@@ -21,8 +21,8 @@ from engine.adapters.sandbox.cgroup import ControlGroups
 from engine.adapters.sandbox.worker import find_bubblewrap
 from engine.domain.results import ExecResult
 from engine.errors import SandboxUnavailable
-from engine.ports import Job, Limits
-from engine.runtime.cancel import CancelSource
+from engine.ports.sandbox import Job, Limits
+from engine.runs.cancel import CancelSource
 
 ROOT = Path(__file__).resolve().parents[2]
 MACHINERY = {
@@ -120,8 +120,8 @@ import sys, threading
 sys.path.insert(0, {str(ROOT)!r})
 from pathlib import Path
 from engine.adapters.process_sandbox import ProcessSandbox
-from engine.ports import Job
-from engine.runtime.cancel import CancelSource
+from engine.ports.sandbox import Job
+from engine.runs.cancel import CancelSource
 root = Path({str(tmp_path)!r})
 sandbox = ProcessSandbox(root, **{options!r})
 (root / "w").mkdir()
@@ -256,8 +256,8 @@ def test_control_groups_are_removed(tmp_path: Path) -> None:
 import os
 from pathlib import Path
 from engine.adapters.process_sandbox import ProcessSandbox
-from engine.ports import Job
-from engine.runtime.cancel import CancelSource
+from engine.ports.sandbox import Job
+from engine.runs.cancel import CancelSource
 sandbox = ProcessSandbox(Path({str(tmp_path)!r}), preload=("json",))
 folder = Path({str(tmp_path)!r}) / "job"
 folder.mkdir()

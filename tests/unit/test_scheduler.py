@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.runtime.cancel import CancelSource
-from engine.runtime.scheduler import run_graph
+from engine.runs.cancel import CancelSource
+from engine.runs.scheduler import run_graph
 
 
 class Recorder:

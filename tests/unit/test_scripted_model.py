@@ -6,7 +6,7 @@ import pytest
 
 from engine.adapters.fakes import ScriptedModel
 from engine.errors import ModelUnavailable
-from engine.ports import ChatMessage, ChatModel, ChatReply
+from engine.ports.chat import ChatMessage, ChatModel, ChatReply
 
 HELLO = [ChatMessage(role="user", content="Which tool aligns reads?")]
 

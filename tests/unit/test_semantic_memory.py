@@ -662,3 +662,35 @@ def test_no_words_break_the_way_from_fact_to_edge(subject, predicate, object) ->
     fact = a_fact(subject=subject, predicate=predicate, object=object)
     _, edges, skipped = to_graph_rows([fact], lambda text: (f"N::{text}", NodeType.GENE))
     assert len(edges) + len(skipped) == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (("Lep knockout", "has", "low body weight"), ("lep-knockout", "has", "high body weight")),
+        (("Lep knockout", "has low", "body weight"), ("Lep knockout", "has", "high body weight")),
+        (("IL6", "has", "a half-life of 20 minutes"), ("IL-6", "has", "half-life of 6 hours")),
+        (("the tumour", "is", "weakly HER2 positive"), ("the tumor", "is", "weakly HER2 negative")),
+    ],
+)
+def test_opposite_and_measured_objects_exclude_each_other(
+    one: tuple[str, str, str], other: tuple[str, str, str]
+) -> None:
+    assert exclude_each_other(statement_of(*one), statement_of(*other))
+    memory = SemanticMemory(FactsTwin(), FrozenClock(), CountingIds())
+    memory.add(*one, "a")
+    memory.add(*other, "b")
+    assert len(memory.contradictions()) == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (("Lep knockout", "has", "low body weight"), ("Lep knockout", "has", "high blood glucose")),
+        (("Lep knockout", "has", "low body weight"), ("Lep knockout", "lacks", "high body weight")),
+        (("IL6", "has", "a half-life of 20 minutes"), ("IL6", "has", "a half-life of 1200 s")),
+        (("imatinib", "treats", "early leukemia"), ("imatinib", "treats", "late leukemia")),
+    ],
+)
+def test_what_can_both_be_true_is_no_contradiction(one: tuple[str, str, str], other: tuple[str, str, str]) -> None:
+    assert not exclude_each_other(statement_of(*one), statement_of(*other))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.agents.edits import set_params, settled_by_hand
+from engine.asking.edits import set_params, settled_by_hand
 from engine.domain.plan import TaskDag, TaskNode
 from engine.domain.profile import ColumnProfile, Profile, TypeGuess
 from engine.planning import numbers

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from engine.domain.knowledge import OPPOSITE, SYMMETRIC, EdgeRows, EdgeType, NodeRows, NodeType
-from engine.knowledge.starter import CONFIDENCE, RELATION, THEMES, starter_batches, starter_source
+from engine.knowledge.sources.starter import CONFIDENCE, RELATION, THEMES, starter_batches, starter_source
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the development data are not beside the project")

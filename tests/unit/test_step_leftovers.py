@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.agents.critic import judge
-from engine.agents.written import MOST_FINDINGS, MOST_PARTS, read_result
+from engine.steps.critic import judge
+from engine.steps.result_file import MOST_FINDINGS, MOST_PARTS, read_result
 from engine.toolbox import checks, large_tables
 from engine.toolbox.checks import CHECKS, StepOutputs
 from engine.toolbox.figures import figure_problem

@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 import time
 
-from engine.agents.suggesting import Suggesting
+from engine.asking.suggestions import Suggestions
 from engine.errors import EngineError
 
 
-def waited(suggesting: Suggesting, key: str, make, then=None) -> list[str]:
+def waited(suggesting: Suggestions, key: str, make, then=None) -> list[str]:
     end = time.monotonic() + 20
     while (found := suggesting.of(key, make, then)) is None:
         assert time.monotonic() < end
@@ -18,7 +18,7 @@ def waited(suggesting: Suggesting, key: str, make, then=None) -> list[str]:
 
 
 def test_what_comes_after_begins_when_they_are_there() -> None:
-    suggesting, go, seen = Suggesting(), threading.Event(), []
+    suggesting, go, seen = Suggestions(), threading.Event(), []
 
     def then() -> None:
         go.wait(20)
@@ -32,7 +32,7 @@ def test_what_comes_after_begins_when_they_are_there() -> None:
 
 
 def test_what_comes_after_may_fail_and_is_left_out_once_closed() -> None:
-    suggesting = Suggesting()
+    suggesting = Suggestions()
 
     def fails() -> None:
         raise EngineError("no room left")

@@ -5,7 +5,6 @@ import re
 import pytest
 from reporting_run import FolderStore, execute, small_plan, small_registry, with_failure
 
-from engine.agents.synthesizer import synthesize
 from engine.domain.findings import Finding, FindingValue
 from engine.domain.plan import OpenQuestion, TaskNode
 from engine.domain.profile import Profile
@@ -14,6 +13,7 @@ from engine.domain.run_view import RunView
 from engine.reporting.compose import deduplicate, title_of
 from engine.reporting.next_steps import next_steps
 from engine.reporting.status import headline, status_lines
+from engine.steps.synthesizer import synthesize
 from engine.toolbox.registry import builtin_tools
 
 

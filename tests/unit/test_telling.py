@@ -9,9 +9,10 @@ import pytest
 import scipy.stats
 from growth_data import write_growth
 
-from engine.agents.last_answer import LastAnswer, asked_of_answer
-from engine.agents.telling import Whereabouts, asks_what_is_known
 from engine.api import open_engine
+from engine.asking.known import asks_what_is_known
+from engine.asking.last_answer import LastAnswer, asked_of_answer
+from engine.asking.whereabouts import Whereabouts
 from engine.domain.datatypes import DataType
 from engine.domain.findings import Finding, FindingValue
 from engine.domain.plan import Dataset, TaskDag, TaskNode
@@ -37,7 +38,7 @@ def places() -> Whereabouts:
         node="n1", tool=node.tool, status="succeeded", artifacts=[held], params={"alpha": 0.05}
     )  # fmt: skip
     plan = TaskDag(question="?", datasets=[data], nodes=[node])
-    return Whereabouts(plan, {"n1": result}, artifacts, builtin_tools(), said=frozenset({"treated"}))
+    return Whereabouts(plan, {"n1": result}, artifacts, builtin_tools(), data_words=frozenset({"treated"}))
 
 
 def said(places: Whereabouts, question: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -54,7 +56,13 @@ def test_american_spelling_is_final(word):
 
 @pytest.mark.parametrize(
     ("british", "spelt"),
-    [("tumour", "tumor"), ("leukaemia", "leukemia"), ("analysed", "analyzed"), ("sulphate", "sulfate"), ("four", "four")],
+    [
+        ("tumour", "tumor"),
+        ("leukaemia", "leukemia"),
+        ("analysed", "analyzed"),
+        ("sulphate", "sulfate"),
+        ("four", "four"),
+    ],
 )
 def test_british_words_meet_the_american_ones(british, spelt):
     assert american(british) == spelt
@@ -68,7 +76,7 @@ def test_forms_of_a_word_share_a_stem(forms):
 @given(st.text(max_size=120))
 def test_tokens_stand_in_order_where_they_say(text):
     found = tokens(text)
-    assert all(a.end <= b.start for a, b in zip(found, found[1:], strict=False))
+    assert all(a.end <= b.start for a, b in itertools.pairwise(found))
     assert all(0 <= token.start < token.end <= len(text) and token.text == plain(token.text) for token in found)
 
 

@@ -15,7 +15,7 @@ import pytest
 from engine.adapters.fakes import FrozenClock, HashEmbedder
 from engine.domain.retrieval import CatalogueEntry, CatalogueInfo, ToolSearch
 from engine.errors import ModelUnavailable, NotFoundError, StorageError
-from engine.knowledge.memory_graph import MemoryGraph
+from engine.knowledge.graph.twin import GraphTwin
 from engine.retrieval import kept_index
 from engine.retrieval.embedding_cache import CachedEmbeddings
 from engine.retrieval.index import ToolIndex, entry_text
@@ -343,7 +343,7 @@ def test_a_model_that_fails_beside_the_searches_is_said(
 
 
 def test_a_graph_that_cannot_be_read_is_done_without() -> None:
-    answers: list[Any] = [StorageError("Damaged."), OSError("Gone."), MemoryGraph([], [])]
+    answers: list[Any] = [StorageError("Damaged."), OSError("Gone."), GraphTwin([], [])]
 
     def graph() -> Any:
         answer = answers.pop(0)

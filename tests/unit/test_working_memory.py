@@ -23,7 +23,7 @@ from engine.memory.working.tokens import (
     estimate_tokens,
     resolve_budget,
 )
-from engine.ports import ChatReply
+from engine.ports.chat import ChatReply
 from storage.memory.conversations_twin import ConversationsTwin
 
 
@@ -584,3 +584,19 @@ def test_locks_of_conversations_do_not_pile_up() -> None:
         working.view(f"c{n}")
     gc.collect()
     assert len(working._locks) <= 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Do not use lane 3 of the second flow cell because the library was loaded at the wrong concentration there",
+        "We keep the samples of donor 4 in the analysis of the second batch, but only after the barcodes are repaired",
+    ],
+)
+def test_a_sentence_that_a_word_turns_is_told_whole_or_not_at_all(text: str) -> None:
+    counter = TokenCounter()
+    for limit in range(1, counter.count(text) + 8):
+        told = extract([Passage("user", text)], limit, counter)
+        assert told in ("", f"user: {text}")
+    plain = text.replace("not ", "").split(", but")[0].split(" because")[0]
+    assert any(extract([Passage("user", plain)], limit, counter).endswith(" ...") for limit in range(5, 15))

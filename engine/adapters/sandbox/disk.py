@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from engine.ports import Limits
+from engine.ports.sandbox import Limits
 from engine.trees import excess, tree_size
 
 LOOK_SECONDS = 1.0

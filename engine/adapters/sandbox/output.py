@@ -8,7 +8,7 @@ from __future__ import annotations
 import codecs
 from typing import Literal
 
-from engine.ports import OutputSink
+from engine.ports.sandbox import OutputSink
 
 KEPT_BYTES = 1 << 20
 CHUNK_BYTES = 8 * 1024

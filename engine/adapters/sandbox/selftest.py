@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Literal
 from engine.adapters.sandbox import syscalls
 from engine.adapters.sandbox.view import Places, base_environment
 from engine.errors import SandboxUnavailable
-from engine.ports import Job, Limits, SandboxReport
+from engine.ports.sandbox import Job, Limits, SandboxReport
 from engine.trees import remove_tree
 
 if TYPE_CHECKING:

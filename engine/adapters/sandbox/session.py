@@ -24,7 +24,8 @@ from engine.adapters.sandbox.view import JobFolder
 from engine.adapters.sandbox.worker import Worker
 from engine.domain.results import ExecResult, ExecStatus
 from engine.errors import SandboxUnavailable
-from engine.ports import CancelToken, Job, OutputSink
+from engine.ports.cancel import CancelToken
+from engine.ports.sandbox import Job, OutputSink
 
 BEGUN = b"begun\n"
 GRACE_SECONDS = 5.0

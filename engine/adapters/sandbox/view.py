@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from engine.ports import Job
+from engine.ports.sandbox import Job
 from engine.trees import LEFTOVER, remove_tree
 
 SYSTEM_PATHS = (

@@ -10,8 +10,8 @@ from engine.errors import DataError, UserError
 from engine.knowledge.importers import generic, hetionet, primekg
 from engine.knowledge.importers.gene_table import COLUMNS
 from engine.knowledge.importers.ligand_receptor import LIGANDS, RECEPTORS
-from engine.knowledge.importers.tables import column_key, delimiter_of
-from engine.knowledge.importers.text import first_lines
+from engine.knowledge.importers.reading.tables import column_key, delimiter_of
+from engine.knowledge.importers.reading.text import first_lines
 
 _GENE = re.compile(r"ENS[A-Z]*G\d{6,}(\.\d+)?|[A-Z][A-Z0-9]+([-.][A-Z0-9]+)*|C[\dXY]+orf\d+|[A-Z][a-z]+\d+[a-z0-9]*")
 """An Ensembl id, a human symbol (EGFR, HLA-A, C1orf112) or a symbol of a mouse that has a number (Trp53)."""

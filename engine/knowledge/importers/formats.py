@@ -18,7 +18,7 @@ from engine.knowledge.importers import (
     obo,
     primekg,
 )
-from engine.knowledge.importers.batches import Batches, Reading
+from engine.knowledge.importers.reading.batches import Batches, Reading
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

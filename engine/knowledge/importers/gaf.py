@@ -13,9 +13,9 @@ from pathlib import Path
 
 from engine.domain.knowledge import EdgeRows, EdgeType, NodeRows, NodeType
 from engine.errors import DataError
-from engine.knowledge.importers.batches import Batches, Reading, edge_batches, node_batches
-from engine.knowledge.importers.ids import TAXA, Genes, xref
-from engine.knowledge.importers.text import bad_line, counted, line_blocks, numbered_lines, shown
+from engine.knowledge.importers.reading.batches import Batches, Reading, edge_batches, node_batches
+from engine.knowledge.importers.reading.ids import TAXA, Genes, xref
+from engine.knowledge.importers.reading.text import bad_line, counted, line_blocks, numbered_lines, shown
 
 CONFIDENCE: dict[str, float] = {
     **dict.fromkeys(("EXP", "IDA", "IPI", "IMP", "IGI"), 0.95),

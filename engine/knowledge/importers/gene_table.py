@@ -15,9 +15,9 @@ from pathlib import Path
 
 from engine.domain.knowledge import NodeRows, NodeType
 from engine.errors import DataError
-from engine.knowledge.importers.batches import Batches, Reading, node_batches
-from engine.knowledge.importers.ids import Genes, is_ensembl_gene, is_uniprot, without_version
-from engine.knowledge.importers.tables import Row, Table, listed, number_in
+from engine.knowledge.importers.reading.batches import Batches, Reading, node_batches
+from engine.knowledge.importers.reading.ids import Genes, is_ensembl_gene, is_uniprot, without_version
+from engine.knowledge.importers.reading.tables import Row, Table, listed, number_in
 
 COLUMNS: dict[str, tuple[str, ...]] = {
     "symbol": ("symbol", "approved_symbol", "gene_symbol", "hgnc_symbol", "external_gene_name", "gene_name",

@@ -12,11 +12,11 @@ from typing import Any
 
 from engine.domain.knowledge import SYMMETRIC, EdgeRows, EdgeType, NodeRows, NodeType
 from engine.errors import DataError
-from engine.knowledge.importers.batches import BATCH, Batches, Reading
-from engine.knowledge.importers.ids import is_number, type_of_id, xref
-from engine.knowledge.importers.kinds import edge_type, node_type
-from engine.knowledge.importers.tables import Table, listed
-from engine.knowledge.importers.text import bad_line, shown
+from engine.knowledge.importers.reading.batches import BATCH, Batches, Reading
+from engine.knowledge.importers.reading.ids import is_number, type_of_id, xref
+from engine.knowledge.importers.reading.kinds import edge_type, node_type
+from engine.knowledge.importers.reading.tables import Table, listed
+from engine.knowledge.importers.reading.text import bad_line, shown
 
 NODE_COLUMNS: dict[str, tuple[str, ...]] = {
     "id": ("id", "node_id", "identifier"),

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 
 from engine.domain.knowledge import EdgeRows, EdgeType, NodeRows, NodeType
-from engine.knowledge.importers.batches import Batches, Reading, edge_batches, node_batches
-from engine.knowledge.importers.text import bad_line, counted, numbered_lines, shown
+from engine.knowledge.importers.reading.batches import Batches, Reading, edge_batches, node_batches
+from engine.knowledge.importers.reading.text import bad_line, counted, numbered_lines, shown
 
 _COLLECTION = re.compile(r"^(HALLMARK|KEGG|REACTOME|BIOCARTA|PID|WP|GO|GOBP|GOCC|GOMF|HP|SA|SIG|ST|NABA)_")
 _SIGNATURE = re.compile(r"_(UP|DN)(\.V\d+.*)?$")

@@ -14,9 +14,9 @@ from typing import Any
 from xml.parsers import expat
 
 from engine.errors import DataError
-from engine.knowledge.importers.batches import Batches, Reading
 from engine.knowledge.importers.generic import Builder, edge_of, node_of
-from engine.knowledge.importers.text import bad_line, damaged, open_bytes
+from engine.knowledge.importers.reading.batches import Batches, Reading
+from engine.knowledge.importers.reading.text import bad_line, damaged, open_bytes
 
 _BLOCK = 1 << 16
 _MAX_TEXT = 1 << 20

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from engine.domain.knowledge import EdgeRows, EdgeType, NodeRows, NodeType
 from engine.errors import DataError
-from engine.knowledge.importers.batches import BATCH, Batches, Reading
-from engine.knowledge.importers.text import LONGEST_ROW, bad_line, counted, first_lines, line_blocks, shown
+from engine.knowledge.importers.reading.batches import BATCH, Batches, Reading
+from engine.knowledge.importers.reading.text import LONGEST_ROW, bad_line, counted, first_lines, line_blocks, shown
 
 KINDS: dict[str, NodeType] = {
     "Anatomy": NodeType.ANATOMY,

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.domain.knowledge import EdgeRows, EdgeType, NodeRows, NodeType
-from engine.knowledge.importers.batches import Batches, Reading, edge_batches, node_batches
-from engine.knowledge.importers.ids import Genes, is_uniprot
-from engine.knowledge.importers.tables import Row, Table
-from engine.knowledge.importers.text import bad_line
+from engine.knowledge.importers.reading.batches import Batches, Reading, edge_batches, node_batches
+from engine.knowledge.importers.reading.ids import Genes, is_uniprot
+from engine.knowledge.importers.reading.tables import Row, Table
+from engine.knowledge.importers.reading.text import bad_line
 
 LIGANDS = ("ligand_gene_symbol", "ligand_symbol", "ligand_genesymbol", "source_genesymbol", "ligand_gene",
            "ligand_complex", "ligand")  # fmt: skip

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import DataError
-from engine.knowledge.importers.batches import Batches, Reading
 from engine.knowledge.importers.generic import Builder, edge_of, node_of
-from engine.knowledge.importers.text import line_blocks
+from engine.knowledge.importers.reading.batches import Batches, Reading
+from engine.knowledge.importers.reading.text import line_blocks
 
 MAX_CHARACTERS = 128 * 1024 * 1024
 """Read as one document, JSON takes some five times its length in memory: about 0.6 GB at this size."""

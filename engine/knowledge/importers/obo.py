@@ -13,9 +13,9 @@ from pathlib import Path
 
 from engine.domain.knowledge import EdgeRows, EdgeType, NodeRows, NodeType
 from engine.errors import DataError
-from engine.knowledge.importers.batches import BATCH, Batches, Reading, edge_batches
-from engine.knowledge.importers.ids import type_of_id, xref
-from engine.knowledge.importers.text import bad_line, numbered_lines, shown
+from engine.knowledge.importers.reading.batches import BATCH, Batches, Reading, edge_batches
+from engine.knowledge.importers.reading.ids import type_of_id, xref
+from engine.knowledge.importers.reading.text import bad_line, numbered_lines, shown
 
 NAMESPACES: dict[str, NodeType] = {
     "biological_process": NodeType.GO_TERM,

@@ -12,9 +12,9 @@ from operator import itemgetter
 from pathlib import Path
 
 from engine.domain.knowledge import EdgeRows, EdgeType, NodeRows, NodeType
-from engine.knowledge.importers.batches import BATCH, Batches, Reading, node_batches
-from engine.knowledge.importers.tables import Table
-from engine.knowledge.importers.text import bad_line, shown
+from engine.knowledge.importers.reading.batches import BATCH, Batches, Reading, node_batches
+from engine.knowledge.importers.reading.tables import Table
+from engine.knowledge.importers.reading.text import bad_line, shown
 
 COLUMNS = (
     "relation",

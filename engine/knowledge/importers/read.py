@@ -12,11 +12,11 @@ from engine.domain.base import Value
 from engine.domain.knowledge import Edge, EdgeRows, GraphSource, Node, NodeRows, NodeType
 from engine.errors import DataError, UserError
 from engine.knowledge.importers import hetionet, obo
-from engine.knowledge.importers.batches import Batches, Reading
 from engine.knowledge.importers.detect import detect
 from engine.knowledge.importers.formats import FORMATS, FormatInfo, format_named
-from engine.knowledge.importers.ids import Resolve, is_number, normal_organism, slug
-from engine.knowledge.importers.text import check_readable, numbered_lines, shown
+from engine.knowledge.importers.reading.batches import Batches, Reading
+from engine.knowledge.importers.reading.ids import Resolve, is_number, normal_organism, slug
+from engine.knowledge.importers.reading.text import check_readable, numbered_lines, shown
 
 __all__ = ["FORMATS", "FormatInfo", "ImportPreview", "detect", "format_named", "open_import", "preview"]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from engine.domain.memory import Episode
-from engine.memory.episodes.reading import DOMAIN, ENTITY, TOOL, Word, name_key, pieces, words
+from engine.memory.episodes.reading import DOMAIN, ENTITY, TOOL, Word, name_key, pieces, spelling, words
 from engine.search.index import Document, Field, SearchIndex
 from engine.search.vectors import Vectors
 
@@ -36,6 +36,7 @@ class EpisodeIndex:
         self._numbers: dict[str, int] = {}
         """Form of a word -> its number, in the order they came."""
         self._words: list[Word] = []
+        self._spellings: list[str] = []
         self._words_of: dict[str, np.ndarray] = {}
         """Episode -> numbers of its words, ascending, int32."""
         self._words_with_vector = 0
@@ -73,9 +74,9 @@ class EpisodeIndex:
         """Say whether a word has its vector."""
         return 0 <= self.number(form) < self._words_with_vector
 
-    def word(self, number: int) -> Word:
-        """Return the word of a number."""
-        return self._words[number]
+    def spellings(self, numbers: np.ndarray) -> list[str]:
+        """Return how the words of some numbers are spelt; "" where that is not compared."""
+        return [self._spellings[number] for number in numbers.tolist()]
 
     def words_of(self, row: int) -> np.ndarray:
         """Return the numbers of the words of a row, int32, ascending."""
@@ -139,4 +140,5 @@ class EpisodeIndex:
             if word.form not in numbers:
                 numbers[word.form] = len(self._words)
                 self._words.append(word)
+                self._spellings.append(spelling(word))
         self._words_of[episode_id] = np.array(sorted({numbers[word.form] for word in found}), np.int32)

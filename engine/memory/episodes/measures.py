@@ -14,12 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.memory.episodes.index import EpisodeIndex
-from engine.memory.episodes.reading import DOMAIN, ENTITY, TOOL, Question, Word
+from engine.memory.episodes.reading import DOMAIN, ENTITY, TOOL, Question, spelling
 from engine.search.index import Query, Weights
-from engine.search.vectors import best
+from engine.search.vectors import best, dots
 from engine.text.commonness import technicality
 
-MOST_CANDIDATES = 80
+MOST_CANDIDATES = 50
 _ROUGH = Weights(words=1.0, vector=1.0, names={ENTITY: 0.5, TOOL: 0.3, DOMAIN: 0.2})
 """Brings candidates only; what they are worth is the model's to say."""
 _BACKGROUND, _USUAL_MEAN, _USUAL_SPREAD = 20.0, 0.1, 0.1
@@ -27,8 +27,6 @@ _BACKGROUND, _USUAL_MEAN, _USUAL_SPREAD = 20.0, 0.1, 0.1
 three episodes, too, it can be told whether the nearest is near."""
 _LEAST_SPELLING = 0.8
 """Likeness of two words from which it counts, from 0 there to 1 for equal ones (Jaro and Winkler 1990)."""
-_LEAST_SPELT = 5
-"""Letters of a word from which its spelling is compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +75,6 @@ def measured(
     nothing = np.zeros(len(rows), np.float32)
     found = {
         "words": np.minimum(1.0, parts.words[rows] / (parts.whole or 1.0)),
-        "coverage": np.array([index.search.coverage(row, weights) for row in rows.tolist()], np.float32),
         **covered,
         "entities": parts.names[ENTITY][rows],
         "tools": parts.names[TOOL][rows],
@@ -103,21 +100,25 @@ def _standing(everyone: np.ndarray, cosines: np.ndarray) -> np.ndarray:
 def _coverage(
     index: EpisodeIndex, asked: Question, new_words: Mapping[str, np.ndarray] | None, rows: np.ndarray
 ) -> tuple[dict[str, np.ndarray], float]:
-    """Return `near`, `missing` and `strangest` of each row, and how technical the question is."""
+    """Return `coverage`, `near`, `missing` and `strangest` of each row, and how technical the question is."""
     nearest = np.zeros((len(asked.words), len(rows)), np.float32)
+    there = np.zeros((len(asked.words), len(rows)), bool)
     listed = [index.words_of(row) for row in rows.tolist()]
     filled = np.array([len(numbers) > 0 for numbers in listed], bool)
     if asked.words and filled.any():
         starts = np.cumsum([0, *(len(numbers) for numbers in listed)])[:-1]
         numbers, places = np.unique(np.concatenate(listed), return_inverse=True)
-        likeness = _likeness(index, asked, new_words, numbers)
+        same = np.array([[index.number(form)] for form in asked.words]) == numbers
+        likeness = np.maximum(_likeness(index, asked, new_words, numbers), same)
         nearest[:, filled] = np.maximum.reduceat(likeness[:, places], starts[filled], axis=1)
+        there[:, filled] = np.logical_or.reduceat(same[:, places], starts[filled], axis=1)
     search = index.search
     rarity = np.array([search.idf(form) or search.rarest for form in asked.words], np.float32) / search.rarest
     whole = max(1e-9, float(rarity.sum()))
     wanted = rarity * np.array([technicality(word.text.lower()) for word in asked.words.values()], np.float32)
     missing = wanted[:, None] * (1 - nearest)
     found = {
+        "coverage": rarity @ there / whole,
         "near": rarity @ nearest / whole,
         "missing": missing.sum(axis=0),
         "strangest": missing.max(axis=0, initial=0.0),
@@ -128,30 +129,17 @@ def _coverage(
 def _likeness(
     index: EpisodeIndex, asked: Question, new_words: Mapping[str, np.ndarray] | None, numbers: np.ndarray
 ) -> np.ndarray:
-    """Return how like each word of the question is to each of the words of some numbers, 0 to 1."""
+    """Return how like each word of the question is to each of the words of some numbers but itself, 0 to 1."""
     from rapidfuzz import process
     from rapidfuzz.distance import JaroWinkler
 
-    theirs = [index.word(number) for number in numbers.tolist()]
-    place = {word.form: at for at, word in enumerate(theirs)}
-    spelt = [word.form if len(word.form) >= _LEAST_SPELT and not word.is_identifier else "" for word in theirs]
-    mine = [
-        word.form if len(word.form) >= _LEAST_SPELT and not word.is_identifier else "\0"
-        for word in asked.words.values()
-    ]
-    alike = process.cdist(mine, spelt, scorer=JaroWinkler.normalized_similarity, score_cutoff=_LEAST_SPELLING)
+    mine = [spelling(word) or "\0" for word in asked.words.values()]  # like no word, not even an empty one
+    theirs = index.spellings(numbers)
+    alike = process.cdist(mine, theirs, scorer=JaroWinkler.normalized_similarity, score_cutoff=_LEAST_SPELLING)
     found = np.clip((alike - _LEAST_SPELLING) / (1 - _LEAST_SPELLING), 0, 1).astype(np.float32)
     if new_words is not None:
         np.maximum(found, _meanings(index, asked, new_words, numbers), out=found)
-    for at, form in enumerate(asked.words):
-        if form in place:
-            found[at, place[form]] = 1.0
     return found
-
-
-def _spelling(word: Word) -> str | None:
-    """Return what a word's spelling is compared by; None where it is equal or not."""
-    return word.form if len(word.form) >= _LEAST_SPELT and not word.is_identifier else None
 
 
 def _meanings(
@@ -171,5 +159,5 @@ def _meanings(
             mine[at] = vectors.of(np.array([number]))[0]
         elif form in new_words:
             mine[at] = new_words[form]
-    found[:, have] = mine @ matrix.T
+    found[:, have] = [dots(matrix, vector) for vector in mine]  # a product of two matrices would wait for threads
     return np.clip(found, 0, 1)

@@ -18,7 +18,8 @@ from engine.memory.episodes.measures import measured
 from engine.memory.episodes.reading import read
 from engine.memory.episodes.relevance import models
 from engine.memory.episodes.vectors import Embed, EpisodeVectors
-from engine.ports import Clock, EpisodeStore
+from engine.ports.memory import EpisodeStore
+from engine.ports.system import Clock
 from engine.text.prose import quoted
 
 if TYPE_CHECKING:

@@ -16,6 +16,8 @@ from engine.text.stopwords import EMPTY
 ENTITY, TOOL, DOMAIN = "entity", "tool", "domain"
 LONGEST_NAME = 4
 """Pieces of the longest name looked for in a question."""
+LEAST_SPELT = 5
+"""Letters of a word from which its spelling is compared."""
 MOST_PIECES, MOST_WORDS = 600, 60
 """Of a longer question the beginning is read: a pasted manuscript says what it is about in its first pages."""
 
@@ -36,11 +38,8 @@ class Word(NamedTuple):
 
     form: str
     text: str
-
-    @property
-    def is_identifier(self) -> bool:
-        """True for what is equal or not, never nearly the same: `TP53`, `rs12345`, `5KIR`."""
-        return any(letter.isdigit() for letter in self.form)
+    is_identifier: bool = False
+    """True for what is equal or not, never nearly the same: `TP53`, `rs12345`, `5KIR`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +67,11 @@ def words(text: str) -> list[Word]:
 def identifiers(text: str) -> list[str]:
     """Return the identifiers with a digit of a text, as written: names of genes, accessions, files, variants."""
     return [piece for piece in pieces(text) if _is_identifier(piece)]
+
+
+def spelling(word: Word) -> str:
+    """Return what a word's spelling is compared by; "" for an identifier and for a short word."""
+    return word.form if len(word.form) >= LEAST_SPELT and not word.is_identifier else ""
 
 
 @lru_cache(maxsize=200_000)
@@ -116,7 +120,7 @@ def _words_of(piece: str) -> tuple[Word, ...]:
     if not _PART.search(piece) or _NUMBER.fullmatch(piece):
         return ()
     if _is_identifier(piece):
-        whole: tuple[Word, ...] = (Word(name_key(piece), piece),)
+        whole: tuple[Word, ...] = (Word(name_key(piece), piece, True),)
         return whole + tuple(word for part in _SEPARATORS.split(piece) if part.isalpha() for word in _plain_word(part))
     return tuple(word for part in _PART.findall(piece) for word in _plain_word(part))
 

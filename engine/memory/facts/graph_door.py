@@ -17,7 +17,8 @@ from engine.errors import NotFoundError
 from engine.memory.facts.contradictions import relation_of
 from engine.memory.facts.memory import SemanticMemory
 from engine.memory.facts.support import source_keys
-from engine.ports import Clock, GraphStore
+from engine.ports.graph import GraphStore
+from engine.ports.system import Clock
 
 Link = Callable[[str], tuple[str, NodeType] | None]
 """Finds the node an entity's name means, or None."""

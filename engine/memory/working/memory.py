@@ -17,7 +17,9 @@ from engine.domain.memory import Message, Summary, WorkingView
 from engine.errors import NotFoundError
 from engine.memory.working.compress import Compressor, Passage, passages_of
 from engine.memory.working.tokens import TokenCounter, cut_middle, resolve_budget
-from engine.ports import ChatModel, Clock, ConversationStore
+from engine.ports.chat import ChatModel
+from engine.ports.conversations import ConversationStore
+from engine.ports.system import Clock
 from engine.text.prose import quoted
 
 _REFILL = 0.8

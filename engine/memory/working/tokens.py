@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from engine.errors import DataError, UserError
-from engine.ports import ChatModel
+from engine.ports.chat import ChatModel
 
 ASSUMED_INPUT = 128_000
 """Tokens a model is taken to read when none is configured."""

@@ -1,0 +1,60 @@
+"""What people said columns are, remembered for each file by its hash and applied whenever that file is looked at."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.domain.profile import Profile
+from engine.errors import UserError
+from engine.ports.corrections import CorrectionStore
+from engine.ports.profiler import Profiler
+
+
+@dataclass(frozen=True, slots=True)
+class Corrections:
+    """Profiles of files as corrected by people."""
+
+    store: CorrectionStore
+    profiler: Profiler
+
+    def profile(self, paths: Sequence[Path], columns: Mapping[str, str] | None = None) -> list[Profile]:
+        """Look at files and apply what is remembered of their columns.
+
+        Args:
+            paths: the files.
+            columns: column -> what it is (see `engine.profiling.corrections.apply`), remembered from now on for every
+                one of these files that has the column; empty to take a correction back.
+
+        Raises:
+            DataError: when a path leads to nothing that can be read.
+            UserError: for a column that none of the files has.
+            PlanError: for a word that says nothing of a column.
+        """
+        profiles = self.profiler.look(paths)
+        if columns:
+            self._remember(profiles, columns)
+        return [self._corrected(profile) for profile in profiles]
+
+    def _corrected(self, profile: Profile) -> Profile:
+        said = self.store.of(profile.sha256)
+        return self._applied(profile, said)
+
+    def _remember(self, profiles: list[Profile], columns: Mapping[str, str]) -> None:
+        given = {name: text.strip() for name, text in columns.items()}
+        known = [column.name for profile in profiles for column in profile.column_profiles]
+        for name in given:
+            if name not in known:
+                near = difflib.get_close_matches(name, known, n=3, cutoff=0.5) or list(dict.fromkeys(known))[:8]
+                advice = f"Did you mean {', '.join(near)}?" if near else "The files have no columns to correct."
+                raise UserError(f"No file has a column {name!r}.", advice=advice)
+        own = {p.sha256: (p, {n: text for n, text in given.items() if p.column(n)}) for p in profiles}
+        for profile, said in own.values():  # before any is stored: a word that is refused must leave nothing behind
+            self._applied(profile, {name: text for name, text in said.items() if text})
+        for sha256, (_, said) in own.items():
+            self.store.save(sha256, said)
+
+    def _applied(self, profile: Profile, said: Mapping[str, str]) -> Profile:
+        return self.profiler.correct(profile, said) if said else profile

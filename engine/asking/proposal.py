@@ -1,0 +1,135 @@
+"""From a question and the profiles of its data to a plan: recall, the search for tools, the planner, what was set."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from engine.asking.edits import set_params
+from engine.asking.from_memory import apply_recall
+from engine.domain.events import EngineEvent, MemoryRecalled, ToolsRetrieved, WarningRaised
+from engine.domain.memory import EpisodicContext
+from engine.domain.plan import TaskDag
+from engine.domain.profile import Profile
+from engine.domain.results import Route
+from engine.domain.retrieval import ToolSearch
+from engine.memory.service import Memory
+from engine.planning.planner import Planner
+from engine.retrieval.service import ToolFinder
+from engine.toolbox.registry import ToolRegistry
+
+_log = logging.getLogger(__name__)
+_Made = TypeVar("_Made")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """A plan and what went into it."""
+
+    plan: TaskDag
+    considered: list[str]
+    """The planner's own ranking of the built-in tools."""
+    told: EpisodicContext | None
+    found: ToolSearch | None
+    faults: list[str]
+
+    def events(self, run_id: str) -> Iterator[EngineEvent]:
+        """Yield what a follower of the run should know of it."""
+        for fault in self.faults:
+            yield WarningRaised(run_id=run_id, message=fault)
+        if self.told is not None:
+            recall = self.told.recall
+            yield MemoryRecalled(
+                run_id=run_id,
+                episodes=[item.episode.id for item in recall.episodes],
+                scores=[round(item.score, 3) for item in recall.episodes],
+                tokens=self.told.tokens,
+                seconds=recall.seconds,
+                notes=recall.notes,
+            )
+        if self.found is None:
+            yield ToolsRetrieved(run_id=run_id, tools=self.considered, seconds=0.0)
+            return
+        stages = self.found.stages
+        yield ToolsRetrieved(
+            run_id=run_id,
+            tools=[tool.name for tool in self.found.tools],
+            seconds=stages.seconds.get("total", 0.0),
+            stages={"search": stages.search, "expand": stages.expand, "rerank": stages.rerank},
+            method=self.found.method,
+            notes=self.found.notes,
+        )
+
+
+def propose(
+    question: str,
+    profiles: list[Profile],
+    chosen: Route,
+    changes: Mapping[str, str],
+    *,
+    planner: Planner,
+    memory: Memory,
+    finder: ToolFinder,
+    registry: ToolRegistry,
+    analysis: str = "",
+    plans: Sequence[TaskDag] = (),
+    picked: Mapping[str, Mapping[str, Any]] | None = None,
+    user: str = "",
+) -> Proposal:
+    """Recall what fits the question, find tools for it and make a plan that says what it took from memory.
+
+    Neither memory nor the search may cost the plan: what fails is a warning, and the plan is made without it.
+
+    Args:
+        question: what is asked.
+        profiles: what the files can serve as.
+        chosen: the route, whose fields are a hint to memory and search.
+        changes: `NODE.PARAM` -> value as text, set with the question; it is set before memory is asked, which leaves
+            alone what is settled.
+        planner: makes the plan.
+        memory: past analyses.
+        finder: searches the catalogues.
+        registry: the tools that can run.
+        analysis: the id of the analysis to plan as; "" to let the planner choose.
+        plans: the conversation's last plan, which a follow-up may refer to, and those before it, newest first.
+        picked: tool -> parameter -> value that a person chose in place of what was proposed.
+        user: who asks; only what the same user settled is taken from memory.
+
+    Raises:
+        PlanError: when the question cannot be planned, or a change does not fit.
+        DataError: when none of the files can be used.
+    """
+    faults: list[str] = []
+    kinds = {guess.type.value for profile in profiles for guess in profile.types}
+    told = _unless_it_fails(
+        lambda: memory.context(question, domains=chosen.domains), "Past analyses could not be recalled", faults
+    )
+    found = _unless_it_fails(
+        lambda: finder.search(question, data_types=kinds, domains=chosen.domains),
+        "The catalogues could not be searched",
+        faults,
+    )
+    last = plans[0] if plans else None
+    made = planner.plan(
+        question, profiles, found=found, analysis=analysis, previous=last, chosen=picked, earlier=plans[1:]
+    )
+    asked = set_params(made.plan, changes, registry)
+    plan = _unless_it_fails(
+        lambda: apply_recall(asked, told.recall, registry, profiles, user=user) if told else None,
+        "What past analyses teach could not be used",
+        faults,
+    )
+    plan = (plan or asked).model_copy(update={"base": 0})
+    return Proposal(plan=plan, considered=made.retrieved, told=told, found=found, faults=faults)
+
+
+def _unless_it_fails(action: Callable[[], _Made | None], what: str, faults: list[str]) -> _Made | None:
+    """Return what an action makes, or None with a sentence among the faults."""
+    try:
+        return action()
+    except Exception as err:  # noqa: BLE001 - a border: memory and search are companions, never conditions of a run
+        _log.warning("%s", what, exc_info=err)
+        faults.append(f"{what}, so the plan is made without: {err}")
+        return None

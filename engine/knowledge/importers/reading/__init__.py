@@ -1,0 +1,1 @@
+"""What the readers share: text and tables line by line, batches, how identifiers and kinds are written."""

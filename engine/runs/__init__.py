@@ -1,0 +1,1 @@
+"""What makes runs watchable, stoppable and durable: records, events, queue, cancelling, locks, what a kill left."""
