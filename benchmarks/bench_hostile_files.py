@@ -22,8 +22,8 @@ import hostile_files
 import profile_files
 
 from engine.bootstrap import make_profiler
+from engine.data.profiler import profile_file
 from engine.errors import EngineError
-from engine.profiling.profiler import profile_file
 
 TRACES = ("ended the reader", "of memory to be looked at", "seconds, so looking")
 

@@ -66,7 +66,7 @@ def one_run(parts: Parts, plan: TaskDag, waits: list[float]) -> dict[str, float]
     run_id = parts.orchestrator.start_plan(plan, user="bench")
     parts.queue.wait(run_id)
     whole = time.perf_counter() - began
-    result = parts.store.results(run_id)["n1"]
+    result = parts.records.store.results(run_id)["n1"]
     if result.status != "succeeded":
         raise SystemExit(f"The step ended as {result.status}: {result.error}")
     return {
@@ -80,7 +80,7 @@ def one_run(parts: Parts, plan: TaskDag, waits: list[float]) -> dict[str, float]
 def timed_nodes(parts: Parts) -> list[float]:
     """Make the executor note how long each node takes, and return where."""
     waits: list[float] = []
-    execute = type(parts.orchestrator.executor).run
+    execute = type(parts.orchestrator.strategy.executor).run
 
     def run(executor: Any, *arguments: Any, **options: Any) -> Any:
         began = time.perf_counter()
@@ -89,7 +89,7 @@ def timed_nodes(parts: Parts) -> list[float]:
         finally:
             waits.append(time.perf_counter() - began)
 
-    type(parts.orchestrator.executor).run = run  # the class has slots, so an instance cannot carry it
+    type(parts.orchestrator.strategy.executor).run = run  # the class has slots, so an instance cannot carry it
     return waits
 
 
@@ -112,7 +112,7 @@ def main() -> None:
         parts = build(settings)
         try:
             parts.registry.add(bench_count_rows.tool_spec)
-            sha256 = parts.artifacts.put_file(table)
+            sha256 = parts.records.artifacts.put_file(table)
             dataset = Dataset(name="table.csv", path=str(table), sha256=sha256, type=DataType.TABLE)
             node = TaskNode(id="n1", name="Count rows", tool="bench_count_rows", inputs={"table": "data:table.csv"})
             plan = TaskDag(question="How many rows are there?", datasets=[dataset], nodes=[node])

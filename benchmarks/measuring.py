@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import platform
 import statistics
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from engine.domain.plain_json import json_text
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
@@ -59,7 +60,7 @@ def report(
     """Print the table and write `results/NAME.json`."""
     document = {"name": name, "machine": machine(), **facts, "targets": targets, "notes": list(notes), "rows": rows}
     RESULTS.mkdir(parents=True, exist_ok=True)
-    (RESULTS / f"{name}.json").write_text(json.dumps(document, indent=1, default=str) + "\n", encoding="utf-8")
+    (RESULTS / f"{name}.json").write_text(json_text(document, indent=1) + "\n", encoding="utf-8")
     wide = max(len(row["name"]) for row in rows) + 2
     print(f"{'':{wide}}{'p50':>11}{'p95':>11}{'min':>11}  {'n':>4}")
     for row in rows:
@@ -76,7 +77,7 @@ def not_measured(name: str, why: str) -> None:
     """Say why nothing was measured, also in `results/NAME.json`, so that no older figure is taken for a new one."""
     RESULTS.mkdir(parents=True, exist_ok=True)
     document = {"name": name, "machine": machine(), "not_measured": why}
-    (RESULTS / f"{name}.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    (RESULTS / f"{name}.json").write_text(json_text(document, indent=1) + "\n", encoding="utf-8")
     print(f"Not measured: {why}")
 
 

@@ -10,12 +10,14 @@ environment variable EDAM_TSV) the definitions of the operations are a fourth ki
 from __future__ import annotations
 
 import csv
+import json
 import math
 import os
 import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +31,7 @@ FILES = {
     "tooluniverse": "tooluniverse_tools.jsonl.gz",
     "biomni": "biomni_tools.json",
 }
+BANK = Path(__file__).with_name("tools_bank.jsonl")
 TASKS = Path(__file__).with_name("retrieval_tasks.tsv")
 Question = tuple[str, frozenset[int]]
 
@@ -72,6 +75,40 @@ def questions(entries: Sequence[CatalogueEntry]) -> dict[str, list[Question]]:
             (text, rows) for text, rows in defined if len({entries[row].suite for row in rows}) > 1
         ]
     return kinds
+
+
+def bank() -> list[dict[str, Any]]:
+    """Return the needs of `tools_bank.jsonl`: id, half, kind, query, relevant and partial (names in lower case).
+
+    An outside author wrote them from the catalogues alone. The even half is for measuring only: whoever works on the
+    search does not read it.
+    """
+    return [json.loads(line) for line in BANK.read_text(encoding="utf-8").splitlines()]
+
+
+def names_in_bank(entry: CatalogueEntry) -> set[str]:
+    """Return what the bank calls a tool: for Galaxy its suite, else its name."""
+    if entry.catalogue == "galaxy":
+        return {entry.suite.lower()}
+    name = entry.name.removeprefix(f"{entry.catalogue}:").lower()
+    return {name, name.replace("/", "_")}
+
+
+def bank_marks(need: dict[str, Any], ranking: Sequence[set[str]]) -> tuple[float, float]:
+    """Return recall@15 (of at most 15) and nDCG@10 of a ranking, each tool or suite counted where it first comes.
+
+    Tools that serve partly are passed over, neither hit nor miss.
+    """
+    relevant, partial = set(need["relevant"]), set(need["partial"])
+    hits: dict[frozenset[str], bool] = {}
+    for names in ranking:
+        found = names & relevant
+        if found or not names & partial:
+            hits.setdefault(frozenset(found or names), bool(found))
+    marks = list(hits.values())
+    gain = sum(1 / math.log2(place + 2) for place, hit in enumerate(marks[:10]) if hit)
+    ideal = sum(1 / math.log2(place + 2) for place in range(min(10, len(relevant))))
+    return sum(marks[:15]) / min(15, len(relevant)), gain / ideal
 
 
 def _sorted(groups: dict[str, set[int]]) -> list[Question]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
-import sys
 import threading
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -14,9 +12,14 @@ from pathlib import Path
 from engine.adapters.embedding import load_embedder
 from engine.adapters.process_profiler import ProcessProfiler
 from engine.adapters.process_sandbox import PRELOAD, PRELOAD_SINGLE_CELL, ProcessSandbox
-from engine.adapters.system import RandomIds, SystemClock
+from engine.adapters.system import RandomIds, SystemClock, environment
 from engine.adapters.warm_up import compiled_cache
 from engine.asking.corrections import Corrections
+from engine.asking.direct.answers import DirectAnswers
+from engine.asking.plan_desk import PlanDesk
+from engine.asking.proposed_plan import PlanMaker
+from engine.asking.proposing import Proposing
+from engine.asking.suggestions import Suggestions
 from engine.errors import ModelUnavailable, StorageError, UserError
 from engine.knowledge.service import KnowledgeBase
 from engine.memory.episodes.memory import EpisodicMemory
@@ -25,21 +28,26 @@ from engine.memory.service import Memory
 from engine.memory.working.memory import WorkingMemory, resolve_budget
 from engine.orchestrator import Orchestrator
 from engine.planning.planner import Planner
-from engine.ports.artifacts import ArtifactStore
 from engine.ports.profiler import Profiler
-from engine.ports.runs import RunStore
 from engine.ports.sandbox import Limits, Sandbox
 from engine.ports.system import Clock, IdSource
 from engine.retrieval.embedding_cache import CachedEmbeddings
 from engine.retrieval.service import ToolFinder
 from engine.retrieval.usage import UsageHistory
+from engine.runs.deleting import Deleting
 from engine.runs.event_log import EventLog
+from engine.runs.imports import ImportRunner
+from engine.runs.leftovers import mark_interrupted
+from engine.runs.locks import RunLocks
 from engine.runs.queue import RunQueue
+from engine.runs.records import RunRecords
 from engine.runs.requests import RequestWatcher
 from engine.runs.warming import Warming
 from engine.settings import Settings
+from engine.steps.ending import Ending
 from engine.steps.executor import Executor
 from engine.steps.remember import Remembering
+from engine.strategies.dag import DagStrategy
 from engine.toolbox.registry import ToolRegistry, builtin_tools
 from storage.database import Database
 from storage.graph.store import DuckGraphStore
@@ -62,9 +70,7 @@ class Parts:
     settings: Settings
     workspace: Workspace
     database: Database
-    store: RunStore
-    artifacts: ArtifactStore
-    log: EventLog
+    records: RunRecords
     queue: RunQueue
     requests: RequestWatcher
     sandbox: Sandbox
@@ -74,6 +80,9 @@ class Parts:
     memory: Memory
     finder: ToolFinder
     orchestrator: Orchestrator
+    deleting: Deleting
+    suggestions: Suggestions
+    imports: ImportRunner
     vectors: LanceVectors
     companions: list[Callable[[], object]]
     """What loads the parts that a first question waits for: model, search index, memory and graph."""
@@ -83,8 +92,9 @@ class Parts:
         """Stop the runs, write what waits and release the workspace; one that fails to close keeps no other open."""
         with ExitStack() as closing:  # the last that is pushed is the first that is closed
             # What warms up ends once the worker that it may wait for is gone; no thread may outlive the database.
-            threads = (self.requests, self.queue, self.log, self.sandbox, self.profiler, self.vectors, self.warming)
-            for part in reversed((*threads, self.store, self.database, self.workspace)):
+            threads = (self.suggestions, self.imports, self.requests, self.queue, self.records.log, self.sandbox)
+            others = (self.profiler, self.vectors, self.warming, self.records.store, self.database, self.workspace)
+            for part in reversed((*threads, *others)):
                 closing.callback(part.close)
 
 
@@ -150,17 +160,14 @@ def _connect(settings: Settings, workspace: Workspace) -> Parts:
         candidates=settings.search_candidates,
     )
     memory.when_episodes_change = finder.forget_usage
-    log = EventLog(store, clock)
+    records = RunRecords(store, artifacts, EventLog(store, clock), clock, ids, environment(), settings.user)
     sandbox = make_sandbox(settings, workspace.runs)
     profiler = make_profiler()
     queue = RunQueue(workers=settings.parallel_runs, size=settings.queue_size)
     executor = Executor(
         registry=registry,
         sandbox=sandbox,
-        artifacts=artifacts,
-        store=store,
-        log=log,
-        clock=clock,
+        records=records,
         scratch=workspace.runs,
         limits=Limits(
             seconds=settings.step_seconds,
@@ -173,40 +180,27 @@ def _connect(settings: Settings, workspace: Workspace) -> Parts:
         slots=threading.BoundedSemaphore(settings.parallel_steps),
     )
     planner = Planner(registry, embeddings.embedder.embed if embeddings else None)
+    locks = RunLocks()
+    corrections = Corrections(DuckCorrections(database), profiler)
+    remembering = Remembering(settings=settings, memory=memory, titles={spec.name: spec.title for spec in registry})
+    maker = PlanMaker(planner, memory, finder, registry, store)
     orchestrator = Orchestrator(
-        registry=registry,
-        planner=planner,
-        executor=executor,
-        store=store,
-        artifacts=artifacts,
-        log=log,
+        records=records,
         queue=queue,
-        clock=clock,
-        ids=ids,
-        environment=environment(),
-        parallel_steps=settings.parallel_steps,
-        memory=memory,
-        knowledge=knowledge,
-        finder=finder,
-        corrections=Corrections(DuckCorrections(database), profiler),
-        remembering=Remembering(settings=settings, memory=memory, titles={spec.name: spec.title for spec in registry}),
+        locks=locks,
+        plans=PlanDesk(records, queue, locks, corrections, maker, registry),
+        proposing=Proposing(records, corrections, DirectAnswers(records, registry, knowledge, memory, planner), maker),
+        strategy=DagStrategy(records, executor, settings.parallel_steps),
+        ending=Ending(records, registry, knowledge, remembering, finder.forget_usage),
     )
     if not read_only:
-        orchestrator.mark_interrupted()
-    companions = [
-        finder.warm,
-        planner.warm,
-        memory.episodic.warm,
-        knowledge.view,
-        knowledge.linker,
-    ]
+        mark_interrupted(records, workspace.runs)
+    companions = [finder.warm, planner.warm, memory.episodic.warm, knowledge.view, knowledge.linker]
     return Parts(
         settings=settings,
         workspace=workspace,
         database=database,
-        store=store,
-        artifacts=artifacts,
-        log=log,
+        records=records,
         queue=queue,
         requests=RequestWatcher(
             None if read_only else workspace.folder, lambda run_id: orchestrator.cancel(run_id, user="another process")
@@ -218,6 +212,9 @@ def _connect(settings: Settings, workspace: Workspace) -> Parts:
         memory=memory,
         finder=finder,
         orchestrator=orchestrator,
+        deleting=Deleting(records, queue, locks, remembering.forget, workspace.folder / "uploads"),
+        suggestions=Suggestions(),
+        imports=ImportRunner(),
         vectors=vectors,
         companions=companions,
         warming=Warming([profiler.warm, sandbox.warm, *companions] if settings.warm_workers and not read_only else []),
@@ -286,18 +283,7 @@ def make_sandbox(settings: Settings, scratch: Path) -> Sandbox:
 
 def make_profiler() -> Profiler:
     """Return what looks at files, in a process of its own that is started with the first file or by `warm`."""
-    return ProcessProfiler("engine.profiling.service:answer", "engine.profiling.service:warm")
-
-
-def environment() -> dict[str, str]:
-    """Return what describes this machine in a provenance record. Nothing that names its user."""
-    return {
-        "python": platform.python_version(),
-        "implementation": sys.implementation.name,
-        "platform": platform.platform(),
-        "machine": platform.machine(),
-        "cpu_count": str(os.cpu_count() or 1),
-    }
+    return ProcessProfiler("engine.data.service:answer", "engine.data.service:warm")
 
 
 def workspace_holder(folder: Path) -> str:

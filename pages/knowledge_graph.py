@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def draw(engine: Engine) -> None:
     """Draw the tabs; the graph is opened with the first of them."""
     with st.spinner("Opening the knowledge graph..."):
-        engine.knowledge.graph.view()
+        engine.knowledge.version()
     # Only the tab that is open is computed: statistics and paths cost time that a walk through the graph should not.
     names = {
         "Explore": draw_explorer,

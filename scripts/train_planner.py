@@ -23,10 +23,10 @@ from scipy import linalg, sparse  # noqa: TID253 - a script, run by hand
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from engine.adapters.embedding import load_embedder
-from engine.planning.choose import FILE, UNSEEN, weigh
-from engine.planning.wording import spoken, vocabulary
+from engine.planning.choosing.choose import FILE, UNSEEN, weigh
+from engine.planning.choosing.wording import spoken, vocabulary
 from engine.text.tokens import tokens
-from engine.toolbox.analyses import MARK, Example, all_examples, load_analyses, sources_hash
+from engine.toolbox.analyses import MARK, ExampleQuestion, all_examples, load_analyses, sources_hash
 
 RIDGE_WORDS, RIDGE_VECTORS = 1.0, 0.4
 RARE, RARE_PAIR = 3, 8
@@ -104,7 +104,7 @@ class Trainer:
     """The examples as numbers."""
 
     def __init__(self) -> None:
-        self.examples: list[Example] = list(all_examples())
+        self.examples: list[ExampleQuestion] = list(all_examples())
         self.analyses = sorted(load_analyses())
         place = {name: at for at, name in enumerate(self.analyses)}
         self.labels = np.array([place[example.analysis] for example in self.examples])

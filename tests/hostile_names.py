@@ -50,7 +50,7 @@ def fill(workspace: Path, folder: Path) -> str:
         engine.knowledge.import_files("tables", [nodes, edges], name=f"source {MARK}")
         engine.catalogue.import_catalogue("jsonl", tools)
         engine.memory.import_file(memory)
-        engine.memory.semantic.state(f"Subject {MARK}", "inhibits", NAMES["table"], NAMES["link"], 0.9)
+        engine.memory.state(f"Subject {MARK}", "inhibits", NAMES["table"], NAMES["link"], 0.9)
         question = f"Compare {value} between {group}, {NAMES['link']} {NAMES['table']}"
         run_id = engine.ask(question, [data], analysis="compare_groups")
         engine.wait(run_id, 60)

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from engine.asking.proposal import Planner
 from engine.domain.plan import Alternative, Chosen, Dataset, OpenQuestion, Span, TaskDag, TaskNode
+from engine.planning.planner import Planner
 
 QUESTION = "Is growth higher in treated than in control at dawn, and why?"
 

@@ -41,7 +41,7 @@ class ProcessProfiler:
     """The `Profiler` that reads each file in a fork of a warm process, within limits the kernel keeps.
 
     Args:
-        answer: `module:name` of the function that answers a request, in lines (see `engine.profiling.service`).
+        answer: `module:name` of the function that answers a request, in lines (see `engine.data.service`).
         warm: `module:name` of the function that makes it fast.
         seconds: how long a look at one file may take, without the time its bytes take to be hashed.
         memory_mb: the memory it may use.

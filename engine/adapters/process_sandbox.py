@@ -14,11 +14,12 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from engine.adapters.sandbox import selftest
 from engine.adapters.sandbox.cgroup import ControlGroups
+from engine.adapters.sandbox.foundation import Foundation
 from engine.adapters.sandbox.lease import WorkerGone
 from engine.adapters.sandbox.session import Session, SetupFailed
 from engine.adapters.sandbox.view import JobFolder, Places
@@ -38,27 +39,6 @@ PRELOAD_SINGLE_CELL = ("umap", "pynndescent")
 START_SECONDS = 20.0
 WARM_SECONDS = 180.0
 MOST_RESTARTS = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Foundation:
-    """What this machine offers, found out once."""
-
-    bubblewrap: bool
-    isolation: str
-    """namespaces, landlock, bubblewrap (it builds each job's tree itself, no warm start) or none."""
-    problem: str
-    landlock: int
-
-    @property
-    def can_be_warm(self) -> bool:
-        """True when jobs forked from one worker are kept apart at least as well as jobs started one by one."""
-        return self.isolation != "bubblewrap" and sys.platform.startswith("linux")
-
-    @property
-    def asked_of_worker(self) -> tuple[str, ...]:
-        """The isolation a worker itself is to provide; it must, or nothing runs in it."""
-        return (self.isolation,) if self.isolation in ("namespaces", "landlock") else ()
 
 
 class ProcessSandbox:

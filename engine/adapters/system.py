@@ -1,8 +1,11 @@
-"""The real time and real identifiers."""
+"""The real time, real identifiers, and what this machine is."""
 
 from __future__ import annotations
 
+import os
+import platform
 import secrets
+import sys
 import threading
 import time
 from datetime import UTC, datetime
@@ -42,3 +45,14 @@ class RandomIds:
             else:
                 self._number += 1 + secrets.randbelow(16)
             return f"{prefix}_{self._second}_{self._number:06x}"
+
+
+def environment() -> dict[str, str]:
+    """Return what describes this machine in a provenance record. Nothing that names its user."""
+    return {
+        "python": platform.python_version(),
+        "implementation": sys.implementation.name,
+        "platform": platform.platform(),
+        "machine": platform.machine(),
+        "cpu_count": str(os.cpu_count() or 1),
+    }

@@ -25,7 +25,7 @@ class Corrections:
 
         Args:
             paths: the files.
-            columns: column -> what it is (see `engine.profiling.corrections.apply`), remembered from now on for every
+            columns: column -> what it is (see `engine.data.corrections.apply`), remembered from now on for every
                 one of these files that has the column; empty to take a correction back.
 
         Raises:

@@ -14,17 +14,14 @@ from typing import Any
 
 from engine.cli import kept, know, plans, serve, show
 from engine.cli.plans import changes_of, columns_of, opened
-from engine.cli.say import json_text, say
+from engine.cli.say import emit, say
 from engine.cli.show_plan import plan_text
+from engine.domain.plain_json import json_text
 from engine.errors import EngineError, NotFoundError, PlanError, WorkspaceInUse
 
 _OURS = (EngineError.code, "storage_error", "integrity_error", "sandbox_unavailable")
 """Errors that are not the input's fault."""
 EXIT_BY_STATUS = {"succeeded": 0, "partial": 1, "failed": 1, "cancelled": 4, "interrupted": 4}
-
-
-def _emit(options: argparse.Namespace, document: Any, text: Callable[[], str]) -> None:
-    say(json_text(document) if options.json else text())
 
 
 def _data(options: argparse.Namespace) -> list[Path]:
@@ -38,10 +35,6 @@ def ask(options: argparse.Namespace) -> int:
     """Plan, show the plan, run it, write the report."""
     _check_out(options.out)
     paths = _data(options)
-    if options.strategy not in ("auto", "dag"):
-        from engine.routing.router import route
-
-        route(options.question, [], forced=options.strategy)
     with opened(options) as engine:
         engine.warm_in_background()
         changes = changes_of(options)
@@ -77,14 +70,14 @@ def _confirmed() -> bool:
 
 def run(options: argparse.Namespace) -> int:
     """Run a plan file."""
-    from engine.api import read_plan, set_params
+    from engine.api import read_plan
 
     _check_out(options.out)
     with opened(options) as engine:
         edited = read_plan(options.plan)
         changes = changes_of(options)
         if changes:
-            edited = set_params(edited, changes, engine.registry)
+            edited = engine.set_params(edited, changes)
         engine.warm_in_background()
         return _follow(engine, engine.run_plan(edited, _data(options)), options)
 
@@ -127,7 +120,7 @@ def _follow(engine: Any, run_id: str, options: argparse.Namespace) -> int:
         return _failed_before_running(view.record)
     if options.out:
         engine.bundle(run_id, options.out)
-    _emit(options, engine.run_json(run_id), lambda: show.outcome_text(view, options.out))
+    emit(options, engine.run_json(run_id), show.outcome_text(view, options.out))
     return EXIT_BY_STATUS.get(view.record.status, 1)
 
 
@@ -180,8 +173,7 @@ def cancel(options: argparse.Namespace) -> int:
         settings, _ = load_settings(workspace=options.workspace)
         answered = request_cancel(settings.workspace, options.run_id)
         document = {"run_id": options.run_id, "status": "cancel requested" if answered else "cancel not yet answered"}
-    _emit(options, document, lambda: f"{options.run_id}: {document['status']}")
-    return 0
+    return emit(options, document, f"{options.run_id}: {document['status']}")
 
 
 def show_run(options: argparse.Namespace) -> int:
@@ -189,8 +181,7 @@ def show_run(options: argparse.Namespace) -> int:
     with opened(options) as engine:
         view = engine.view(options.run_id)
         document = engine.run_json(options.run_id)
-    _emit(options, document, lambda: show.run_text(view))
-    return 0
+    return emit(options, document, show.run_text(view))
 
 
 def events(options: argparse.Namespace) -> int:
@@ -217,8 +208,7 @@ def export(options: argparse.Namespace) -> int:
     """Write one export."""
     with opened(options) as engine:
         path = engine.export(options.run_id, options.format, options.out)
-    _emit(options, {"run_id": options.run_id, "format": options.format, "path": str(path)}, lambda: str(path))
-    return 0
+    return emit(options, {"run_id": options.run_id, "format": options.format, "path": str(path)}, str(path))
 
 
 def verify(options: argparse.Namespace) -> int:
@@ -230,7 +220,7 @@ def verify(options: argparse.Namespace) -> int:
     else:
         with opened(options) as engine:
             result = engine.verify(options.target)
-    _emit(options, result.model_dump(mode="json"), lambda: show.verification_text(result))
+    emit(options, result.model_dump(mode="json"), show.verification_text(result))
     return 0 if result.ok else 1
 
 
@@ -242,8 +232,7 @@ def profile(options: argparse.Namespace) -> int:
     from engine.api import profile_paths
 
     profiles = profile_paths(options.paths)
-    _emit(options, [p.model_dump(mode="json") for p in profiles], lambda: show.profiles_text(profiles))
-    return 0
+    return emit(options, [p.model_dump(mode="json") for p in profiles], show.profiles_text(profiles))
 
 
 def tools(options: argparse.Namespace) -> int:
@@ -259,13 +248,11 @@ def tools(options: argparse.Namespace) -> int:
             {"name": s.name, "title": s.title, "domain": s.domain, "description": s.description, "runnable": s.runnable}
             for s in specs
         ]
-        _emit(options, listed, lambda: show.tools_text(specs))
-        return 0
+        return emit(options, listed, show.tools_text(specs))
     spec = next((s for s in specs if s.name == options.name), None)
     if spec is None:
         return _imported_tool(options, [s.name for s in specs])
-    _emit(options, spec.model_dump(mode="json"), lambda: show.tool_text(spec))
-    return 0
+    return emit(options, spec.model_dump(mode="json"), show.tool_text(spec))
 
 
 def _imported_tool(options: argparse.Namespace, built_in: list[str]) -> int:
@@ -278,8 +265,7 @@ def _imported_tool(options: argparse.Namespace, built_in: list[str]) -> int:
         entries = {entry.name: entry for entry in engine.catalogue.entries()}
     if options.name in entries:
         entry = entries[options.name]
-        _emit(options, entry.model_dump(mode="json"), lambda: show.entry_text(entry))
-        return 0
+        return emit(options, entry.model_dump(mode="json"), show.entry_text(entry))
     names = dict.fromkeys([*built_in, *entries])  # a built-in tool is an entry too
     close = ", ".join(difflib.get_close_matches(options.name[:200], names, n=3, cutoff=0.4))
     advice = f"Did you mean {close}?" if close else "See `biodesk tools list` and `biodesk tools search`."
@@ -299,8 +285,7 @@ def doctor(options: argparse.Namespace) -> int:
     from engine.cli.doctor import examine
 
     report = examine(workspace=options.workspace, user=options.user, model=options.model)
-    _emit(options, report, lambda: show.doctor_text(report))
-    return 0
+    return emit(options, report, show.doctor_text(report))
 
 
 def demo(options: argparse.Namespace) -> int:

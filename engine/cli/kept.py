@@ -8,7 +8,7 @@ from typing import Any
 
 from engine.cli import show
 from engine.cli.plans import opened
-from engine.cli.say import json_text, say
+from engine.cli.say import emit, say
 from engine.errors import UserError
 
 
@@ -22,7 +22,7 @@ def runs(options: argparse.Namespace) -> int:
             what = "1 run" if len(chosen) == 1 else f"{len(chosen)} runs"
             return _deleted(engine, options, what, chosen, lambda: engine.delete_runs(chosen))
         records, damaged = engine.runs(limit=options.limit), engine.damaged_runs()
-    _emit(options, [record.model_dump(mode="json") for record in records], show.runs_text(records))
+    emit(options, [record.model_dump(mode="json") for record in records], show.runs_text(records))
     for sentence in damaged.values():
         say(sentence, to=sys.stderr)
     return 0
@@ -33,8 +33,7 @@ def conversations(options: argparse.Namespace) -> int:
     with opened(options) as engine:
         if options.action == "rename":
             found = engine.rename_conversation(options.id, options.title)
-            _emit(options, _document(found), f"{found.id}  {found.title}")
-            return 0
+            return emit(options, _document(found), f"{found.id}  {found.title}")
         if options.action == "delete":
             found = engine.conversation(options.id)
             turns = [record.run_id for record in found.runs]
@@ -45,8 +44,7 @@ def conversations(options: argparse.Namespace) -> int:
         listed = engine.conversations(getattr(options, "text", ""))
     lines = [f"{c.id}  {c.runs[-1].created_at[:16]}  {len(c.runs):>3}  {c.title[:80]}" for c in listed]
     none = "No conversation yet. `biodesk ask QUESTION --data FILE` starts one; `--after RUN_ID` goes on with it."
-    _emit(options, [_document(c) for c in listed], "\n".join(lines) or none)
-    return 0
+    return emit(options, [_document(c) for c in listed], "\n".join(lines) or none)
 
 
 def _document(found: Any) -> dict[str, Any]:
@@ -70,8 +68,7 @@ def _deleted(engine: Any, options: argparse.Namespace, what: str, turns: list[st
             say("Nothing was deleted.", to=sys.stderr)
             return 4
     freed = delete()
-    _emit(options, {"deleted": turns, "bytes": freed}, f"Deleted {what}; {_in_words(freed)} freed.")
-    return 0
+    return emit(options, {"deleted": turns, "bytes": freed}, f"Deleted {what}; {_in_words(freed)} freed.")
 
 
 def _in_words(count: int) -> str:
@@ -81,7 +78,3 @@ def _in_words(count: int) -> str:
             return f"{value:.0f} {unit}" if unit == "bytes" or value >= 100 else f"{value:.1f} {unit}"
         value /= 1000
     return f"{value:.1f} GB"
-
-
-def _emit(options: argparse.Namespace, document: Any, text: str) -> None:
-    say(json_text(document) if options.json else text)

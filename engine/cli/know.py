@@ -9,7 +9,8 @@ from typing import Any
 
 from engine.cli import show_know as show
 from engine.cli.know_graph import kg
-from engine.cli.know_output import Counter, emit, open_with, require_words
+from engine.cli.know_output import Counter, open_with, require_words
+from engine.cli.say import emit
 from engine.cli.show_words import counted
 from engine.errors import UserError
 
@@ -78,16 +79,16 @@ def tools_remove(options: argparse.Namespace) -> int:
 def memory(options: argparse.Namespace) -> int:
     """Do what `memory` was asked."""
     with open_with(options) as engine:
-        return _MEMORY[options.action](engine.memory, options)
+        return _MEMORY[options.action](engine, options)
 
 
-def _episodes(memory: Any, options: argparse.Namespace) -> int:
-    found = memory.episodic.episodes(search=options.text, limit=options.limit)
+def _episodes(engine: Any, options: argparse.Namespace) -> int:
+    found = engine.memory.episodes(search=options.text, limit=options.limit)
     return emit(options, [e.model_dump(mode="json") for e in found], show.episodes_text(found))
 
 
-def _recall(memory: Any, options: argparse.Namespace) -> int:
-    found = memory.recall(
+def _recall(engine: Any, options: argparse.Namespace) -> int:
+    found = engine.memory.recall(
         options.query,
         top=options.top,
         domains=options.domain,
@@ -99,13 +100,13 @@ def _recall(memory: Any, options: argparse.Namespace) -> int:
     return emit(options, show.recall_document(found), show.recall_text(found))
 
 
-def _context(memory: Any, options: argparse.Namespace) -> int:
-    told = memory.context(options.query, budget=options.budget)
+def _context(engine: Any, options: argparse.Namespace) -> int:
+    told = engine.memory.context(options.query, budget=options.budget)
     document = {
         "query": options.query,
         "text": told.text,
         "tokens": told.tokens,
-        "budget": options.budget or memory.settings.recall_tokens,
+        "budget": options.budget or engine.settings.recall_tokens,
         "episodes": told.told,
         "notes": told.recall.notes,
     }
@@ -114,16 +115,16 @@ def _context(memory: Any, options: argparse.Namespace) -> int:
     return emit(options, document, "\n".join(filter(None, [text, *[f"Note: {n}" for n in told.recall.notes]])))
 
 
-def _facts(memory: Any, options: argparse.Namespace) -> int:
-    found = memory.facts(options.entity)
+def _facts(engine: Any, options: argparse.Namespace) -> int:
+    found = engine.memory.facts(options.entity)
     return emit(options, [view.model_dump(mode="json") for view in found], show.facts_text(found))
 
 
-def _add_fact(memory: Any, options: argparse.Namespace) -> int:
-    source = options.source or memory.settings.user
-    done = memory.semantic.state(options.subject, options.predicate, options.object, source, options.confidence)
+def _add_fact(engine: Any, options: argparse.Namespace) -> int:
+    source = options.source or engine.settings.user
+    done = engine.memory.state(options.subject, options.predicate, options.object, source, options.confidence)
     fact = done.fact
-    against = [view for view in memory.facts(fact.subject) if view.fact.id == fact.id and view.contradicts]
+    against = [view for view in engine.memory.facts(fact.subject) if view.fact.id == fact.id and view.contradicts]
     text = _stated(fact, done.before)
     for other in against[0].contradicts if against else []:
         stated = f"{other.subject} {other.predicate} {other.object}"
@@ -143,44 +144,44 @@ def _stated(fact: Any, before: Any) -> str:
     return text + (" It had been retracted and is held again." if before.retracted else "")
 
 
-def _retract(memory: Any, options: argparse.Namespace) -> int:
-    was_in_graph = memory.semantic.fact(options.id).in_graph
-    fact = memory.retract(options.id)
+def _retract(engine: Any, options: argparse.Namespace) -> int:
+    was_in_graph = engine.memory.fact(options.id).in_graph
+    fact = engine.memory.retract(options.id)
     left = " It left the knowledge graph." if was_in_graph else ""
     text = f"{options.id} was retracted; it is kept and can be restored.{left}"
     return emit(options, fact.model_dump(mode="json"), text)
 
 
-def _restore(memory: Any, options: argparse.Namespace) -> int:
-    fact = memory.semantic.restore(options.id)
+def _restore(engine: Any, options: argparse.Namespace) -> int:
+    fact = engine.memory.restore(options.id)
     return emit(options, fact.model_dump(mode="json"), f"{options.id} is held again.")
 
 
-def _pin(memory: Any, options: argparse.Namespace) -> int:
+def _pin(engine: Any, options: argparse.Namespace) -> int:
     if options.message is None:
-        changed = getattr(memory, options.action)(options.id)
+        changed = getattr(engine.memory, options.action)(options.id)
         return emit(options, changed.model_dump(mode="json"), f"{options.id} was {options.action}ned.")
-    message = getattr(memory.working, options.action)(options.id, options.message)
+    message = getattr(engine.memory, f"{options.action}_message")(options.id, options.message)
     text = f"Message {options.message} of {options.id} was {options.action}ned."
     return emit(options, message.model_dump(mode="json"), text)
 
 
-def _doubt(memory: Any, options: argparse.Namespace) -> int:
+def _doubt(engine: Any, options: argparse.Namespace) -> int:
     wrong = options.action == "doubt"
-    changed = memory.doubt(options.id, wrong=wrong)
+    changed = engine.memory.doubt(options.id, wrong=wrong)
     said = "is marked as wrong and will not be recalled" if wrong else "may be recalled again"
     return emit(options, changed.model_dump(mode="json"), f"{changed.id} {said}.")
 
 
-def _edit(memory: Any, options: argparse.Namespace) -> int:
+def _edit(engine: Any, options: argparse.Namespace) -> int:
     if options.lessons is None and options.result is None:
         raise UserError("Nothing to change was given.", advice="Give --lessons TEXT or --result TEXT.")
-    episode = memory.episodic.edit(options.id, lessons=options.lessons, result_summary=options.result)
+    episode = engine.memory.edit_episode(options.id, lessons=options.lessons, result_summary=options.result)
     return emit(options, episode.model_dump(mode="json"), f"{options.id} was changed.")
 
 
-def _forget(memory: Any, options: argparse.Namespace) -> int:
-    gone = memory.remove(options.id)
+def _forget(engine: Any, options: argparse.Namespace) -> int:
+    gone = engine.memory.remove(options.id)
     what_went = gone.model_dump(include={"messages", "conversations", "sources"})
     document = {"forgotten": gone.id, "kind": gone.kind, **what_went}
     text = f"The {gone.kind} {gone.id} was forgotten for good."
@@ -192,35 +193,36 @@ def _forget(memory: Any, options: argparse.Namespace) -> int:
     return emit(options, document, text)
 
 
-def _contradictions(memory: Any, options: argparse.Namespace) -> int:
-    pairs = memory.semantic.contradictions()
+def _contradictions(engine: Any, options: argparse.Namespace) -> int:
+    pairs = engine.memory.contradictions()
     document = [[one.model_dump(mode="json"), other.model_dump(mode="json")] for one, other in pairs]
     return emit(options, document, show.contradictions_text(pairs))
 
 
-def _to_graph(memory: Any, options: argparse.Namespace) -> int:
-    done = memory.to_graph(options.ids)
-    document = {"sent": done.sent, "skipped": done.skipped, "new": done.new}
+def _to_graph(engine: Any, options: argparse.Namespace) -> int:
+    done = engine.memory.to_graph(options.ids)
+    document = {"sent": done.sent, "skipped": done.skipped, "new": done.new, "opposed": list(done.opposed)}
     text = f"In the graph now: {counted(len(done.sent), 'fact')}, {len(done.new):,} of them new."
-    return emit(options, document, "\n".join([text, *[f"  passed over: {reason}" for reason in done.skipped]]))
+    lines = [text, *[f"  passed over: {reason}" for reason in done.skipped]]
+    return emit(options, document, "\n".join([*lines, *[f"  warning: {against}" for against in done.opposed]]))
 
 
-def _working(memory: Any, options: argparse.Namespace) -> int:
+def _working(engine: Any, options: argparse.Namespace) -> int:
     if options.conversation:
-        view = memory.view(options.conversation)
+        view = engine.memory.view(options.conversation)
         return emit(options, view.model_dump(mode="json"), show.working_text(view))
-    talks = [{"id": name, "newest": at, "messages": n} for name, at, n in memory.conversation_store.conversations()]
+    talks = [{"id": name, "newest": at, "messages": n} for name, at, n in engine.memory.conversations()]
     return emit(options, talks, show.conversations_text(talks))
 
 
-def _export(memory: Any, options: argparse.Namespace) -> int:
-    done = memory.export(Path(options.path))
+def _export(engine: Any, options: argparse.Namespace) -> int:
+    done = engine.memory.export(Path(options.path))
     told = ", ".join(f"{count} {kind}" for kind, count in done.items())
     return emit(options, done, f"Written to {options.path}: {told}.")
 
 
-def _import(memory: Any, options: argparse.Namespace) -> int:
-    done = memory.import_file(Path(options.path))
+def _import(engine: Any, options: argparse.Namespace) -> int:
+    done = engine.memory.import_file(Path(options.path))
     if not (done.episodes or done.facts or done.messages or done.skipped):
         why = f" ({done.warnings[0]})" if done.warnings else ""
         raise UserError(

@@ -66,7 +66,7 @@ def add_memory(add: Callable[[str, str], Parser], common: Parser, parser_class: 
     for name, text in (
         ("retract", "Mark a fact as no longer held; it is kept."),
         ("restore", "Hold a retracted fact again."),
-        ("pin", "Keep an episode or a fact in front: an episode is favoured when it is relevant."),
+        ("pin", "Keep an episode or a fact in front, or a message of a conversation word for word."),
         ("unpin", "Undo pin."),
         ("doubt", "Mark a past analysis, by its id or its run's, as wrong: it is never recalled."),
         ("trust", "Undo doubt."),

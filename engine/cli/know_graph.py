@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from engine.cli import show_graph as show
-from engine.cli.know_output import Counter, emit, open_with, require_words
-from engine.cli.say import say
+from engine.cli.know_output import Counter, open_with, require_words
+from engine.cli.say import emit, say
 from engine.errors import UserError
 
 
@@ -142,7 +142,7 @@ def _import_graph(graph: Any, options: argparse.Namespace) -> int:
 
 
 def _fetch(graph: Any, options: argparse.Namespace) -> int:
-    folder = Path(options.to) if options.to else graph.folder.parent / "downloads" / options.name
+    folder = Path(options.to) if options.to else None
     counter = Counter(options, "{}")
 
     def progress(name: str, got: int, of: int) -> None:

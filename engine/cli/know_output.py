@@ -7,7 +7,7 @@ import sys
 import time
 from typing import Any
 
-from engine.cli.say import json_text, say
+from engine.cli.say import say
 from engine.errors import UserError, WorkspaceInUse
 
 PATIENCE = 10.0
@@ -47,19 +47,6 @@ def require_words(text: str, what: str) -> None:
     """
     if not any(character.isalnum() for character in text):
         raise UserError(f"There is nothing to look for: the text is {text[:60]!r}.", advice=f"Give {what}.")
-
-
-def emit(options: argparse.Namespace, document: Any, text: str) -> int:
-    """Print the answer; letters that the terminal or the pipe has no code for are written as escapes."""
-    said = json_text(document) if options.json else text
-    code = getattr(sys.stdout, "encoding", None) or "utf-8"
-    try:
-        said.encode(code)
-    except UnicodeEncodeError:
-        plain = json_text(document, ascii_only=True) if options.json else text
-        said = plain.encode(code, "backslashreplace").decode(code)
-    say(said)
-    return 0
 
 
 class Counter:

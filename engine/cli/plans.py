@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from engine.cli import show_plan
-from engine.cli.say import json_text, say
+from engine.cli.say import emit, say
+from engine.domain.plain_json import json_text
 from engine.errors import EngineError, NotFoundError, PlanError, UserError
 
 
@@ -78,8 +79,7 @@ def plan(options: argparse.Namespace) -> int:
     if options.out:
         write(Path(options.out), json_text(document, indent=2) + "\n")
         say(f"Plan written to {options.out}; `biodesk run {options.out}` runs it.", to=sys.stderr)
-    say(json_text(document) if options.json else show_plan.plan_text(made, goals))
-    return 0
+    return emit(options, document, show_plan.plan_text(made, goals))
 
 
 def write(path: Path, text: str) -> None:
@@ -174,15 +174,13 @@ def analyses(options: argparse.Namespace) -> int:
     """List what can be asked, or describe one analysis; opens no workspace."""
     found = list(_documents())
     if options.action != "show":
-        say(json_text(found) if options.json else show_plan.analyses_text(found))
-        return 0
+        return emit(options, found, show_plan.analyses_text(found))
     one = next((document for document in found if document["id"] == options.id), None)
     if one is None:
         close = ", ".join(difflib.get_close_matches(options.id[:200], [d["id"] for d in found], n=3, cutoff=0.4))
         advice = f"Did you mean {close}?" if close else "See `biodesk analyses`."
         raise NotFoundError(f"There is no analysis called {options.id[:100]!r}.", advice=advice)
-    say(json_text(one) if options.json else show_plan.analysis_text(one))
-    return 0
+    return emit(options, one, show_plan.analysis_text(one))
 
 
 def _documents() -> Iterator[dict[str, Any]]:

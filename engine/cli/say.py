@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import math
+import argparse
 import sys
-from collections.abc import Mapping
 from typing import Any, TextIO
 
 from engine.domain.escaping import visible
+from engine.domain.plain_json import json_text
 
 
 def say(text: str, *, to: TextIO | None = None, end: str = "\n", flush: bool = False) -> None:
@@ -19,14 +18,14 @@ def say(text: str, *, to: TextIO | None = None, end: str = "\n", flush: bool = F
     print(visible(text), file=to or sys.stdout, end=end, flush=flush)
 
 
-def json_text(document: Any, *, ascii_only: bool = False, indent: int | None = None) -> str:
-    """Return a document as JSON: NaN and infinity, which JSON lacks, are null; paths and dates are text."""
-    return json.dumps(_plain(document), ensure_ascii=ascii_only, allow_nan=False, default=str, indent=indent)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
+def emit(options: argparse.Namespace, document: Any, text: str) -> int:
+    """Print the answer; letters that the terminal or the pipe has no code for are written as escapes."""
+    said = json_text(document) if options.json else text
+    code = getattr(sys.stdout, "encoding", None) or "utf-8"
+    try:
+        said.encode(code)
+    except UnicodeEncodeError:
+        plain = json_text(document, ascii_only=True) if options.json else text
+        said = plain.encode(code, "backslashreplace").decode(code)
+    say(said)
+    return 0

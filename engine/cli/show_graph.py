@@ -144,19 +144,28 @@ def check_document(found: Any) -> dict[str, Any]:
             for m in claim.entities
         ]
         claims.append(document)
-    return {"claims": claims, "score": found.score, "graph_version": found.graph_version, "seconds": found.seconds}
+    return {
+        "claims": claims,
+        "unclaimed": [one.model_dump(mode="json") for one in found.unclaimed],
+        "score": found.score,
+        "graph_version": found.graph_version,
+        "seconds": found.seconds,
+    }
 
 
 def check_text(found: Any) -> str:
     """Return each claim with its label and evidence."""
+    passed = [f"{'NO CLAIM':<13} {short(one.text, 160)}\n{'':<14}{one.why}" for one in found.unclaimed]
     if not found.claims:
-        return "The text makes no claim that could be checked: no entity of the graph stands in a relation in it."
+        text = "The text makes no claim that could be checked: it states no relation between entities of the graph."
+        return "\n".join([text, *passed])
     lines: list[str] = []
     for claim in found.claims:
         lines += [f"{claim.label.upper():<13} {short(claim.text, 160)}", f"              {claim.why}"]
         for item in claim.evidence[:6]:
-            lines.append(f"              {item.edge}  ({item.source}, confidence {item.confidence:.2f})")
-    return "\n".join([*lines, "", f"Score {found.score:.2f} (1 all grounded, -1 all contradicted)"])
+            against = "AGAINST: " if item.kind == "opposite" and claim.label != "contradicted" else ""
+            lines.append(f"              {against}{item.edge}  ({item.source}, confidence {item.confidence:.2f})")
+    return "\n".join([*lines, *passed, "", f"Score {found.score:.2f} (1 all grounded, -1 all contradicted)"])
 
 
 def graph_import_text(done: Any) -> str:

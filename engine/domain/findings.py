@@ -21,6 +21,18 @@ class FindingValue(Value):
     n: int | None = None
 
 
+class Assertion(Value):
+    """What a finding states of two entities, as data: it is compared with the knowledge graph, its sentence is not."""
+
+    subject: str
+    """Name or identifier, as the data have it."""
+    relation: str
+    """An `EdgeType`: `upregulates`, `marker_of`."""
+    object: str
+    sign: Literal[1, -1] = 1
+    """1 when the relation was found, -1 when it was found not to hold."""
+
+
 class Finding(Value):
     """One sentence a step found, with its numbers and the artifact that shows them."""
 
@@ -32,6 +44,8 @@ class Finding(Value):
     """Name of the artifact that shows it."""
     row: dict[str, Scalar] = {}
     """Column -> value that selects the artifact's row; empty when the whole artifact shows it."""
+    asserts: Assertion | None = None
+    """What it states of two entities, where it does."""
     grounding: Grounding = "ungrounded"
     """`grounded`: numbers of it were read again from its row of the stored table and agree. `inferred`: computed by a
     step whose postconditions hold, with no row to read again. `contradicted`: its table says otherwise. `ungrounded`:

@@ -348,10 +348,22 @@ class Claim(Value):
     """One sentence for the reader."""
 
 
+class Unclaimed(Value):
+    """A sentence that names entities and claims nothing of them."""
+
+    text: str
+    why: str
+
+
 class ClaimCheck(Value):
-    """A text's claims. `score` is the mean of 1 (grounded), 0.5 (inferred), 0 (ungrounded) and -1 (contradicted)."""
+    """A text's claims.
+
+    `score` is the mean of 1 (grounded), 0.5 (inferred), 0 (ungrounded) and -1 (contradicted), each times the confidence
+    of the surest edge that decides it.
+    """
 
     claims: list[Claim]
+    unclaimed: list[Unclaimed] = []
     score: float
     graph_version: int = 0
     seconds: float = 0.0

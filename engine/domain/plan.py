@@ -186,6 +186,10 @@ class TaskDag(Value):
             return False
         return value != question.proposed or node.settled.get(question.param) in ("set", "edit")
 
+    def unanswered(self) -> list[OpenQuestion]:
+        """Return the questions that must have an answer before the plan can run and have none."""
+        return [question for question in self.open_questions if question.blocking and not self.answers(question)]
+
     def descendants(self, node_id: str) -> set[str]:
         """Return the ids of every node that needs `node_id`, directly or not."""
         found: set[str] = set()

@@ -137,7 +137,7 @@ class TypeGuess(Value):
     type: DataType
     confidence: float
     read: dict[str, Any] = {}
-    """Options for `engine.toolbox.io.read_<type>`: separator, encoding, decimal, index column..."""
+    """Options of the reader of its kind (`engine/data/kinds/`): separator, encoding, decimal, index column..."""
 
 
 class Profile(Value):

@@ -21,6 +21,9 @@ RunStatus = Literal[
     "interrupted",
 ]
 FINAL: frozenset[str] = frozenset({"succeeded", "partial", "failed", "cancelled"})
+"""States of a run that is over."""
+DONE: frozenset[str] = frozenset({"succeeded", "cached"})
+"""States of a step whose result can be used."""
 ExecStatus = Literal["ok", "error", "timeout", "memory", "disk", "killed", "cancelled"]
 
 

@@ -84,7 +84,7 @@ class ParamSpec(Value):
     """For `column` and `columns`: the input whose columns these are. For `level`: the column parameter.
     For a `text` with `words`: the column parameter that a formula must run along to be taken from the question."""
     role: str = ""
-    """For `column` and `columns`: the part such a column plays (see `SLOTS` in `engine.planning.slots`)."""
+    """For `column` and `columns`: the part such a column plays (see `SLOTS` in `engine.planning.binding.slots`)."""
     needed: bool = False
     """For an optional `column`: the planner binds it or asks, because the step is of no use without it in this form."""
     instead_of: list[str] = []
@@ -176,7 +176,7 @@ class ToolSpec(Value):
     """The analyses (ids of the analyses files) that this tool carries out."""
     when: list[str] = []
     """Names of conditions on the data that must hold for this tool rather than another that answers the same (see
-    `engine.planning.conditions`)."""
+    `engine.planning.binding.conditions`)."""
     requires_tool: list[str] = []
     """Tools that good practice runs before this one on the same data."""
     produces_for: list[str] = []

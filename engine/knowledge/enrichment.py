@@ -14,7 +14,6 @@ import numpy as np
 
 from engine.domain.knowledge import EDGE_CODE, NODE_CODE, EdgeType, EnrichedNode, NodeType
 from engine.errors import NotFoundError, UserError
-from engine.knowledge.graph.csr import CsrGraph
 from engine.knowledge.graph.queries import RECORDS, as_types
 from engine.knowledge.graph.search import search
 from engine.knowledge.graph.view import GraphView
@@ -131,13 +130,8 @@ def enrichment(
 
 def _memberships(view: GraphView, kinds: set[EdgeType], node_types: set[NodeType]) -> tuple[np.ndarray, np.ndarray]:
     """Return (neighbourhood, gene) for every membership, each pair once."""
-    if isinstance(view, CsrGraph):
-        rows = np.isin(view.edge_codes, [EDGE_CODE[kind] for kind in kinds])
-        heads, tails = view.heads[rows].astype(np.int64), view.tails[rows].astype(np.int64)
-    else:
-        stated = [edge for edge in view.edges(np.arange(view.edge_count)) if edge.type in kinds]
-        heads = np.array([view.number(edge.source) for edge in stated], dtype=np.int64)
-        tails = np.array([view.number(edge.target) for edge in stated], dtype=np.int64)
+    rows = np.isin(view.edge_codes, [EDGE_CODE[kind] for kind in kinds])
+    heads, tails = view.heads[rows].astype(np.int64), view.tails[rows].astype(np.int64)
     types = view.type_codes()
     from_gene, to_gene = np.isin(types[heads], _GENES), np.isin(types[tails], _GENES)
     ahead, back = from_gene & ~to_gene, to_gene & ~from_gene

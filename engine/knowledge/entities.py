@@ -14,7 +14,7 @@ from engine.domain.knowledge import NodeType
 from engine.knowledge.graph.search_names import normal
 from engine.knowledge.graph.view import GraphView, NamedNode
 from engine.knowledge.importers.reading.ids import is_ensembl_gene, is_number, without_version
-from engine.knowledge.linking_text import find_ids, id_keys, key, node_id_keys
+from engine.knowledge.linking.text import find_ids, id_keys, key, node_id_keys
 from engine.knowledge.resolve import rank_of
 
 _ROLES: tuple[dict[NodeType, int], ...] = (

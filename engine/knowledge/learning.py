@@ -17,8 +17,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from engine.domain.datatypes import DataType
 from engine.domain.findings import Finding
 from engine.domain.hashing import sha256_text
@@ -26,7 +24,6 @@ from engine.domain.knowledge import Edge, EdgeRows, EdgeType, GraphSource, Node,
 from engine.domain.memory import Episode
 from engine.domain.plan import DATA_PREFIX, Dataset, TaskDag, TaskNode
 from engine.domain.results import Artifact, NodeResult
-from engine.knowledge.graph.csr import CsrGraph
 from engine.knowledge.graph.view import GraphView
 from engine.knowledge.importers.reading.ids import is_ensembl_gene, without_version
 
@@ -132,12 +129,8 @@ def taught(view: GraphView, source_id: str) -> Taught:
     Raises:
         NotFoundError: when the graph has no such source.
     """
-    if isinstance(view, CsrGraph):
-        numbers, rows = view.of_origin(source_id)
-        return Taught([view.node(int(number)) for number in numbers], view.edges(rows))
-    nodes = [view.node(number) for number in range(view.node_count)]
-    edges = view.edges(np.arange(view.edge_count))
-    return Taught([n for n in nodes if n.source == source_id], [e for e in edges if e.origin == source_id])
+    numbers, rows = view.of_origin(source_id)
+    return Taught([view.node(int(number)) for number in numbers], view.edges(rows))
 
 
 def _name(run_id: str, task: str) -> str:

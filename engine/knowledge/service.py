@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from engine.domain.findings import Finding
 from engine.domain.knowledge import (
+    Claim,
     ClaimCheck,
     Edge,
     EdgeRows,
@@ -37,11 +38,13 @@ from engine.errors import NotFoundError
 from engine.knowledge import enrichment, entities
 from engine.knowledge.graph import paths, queries, search
 from engine.knowledge.graph.csr import CsrGraph, open_graph
-from engine.knowledge.grounding import check_text
+from engine.knowledge.grounding.check import check_text
+from engine.knowledge.grounding.direct import opposed
+from engine.knowledge.grounding.findings import check_findings
 from engine.knowledge.importers import read
 from engine.knowledge.importers.reading.text import shown as quoted
 from engine.knowledge.learning import Taught, taught
-from engine.knowledge.linking import EntityLinker
+from engine.knowledge.linking.linker import EntityLinker
 from engine.knowledge.refusals import ambiguous, no_source, refuse_twice, replaced
 from engine.knowledge.resolve import LateResolver, Resolver
 from engine.knowledge.sources import fetch, starter
@@ -340,10 +343,19 @@ class KnowledgeBase:
         """Return the entities a text names."""
         return self.linker().link(text)
 
-    def check(self, text: str, *, findings: Sequence[Finding] = ()) -> ClaimCheck:
-        """Return a text's claims, each labelled by what the graph and the findings say of it."""
+    def check(self, text: str) -> ClaimCheck:
+        """Return a text's claims, each labelled by what the graph says of it."""
         linker = self.linker()  # first, so that the view is at least as new as the names
-        return check_text(text, self.view(), linker, findings=findings, model=self.model)
+        return check_text(text, self.view(), linker, model=self.model)
+
+    def opposed(self, edges: Sequence[Edge]) -> list[str]:
+        """Return a sentence for each edge of which the graph states the opposite, too."""
+        view = self.view()
+        return [text for edge in edges if (text := opposed(edge, view))]
+
+    def check_findings(self, findings: Sequence[Finding]) -> dict[str, Claim]:
+        """Return finding id -> what the graph says of what it asserts, for those that can be looked up."""
+        return check_findings(findings, self.view())
 
     # ==== changes ====
 

@@ -24,7 +24,7 @@ from engine.knowledge.service import KnowledgeBase
 from engine.memory import merging, transfer
 from engine.memory.episodes.memory import EpisodicMemory
 from engine.memory.episodes.vectors import EMBED_NOW
-from engine.memory.facts.graph_door import GraphSent, graph_source, resend, send_to_graph, take_from_graph
+from engine.memory.facts.graph_door import GraphSent, graph_source, resend, send_to_graph, stated_edges, take_from_graph
 from engine.memory.facts.memory import SemanticMemory
 from engine.memory.working.memory import WorkingMemory
 from engine.memory.working.tokens import describe_budget
@@ -191,7 +191,7 @@ class Memory:
             return self.semantic.retract(fact_id)
 
     def to_graph(self, fact_ids: Sequence[str] = ()) -> GraphSent:
-        """Send facts to the knowledge graph: those given, or all that are held.
+        """Send facts to the knowledge graph: those given, or all that are held; say which of them it opposes.
 
         The door opens one way: the graph never changes a fact.
         """
@@ -199,7 +199,8 @@ class Memory:
             ids = list(fact_ids) or [fact.id for fact in self.semantic.facts() if not fact.retracted]
             done = send_to_graph(self.semantic, self.knowledge.store, self._link, ids, self.knowledge.clock)
             self.knowledge.outdate()
-        return done
+            sent = stated_edges([self.semantic.fact(fact_id) for fact_id in done.sent], self._link)
+            return done._replace(opposed=self.knowledge.opposed(sent))
 
     def _pin(self, some_id: str, *, pinned: bool) -> Episode | Fact:
         if self.episode_store.episode(some_id) is not None:

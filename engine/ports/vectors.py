@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -21,19 +21,38 @@ class VectorHit:
 class VectorIndex(Protocol):
     """Named collections of unit vectors, rebuildable from the texts they stand for."""
 
-    def replace(self, collection: str, ids: Sequence[str], vectors: Sequence[Sequence[float]]) -> None:
-        """Make the collection hold exactly these rows."""
+    def replace(
+        self,
+        collection: str,
+        ids: Sequence[str],
+        vectors: Sequence[Sequence[float]],
+        *,
+        owner: str = "",
+        kind: str = "",
+    ) -> None:
+        """Make the collection hold exactly these rows, of an owner and a kind."""
         ...
 
-    def search(self, collection: str, vector: Sequence[float], *, top: int) -> list[VectorHit]:
-        """Return the nearest rows by cosine, best first; empty for an unknown collection."""
+    def search(
+        self,
+        collection: str,
+        vector: Sequence[float],
+        *,
+        top: int,
+        owners: Collection[str] = (),
+        kinds: Collection[str] = (),
+    ) -> list[VectorHit]:
+        """Return the nearest rows by cosine, best first; empty for an unknown collection.
+
+        With `owners` or `kinds` only rows of these. In a very large collection a row may be missed.
+        """
         ...
 
     def ids(self, collection: str) -> list[str]:
         """Return the ids in the collection; empty for an unknown one."""
         ...
 
-    def add(self, collection: str, ids: Sequence[str], vectors: np.ndarray) -> None:
+    def add(self, collection: str, ids: Sequence[str], vectors: np.ndarray, *, owner: str = "", kind: str = "") -> None:
         """Add rows to a collection, making it if needed; ids that it has already are passed over."""
         ...
 

@@ -11,8 +11,7 @@ from typing import Any
 
 from engine.domain.hashing import sha256_value
 from engine.domain.plan import DATA_PREFIX
-
-_DONE = ("succeeded", "cached")
+from engine.domain.results import DONE
 
 
 def inconsistencies(document: dict[str, Any]) -> list[str]:
@@ -44,7 +43,7 @@ def _plan(document: dict[str, Any]) -> Iterator[str]:
 
 
 def _params(step: dict[str, Any], node: dict[str, Any]) -> Iterator[str]:
-    if step["status"] not in _DONE or step.get("attempts", 1) > 1:
+    if step["status"] not in DONE or step.get("attempts", 1) > 1:
         return  # a repair may change a parameter; the change is among the step's warnings
     for name, planned in node["params"].items():
         used = step["params"].get(name)
@@ -57,7 +56,7 @@ def _steps(document: dict[str, Any]) -> Iterator[str]:
     steps = {step["id"]: step for step in document["steps"]}
     planned = {node["id"]: node for node in (document["plan"] or {"content": {"nodes": []}})["content"]["nodes"]}
     for step in document["steps"]:
-        if step["status"] not in _DONE:
+        if step["status"] not in DONE:
             continue
         if not step["code"]["sha256"]:
             yield f"Step {step['id']} has a result but no recorded code."
@@ -82,7 +81,7 @@ def _input(
         expected = next((a["sha256"] for a in origin.get("outputs", []) if a["output"] == output), None)
         if expected is None:
             yield f"Step {step} read {name} from {ref!r}, which no step gave."
-        elif origin.get("status") not in _DONE:
+        elif origin.get("status") not in DONE:
             yield f"Step {step} read {ref}, but step {upstream} did not succeed."
     if expected is not None and expected != source["sha256"]:
         yield (

@@ -23,23 +23,23 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 from engine.domain.escaping import in_markdown as _e
 from engine.domain.plan import DATA_PREFIX, TaskNode
-from engine.domain.results import Artifact, NodeResult
+from engine.domain.results import DONE, Artifact, NodeResult
 from engine.domain.run_view import RunView
 from engine.errors import EngineError
 from engine.ports.artifacts import ArtifactStore
 from engine.provenance import notebook_cells
 from engine.provenance.files import artifact_files, data_files, file_name
 from engine.provenance.recorder import maker
-from engine.provenance.scripts import StepCode, redirect, split_script, step_code
+from engine.provenance.scripts import StepCode, redirect, step_code
 from engine.toolbox.registry import ToolRegistry
-from engine.toolbox.script import io_source
 
 ALWAYS = ("matplotlib", "pandas", "ipykernel")
 """What the notebook's own cells need."""
 
 MOST_FIGURE = 4 * 2**20
 """Bytes of a figure that is stored in the notebook."""
-_DONE = frozenset({"succeeded", "cached"})
+_SAVING = ("save_result", "linear_algebra")
+"""Functions that do without the package they import."""
 _Step = tuple[TaskNode, NodeResult, StepCode]
 
 
@@ -93,7 +93,7 @@ def _steps(
     left_out: dict[str, str] = {}
     for node in view.plan.order() if view.plan else []:
         result = view.results.get(node.id)
-        if result is None or result.status not in _DONE:
+        if result is None or result.status not in DONE:
             state = result.status if result else "not run"
             reason = (result.error if result else "").strip()
             left_out[node.id] = f"it was not completed ({state}{': ' + reason if reason else ''})"
@@ -114,7 +114,7 @@ def _modules(steps: list[_Step]) -> tuple[dict[str, str], dict[str, str]]:
 
     A step whose functions are others under the same names (its result is from before a change) has its own module.
     """
-    shared = dict(split_script(io_source()).functions)
+    shared: dict[str, str] = {}
     groups: dict[str, dict[str, str]] = {"": shared}
     place: dict[str, str] = {}
     for node, _, code in steps:
@@ -196,11 +196,9 @@ def _requirements(steps: list[_Step], view: RunView) -> tuple[list[str], list[st
     for _, result, code in steps:
         recorded.update(result.versions)
         needed.update(result.versions)
-        functions = {name: text for name, text in code.functions.items() if text not in io_source()}
+        functions = {name: text for name, text in code.functions.items() if name not in _SAVING}
         imported = StepCode(functions=functions, lines=code.lines).imports() - sys.stdlib_module_names
         needed.update(providers.get(name, [name])[0] for name in imported)
-    if any(dataset.type.value == "anndata" for dataset in (view.plan.datasets if view.plan else [])):
-        needed.add("anndata")
     if any(dataset.path.lower().endswith((".xlsx", ".xls")) for dataset in (view.plan.datasets if view.plan else [])):
         needed.add("openpyxl")
     pins, unrecorded = [], []

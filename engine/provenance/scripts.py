@@ -16,7 +16,7 @@ from engine.domain.run_view import RunView
 from engine.errors import EngineError
 from engine.ports.artifacts import ArtifactStore
 from engine.toolbox.registry import ToolRegistry
-from engine.toolbox.script import STORED_READ, StepInput, io_source, step_script
+from engine.toolbox.script import StepInput, all_io, step_script, stored_input
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class StepCode:
 
     def tool_functions(self) -> str:
         """Return the sources that are not today's reading and writing functions, word for word."""
-        known = split_script(io_source()).functions
+        known = {name: text.rstrip() for name, text in all_io().items()}
         return "\n\n\n".join(text for name, text in self.functions.items() if known.get(name) != text) + "\n"
 
     def imports(self) -> set[str]:
@@ -101,7 +101,7 @@ def _rebuilt(view: RunView, node: TaskNode, result: NodeResult, registry: ToolRe
         source = view.plan.node(upstream) if view.plan else None
         given = registry.get(source.tool).output(output) if source else None
         kind = given.type if given else port.type
-        inputs[port.name] = StepInput(path="", type=kind, read=STORED_READ.get(kind, {}))
+        inputs[port.name] = stored_input("", kind)
     return step_script(spec, inputs, result.params or node.params)
 
 
@@ -116,8 +116,9 @@ def redirect(lines: str, paths: Mapping[str, str], folder: str) -> str:
         call = node.value if isinstance(node, ast.Assign | ast.Expr) else None
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
             continue
-        if call.func.id == "read_data" and isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            name = node.targets[0].id
+        target = node.targets[0] if isinstance(node, ast.Assign) else None
+        if call.func.id.startswith("read_") and isinstance(target, ast.Name) and target.id != "result":
+            name = target.id
             if name not in paths:
                 message = f"The recorded code reads an input {name!r} that the plan does not give this step."
                 raise ValueError(message)

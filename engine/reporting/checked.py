@@ -25,7 +25,7 @@ LABELS: dict[Grounding, str] = {
     "ungrounded": "Not found",
     "contradicted": "The OPPOSITE is stated",
 }
-"""What was found of a statement of the summary."""
+"""What the knowledge graph says of what a finding states."""
 TAGS: dict[Grounding, str] = {
     "grounded": "",
     "inferred": "as the step computed it; in no table row that could be read again",
@@ -132,16 +132,14 @@ def of_findings(findings: Sequence[Finding], compared: dict[str, Reread]) -> lis
 
 
 def checked_lines(report: Report) -> list[str]:
-    """Return all that was checked, then one line for each statement that the knowledge graph was asked about."""
+    """Return all that was checked, then one line for each finding that the knowledge graph was asked about."""
     if report.claims is None:
         return report.checked
     claims = report.claims.claims
     if not claims:
-        text = (
-            "Knowledge graph: the summary states no relation between genes, diseases or drugs that could be looked up."
-        )
+        text = "Knowledge graph: no finding states a relation between genes, diseases or drugs that could be looked up."
         return [*report.checked, text]
-    lines = [f"Knowledge graph: {_counted(len(claims), 'statement')} of the summary looked up."]
+    lines = [f"Knowledge graph: {_counted(len(claims), 'finding')} looked up."]
     for claim in claims:
         first = claim.evidence[0] if claim.evidence else None
         evidence = f" Evidence: {first.edge}, {first.source}." if first else ""

@@ -17,7 +17,7 @@ from engine.errors import EngineError
 from engine.ports.artifacts import ArtifactStore
 from engine.provenance.scripts import recorded_script, split_script
 from engine.reporting.compose import report_of
-from engine.reporting.links import Piece, Places, linked
+from engine.reporting.links import LinkPlaces, Piece, linked
 from engine.reporting.methods import effective_params, spec_of
 from engine.reporting.status import is_complete, status_lines
 from engine.reporting.tables import Excerpt, excerpts
@@ -45,11 +45,11 @@ class Contents:
         shown = {f.artifact.name for f in self.report.figures}
         if table is None:
             place = anchor("figure", finding.artifact) if finding.artifact in shown else method
-            return linked(finding, Places(values=place, settings=method), None, self.settings.get(finding.node))
+            return linked(finding, LinkPlaces(values=place, settings=method), None, self.settings.get(finding.node))
         row = table.located.get(finding.id)
         place = row_anchor(finding.artifact, row) if row else anchor("table", finding.artifact)
         return linked(
-            finding, Places(values=place, settings=method), table.cells(finding.id), self.settings.get(finding.node)
+            finding, LinkPlaces(values=place, settings=method), table.cells(finding.id), self.settings.get(finding.node)
         )
 
     def cell(self, finding: Finding, piece: Piece) -> str:

@@ -31,7 +31,7 @@ class Piece(NamedTuple):
     """Name of the finding's value that it is, and which of it: `value`, `lower_95`, `upper_95` or `n`."""
 
 
-class Places(NamedTuple):
+class LinkPlaces(NamedTuple):
     """Where the numbers of a finding can be looked up."""
 
     values: str
@@ -41,7 +41,10 @@ class Places(NamedTuple):
 
 
 def linked(
-    finding: Finding, places: Places, cells: Mapping[str, str] | None = None, settings: Mapping[str, Any] | None = None
+    finding: Finding,
+    places: LinkPlaces,
+    cells: Mapping[str, str] | None = None,
+    settings: Mapping[str, Any] | None = None,
 ) -> list[Piece]:
     """Return the finding's sentence in pieces, its numbers with the anchors that show them."""
     shown = list(_numbers_of(finding))

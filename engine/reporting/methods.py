@@ -12,12 +12,12 @@ from typing import Any
 
 from engine.domain.plan import DATA_PREFIX, TaskNode
 from engine.domain.report import MethodStep
-from engine.domain.results import NodeResult
+from engine.domain.results import DONE, NodeResult
 from engine.domain.run_view import RunView
 from engine.domain.toolspec import Citation, ParamSpec, ToolSpec
 from engine.reporting.numbers import format_number
 from engine.reporting.software import PAPERS
-from engine.reporting.status import DONE, planned
+from engine.reporting.status import planned
 from engine.text.prose import listed, one_line
 from engine.text.sentences import split_sentences
 from engine.toolbox.registry import ToolRegistry

@@ -8,11 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from engine.domain.plan import TaskNode
-from engine.domain.results import NodeResult
+from engine.domain.results import DONE, NodeResult
 from engine.domain.run_view import RunView
 from engine.text.prose import full_stop
-
-DONE = frozenset({"succeeded", "cached"})
 
 
 def done_nodes(view: RunView) -> list[tuple[TaskNode, NodeResult]]:

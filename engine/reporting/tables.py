@@ -44,14 +44,12 @@ class Excerpt:
         return dict(zip(self.columns, row, strict=False)) if row else {}
 
 
-def excerpts(
-    tables: Sequence[Artifact], findings: Sequence[Finding], artifacts: ArtifactStore, *, first: int = FIRST_ROWS
-) -> dict[str, Excerpt]:
+def excerpts(tables: Sequence[Artifact], findings: Sequence[Finding], artifacts: ArtifactStore) -> dict[str, Excerpt]:
     """Return artifact name -> what is shown of it, for every table of a report."""
     shown: dict[str, Excerpt] = {}
     for table in tables:
         pointing = {f.id: f.row for f in findings if f.artifact == table.name and f.row}
-        count = min(first, MATRIX_ROWS) if table.type in MATRICES else first
+        count = min(FIRST_ROWS, MATRIX_ROWS) if table.type in MATRICES else FIRST_ROWS
         shown[table.name] = excerpt(table, pointing, artifacts, first=count)
     return shown
 

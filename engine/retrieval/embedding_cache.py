@@ -49,11 +49,12 @@ class CachedEmbeddings:
         """The collection the vectors are kept in."""
         return f"embeddings-{self.embedder.name}"
 
-    def vectors_of(self, texts: Sequence[str], progress: Progress | None = None) -> np.ndarray:
+    def vectors_of(self, texts: Sequence[str], progress: Progress | None = None, *, kind: str = "") -> np.ndarray:
         """Return float32 rows of length 1, shape (len(texts), dimensions), embedding only texts never seen before.
 
         Args:
             texts: any texts; equal ones are embedded once.
+            kind: what the texts are of, by which their vectors can be searched; noted for new ones.
             progress: called with (new texts embedded so far, new texts), first with 0; not when nothing is new.
 
         Raises:
@@ -68,7 +69,7 @@ class CachedEmbeddings:
         for key in found:
             del new[key]
         parts, order = [rows] if len(found) else [], list(found)
-        for batch_keys, batch_rows in self._embed_new(new, progress):
+        for batch_keys, batch_rows in self._embed_new(new, progress, kind):
             order.extend(batch_keys)
             parts.append(batch_rows)
         place = {key: row for row, key in enumerate(order)}
@@ -119,7 +120,9 @@ class CachedEmbeddings:
                 self._queries.popitem(last=False)
         return vector
 
-    def _embed_new(self, new: dict[str, str], progress: Progress | None) -> list[tuple[list[str], np.ndarray]]:
+    def _embed_new(
+        self, new: dict[str, str], progress: Progress | None, kind: str
+    ) -> list[tuple[list[str], np.ndarray]]:
         """Embed and store texts (key -> text); return them batch by batch."""
         # Texts of similar length together: the model then computes little on padding.
         keys = sorted(new, key=lambda key: len(new[key]))
@@ -129,7 +132,7 @@ class CachedEmbeddings:
         for start in range(0, len(keys), _BATCH):
             part = keys[start : start + _BATCH]
             rows = self.embedder.embed([new[key] for key in part])
-            self._vectors.add(self.collection, part, rows)
+            self._vectors.add(self.collection, part, rows, kind=kind)
             batches.append((part, rows))
             if progress:
                 progress(start + len(part), len(keys))

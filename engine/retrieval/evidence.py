@@ -1,30 +1,31 @@
-"""How well the best tools fit a question at all: a search always has a best hit, so its score cannot tell.
+"""Whether anything in the catalogues fits a question at all, which the order of the tools cannot say.
 
-Three things are measured: the cosine of the nearest tool, the cosine of the nearest method of the table, and the share
-of what the question says (its words weighted by rarity, unknown ones as rare as can be) that the best tool by words
-has. The floors were set between questions of the development catalogues and the first fifty of
-`benchmarks/retrieval_off_topic.txt`, which have nothing to do with the life sciences, and checked on the rest of those.
+The best of 10,000 tools is always something. So a question is measured by how near the nearest tool and the nearest
+method are in words and in meaning, how near it is to what people also ask for and no tool does (`data/elsewhere.tsv`),
+and how much of it no tool has; a model fitted on questions with known answers (`data/match.json`, made by
+`python -m benchmarks.fit_match`) says how sure that makes it. What else was tried is in docs/adr/0026.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 
 import numpy as np
 
-from engine.retrieval.index import ToolIndex
+from engine.retrieval.index import Nearness, ToolIndex
+from engine.retrieval.understanding import Understood
+from engine.search.confidence import Confidence
 
 SURE_WORDS = 12.0
 """A lexical score with a method at and above which the method is certain by words."""
-_UNKNOWN = 9.0
-"""What a word weighs that no description has: as much as a word of one in 10,000."""
-_NO_SENSE = 0.45
-_OFF_TOPIC = 0.36
-_DOUBTFUL = 0.47
-_FAR = 0.3
-_MOST = 0.75
-_HALF = 0.5
+_MOST_WORDS = 1.5
+"""What such a score counts at most, as a share of that."""
+GOOD, NONE = 0.5, 0.03
+"""Probabilities from which on the best tools are said to fit, and below which none is shown."""
+_SHOWN = {"nearest": "nearest", "method": "nearest_method", "elsewhere": "nearest_elsewhere", "share": "share_of_words"}
 NOTHING = "No tool in the catalogues has to do with this question; try other words for what you want to do."
 WEAK = (
     "Nothing in the catalogues matches this question well. What follows is only the nearest there is; try other words "
@@ -34,90 +35,77 @@ WEAK = (
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What speaks for the best tools. Cosines are None without vectors."""
+    """What speaks for the best tools."""
 
-    nearest: float | None
-    """Cosine of the question with the tool nearest in meaning."""
-    method: float | None
-    """Cosine of the question with the nearest method of the table."""
-    by_words: float
-    """Lexical score of the best method."""
-    share: float
-    """0 to 1: how much of what the question says the best tool by words has."""
-    names: bool
-    """Whether a word of the question is in the name of the suite of the best tool by words."""
-    known: int
-    unknown: int
-    """How many words of the question some description has, and how many none has."""
+    measures: dict[str, float]
+    """`share` (0 to 1, of what the question says by rarity, that the best tool by words has), `method_words` and
+    `elsewhere_words` (lexical scores, 1 is certain), `unknown` (share of words that no tool has); with vectors also
+    `nearest`, `method`, `elsewhere` (cosines)."""
+    words: int
+    """How many the question has."""
+    suite: bool
+    """Whether one of them is in the name of the suite of the best tool by words."""
 
     @property
-    def sure(self) -> bool:
-        """Say whether the question names a method in so many words."""
-        return self.by_words >= SURE_WORDS
+    def probability(self) -> float:
+        """The probability, 0 to 1, that a tool among the best does what is asked."""
+        return _models()["vectors" if "nearest" in self.measures else "words"].probability(self.measures)
 
     @property
     def nothing(self) -> bool:
-        """Say whether no tool has to do with the question."""
-        most_known = self.known > self.unknown
-        if self.nearest is None:
-            return not self.known or self.share == 0 or self.known < self.unknown
-        if not most_known:
-            return self.nearest < _NO_SENSE
-        if self.known + self.unknown < 2 or self.sure or self.share >= _MOST:
-            return False
-        return max(self.nearest, self.method or 0.0) < _OFF_TOPIC
+        """Say whether no tool has to do with the question.
+
+        Words that no tool has say so sooner; a single word that tools have is too little to say so.
+        """
+        if self.measures["share"] == 0:
+            return self.weak
+        return self.probability < NONE and self.words > 1
 
     @property
     def weak(self) -> bool:
-        """Say whether what fits best still fits badly."""
-        if self.sure:
-            return False
-        if self.nearest is None:
-            return self.share < _HALF
-        if self.nearest < _FAR:
-            return not (self.names and self.share >= _MOST)
-        near_method = self.method is not None and self.method >= _OFF_TOPIC
-        return self.share < _MOST and self.nearest < (_OFF_TOPIC if near_method else _DOUBTFUL)
+        """Say whether what fits best still fits badly; the name of a suite is right, whatever else it means."""
+        return self.probability < GOOD and not (self.words == 1 and self.suite)
 
     def figures(self) -> dict[str, float]:
-        """Return the measures by name, for people who want to see them."""
-        figures = {"nearest": self.nearest, "nearest_method": self.method, "share_of_words": self.share}
-        return {name: round(value, 4) for name, value in figures.items() if value is not None}
+        """Return the chief measures by name, for people who want to see them."""
+        shown = {name: self.measures[measure] for measure, name in _SHOWN.items() if measure in self.measures}
+        return {name: round(value, 4) for name, value in {**shown, "probability": self.probability}.items()}
+
+
+@cache
+def _models() -> dict[str, Confidence]:
+    """Return the model for questions with a vector (`vectors`) and for words alone (`words`)."""
+    kept = json.loads(files("engine.retrieval").joinpath("data", "match.json").read_text(encoding="utf-8"))
+    return {name: Confidence(**model) for name, model in kept.items()}
 
 
 def weigh(
-    index: ToolIndex,
-    wanted: dict[str, float],
-    unknown: Sequence[str],
-    direct: np.ndarray,
-    cosines: np.ndarray | None,
-    vector: np.ndarray | None,
+    index: ToolIndex, asked: Understood, direct: np.ndarray, cosines: np.ndarray | None, methods: Nearness | None
 ) -> Evidence:
     """Measure how well a question is answered at all.
 
     Args:
         index: the tools, at least one.
-        wanted: the question's known words with weights.
-        unknown: its unknown words.
-        direct: every tool's lexical score for those words.
+        asked: the question, with a word at least.
+        direct: every tool's lexical score for its words.
         cosines: every tool's cosine with the question, or None.
-        vector: the question's unit vector, or None.
+        methods: how near the question is to the methods, or None.
     """
-    methods = index.methods
     best = int(np.argmax(direct))
-    # Words that only the table of methods knows are in no description, so they are as rare as can be.
-    weights = {word: (index.lexical.idf(word) or _UNKNOWN) * weight for word, weight in wanted.items()}
-    total = sum(weights.values()) + _UNKNOWN * len(unknown)
-    there = sum(weight for word, weight in weights.items() if direct[best] > 0 and best in index.lexical.rows_of(word))
-    near_method = None
-    if methods.vectors is not None and vector is not None and len(methods.vectors):
-        near_method = float((methods.vectors @ vector).max())
-    return Evidence(
-        nearest=None if cosines is None else float(cosines.max()),
-        method=near_method,
-        by_words=float(methods.words.scores(wanted).max(initial=0.0)),
-        share=there / total if total else 0.0,
-        names=bool(index.suite_words(best) & wanted.keys()),
-        known=len(wanted),
-        unknown=len(unknown),
-    )
+    whole = index.texts.whole(asked.words)
+    everything = whole + index.texts.rarest * len(asked.unknown)
+    count = len(asked.words) + len(asked.unknown)
+    measures = {
+        "share": index.texts.coverage(best, asked.words) * whole / everything,
+        "method_words": _certainty(index.methods.words.bm25(asked.words)),
+        "elsewhere_words": _certainty(index.methods.elsewhere.bm25(asked.words)),
+        "unknown": len(asked.unknown) / count,
+    }
+    if cosines is not None and methods is not None:
+        nearest = {"nearest": float(cosines.max()), "method": float(methods.all_texts.max())}
+        measures |= {**nearest, "elsewhere": methods.elsewhere}
+    return Evidence(measures, count, not index.suite_words(best).isdisjoint(asked.words))
+
+
+def _certainty(scores: np.ndarray) -> float:
+    return min(_MOST_WORDS, float(scores.max(initial=0.0)) / SURE_WORDS)

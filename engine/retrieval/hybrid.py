@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Collection, Sequence
 from time import perf_counter
 from typing import Literal
@@ -15,13 +14,13 @@ from engine.knowledge.graph.view import GraphView
 from engine.ports.chat import ChatModel
 from engine.retrieval.evidence import NOTHING, WEAK
 from engine.retrieval.expand import Expansion, expand
-from engine.retrieval.index import ToolIndex, method_texts
+from engine.retrieval.index import ToolIndex
 from engine.retrieval.reasons import why, written_words
 from engine.retrieval.rerank import SHARES, Ranked, order_by_model, rank, seat
 from engine.retrieval.search import WEIGHTS, Candidates, search
+from engine.retrieval.understanding import understand
 from engine.retrieval.usage import UsageHistory
-from engine.retrieval.vocabulary import read
-from engine.retrieval.words import name_key
+from engine.text.names import in_one
 
 LONGEST_QUERY = 4000
 """Characters of a question that are read."""
@@ -64,7 +63,6 @@ class HybridRetriever:
         self._model = model
         self._no_vectors = no_vectors or _NO_VECTORS
         self._notes = notes
-        self._guard = threading.Lock()
 
     @property
     def index(self) -> ToolIndex:
@@ -73,7 +71,6 @@ class HybridRetriever:
 
     def warm(self) -> None:
         """Do now what the first question would have to wait for."""
-        self._embed_methods()
         self._index.prepare()
 
     def search(
@@ -105,13 +102,12 @@ class HybridRetriever:
         if len(asked) > LONGEST_QUERY:
             asked = asked[:LONGEST_QUERY]
             notes.append(f"Only the first {LONGEST_QUERY:,} characters of the question were read.")
-        reading = read(asked, self._index.speller.known)
-        vector, embed_seconds = self._vector(reading.spoken, notes)
+        understood = understand(self._index, asked)
+        vector, embed_seconds = self._vector(understood.text, notes)
         count = min(candidates, max(top, 50 if len(self._index) > 200 else 0, int(SELECTIVE * len(self._index))))
-        found = search(self._index, reading.text, count=count, vector=vector, extra=reading.extra)
+        found = search(self._index, understood, count=count, vector=vector)
         self._put_named_first(asked, found)
         notes += found.notes
-        found.corrected = {**reading.read_as, **found.corrected}
         notes += [f"`{word}` was read as `{taken}`." for word, taken in found.corrected.items()]
         match = _match(found)
         notes += [WEAK] if match == "weak" else []
@@ -169,7 +165,6 @@ class HybridRetriever:
         if not query:
             return None, 0.0
         try:
-            self._embed_methods()
             began = perf_counter()
             vector = np.asarray(self._embed_query(query), dtype=np.float32).reshape(-1)
         except (ModelUnavailable, StorageError) as err:
@@ -177,18 +172,9 @@ class HybridRetriever:
             return None, 0.0
         return vector, perf_counter() - began
 
-    def _embed_methods(self) -> None:
-        """Give the methods vectors when the index was built without: once, about two seconds."""
-        if self._embed_query is None or self._index.methods.vectors is not None:
-            return
-        with self._guard:
-            if self._index.methods.vectors is None:
-                vectors = np.stack([np.asarray(self._embed_query(text)).reshape(-1) for text in method_texts()])
-                self._index = self._index.with_methods(vectors.astype(np.float32))
-
     def _put_named_first(self, query: str, found: Candidates) -> None:
         """Let a question that is a tool's name find that tool first."""
-        named = self._index.by_key.get(name_key(query), []) if len(query) <= 80 else []
+        named = self._index.by_key.get(in_one(query), []) if len(query) <= 80 else []
         if not named:
             return
         # Links and the user's data must not lift another tool above the one that was named.
@@ -227,8 +213,6 @@ def _match(found: Candidates) -> Literal["good", "weak", "none"]:
 
 def _weights(found: Candidates) -> dict[str, float]:
     """Return what each part of a score counts: the shares of the sum, and within `text` those of its parts."""
-    lexical = 1.0
-    if found.semantic is not None:
-        lexical = WEIGHTS.lexical_short if len(found.words) <= WEIGHTS.short else WEIGHTS.lexical
+    lexical = 1.0 if found.semantic is None else WEIGHTS.lexical
     within = {"lexical": lexical, "semantic": 1 - lexical, "method": WEIGHTS.program}
     return {**SHARES, **{f"text.{part}": round(share, 4) for part, share in within.items()}}

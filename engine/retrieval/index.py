@@ -12,10 +12,12 @@ import numpy as np
 
 from engine.domain.retrieval import CatalogueEntry
 from engine.domain.toolspec import ToolSpec
-from engine.retrieval.lexical import Field, LexicalIndex
-from engine.retrieval.methods import Method, load_methods
+from engine.retrieval.methods import Method, elsewhere, load_methods
 from engine.retrieval.tool_graph import ToolGraph
-from engine.retrieval.words import Speller, name_key, words
+from engine.retrieval.words import Speller, words
+from engine.search.index import Document, Field, SearchIndex
+from engine.search.vectors import dots
+from engine.text.names import in_one
 
 TEXT_LENGTH = 1500
 """Characters of a text that are embedded; the default model reads about 1,000."""
@@ -29,6 +31,7 @@ _METHOD_FIELDS = {
     "operation": Field(weight=2.0, length=0.3),
     "synonyms": Field(weight=1.0, length=0.5),
     "programs": Field(weight=1.0, length=0.3),
+    "phrases": Field(weight=0.6, length=0.5),
 }
 _SAME_OPERATION = 12.0
 """Score of a built-in tool's names with a method from which it is taken to be for it."""
@@ -60,14 +63,21 @@ def entry_text(entry: CatalogueEntry) -> str:
     return ". ".join(part for part in parts if part)[:TEXT_LENGTH]
 
 
-def method_text(method: Method) -> str:
-    """Return what is embedded of a method: its name and what else people call it."""
-    return f"{method.operation}. {', '.join(method.synonyms)}"
-
-
 def method_texts() -> list[str]:
-    """Return the texts of all methods, in the order of `load_methods`."""
-    return [method_text(method) for method in load_methods()]
+    """Return the texts of all methods (see `Method.texts`) in the order of `load_methods`, then `elsewhere`."""
+    return [*(text for method in load_methods() for text in method.texts), *elsewhere()]
+
+
+@dataclass(frozen=True, slots=True)
+class Nearness:
+    """Cosines of a question."""
+
+    names: np.ndarray
+    """With the name and synonyms of each method, float32."""
+    all_texts: np.ndarray
+    """With the nearest of each method's texts."""
+    elsewhere: float
+    """With the nearest text of what no tool is for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,16 +85,26 @@ class MethodIndex:
     """The table of methods, ready to be matched with a question."""
 
     methods: Sequence[Method]
-    words: LexicalIndex
+    words: SearchIndex
     synonyms: Sequence[frozenset[str]]
     """For each method, the stems of its name and synonyms."""
     tools: Sequence[np.ndarray]
     """For each method, the rows (int32) of tools that are named after one of its programs."""
     vectors: np.ndarray | None
+    """Of `method_texts`."""
+    starts: np.ndarray
+    """For each method, the place of its first text; at the end that of the first text of no method."""
+    elsewhere: SearchIndex
+    """What no tool is for."""
     places: Mapping[str, int]
     """Operation -> its position in `methods`."""
-    similar: np.ndarray | None
-    """Cosine of each method with each tool, float16, shape (methods, tools)."""
+
+    def nearness(self, vector: np.ndarray) -> Nearness:
+        """Return how near a unit vector is to each method and to what no tool is for."""
+        assert self.vectors is not None
+        near = dots(self.vectors, vector)
+        nearest = np.maximum.reduceat(near, self.starts)
+        return Nearness(near[self.starts[:-1]], nearest[:-1], float(nearest[-1]))
 
 
 class ToolIndex:
@@ -93,12 +113,12 @@ class ToolIndex:
     def __init__(
         self,
         entries: Sequence[CatalogueEntry],
-        lexical: LexicalIndex,
+        texts: SearchIndex,
         vectors: np.ndarray | None,
         methods: MethodIndex,
     ) -> None:
         self.entries = entries
-        self.lexical = lexical
+        self.texts = texts
         self.vectors = vectors
         self.methods = methods
         self._tool_for: dict[str, int | None] = {}
@@ -118,22 +138,19 @@ class ToolIndex:
             entries: the tools; names are unique.
             vectors: a unit vector for each entry's `entry_text`, shape (entries, dimensions); None to search by
                 words alone.
-            method_vectors: the same for `method_texts()`; without it methods are recognised by words alone.
+            method_vectors: the same for `method_texts()`.
 
         Raises:
             ValueError: when there are not as many vectors as texts, or their dimensions differ.
         """
-        if vectors is not None and len(vectors) != len(entries):
-            raise ValueError(f"{len(vectors)} vectors for {len(entries)} tools; expected one each.")
-        lexical = LexicalIndex.build([_fields(entry) for entry in entries], _FIELDS)
+        if vectors is not None:
+            _check(vectors, len(entries), "tools")
+            _check(method_vectors, len(method_texts()), "methods", vectors.shape[1])
+        texts = SearchIndex(_FIELDS)
+        texts.add(_document(entry) for entry in entries)
         matrix = None if vectors is None else np.ascontiguousarray(vectors, dtype=np.float32)
-        methods = _method_index(load_methods(), entries, matrix, method_vectors)
-        return cls(list(entries), lexical, matrix, methods)
-
-    def with_methods(self, method_vectors: np.ndarray) -> ToolIndex:
-        """Return the same index with vectors for the methods (see `build`)."""
-        methods = _method_index(self.methods.methods, self.entries, self.vectors, method_vectors)
-        return ToolIndex(self.entries, self.lexical, self.vectors, methods)
+        methods = _method_index(load_methods(), entries, None if vectors is None else method_vectors)
+        return cls(list(entries), texts, matrix, methods)
 
     def __len__(self) -> int:
         """Return the number of tools."""
@@ -141,10 +158,10 @@ class ToolIndex:
 
     @cached_property
     def by_key(self) -> Mapping[str, list[int]]:
-        """Rows by name, compared by letters and digits only (see `name_key`)."""
+        """Rows by name, compared by letters and digits only (see `in_one`)."""
         keys: dict[str, list[int]] = {}
         for row, entry in enumerate(self.entries):
-            keys.setdefault(name_key(entry.name), []).append(row)
+            keys.setdefault(in_one(entry.name), []).append(row)
         return keys
 
     def prepare(self) -> None:
@@ -156,7 +173,7 @@ class ToolIndex:
     def speller(self) -> Speller:
         """Corrects typing errors, from the words of all tools and methods."""
         said = (f"{entry.name} {entry.title} {entry.description} {' '.join(entry.keywords)}" for entry in self.entries)
-        return Speller(chain(said, (method_text(method) for method in self.methods.methods)))
+        return Speller(chain(said, (text for method in self.methods.methods for text in method.texts)))
 
     @cached_property
     def graph(self) -> ToolGraph:
@@ -180,7 +197,7 @@ class ToolIndex:
             for keyword in entry.keywords:
                 for word in words(keyword):
                     said.setdefault(word, 0.5)
-            scores = self.methods.words.scores(said)
+            scores = self.methods.words.bm25(said)
             place = int(np.argmax(scores))
             if scores[place] >= _SAME_OPERATION:
                 matches.setdefault(place, []).append((-float(scores[place]), row))
@@ -190,7 +207,7 @@ class ToolIndex:
         """Return the words of the name of a tool's suite."""
         suite = self.entries[row].suite
         if suite not in self._suite_words:
-            self._suite_words[suite] = frozenset([*words(_SEPARATORS.sub(" ", suite)), name_key(suite)])
+            self._suite_words[suite] = frozenset([*words(_SEPARATORS.sub(" ", suite)), in_one(suite)])
         return self._suite_words[suite]
 
     def tools_of(self, place: int) -> np.ndarray:
@@ -215,54 +232,67 @@ class ToolIndex:
         for row in self._built_in_for.get(place, ()):
             return row
         named = self.methods.tools[place]
-        if self.methods.similar is not None:
-            return _best(named, self.methods.similar[place])
-        return _best(named, self.lexical.scores(dict.fromkeys(words(operation), 1.0)))
+        if not len(named):
+            return None
+        near = self.likeness(place, named)
+        if near is None:
+            near = self.texts.bm25(dict.fromkeys(words(operation), 1.0))[named]
+        return int(named[np.argmax(near)])
+
+    def likeness(self, place: int, rows: np.ndarray) -> np.ndarray | None:
+        """Return the cosines of tools with a method; None without vectors."""
+        if self.vectors is None or self.methods.vectors is None:
+            return None
+        return dots(self.vectors[rows], self.methods.vectors[self.methods.starts[place]])
 
 
-def _best(rows: np.ndarray, scores: np.ndarray) -> int | None:
-    """Return the row with the highest score, or None when there are no rows."""
-    return int(rows[np.argmax(scores[rows])]) if len(rows) else None
+def _check(vectors: np.ndarray | None, texts: int, what: str, width: int | None = None) -> None:
+    rows, wide = (0, 0) if vectors is None else vectors.shape
+    if rows != texts or wide != (width or wide):
+        raise ValueError(f"{rows} vectors for {texts} {what}, {wide} numbers wide; expected one each, all as wide.")
 
 
-def _fields(entry: CatalogueEntry) -> dict[str, list[str]]:
-    return {
+def _document(entry: CatalogueEntry) -> Document:
+    fields = {
         "name": words(f"{_SEPARATORS.sub(' ', entry.name)} {entry.title}"),
         "labels": words(" ; ".join([*entry.keywords, *entry.operations])),
         "text": words(entry.description),
         "data": words(" ".join([*entry.inputs, *entry.outputs, entry.domain, entry.suite])),
     }
+    return Document(id=entry.name, words=fields, owner=entry.catalogue, kind="tool")
 
 
 def _method_index(
     methods: Sequence[Method],
     entries: Sequence[CatalogueEntry],
     vectors: np.ndarray | None,
-    method_vectors: np.ndarray | None,
 ) -> MethodIndex:
     documents = [
         {
             "operation": words(method.operation),
             "synonyms": words(" ; ".join(method.synonyms)),
             "programs": words(" ; ".join(method.programs)),
+            "phrases": words(" ; ".join(method.phrases)),
         }
         for method in methods
     ]
+    found = SearchIndex(_METHOD_FIELDS)
+    found.add(
+        Document(id=method.operation, words=document) for method, document in zip(methods, documents, strict=True)
+    )
+    aside = SearchIndex({"text": Field(weight=1.0, length=0.5)})
+    aside.add(Document(id=text, words={"text": words(text)}) for text in elsewhere())
     named = _rows_by_name(entries)
-    similar = None
-    if vectors is not None and method_vectors is not None:
-        if method_vectors.shape != (len(methods), vectors.shape[1]):
-            shape = (len(methods), vectors.shape[1])
-            raise ValueError(f"The vectors of the methods have the shape {method_vectors.shape}; expected {shape}.")
-        similar = np.ascontiguousarray((method_vectors @ vectors.T).astype(np.float16))
+    starts = np.cumsum([0, *(1 + len(method.phrases) for method in methods)])
     return MethodIndex(
         methods=methods,
-        words=LexicalIndex.build(documents, _METHOD_FIELDS),
+        words=found,
         synonyms=[frozenset([*document["operation"], *document["synonyms"]]) for document in documents],
         tools=[_tools_of(method, named) for method in methods],
-        vectors=method_vectors if similar is not None else None,
+        vectors=vectors,
+        starts=starts,
+        elsewhere=aside,
         places={method.operation: place for place, method in enumerate(methods)},
-        similar=similar,
     )
 
 
@@ -276,12 +306,12 @@ def _rows_by_name(entries: Sequence[CatalogueEntry]) -> dict[str, list[int]]:
 
 
 def _name_keys(name: str) -> set[str]:
-    parts = [name_key(part) for part in _SEPARATORS.split(name)]
+    parts = [in_one(part) for part in _SEPARATORS.split(name)]
     keys = {*parts, *(a + b for a, b in pairwise(parts))}
     keys |= {key.rstrip("0123456789") for key in keys if len(key.rstrip("0123456789")) > 3}
     return {key for key in keys if len(key) > 1}
 
 
 def _tools_of(method: Method, named: Mapping[str, Sequence[int]]) -> np.ndarray:
-    rows = {row for program in method.programs for row in named.get(name_key(program), ())}
+    rows = {row for program in method.programs for row in named.get(in_one(program), ())}
     return np.array(sorted(rows), dtype=np.int32)

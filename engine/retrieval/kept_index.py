@@ -145,7 +145,7 @@ class KeptIndex:
         own = [place for place, entry in enumerate(entries) if _is_shipped(entry)]
         others = [place for place, entry in enumerate(entries) if not _is_shipped(entry)]
         shipped = self._embeddings.shipped_vectors_of([entry_text(entries[place]) for place in own])
-        imported = self._embeddings.vectors_of([entry_text(entries[place]) for place in others])
+        imported = self._embeddings.vectors_of([entry_text(entries[place]) for place in others], kind="tool")
         rows = np.empty((len(entries), self._embeddings.embedder.dimensions), dtype=np.float32)
         rows[own], rows[others] = shipped, imported
         return _Vectors(rows, self._embeddings.shipped_vectors_of(method_texts()))

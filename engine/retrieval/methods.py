@@ -1,7 +1,8 @@
 """The table of methods: what analysts of the life sciences do, other names for it, its programs, and what precedes it.
 
 The table is written for this project (`data/methods.tsv`): one row an operation, lists separated by `|`. Retrieval uses
-it to understand a question in other words than a tool's, and to bring in steps that nobody named but that come first.
+it to understand a question in other words than a tool's, also those of people who know none of the terms, and to bring
+in steps that nobody named but that come first.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-_COLUMNS = ("operation", "synonyms", "programs", "inputs", "outputs", "prerequisites")
+_COLUMNS = ("operation", "synonyms", "programs", "inputs", "outputs", "prerequisites", "phrases")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +30,13 @@ class Method:
     """Kinds of data it gives."""
     prerequisites: tuple[str, ...]
     """Other operations of the table that usually come before it, not necessarily all of them."""
+    phrases: tuple[str, ...] = ()
+    """What people ask for who do not know the term; may be empty."""
+
+    @property
+    def texts(self) -> list[str]:
+        """What is embedded of the method: its name and what else people call it, then each phrase by itself."""
+        return [f"{self.operation}. {', '.join(self.synonyms)}", *self.phrases]
 
 
 @cache
@@ -43,9 +51,9 @@ def load_methods() -> list[Method]:
 
 
 @cache
-def methods_by_operation() -> dict[str, Method]:
-    """Return the methods by the name of their operation; not to be written to."""
-    return {method.operation: method for method in load_methods()}
+def elsewhere() -> list[str]:
+    """Return what people also ask for that no tool of any catalogue does."""
+    return files("engine.retrieval").joinpath("data", "elsewhere.tsv").read_text(encoding="utf-8").splitlines()
 
 
 def _method(line: str, number: int) -> Method:
@@ -54,12 +62,5 @@ def _method(line: str, number: int) -> Method:
         message = f"methods.tsv line {number} has {len(fields)} fields; expected {len(_COLUMNS)}"
         raise ValueError(message)
     operation, *lists = fields
-    synonyms, programs, inputs, outputs, prerequisites = (tuple(part.split("|")) if part else () for part in lists)
-    return Method(
-        operation=operation,
-        synonyms=synonyms,
-        programs=programs,
-        inputs=inputs,
-        outputs=outputs,
-        prerequisites=prerequisites,
-    )
+    parts = (tuple(part.split("|")) if part else () for part in lists)
+    return Method(operation=operation, **dict(zip(_COLUMNS[1:], parts, strict=True)))

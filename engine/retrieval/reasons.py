@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+import numpy as np
+
 from engine.retrieval.index import ToolIndex
 from engine.retrieval.rerank import Ranked, fits
 from engine.retrieval.search import Candidates
@@ -64,8 +66,8 @@ def _text_reason(index: ToolIndex, found: Candidates, tool: Ranked, written: dic
         operation = index.methods.methods[match.row].operation
         if found.program[tool.row] > 0 and tool.row in index.tools_of(match.row):
             return f"Known for `{operation}`"
-        similar = index.methods.similar
-        if similar is not None and similar[match.row][tool.row] >= _SIMILAR:
+        near = index.likeness(match.row, np.array([tool.row]))
+        if near is not None and near[0] >= _SIMILAR:
             return f"Its description matches `{operation}`"
     shared = shared_words(index, found, tool.row, written)
     if shared:
@@ -90,8 +92,8 @@ def written_words(query: str, found: Candidates) -> dict[str, str]:
 
 def shared_words(index: ToolIndex, found: Candidates, row: int, written: dict[str, str], *, most: int = 4) -> list[str]:
     """Return the words of the question that the tool's texts have, rarest first, as the user wrote them."""
-    there = [word for word in found.words if row in index.lexical.rows_of(word)]
-    there.sort(key=lambda word: -index.lexical.idf(word))
+    there = [word for word in found.words if index.texts.words.has(row, word)]
+    there.sort(key=lambda word: -index.texts.idf(word))
     return list(dict.fromkeys(written.get(word, word) for word in there))[:most]
 
 

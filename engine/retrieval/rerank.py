@@ -6,7 +6,8 @@ import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from engine.domain.datatypes import DataType, accepts
+from engine.data.catalogue import KINDS, accepts
+from engine.domain.datatypes import DataType
 from engine.domain.retrieval import CatalogueEntry
 from engine.errors import ModelUnavailable
 from engine.ports.chat import ChatMessage, ChatModel
@@ -35,26 +36,6 @@ _SCHEMA = {
     "properties": {"tools": {"type": "array", "items": {"type": "string"}}},
     "required": ["tools"],
 }
-_TYPE_WORDS: dict[str, tuple[str, ...]] = {
-    "count_matrix": ("count matrix", "counts"),
-    "expression_matrix": ("expression",),
-    "anndata": ("anndata", "h5ad", "loom"),
-    "sequences": ("fastq", "fasta", "fastqsanger", "sequences", "reads"),
-    "alignment": ("bam", "cram", "sam", "alignment"),
-    "variants": ("vcf", "bcf", "variants"),
-    "tree": ("newick", "nhx", "nexus", "tree"),
-    "structure": ("pdb", "cif", "mmcif", "structure"),
-    "compounds": ("smiles", "sdf", "mol", "mol2", "compounds"),
-    "image": ("image", "tiff", "png", "jpg", "ome"),
-    "peaks": ("bed", "narrowpeak", "broadpeak", "peaks"),
-    "abundance_table": ("biom", "abundance", "otu table"),
-    "genotype_table": ("plink", "genotypes", "ped"),
-    "gene_list": ("gene list", "genes"),
-    "gene_set_library": ("gmt", "gene sets"),
-    "spectrum_table": ("mzml", "mgf", "spectra"),
-    "graph": ("graphml", "sif", "network"),
-    "table": ("csv", "tsv", "tabular", "table"),
-}
 
 
 @dataclass(slots=True)
@@ -82,9 +63,14 @@ def fits(entry: CatalogueEntry, data_types: Collection[str]) -> float:
                 best = max(best, 1.0 if taken != DataType.TABLE else 0.4)
             elif entry.runnable:
                 best = max(best, 0.4 if _accepts(taken, given) else 0.0)
-            elif any(word in taken for word in _TYPE_WORDS.get(given, (given.replace("_", " "),))):
+            elif any(word in taken for word in _names(given)):
                 best = 1.0
     return best
+
+
+def _names(given: str) -> tuple[str, ...]:
+    plain = (given.replace("_", " "),)
+    return KINDS[DataType(given)].aliases or plain if given in set(DataType) else plain
 
 
 def _accepts(taken: str, given: str) -> bool:

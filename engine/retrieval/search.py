@@ -2,49 +2,52 @@
 
 The score of a tool for a question is a weighted sum of
   lexical    BM25F of the question's words and, at a lower weight, of the names of the methods the question is about;
-  semantic   cosine with the question's vector, moved towards those methods and towards the best tools so far
-             (pseudo-relevance feedback in the space of the vectors; Rocchio 1971);
+  semantic   cosine with the question's vector, moved towards the best tools so far (pseudo-relevance feedback in the
+             space of the vectors; Rocchio 1971) and, for a question in everyday words, towards the method it means;
   method     how sure it is that the question is about a method, for the tools known to do it;
 and then, among the candidates, of the scores of the tools whose texts resemble it (cluster hypothesis; van Rijsbergen
 1979). A question that one tool's description fits better than it fits any method is probably looking for that tool, so
-methods and neighbours then count less. The weights were chosen on one half of the development questions and checked on
-the other (benchmarks/bench_retrieval.py).
+methods and neighbours then count less. Each weight left out costs something on the development questions; what cost
+nothing is gone (docs/adr/0026).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from time import perf_counter
 
 import numpy as np
 
 from engine.retrieval.evidence import NOTHING, SURE_WORDS, Evidence, weigh
-from engine.retrieval.index import ToolIndex
-from engine.retrieval.lexical import query_words
-from engine.retrieval.threads import one_thread
+from engine.retrieval.index import Nearness, ToolIndex
+from engine.retrieval.understanding import Understood
+from engine.search.vectors import best, dots, spread
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weights:
     """What counts how much in a search."""
 
-    lexical: float = 0.6
-    lexical_short: float = 0.7
-    """The same for a question of at most `short` words, whose vector says little."""
-    short: int = 4
+    lexical: float = 0.7
     program: float = 0.35
     doubt: float = 2.0
     """Power of a method's certainty: a question that shares one word with a method is hardly about it."""
-    own_text: float = 0.5
-    """Share of what a method gives its tools that depends on their own texts: a suite holds helpers too."""
     synonyms: float = 0.25
-    towards_methods: float = 0.15
     feedback: float = 0.15
     feedback_tools: int = 10
+    plain_from: float = 0.5
+    plain_width: float = 0.3
+    """From which cosine on, and by how much more surely, an everyday phrase of a method says what the question says."""
+    plain_lead: float = 0.1
+    """How much nearer the phrase must be than the method's own names: else the question knows the term."""
+    plain_words: int = 2
+    """A question of fewer words is a keyword."""
+    plain_synonyms: float = 0.6
+    plain_towards: float = 0.8
+    plain_scenery: float = 0.3
+    """What a question in everyday words loses of its own words' weight, which are not those of descriptions."""
     methods: int = 2
     least_method: float = 0.15
-    method_semantic: float = 0.2
-    neighbours: float = 0.7
+    neighbours: float = 0.6
     sharpness: int = 5
     """Power of the cosine between neighbours: the higher, the fewer of them count."""
     self_support: float = 0.3
@@ -59,12 +62,7 @@ _SAMPLE = 29
 """Every how many tools one is looked at to know what is ordinary."""
 _POOL = 1000
 """Tools that feedback looks at; the rest cannot rise into the candidates any more."""
-_PUNCTUATION = ".,;:!?()[]{}<>\"'`"
 _FAINT = 0.3
-_LONG = 8
-_SCENERY = 0.5
-_EXTRA = 0.35
-"""What a word counts that an abbreviation stands for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +71,8 @@ class MatchedMethod:
 
     row: int
     weight: float
+    plain: float = 0.0
+    """How surely the question says in everyday words what the method is, 0 to 1."""
 
 
 @dataclass(slots=True)
@@ -95,40 +95,21 @@ class Candidates:
     evidence: Evidence | None = None
     """How well anything fits at all; None when nothing was searched for."""
     notes: list[str] = field(default_factory=list)
-    embed_seconds: float = 0.0
-    search_seconds: float = 0.0
 
 
 def search(
-    index: ToolIndex,
-    query: str,
-    *,
-    count: int,
-    vector: np.ndarray | None,
-    extra: str = "",
-    weights: Weights = WEIGHTS,
+    index: ToolIndex, asked: Understood, *, count: int, vector: np.ndarray | None, weights: Weights = WEIGHTS
 ) -> Candidates:
     """Find the `count` best tools for a question; none when it has no word or meaning that any tool has.
 
     Args:
         index: the tools.
-        query: the question as asked.
+        asked: the question.
         count: how many at most.
         vector: the question's unit vector, or None to search by words alone.
-        extra: more words, at a lower weight: what abbreviations in the question stand for.
         weights: what counts how much.
     """
-    with one_thread():
-        return _search(index, query, count, vector, extra, weights)
-
-
-def _search(
-    index: ToolIndex, query: str, count: int, vector: np.ndarray | None, extra: str, weights: Weights
-) -> Candidates:
-    began = perf_counter()
-    wanted, corrected, unknown = _understood(index, query)
-    for word, weight in _understood(index, extra)[0].items():
-        wanted.setdefault(word, _EXTRA * weight)
+    wanted = asked.words
     size = len(index)
     nothing = np.zeros(0, np.int64)
     found = Candidates(
@@ -138,204 +119,135 @@ def _search(
         semantic=None,
         program=np.zeros(size, np.float32),
         words=wanted,
-        corrected=corrected,
+        corrected=asked.corrected,
     )
     if size == 0:
         found.notes.append("There are no tools to search; import a catalogue with `biodesk tools import`.")
         return found
-    if not wanted and not unknown:
+    if not wanted and not asked.unknown:
         found.notes.append(
             "The question has no word that could be searched for; say what you want to do with your data."
         )
         return found
-    cosines = index.vectors @ vector if index.vectors is not None and vector is not None else None
-    direct = index.lexical.scores(wanted)
-    found.evidence = weigh(index, wanted, unknown, direct, cosines, vector)
+    cosines = dots(index.vectors, vector) if index.vectors is not None and vector is not None else None
+    direct = index.texts.bm25(wanted)
+    near = None if cosines is None or vector is None else index.methods.nearness(vector)
+    found.evidence = weigh(index, asked, direct, cosines, near)
     if found.evidence.nothing:
         found.notes.append(NOTHING)
-        found.search_seconds = perf_counter() - began
         return found
-    found.methods, trust = _methods(index, wanted, vector, cosines, weights)
-    _score(index, found, direct, cosines, vector, trust, weights)
-    _choose(index, found, count, trust, weights, direct)
-    found.search_seconds = perf_counter() - began
+    found.methods, trust = _methods(index, wanted, near, cosines, weights)
+    belief = weights.specific_methods + (1 - weights.specific_methods) * trust
+    known = weights.program * belief * _known_for(index, found, weights)
+    found.lexical = _by_words(index, found, direct, belief, weights)
+    found.score = known + found.lexical
+    if cosines is not None and vector is not None:
+        fixed = known + weights.lexical * found.lexical
+        found.semantic = _by_meaning(index, found, fixed, cosines, vector, weights)
+        found.score = fixed + (1 - weights.lexical) * found.semantic
+    _choose(index, found, count, weights.neighbours * trust, weights, direct)
     return found
-
-
-def _understood(index: ToolIndex, query: str) -> tuple[dict[str, float], dict[str, str], list[str]]:
-    """Return the question's known words with weights, what was corrected, and what is unknown."""
-    wanted: dict[str, float] = {}
-    corrected: dict[str, str] = {}
-    unknown: list[str] = []
-    described, practised = index.lexical.known, index.methods.words.known
-    for token in query.split():
-        said = query_words(token)
-        if any(described(word) or practised(word) for word in said) or not said:
-            _add(wanted, {word: weight for word, weight in said.items() if described(word) or practised(word)})
-            continue
-        meant = index.speller.correct(token.strip(_PUNCTUATION))
-        found = query_words(meant) if meant else {}
-        if meant is None or not any(described(word) or practised(word) for word in found):
-            unknown.append(token)
-            continue
-        corrected[token.strip(_PUNCTUATION)] = meant
-        # A guess counts less than a word that was really there.
-        _add(wanted, {word: 0.8 * weight for word, weight in found.items()})
-    if len(wanted) > _LONG:
-        # A long question tells a story; what no method of the field is called by is mostly its scenery.
-        wanted = {word: weight if practised(word) else _SCENERY * weight for word, weight in wanted.items()}
-    return wanted, corrected, unknown
-
-
-def _add(wanted: dict[str, float], more: dict[str, float]) -> None:
-    """Add words; one that comes again counts a little more, not twice."""
-    for word, weight in more.items():
-        wanted[word] = wanted[word] + 0.3 * weight if word in wanted else weight
 
 
 def _methods(
     index: ToolIndex,
     wanted: dict[str, float],
-    vector: np.ndarray | None,
+    near: Nearness | None,
     cosines: np.ndarray | None,
     weights: Weights,
 ) -> tuple[list[MatchedMethod], float]:
     """Return the methods the question is about, and how much they and neighbours are to be trusted, 0 to 1."""
     methods = index.methods
-    by_words = methods.words.scores(wanted)
+    by_words = methods.words.bm25(wanted)
     top = float(by_words.max(initial=0.0))
     # Share of the best method's score, held back when even the best shares little with the question.
     sure = by_words / top * min(1.0, top / SURE_WORDS) if top > 0 else by_words
-    trust = 1.0
-    if methods.vectors is not None and vector is not None:
-        near = methods.vectors @ vector
-        share = weights.method_semantic
-        sure = (1 - share) * sure + share * np.clip((near - 0.25) / 0.5, 0, 1)
-        if cosines is not None:
-            lead = float(cosines.max()) - float(near.max())
-            trust = 1 - min(1.0, max(0.0, (lead - weights.specific_from) / weights.specific_width))
-    best = np.argsort(-sure, kind="stable")[: weights.methods]
-    return [MatchedMethod(int(row), float(sure[row])) for row in best if sure[row] > weights.least_method], trust
+    plain, trust = np.zeros(len(sure), np.float32), 1.0
+    if cosines is not None and near is not None:
+        if len(wanted) >= weights.plain_words:
+            untold = near.all_texts - near.names > weights.plain_lead
+            plain = np.clip((near.all_texts - weights.plain_from) / weights.plain_width, 0, 1) * untold
+        sure = np.maximum(sure, plain)
+        lead = float(cosines.max()) - float((near.all_texts if plain.any() else near.names).max())
+        trust = 1 - min(1.0, max(0.0, (lead - weights.specific_from) / weights.specific_width))
+    found = [MatchedMethod(int(row), float(sure[row]), float(plain[row])) for row in best(sure, weights.methods)]
+    return [match for match in found if match.weight > weights.least_method], trust
 
 
-def _score(
-    index: ToolIndex,
-    found: Candidates,
-    direct: np.ndarray,
-    cosines: np.ndarray | None,
-    vector: np.ndarray | None,
-    trust: float,
-    weights: Weights,
-) -> None:
-    """Fill in the parts and their sum."""
-    belief = weights.specific_methods + (1 - weights.specific_methods) * trust
+def _by_words(index: ToolIndex, found: Candidates, direct: np.ndarray, belief: float, weights: Weights) -> np.ndarray:
+    """Return lexical scores, 0 to 1, with the names of the question's methods as more words."""
     expanded: dict[str, float] = {}
     for match in found.methods:
-        extra = weights.synonyms * match.weight * belief
-        for word in index.methods.synonyms[match.row]:
-            if word not in found.words and extra > 0:
-                expanded[word] = max(expanded.get(word, 0.0), extra)
-    lexical = direct + index.lexical.scores(expanded) if expanded else direct
-    found.lexical = lexical / max(float(lexical.max()), 1e-9)
-    named = weights.program * belief * _known_for(index, found, weights)
-    if cosines is None or vector is None or index.vectors is None:
-        found.score = found.lexical + named
-        return
-    share = weights.lexical_short if len(found.words) <= weights.short else weights.lexical
-    fixed = share * found.lexical + named
-    nearness, target = _towards_methods(index, found.methods, cosines, vector, weights.towards_methods * belief)
-    found.semantic = _spread(nearness)
-    found.score = fixed + (1 - share) * found.semantic
-    pool = _top(found.score, _POOL)
-    liked = pool[np.argsort(-found.score[pool], kind="stable")[: weights.feedback_tools]]
-    centre = found.score[liked] @ index.vectors[liked]
-    centre /= max(float(np.linalg.norm(centre)), 1e-9)
-    target = target + weights.feedback * centre
-    again = index.vectors[pool] @ (target / np.linalg.norm(target))
-    low = float(np.median(nearness[::_SAMPLE]))
-    found.semantic = found.semantic * 0.5
-    found.semantic[pool] = np.clip((again - low) / max(float(again.max()) - low, 1e-9), 0, 1)
-    found.score[pool] = fixed[pool] + (1 - share) * found.semantic[pool]
+        extra = (weights.synonyms * belief + weights.plain_synonyms * match.plain) * match.weight
+        for word in index.methods.synonyms[match.row] - found.words.keys():
+            expanded[word] = max(expanded.get(word, 0.0), extra)
+    plain = max((match.plain for match in found.methods), default=0.0)
+    lexical = (1 - weights.plain_scenery * plain) * direct + index.texts.bm25(expanded)
+    return lexical / max(float(lexical.max()), 1e-9)
 
 
 def _known_for(index: ToolIndex, found: Candidates, weights: Weights) -> np.ndarray:
     """Note which tools are known for the question's methods; return what that is worth, 0 to 1, for every tool."""
     worth = np.zeros(len(index), np.float32)
-    similar = index.methods.similar
     for match in found.methods:
         known = index.tools_of(match.row)
-        if not len(known):
-            continue
         found.program[known] = np.maximum(found.program[known], match.weight)
-        value = np.full(len(known), match.weight**weights.doubt, np.float32)
-        if similar is not None:
-            likeness = similar[match.row][known].astype(np.float32)
-            fit = np.clip(likeness / max(float(likeness.max()), 1e-6), 0, 1)
-            value *= 1 - weights.own_text + weights.own_text * fit
-        worth[known] = np.maximum(worth[known], value)
+        worth[known] = np.maximum(worth[known], match.weight**weights.doubt)
     return worth
 
 
-def _towards_methods(
-    index: ToolIndex, matches: list[MatchedMethod], cosines: np.ndarray, vector: np.ndarray, weight: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return cosines (up to a factor) with the question's vector moved towards its methods, and that vector.
+def _by_meaning(
+    index: ToolIndex, found: Candidates, fixed: np.ndarray, cosines: np.ndarray, vector: np.ndarray, weights: Weights
+) -> np.ndarray:
+    """Return how near each tool is to what the question means, 0 (an ordinary tool) to 1 (the nearest).
 
-    The cosines of all tools with all methods are known, so no tool's vector is touched.
+    `fixed` is what the tools' scores have besides.
     """
-    methods = index.methods
-    if methods.vectors is None or methods.similar is None or weight <= 0 or not matches:
-        return cosines, vector
-    moved = vector.astype(np.float32)
-    nearness = cosines.copy()
-    for match in matches:
-        moved = moved + np.float32(weight * match.weight) * methods.vectors[match.row]
-        nearness += np.float32(weight * match.weight) * methods.similar[match.row]
-    length = float(np.linalg.norm(moved))
-    return nearness / np.float32(length), moved / length
+    assert index.vectors is not None
+    methods, target = index.methods, vector
+    for match in found.methods:
+        if match.plain > 0 and methods.vectors is not None:
+            step = weights.plain_towards * match.plain * match.weight
+            target = target + np.float32(step) * methods.vectors[methods.starts[match.row]]
+    if target is not vector:
+        target = target / np.linalg.norm(target)
+        cosines = dots(index.vectors, target)
+    semantic = spread(cosines, _SAMPLE)
+    score = fixed + (1 - weights.lexical) * semantic
+    pool = best(score, _POOL)
+    liked = pool[: weights.feedback_tools]
+    centre = score[liked] @ index.vectors[liked]
+    target = target + weights.feedback * centre / max(float(np.linalg.norm(centre)), 1e-9)
+    again = dots(index.vectors[pool], target / np.linalg.norm(target))
+    low = float(np.median(cosines[::_SAMPLE]))
+    semantic *= 0.5
+    semantic[pool] = np.clip((again - low) / max(float(again.max()) - low, 1e-9), 0, 1)
+    return semantic
 
 
 def _choose(
-    index: ToolIndex, found: Candidates, count: int, trust: float, weights: Weights, direct: np.ndarray
+    index: ToolIndex, found: Candidates, count: int, share: float, weights: Weights, direct: np.ndarray
 ) -> None:
-    """Pick the candidates, let alike tools support each other, and scale the scores to 0..1."""
-    rows = _top(found.score, min(max(count, 50), len(index)))
+    """Pick the candidates, let alike tools support each other (by `share`), and scale the scores to 0..1."""
+    rows = best(found.score, max(count, 50))
     # A tool must have a word of the question, a vector near it, or a name known for what it asks for.
     meant = (direct[rows] > 0) | (found.program[rows] > 0)
-    if found.semantic is not None and index.vectors is not None:
+    if found.semantic is not None:
         meant |= found.semantic[rows] >= 0.5
     rows = rows[meant]
     if len(rows) == 0:
         found.notes.append(NOTHING)
         return
-    share = weights.neighbours * trust
-    if found.semantic is not None and index.vectors is not None and share > 0 and len(rows) > 1:
+    if index.vectors is not None and found.semantic is not None and share > 0:
         near = index.vectors[rows]
-        cosines = np.clip(near @ near.T, 0, 1)
-        alike = cosines.copy()
-        for _ in range(weights.sharpness - 1):  # five products are ten times faster than a power
-            alike *= cosines
+        alike = np.clip(dots(near, near.T), 0, 1) ** weights.sharpness
         np.fill_diagonal(alike, 0)
         own = found.score[rows]
         # A tool counts as one of its own neighbours, so that a lonely one does not take over what it hardly resembles.
         support = (alike @ own + weights.self_support * own) / (alike.sum(axis=1) + weights.self_support)
         found.score[rows] = (1 - share) * own + share * support
-    order = np.argsort(-found.score[rows], kind="stable")[:count]
-    found.score = np.clip(found.score / max(float(found.score[rows[order[0]]]), 1e-9), 0, 1)
-    ranked = rows[order]
+    ranked = rows[best(found.score[rows], count)]
+    found.score = np.clip(found.score / max(float(found.score[ranked[0]]), 1e-9), 0, 1)
     # Likeness of meaning alone, and little of it, is no reason to be shown.
     shown = (direct[ranked] > 0) | (found.program[ranked] > 0) | (found.score[ranked] >= _FAINT)
     found.rows = ranked[shown]
-
-
-def _spread(nearness: np.ndarray) -> np.ndarray:
-    """Return cosines as 0 (an ordinary tool: the median) to 1 (the nearest)."""
-    low = float(np.median(nearness[::_SAMPLE]))
-    return np.clip((nearness - low) / max(float(nearness.max()) - low, 1e-9), 0, 1)
-
-
-def _top(scores: np.ndarray, count: int) -> np.ndarray:
-    """Return the rows of the `count` highest scores, in no order."""
-    if count >= len(scores):
-        return np.arange(len(scores))
-    return np.argpartition(-scores, count)[:count]

@@ -224,7 +224,7 @@ class ToolFinder:
                 progress(done, total)
 
         try:
-            self.embeddings.vectors_of([entry_text(entry) for entry in entries], progress=count)
+            self.embeddings.vectors_of([entry_text(entry) for entry in entries], count, kind="tool")
         except (ModelUnavailable, StorageError) as err:
             warnings.append(f"Vectors could not be made, so the search uses words only: {err.message}")
         return new

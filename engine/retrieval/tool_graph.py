@@ -8,7 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from engine.domain.datatypes import DataType, accepts
+from engine.data.catalogue import accepts
+from engine.domain.datatypes import DataType
 from engine.domain.retrieval import CatalogueEntry
 
 WEIGHTS: Mapping[str, float] = {

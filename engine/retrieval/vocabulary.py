@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from importlib.resources import files
 
-from engine.retrieval.words import STOP, fold, stem
+from engine.retrieval.words import STOP, stem
+from engine.text.letters import without_accents
 
 _COLUMNS = "language\tsaid\tmeant"
 _EDGES = ".,;:!?()[]{}<>\"'`"
@@ -51,16 +52,11 @@ class Reading:
     """A question as it is searched for."""
 
     text: str
-    """The question in words that descriptions use; also what is embedded."""
+    """The question in words that descriptions use."""
     extra: str = ""
     """What its abbreviations stand for, where the abbreviation itself is kept: searched for at a lower weight."""
     read_as: dict[str, str] = field(default_factory=dict)
     """Word as asked -> what it was read as."""
-
-    @property
-    def spoken(self) -> str:
-        """What is embedded: the text and what its abbreviations stand for."""
-        return f"{self.text} ({self.extra})" if self.extra else self.text
 
 
 @cache
@@ -104,7 +100,7 @@ def read(question: str, known: Callable[[str], bool]) -> Reading:
         elif long and bare.lower() in _FILLER:
             continue
         elif language and (meant := _translated(bare, language)) is not None:
-            if meant and stem(meant) != stem(fold(bare).lower()):
+            if meant and stem(meant) != stem(without_accents(bare).lower()):
                 reading.read_as[bare] = meant
             said.append(meant)
         else:
@@ -153,7 +149,7 @@ def _language(tokens: list[str], known: Callable[[str], bool]) -> str:
 def _translated(word: str, language: str) -> str | None:
     """Return a word in English, "" for one to leave out, or None for one the table does not have."""
     table = load_vocabulary().languages[language]
-    low = fold(word.replace("ß", "ss")).lower()
+    low = without_accents(word.replace("ß", "ss")).lower()
     if low in table:
         return table[low]
     return _compound(low, table) if language == "de" else None

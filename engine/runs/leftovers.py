@@ -3,13 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
+from engine.domain.events import RunFinished, RunInterrupted, WarningRaised
 from engine.domain.results import FINAL, RunRecord
 from engine.errors import IntegrityError, SchemaTooNew
 from engine.ports.runs import RunStore
+from engine.runs.records import RunRecords
+from engine.trees import LEFTOVER, remove_tree
 
 _LAST_ENDED = 4
 """How many of the runs that ended last are looked at: a kill can have met no more at their very end."""
+
+
+def mark_interrupted(records: RunRecords, scratch: Path) -> list[str]:
+    """Mark the runs that a killed process left unfinished and return their ids; called once, at the opening.
+
+    Args:
+        records: the records of all runs.
+        scratch: the folder where steps work; what the killed process was working with goes: copies of data and
+            half-written results.
+    """
+    runs = records.store.runs(limit=1_000_000)
+    left = unfinished(runs, records.store)
+    for record in left:
+        message = "Biodesk stopped while this run was at work. Steps that finished are kept."
+        told = RunInterrupted(run_id=record.run_id, message=message)
+        records.update(record, told, status="interrupted", error=message, error_code="interrupted")
+        if kept := remove_tree(scratch / record.run_id, scratch / LEFTOVER):
+            records.log.emit(WarningRaised(run_id=record.run_id, message=kept))
+    for record in ended_unsaid(runs, records.store):
+        records.log.emit(RunFinished(run_id=record.run_id, status=record.status, usage=record.usage))
+    records.log.flush()
+    return [record.run_id for record in left]
 
 
 def unfinished(runs: Sequence[RunRecord], store: RunStore) -> list[RunRecord]:

@@ -7,13 +7,17 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TypeVar
 
-from engine.errors import LimitExceeded
+from engine.errors import LimitExceeded, PlanError
 from engine.runs.cancel import CancelSource
 
 Work = Callable[[CancelSource], None]
+Seen = TypeVar("Seen")
 
 _log = logging.getLogger(__name__)
+_SETTLE_SECONDS = 10.0
+"""How long a next stage waits for the last one to let go of its run: writing a report takes a moment."""
 
 
 @dataclass(slots=True)
@@ -82,6 +86,22 @@ class RunQueue:
         with self._lock:
             ticket = self._tickets.get(run_id)
         return True if ticket is None else ticket.done.wait(timeout)
+
+    def let_go(self, run_id: str, look: Callable[[str], Seen]) -> Seen:
+        """Look at a run in order to change it, once the last work on it has let go of it; return what is seen then.
+
+        Args:
+            run_id: the run.
+            look: returns what is needed of the run, or raises when the run cannot be changed so. It is called twice:
+                before waiting, and again, as the run may have come to another state meanwhile.
+
+        Raises:
+            PlanError: when the work does not let go of it.
+        """
+        look(run_id)
+        if not self.wait(run_id, _SETTLE_SECONDS):
+            raise PlanError(f"Run {run_id} is being worked on.", advice="Wait for it to stop, or cancel it.")
+        return look(run_id)
 
     @property
     def closing(self) -> bool:

@@ -219,6 +219,10 @@ class SearchIndex:
         """Return every row's score for words with weights, float32."""
         return self._words.sums({word: weight * self.idf(word) for word, weight in words.items()}, self.size)
 
+    def whole(self, words: Mapping[str, float]) -> float:
+        """Return what a document with each of the words once would score, unknown ones as rare as can be."""
+        return sum(weight * (self.idf(word) or self.rarest) for word, weight in words.items())
+
     def parts(self, query: Query) -> Parts:
         """Return how well every row fits each part of a query."""
         names = {}
@@ -228,7 +232,7 @@ class SearchIndex:
             names[group] = self._names.get(group, Postings()).sums(shares, self.size)
         return Parts(
             words=self.bm25(query.words),
-            whole=self._whole(query.words),
+            whole=self.whole(query.words),
             cosine=None if query.vector is None else self._vectors.cosines(query.vector, self.size),
             names=names,
             allowed=self._allowed(query),
@@ -251,7 +255,7 @@ class SearchIndex:
     def coverage(self, row: int, words: Mapping[str, float]) -> float:
         """Return the share of words, by rarity and weight, that a row has, 0 to 1."""
         there = {word: weight for word, weight in words.items() if self._words.has(row, word)}
-        return self._whole(there) / (self._whole(words) or 1.0)
+        return self.whole(there) / (self.whole(words) or 1.0)
 
     def _hit(self, row: int, query: Query, parts: Parts, score: float) -> Hit:
         found = {"words": float(parts.words[row]) / (parts.whole or 1.0), "coverage": self.coverage(row, query.words)}
@@ -270,9 +274,6 @@ class SearchIndex:
     def _there(self) -> np.ndarray:
         """Return for each row whether its document was not removed."""
         return np.array(self._alive, np.int8).astype(bool)
-
-    def _whole(self, words: Mapping[str, float]) -> float:
-        return sum(weight * (self.idf(word) or self.rarest) for word, weight in words.items())
 
     def _rarity(self, count: int) -> float:
         return math.log1p((max(0, self.size - count) + 0.5) / (count + 0.5))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 
 
 class Spelling:
@@ -31,12 +32,8 @@ class Spelling:
         from rapidfuzz import process
         from rapidfuzz.distance import OSA
 
-        choices = [
-            other
-            for length in range(len(word) - edits, len(word) + edits + 1)
-            for other in self._of_length.get(length, ())
-            if other.startswith(start)
-        ]
+        lengths = range(len(word) - edits, len(word) + edits + 1)
+        choices = list(chain.from_iterable(self._of_length.get(length, ()) for length in lengths))
         found = process.extract(word, choices, scorer=OSA.distance, score_cutoff=edits, limit=None)
-        found.sort(key=lambda hit: (hit[1], -self._counts[hit[0]], hit[0]))
-        return [(other, int(distance)) for other, distance, _ in found[:most]]
+        near = [(other, int(distance)) for other, distance, _ in found if other.startswith(start)]
+        return sorted(near, key=lambda hit: (hit[1], -self._counts[hit[0]], hit[0]))[:most]

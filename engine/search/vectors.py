@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-_SMALL_PRODUCT = 8_000
-"""Elements of a matrix that OpenBLAS multiplies without starting a thread (its bound is 9,216)."""
+_SMALL_PRODUCT, _SMALL_PRODUCTS = 8_000, 250_000
+"""Multiplications that OpenBLAS does without starting a thread, with a vector and with a matrix (its bounds are 9,216
+and 262,144)."""
 
 
 class Vectors:
@@ -70,17 +71,17 @@ class Vectors:
             self._filled = np.concatenate((self._filled, np.zeros(more, bool)))
 
 
-def dots(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    """Return the product of every row with the vector, on one thread.
+def dots(matrix: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Return the product of every row with a vector, or with every column of a matrix, on one thread.
 
     A second thread hardly helps, and on a machine busy with the steps of a run waiting for it takes ten times as long.
     BLAS stays on one thread for products as small as the slices that the rows are given to it in.
     """
     rows, wide = matrix.shape
-    slice_rows = max(1, _SMALL_PRODUCT // max(1, wide))
+    slice_rows = max(1, (_SMALL_PRODUCT if other.ndim == 1 else _SMALL_PRODUCTS) // max(1, other.size))
     whole = rows - rows % slice_rows
-    sliced = np.matmul(matrix[:whole].reshape(-1, slice_rows, wide), vector).reshape(-1)
-    return sliced if whole == rows else np.concatenate((sliced, matrix[whole:] @ vector))
+    sliced = np.matmul(matrix[:whole].reshape(-1, slice_rows, wide), other).reshape(whole, *other.shape[1:])
+    return sliced if whole == rows else np.concatenate((sliced, matrix[whole:] @ other))
 
 
 def spread(cosines: np.ndarray, every: int = 1) -> np.ndarray:

@@ -1,8 +1,8 @@
-"""Checks a report: its numbers against the stored tables, its statements against the knowledge graph."""
+"""Checks a report: its numbers against the stored tables, what its findings assert against the knowledge graph."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from engine.domain.findings import Finding
 from engine.domain.knowledge import Claim, ClaimCheck
@@ -11,7 +11,7 @@ from engine.domain.run_view import RunView
 from engine.ports.artifacts import ArtifactStore
 from engine.reporting.checked import NOT_CHECKED, Reread, of_findings, reread
 
-Check = Callable[[str, Sequence[Finding]], ClaimCheck]
+Check = Callable[[Sequence[Finding]], Mapping[str, Claim]]
 _MOST_FINDINGS = 60
 
 
@@ -40,35 +40,23 @@ def _labelled(finding: Finding, compared: Reread | None, view: RunView) -> Findi
 
 
 def ground_claims(report: Report, check: Check) -> Report:
-    """Return the report with what the knowledge graph says of its summary and its findings.
+    """Return the report with what the knowledge graph says of what its findings assert as data.
 
-    A sentence that repeats a finding is looked up in the graph alone, for the finding is no evidence for itself; any
-    other sentence may rest on the findings. The graph never changes a finding's own label: where it states the
-    opposite, that is said and the finding stays.
+    Their sentences are not read. The graph never changes a finding's own label: where it states the opposite, that is
+    said and the finding stays.
     """
-    findings = [_with_evidence(finding, check) for finding in report.findings[:_MOST_FINDINGS]]
-    findings += report.findings[_MOST_FINDINGS:]
-    computed = {finding.text for finding in report.findings} | {answer.said for answer in report.answers}
-    claims: list[Claim] = []
-    version, seconds = 0, 0.0
-    for sentence in report.summary:
-        checked = check(sentence, () if sentence in computed else report.findings)
-        version, seconds = checked.graph_version, seconds + checked.seconds
-        # Numbers, and an entity named alone, are nothing that a graph of relations could state or deny.
-        claims += [claim for claim in checked.claims if claim.label != "ungrounded" or (claim.subject and claim.object)]
-    outcome = ClaimCheck(claims=claims, score=0.0, graph_version=version, seconds=seconds)
+    claims = check(report.findings[:_MOST_FINDINGS])
+    findings = [_with_evidence(finding, claims.get(finding.id)) for finding in report.findings]
+    outcome = ClaimCheck(claims=list(claims.values()), score=0.0)
     return report.model_copy(update={"findings": findings, "claims": outcome})
 
 
-def _with_evidence(finding: Finding, check: Check) -> Finding:
-    evidence = [text for claim in check(finding.text, ()).claims if (text := _said(claim))]
-    return finding.model_copy(update={"evidence": list(dict.fromkeys([*finding.evidence, *evidence]))[:6]})
-
-
-def _said(claim: Claim) -> str:
-    """Return what the graph says of a claim in a finding, or "" when it says nothing."""
-    if not claim.evidence or claim.label == "ungrounded":
-        return ""
-    first = claim.evidence[0]
+def _with_evidence(finding: Finding, claim: Claim | None) -> Finding:
+    """Add what the graph says of a finding to its evidence, when it says anything."""
+    if claim is None or not claim.evidence or claim.label == "ungrounded":
+        return finding
     how = {"grounded": "also stated", "inferred": "supported indirectly", "contradicted": "the opposite is stated"}
-    return f"knowledge graph, {how[claim.label]}: {first.edge} ({first.source})"
+    kind = "opposite" if claim.label == "contradicted" else ""
+    first = next((item for item in claim.evidence if item.kind == kind), claim.evidence[0])
+    text = f"knowledge graph, {how[claim.label]}: {first.edge} ({first.source})"
+    return finding.model_copy(update={"evidence": list(dict.fromkeys([*finding.evidence, text]))[:6]})

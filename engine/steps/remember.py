@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -10,14 +11,16 @@ from engine.domain.events import EngineEvent, NodeRetried, PlanEdited
 from engine.domain.knowledge import Node, NodeType
 from engine.domain.memory import Episode
 from engine.domain.plan import TaskDag
+from engine.domain.results import RunRecord
 from engine.domain.run_view import RunView
-from engine.errors import NotFoundError
+from engine.errors import EngineError, NotFoundError
 from engine.knowledge.learning import learn_run
 from engine.knowledge.service import KnowledgeBase
 from engine.memory.episodes.lessons import Changer, episode_of, repair_sentences
 from engine.memory.service import Memory
 from engine.settings import Settings
 
+_log = logging.getLogger(__name__)
 _KEPT = ("succeeded", "partial", "failed")
 """A run that its user gave up teaches nothing."""
 _NOT_BIOLOGY = frozenset(
@@ -33,6 +36,13 @@ class Remembering:
     memory: Memory
     titles: Mapping[str, str]
     """Tool -> its title."""
+
+    def note_question(self, record: RunRecord) -> None:
+        """Put a question into its conversation; its run must start whether or not that can be stored."""
+        try:
+            self.memory.working.add(record.conversation, "user", record.question, run_id=record.run_id)
+        except EngineError as err:
+            _log.warning("The question of run %s could not be kept in its conversation: %s", record.run_id, err)
 
     def remember(self, view: RunView, events: Sequence[EngineEvent]) -> Episode | None:
         """Store the episode of a run and what it adds to the graph; the same run again replaces both.

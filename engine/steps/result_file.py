@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from engine.domain.findings import FindingValue
+from engine.domain.findings import Assertion, FindingValue
 
 RESULT_BYTES = 32 * 2**20
 """The largest `result.json` that is read: it holds sentences, not data."""
@@ -44,6 +44,7 @@ class ResultFile(BaseModel):
         values: list[FindingValue] = []
         output: str = ""
         row: dict[str, str | int | float | bool | None] = {}
+        asserts: Assertion | None = None
 
     computed_on: str = Field(default="", max_length=300)
     outputs: dict[str, Output] = {}

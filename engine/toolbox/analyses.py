@@ -33,7 +33,7 @@ class Practice(Value):
     asked: bool = False
     """True for a step that the words ask for (by `only`): what it lacks is then said."""
     only: list[str] = []
-    """Conditions (see `engine.planning.conditions`) that must hold."""
+    """Conditions (see `engine.planning.binding.conditions`) that must hold."""
 
 
 class Analysis(Value):
@@ -62,7 +62,7 @@ class Analysis(Value):
     """Why nothing belongs around it, for an analysis without practice."""
     suggests: list[str] = []
     """Wordings that are offered for files nobody has asked about yet, with slots for names of the data (see
-    `engine.planning.suggestions`)."""
+    `engine.planning.followups.suggestions`)."""
     rank: int = 9
     """The lower, the earlier it is offered."""
     asked_after: str = ""
@@ -76,7 +76,7 @@ class Analysis(Value):
         return self.title or self.id.replace("_", " ")
 
 
-class Example(NamedTuple):
+class ExampleQuestion(NamedTuple):
     """A question somebody wrote: with `{words|kind}` for what stands for data, and a number for who wrote it."""
 
     analysis: str
@@ -99,7 +99,7 @@ def fields() -> list[Path]:
     return sorted(path.parent for path in Path(__file__).parent.glob("*/analyses.toml"))
 
 
-def read_examples(path: Path) -> Iterator[tuple[Example, bool]]:
+def read_examples(path: Path) -> Iterator[tuple[ExampleQuestion, bool]]:
     """Yield (example, whether it is a near miss written for another analysis) of a field's `questions.txt`.
 
     Raises:
@@ -118,16 +118,16 @@ def read_examples(path: Path) -> Iterator[tuple[Example, bool]]:
             if not arrow or not other.strip():
                 message = f"{path.name}, line {number}: a near miss ends with `=> ANALYSIS`"
                 raise ValueError(message)
-            yield Example(other.strip(), text.strip(), writer), True
+            yield ExampleQuestion(other.strip(), text.strip(), writer), True
         elif analysis:
-            yield Example(analysis, line.strip(), writer), False
+            yield ExampleQuestion(analysis, line.strip(), writer), False
         else:
             message = f"{path.name}, line {number}: a question stands before the first [analysis]"
             raise ValueError(message)
 
 
 @functools.cache
-def all_examples() -> tuple[Example, ...]:
+def all_examples() -> tuple[ExampleQuestion, ...]:
     """Return every example of every field, near misses under the analysis they ask for."""
     return tuple(example for folder in fields() for example, _ in read_examples(folder / "questions.txt"))
 

@@ -36,7 +36,7 @@ _NOTHING = 1e-12
 
 
 @dataclass(slots=True)
-class Hit:
+class RowHit:
     """What one selection met."""
 
     count: int = 0
@@ -59,7 +59,7 @@ class Scan:
     first: list[list[str]] = field(default_factory=list)
     """The cells of the first rows."""
     total: int = 0
-    hits: dict[str, Hit] = field(default_factory=dict)
+    hits: dict[str, RowHit] = field(default_factory=dict)
     """Name of a selection -> the rows it met."""
 
 
@@ -75,14 +75,14 @@ def scan(path: Path, wanted: Mapping[str, Mapping[str, Scalar]], *, first: int =
         ValueError: when it is no such table, or a row has more than `ROW_BYTES`.
         OSError: when it cannot be read.
     """
-    found = Scan(hits={name: Hit() for name in wanted})
+    found = Scan(hits={name: RowHit() for name in wanted})
     records = stream_rows(path)
     found.header = next(records, [])
     if path.stat().st_size > WHOLE_BYTES:
         try:
             found.total = _scan_pieces(path, _Index(found.header, wanted), found.hits)
         except ValueError:  # the quick reader refuses rows of unequal length: these are taken one by one
-            found.hits = {name: Hit() for name in wanted}
+            found.hits = {name: RowHit() for name in wanted}
         else:
             found.first = [cells for _, cells in zip(range(first), records, strict=False)]
             return found
@@ -237,7 +237,7 @@ class _Index:
                 del self.groups[places]
 
 
-def _scan_pieces(path: Path, index: _Index, hits: Mapping[str, Hit]) -> int:
+def _scan_pieces(path: Path, index: _Index, hits: Mapping[str, RowHit]) -> int:
     """Fill `hits` from a large table and return how many rows it has."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -340,7 +340,7 @@ def _is_number(value: Scalar) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _count(hit: Hit, number: int, cells: list[str]) -> None:
+def _count(hit: RowHit, number: int, cells: list[str]) -> None:
     hit.count += 1
     if hit.count == 1:
         hit.number, hit.cells = number, cells

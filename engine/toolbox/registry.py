@@ -1,7 +1,7 @@
 """The decorator that turns a typed Python function into a tool, and the catalogue that holds tools.
 
 The function is returned unchanged and its source is what runs and what the notebook shows. So it takes
-data already read (see `engine.toolbox.io`), calls public libraries directly, imports them inside, and
+data already read (see `engine.data.kind`), calls public libraries directly, imports them inside, and
 returns a dict: output name -> value, plus optionally
 
 - `findings`: list of {"text", "values": [{"name", "value", "unit", "low", "high", "n"}], "output", "row"}

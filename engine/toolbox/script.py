@@ -1,28 +1,25 @@
 """How a step of a plan becomes code.
 
 One text serves three readers: the sandbox runs it, its hash keys the result cache, and the exported
-notebook shows it. So it must be complete: the reading functions, the tool's helpers, the tool, the call.
+notebook shows it. So it must be complete, and it holds nothing else: what reads the step's inputs and writes
+its outputs, as their kinds declare it, the tool's helpers, the tool, the call.
 """
 
 from __future__ import annotations
 
+import dis
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from types import CodeType, FunctionType
 from typing import Any
 
+from engine.data.catalogue import KINDS
 from engine.domain.datatypes import DataType
 from engine.domain.hashing import sha256_text, sha256_value
 from engine.domain.toolspec import ToolSpec
-from engine.toolbox import io
 from engine.toolbox.registry import function_source
-
-STORED_READ: dict[DataType, dict[str, Any]] = {
-    DataType.COUNT_MATRIX: {"index_col": 0},
-    DataType.EXPRESSION_MATRIX: {"index_col": 0},
-    DataType.SAMPLE_SHEET: {"index_col": 0},
-}
-"""How a step's own output is read back: only these types have meaningful row names."""
+from engine.toolbox.results import save_result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,18 +30,46 @@ class StepInput:
     type: DataType
     read: Mapping[str, Any] = field(default_factory=dict)
 
-    def expression(self, path: str | None = None) -> str:
-        """Return the Python expression that reads it; `path` (code, not text) replaces the file's own name."""
+    def expression(self) -> str:
+        """Return the Python expression that reads it."""
         options = "".join(f", {key}={value!r}" for key, value in sorted(self.read.items()))
-        return f"read_data({path or repr(self.path)}, {self.type.value!r}{options})"
+        return f"{KINDS[self.type].read.__name__}({self.path!r}{options})"
+
+
+def stored_input(path: str, kind: DataType) -> StepInput:
+    """Return how another step's output is read."""
+    return StepInput(path=path, type=kind, read=KINDS[kind].stored)
+
+
+def all_io() -> dict[str, str]:
+    """Return name -> source of all that reads data of any kind and writes it."""
+    return _with_called([*(part for kind in KINDS.values() for part in (kind.read, kind.write)), save_result])
+
+
+def _step_io(spec: ToolSpec, inputs: Iterable[StepInput]) -> str:
+    readers = [KINDS[item.type].read for item in inputs]
+    writers = [KINDS[port.type].write for port in spec.outputs]
+    return "\n\n".join(_with_called([*readers, *writers, save_result]).values())
+
+
+def _with_called(functions: Iterable[Callable[..., Any]]) -> dict[str, str]:
+    """Return name -> source of functions, each after those that it calls."""
+    return {name: source for function in functions for name, source in _sources(function)}
 
 
 @functools.cache
-def io_source() -> str:
-    """Return the source of the reading and writing functions."""
-    names = ("read_table", "read_matrix", "read_gene_sets", "read_gene_list", "read_anndata", "read_data",
-             "write_data", "linear_algebra", "save_result")  # fmt: skip
-    return "\n\n".join(function_source(getattr(io, name)) for name in names)
+def _sources(function: Callable[..., Any]) -> tuple[tuple[str, str], ...]:
+    called = (function.__globals__.get(name) for name in global_names(function.__code__))
+    before = _with_called(item for item in called if isinstance(item, FunctionType) and item is not function)
+    return *before.items(), (function.__name__, function_source(function))
+
+
+def global_names(code: CodeType) -> Iterator[str]:
+    """Yield the names that a function, or one inside it, looks up outside of itself."""
+    yield from (step.argval for step in dis.get_instructions(code) if step.opname == "LOAD_GLOBAL")
+    for part in code.co_consts:
+        if isinstance(part, CodeType):
+            yield from global_names(part)
 
 
 def tool_source(spec: ToolSpec) -> str:
@@ -58,14 +83,14 @@ def call_source(spec: ToolSpec, inputs: Mapping[str, StepInput], params: Mapping
     arguments = [port.name if port.name in inputs else "None" for port in spec.inputs]
     arguments += [f"{param.name}={params[param.name]!r}" for param in spec.params if param.name in params]
     lines.append(f"result = {spec.function}({', '.join(arguments)})")
-    kinds = {port.name: port.type.value for port in spec.outputs}
-    lines.append(f"save_result(result, {kinds!r}, {folder!r})")
+    outputs = (f"{o.name!r}: ({o.type.value!r}, {KINDS[o.type].write.__name__})" for o in spec.outputs)
+    lines.append(f"save_result(result, {{{', '.join(outputs)}}}, {folder!r})")
     return "\n".join(lines) + "\n"
 
 
 def step_script(spec: ToolSpec, inputs: Mapping[str, StepInput], params: Mapping[str, Any]) -> str:
     """Return the whole code of a step, writing to `outputs/` in the working folder."""
-    parts = [io_source(), tool_source(spec), call_source(spec, inputs, params, "outputs")]
+    parts = [_step_io(spec, inputs.values()), tool_source(spec), call_source(spec, inputs, params, "outputs")]
     return "from __future__ import annotations\n\n\n" + "\n\n".join(parts)
 
 
@@ -83,7 +108,7 @@ def cache_key(
     """
     return sha256_value(
         {
-            "code": sha256_text(io_source() + tool_source(spec)),
+            "code": sha256_text(_step_io(spec, (item for _, item in inputs.values())) + tool_source(spec)),
             "params": dict(params),
             "inputs": {
                 name: [sha256, step_input.type.value, dict(step_input.read)]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from engine.domain.datatypes import DataType, accepts
+from engine.data.catalogue import accepts
+from engine.domain.datatypes import DataType
 from engine.domain.plan import DATA_PREFIX, TaskDag, TaskNode
 from engine.domain.results import Issue
 from engine.domain.toolspec import ParamSpec, ToolSpec
@@ -27,7 +28,7 @@ def check_plan(plan: TaskDag, registry: ToolRegistry) -> list[Issue]:
     except ValueError as err:
         issues.append(_error("cycle", str(err), ""))
     # A required value that is asked is one problem, not two.
-    waits = [question for question in plan.open_questions if question.blocking and not plan.answers(question)]
+    waits = plan.unanswered()
     asked = {(node, question.param) for question in waits for node in (question.node, *question.also)}
     for node in plan.nodes:
         issues.extend(_check_node(plan, node, registry, {param for at, param in asked if at == node.id}))

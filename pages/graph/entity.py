@@ -47,7 +47,7 @@ def _search(engine: Engine) -> None:
     if not text.strip():
         return
     with st.spinner("Searching the graph..."):
-        hits = engine.knowledge.graph.search(text, top=_HITS)
+        hits = engine.knowledge.search(text, top=_HITS)
     if not hits:
         st.caption(f"Nothing called {plain(text)} is in the graph. Import a source that has it, or try another name.")
         return
@@ -69,7 +69,7 @@ def _hits(hits: list[Any], key: str) -> None:
 
 
 def _missing(engine: Engine, asked: str, *, several: bool) -> None:
-    near = engine.knowledge.graph.search(asked, top=5)
+    near = engine.knowledge.search(asked, top=5)
     show_message(
         f"{asked!r} can be several entities." if several else f"There is no entity {asked!r} in the knowledge graph.",
         "Choose one below, search for another name above, or import a source that has it."
@@ -84,7 +84,7 @@ def _missing(engine: Engine, asked: str, *, several: bool) -> None:
 def _starts(engine: Engine) -> None:
     with st.spinner("Counting what is in the graph..."):
         stats = engine.knowledge.stats()
-        starts = {name: engine.knowledge.graph.search(name, top=1) for name in STARTS}
+        starts = {name: engine.knowledge.search(name, top=1) for name in STARTS}
     st.markdown(
         f"{counted(stats.nodes, 'entity', 'entities')} and {counted(stats.edges, 'relation')} are in the graph. "
         "Start from one of these:"
@@ -140,12 +140,11 @@ def _trail(engine: Engine) -> None:
     way = way_here()[-5:]
     if not way:
         return
-    view = engine.knowledge.graph.view()
+    names = engine.knowledge.names(way)
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="entity_trail_bar"):
         for place, entity in enumerate(way):
-            number = view.number(entity)
             st.button(
-                plain(shortened(view.node(number).name if number >= 0 else entity, 24)),
+                plain(shortened(names.get(entity, entity), 24)),
                 key=f"trail_{place}",
                 type="tertiary",
                 icon=":material/arrow_back:",
@@ -176,7 +175,7 @@ def _filtered(engine: Engine, node: Any, relations: Any, steps: Any) -> Neighbou
     with relations:
         edges = st.multiselect(
             "Relations",
-            _edge_kinds(engine, node),
+            engine.knowledge.relations_of(node.id),
             format_func=lambda kind: kind.replace("_", " "),
             key=f"edges_{node.id}",
             placeholder="All relations",
@@ -224,13 +223,6 @@ def _around(found: Neighbourhood) -> dict[str, int]:
 def _kind_label(kind: str, count: int) -> str:
     """Return a type with the mark that says which colour it is drawn in."""
     return f":{hue_of(kind)}[●] {kind.replace('_', ' ')} {count:,}"
-
-
-def _edge_kinds(engine: Engine, node: Any) -> list[str]:
-    view = engine.knowledge.graph.view()
-    from engine.api import edge_type_names
-
-    return edge_type_names(view.adjacent(view.number(node.id)).types)
 
 
 def _table(found: Neighbourhood, node: Any) -> str:

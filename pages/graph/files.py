@@ -65,7 +65,7 @@ def draw_import(engine: Engine) -> None:
     for text in [*_dangling(engine, seen), *seen.warnings]:
         st.caption(plain(text))
     if st.button("Import", key="graph_import", type="primary", icon=":material/upload:", disabled=busy):
-        begin(engine, lambda: engine.start_graph_import(chosen, files, organism=organism or "human"))
+        begin(engine, lambda: engine.imports.start_graph(chosen, files, organism=organism or "human"))
     _preview(seen)
 
 
@@ -74,7 +74,7 @@ def _previewed(engine: Engine, chosen: str, organism: str, files: list[Path]) ->
 
     They are read once for as long as files, format and graph are the same.
     """
-    asked = (chosen, organism, *map(str, files), engine.knowledge.graph.view().version)
+    asked = (chosen, organism, *map(str, files), engine.knowledge.version())
     kept = st.session_state.get(_PREVIEW)
     if kept is not None and kept[0] == asked:
         return kept[1]
@@ -112,10 +112,9 @@ def _dangling(engine: Engine, seen: Any) -> list[str]:
     """Return a sentence on ids at the ends of the first relations that nothing has: such relations are left out."""
     if not seen.complete or seen.nodes_read > len(seen.nodes):
         return []  # the entity may stand in a part of the files that the preview does not hold
-    view = engine.knowledge.graph.view()
-    named = {node.id for node in seen.nodes}
     ends = dict.fromkeys(end for edge in seen.edges for end in (edge.source, edge.target))
-    missing = [end for end in ends if end not in named and view.number(end) < 0]
+    known = {*engine.knowledge.names(ends), *(node.id for node in seen.nodes)}
+    missing = [end for end in ends if end not in known]
     if not missing:
         return []
     some = ", ".join(missing[:5]) + (", ..." if len(missing) > 5 else "")
@@ -124,7 +123,7 @@ def _dangling(engine: Engine, seen: Any) -> list[str]:
         f"{'belongs' if len(missing) == 1 else 'belong'} to no entity of the graph or of these files ({some}). "
         "Their relations will be left out."
     )
-    hits = ((end, engine.knowledge.graph.search(end, top=1)) for end in missing[:20])
+    hits = ((end, engine.knowledge.search(end, top=1)) for end in missing[:20])
     near = next(((end, found[0].node) for end, found in hits if found and found[0].node.name == end), None)
     advice = "Add a table of entities that has them to the files."
     if near is not None:
@@ -227,16 +226,16 @@ def _taught(engine: Engine, source: Any) -> None:
             ok = attempt(lambda: found.append(engine.knowledge.taught(source.id)))
         if not ok:
             return
-        names = {node.id: node.name for node in found[0].nodes}
-        view = engine.knowledge.graph.view()
+        # The ends of a relation may have been named by other sources.
+        names = engine.knowledge.names(end for edge in found[0].edges for end in (edge.source, edge.target))
         nodes = [
             {"Entity": node.name, "Type": node.type.value.replace("_", " "), "Id": node.id} for node in found[0].nodes
         ]
         edges = [
             {
-                "From": _name(view, names, edge.source),
+                "From": names.get(edge.source, edge.source),
                 "Relation": edge.type.value.replace("_", " "),
-                "To": _name(view, names, edge.target),
+                "To": names.get(edge.target, edge.target),
                 "Confidence": round(float(edge.confidence), 3),
             }
             for edge in found[0].edges
@@ -251,11 +250,3 @@ def _taught(engine: Engine, source: Any) -> None:
                     key=f"taught_{'nodes' if rows is nodes else 'edges'}_{source.id}",
                     alt=title,
                 )
-
-
-def _name(view: Any, names: dict[str, str], node_id: str) -> str:
-    """Return what a node is called; the ends of a relation may have been named by other sources."""
-    if node_id not in names:
-        number = view.number(node_id)
-        names[node_id] = view.node(number).name if number >= 0 else node_id
-    return names[node_id]

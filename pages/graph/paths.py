@@ -34,7 +34,7 @@ def draw_paths(engine: Engine) -> None:
             lambda: found.extend(
                 [
                     engine.knowledge.shortest_path(a, b, max_hops=int(hops)),
-                    engine.knowledge.graph.paths(a, b, max_hops=int(hops), top=8),
+                    engine.knowledge.paths(a, b, max_hops=int(hops), top=8),
                 ]
             )
         )
@@ -61,12 +61,10 @@ def draw_paths(engine: Engine) -> None:
 def _start(engine: Engine) -> str:
     """Return the entity in focus by name where that finds it again, else by its id."""
     entity = str(st.session_state.get("entity", ""))
-    view = engine.knowledge.graph.view()
-    number = view.number(entity)
-    if number < 0:
+    name = engine.knowledge.names([entity]).get(entity, "")
+    if not name:
         return ""
-    name = view.node(number).name
-    hits = engine.knowledge.graph.search(name, top=1)
+    hits = engine.knowledge.search(name, top=1)
     return name if hits and hits[0].node.id == entity else entity
 
 

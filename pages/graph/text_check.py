@@ -63,7 +63,8 @@ def _fill() -> None:
 def draw_check(outcome: Any, *, key: str, score: bool = True) -> None:
     """Draw a check: the score unless it is not wanted, then every claim with its evidence."""
     if not outcome.claims:
-        st.caption("No claim that could be checked was found: no two entities of the graph stand in a relation in it.")
+        st.caption("No claim that could be checked was found: it states no relation between entities of the graph.")
+        _unclaimed(outcome, key=key)
         return
     counts = {label: sum(claim.label == label for claim in outcome.claims) for label in LABELS}
     with st.container(horizontal=True, vertical_alignment="center", key=f"check_score_{key}"):
@@ -83,6 +84,18 @@ def draw_check(outcome: Any, *, key: str, score: bool = True) -> None:
             st.markdown(plain(sentence))
             for part, claim in enumerate(claims):
                 _claim(claim, key=f"{key}_{place}_{part}")
+    _unclaimed(outcome, key=key)
+
+
+def _unclaimed(outcome: Any, *, key: str) -> None:
+    """List the sentences that name entities and claim nothing of them."""
+    if not outcome.unclaimed:
+        return
+    title = f"No claim ({len(outcome.unclaimed)})"
+    with st.expander(title, key=f"unclaimed_{key}", type="compact"):
+        for one in outcome.unclaimed[:50]:
+            st.markdown(plain(one.text))
+            st.caption(plain(one.why))
 
 
 def stated(claim: Any) -> str:
@@ -108,6 +121,7 @@ def _claim(claim: Any, *, key: str) -> None:
             rows = [
                 {
                     "What is stated": plain(item.edge),
+                    "Speaks": "against" if item.kind == "opposite" else "for",
                     "By": plain(item.source),
                     "Confidence": number(float(item.confidence)),
                 }

@@ -164,7 +164,7 @@ def _row(engine: Engine, chart: Chart, row: int, *, key: str) -> None:
 
 def draw_entity_link(engine: Engine, name: str) -> None:
     """Draw a link to the entity that has exactly this name in the knowledge graph, or nothing."""
-    hits = engine.knowledge.graph.search(name, top=3)
+    hits = engine.knowledge.search(name, top=3)
     hit = next((h for h in hits if name.casefold() in (h.node.name.casefold(), h.matched.casefold())), None)
     if hit is not None:
         kind = hit.node.type.value.replace("_", " ")

@@ -25,7 +25,7 @@ TITLED = 30
 def draw_conversation(engine: Engine) -> None:
     """Draw the conversation of the open run, or one that is chosen."""
     memory = engine.memory
-    known = memory.conversation_store.conversations()
+    known = memory.conversations()
     if not known:
         st.caption("The questions and answers of a conversation are kept here, in full or summed up.")
         st.page_link("pages/ask.py", label="Ask the first question", icon=":material/forum:")
@@ -76,8 +76,8 @@ def _messages(engine: Engine, conversation: str, messages: list[Message]) -> Non
 
 
 def _message(engine: Engine, conversation: str, message: Message) -> None:
-    working = engine.memory.working
-    label, change = ("Unpin", working.unpin) if message.pinned else ("Pin", working.pin)
+    memory = engine.memory
+    label, change = ("Unpin", memory.unpin_message) if message.pinned else ("Pin", memory.pin_message)
     with st.chat_message("user" if message.role == "user" else "assistant"):
         st.markdown(plain(shortened(message.text, 700)))
         if st.button(
@@ -98,9 +98,9 @@ def _open_one(engine: Engine) -> str:
 def _titles(engine: Engine, conversations: list[str]) -> dict[str, str]:
     """Return what each is called: the newest by their first message, read once a session; the rest by their id."""
     known: dict[str, str] = st.session_state.setdefault(TITLES, {})
-    given = engine.memory.conversation_store.titles()
+    given = engine.memory.titles()
     for name in conversations[:TITLED]:
         if name not in known:
-            messages = engine.memory.conversation_store.messages(name)
+            messages = engine.memory.messages(name)
             known[name] = shortened(messages[0].text, 70) if messages else name
     return {name: shortened(given.get(name) or known.get(name, name), 70) for name in conversations}

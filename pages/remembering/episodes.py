@@ -35,13 +35,13 @@ def draw_episodes(engine: Engine) -> None:
     if query.strip():
         _recalled(engine, query)
         return
-    count = engine.memory.episodic.count()
+    count = engine.memory.episode_count()
     if not count:
         st.caption("Every finished analysis is kept here: what was asked, which steps answered it, what was learned.")
         st.page_link("pages/ask.py", label="Ask the first question", icon=":material/forum:")
         return
     start = first_shown(count, SHOWN, "episodes_page")
-    episodes = engine.memory.episodic.episodes(limit=SHOWN, offset=start)
+    episodes = engine.memory.episodes(limit=SHOWN, offset=start)
     if count > SHOWN:
         st.caption(f"{start + 1:,} to {start + len(episodes):,} of {count:,}, pinned ones first, then the newest")
     for episode in episodes:
@@ -121,7 +121,7 @@ def _actions(engine: Engine, episode: Any) -> None:
             icon=":material/keep:",
             help="A pinned analysis is favoured when it is relevant.",
         ):
-            change = memory.episodic.unpin if episode.pinned else memory.episodic.pin
+            change = memory.unpin if episode.pinned else memory.pin
             if attempt(lambda: change(episode.id)):
                 st.rerun()
         if st.button(
@@ -136,7 +136,7 @@ def _actions(engine: Engine, episode: Any) -> None:
             lessons = st.text_area("Lessons", episode.lessons, key=f"lessons_{episode.id}")
             result = st.text_area("Result", episode.result_summary, key=f"result_{episode.id}")
             if st.button("Save", key=f"save_{episode.id}", type="primary") and attempt(
-                lambda: memory.episodic.edit(episode.id, lessons=lessons, result_summary=result)
+                lambda: memory.edit_episode(episode.id, lessons=lessons, result_summary=result)
             ):
                 st.rerun()
         with st.popover("Forget", icon=":material/delete:", type="tertiary", key=f"forget_{episode.id}"):

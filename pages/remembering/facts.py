@@ -106,7 +106,7 @@ def _one_source(engine: Engine, fact: Any) -> None:
         state = "retracted" if fact.retracted else "in the graph" if fact.in_graph else "held"
         st.markdown(plain(f"{fact.source}: confidence {number(fact.confidence)}, {state}"), width="content")
         if fact.retracted:
-            _button(f"fact_restore_{fact.id}", "Restore", "redo", lambda: memory.semantic.restore(fact.id))
+            _button(f"fact_restore_{fact.id}", "Restore", "redo", lambda: memory.restore(fact.id))
         else:
             _button(f"fact_retract_{fact.id}", "Retract", "undo", lambda: memory.retract(fact.id))
             if st.button(
@@ -140,7 +140,9 @@ def _send(engine: Engine, fact_id: str) -> None:
         skipped = sent[0].skipped
         if skipped:
             st.caption(plain(f"It could not be sent: {'; '.join(str(reason) for reason in skipped)}"))
-        else:
+        for text in sent[0].opposed:
+            st.warning(plain(text))
+        if not skipped and not sent[0].opposed:
             st.rerun()
 
 
@@ -159,7 +161,7 @@ def _new(engine: Engine) -> None:
         confidence = middle.slider("Confidence", 0.0, 1.0, 0.8, 0.05, key=f"fact_confidence_{turn}")
         done: list[Any] = []
         if st.form_submit_button("Remember") and attempt(
-            lambda: done.append(engine.memory.semantic.state(subject, predicate, target, source, confidence))
+            lambda: done.append(engine.memory.state(subject, predicate, target, source, confidence))
         ):
             st.session_state[_TURN] = turn + 1
             st.session_state[_NOTE] = _remembered(done[0])
@@ -183,7 +185,7 @@ def _remembered(stated: Any) -> str:
 
 
 def _contradictions(engine: Engine) -> None:
-    pairs = engine.memory.semantic.contradictions()
+    pairs = engine.memory.contradictions()
     if not pairs:
         return
     st.markdown(f":orange[:material/warning:] **{counted(len(pairs), 'contradiction')}**")

@@ -77,7 +77,7 @@ def _import(engine: Engine, *, busy: bool) -> None:
     if upload is None:
         return
     if st.button("Import", key="catalogue_import", type="primary", icon=":material/upload:", disabled=busy):
-        begin(engine, lambda: engine.start_catalogue_import(kind, saved(engine, upload), name=name.strip()))
+        begin(engine, lambda: engine.imports.start_catalogue(kind, saved(engine, upload), name=name.strip()))
 
 
 def _outcome(outcome: Any) -> None:

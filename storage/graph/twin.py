@@ -17,7 +17,17 @@ from engine.domain.knowledge import EDGE_TYPES, Edge, EdgeRows, GraphImport, Gra
 from engine.errors import NotFoundError, StorageError
 from engine.ports.cancel import CancelToken
 from engine.ports.graph import GraphColumns
-from storage.graph.rows import Incoming, Named, Progress, collect, left_out, no_source, other_type, unchanged, unique
+from storage.graph.rows import (
+    Incoming,
+    Named,
+    Progress,
+    collect,
+    left_out,
+    no_source,
+    other_type,
+    unchanged,
+    unique,
+)
 
 _Stated = tuple[str, int, str, str, float]
 """Head id, type code, tail id, relation, confidence."""

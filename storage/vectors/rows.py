@@ -12,7 +12,6 @@ import numpy as np
 
 from engine.domain.hashing import sha256_text
 from engine.errors import IntegrityError, StorageError
-from engine.ports.vectors import VectorHit
 from storage import faults
 
 if TYPE_CHECKING:
@@ -43,16 +42,6 @@ def unit_matrix(collection: str, ids: Sequence[str], vectors: Sequence[Sequence[
     if len(wrong):
         raise _bad(collection, f"the vector of {ids[int(wrong[0])]!r} is zero or not finite")
     return (matrix / lengths[:, None]).astype(np.float32)
-
-
-def nearest(ids: Sequence[str], matrix: np.ndarray, query: np.ndarray, top: int) -> list[VectorHit]:
-    """Return the `top` rows most similar to `query`, ties in the order of their ids."""
-    scores = np.clip(matrix @ query, -1.0, 1.0)
-    count = min(top, len(ids))
-    # All rows as good as the last one wanted are candidates, so that a tie is not broken by chance.
-    bar = np.partition(scores, len(ids) - count)[len(ids) - count]
-    candidates = [(-float(scores[row]), ids[row]) for row in np.flatnonzero(scores >= bar).tolist()]
-    return [VectorHit(id=name, score=-score) for score, name in sorted(candidates)[:count]]
 
 
 def gather(wanted: Sequence[str], batches: Iterable[pa.RecordBatch]) -> tuple[list[str], np.ndarray]:

@@ -1,9 +1,9 @@
-"""Vectors in LanceDB, searched exactly.
+"""Vectors in LanceDB, searched where they are kept.
 
-What lies here can always be made again from the texts it stands for, so a damaged collection is replaced,
-never repaired. A query never sees an approximate index: measured on catalogues of this size, a matrix in
-memory is both faster than LanceDB's own scan and misses nothing. Only a collection too large to be kept in
-memory is scanned by LanceDB, still exactly.
+What lies here can always be made again from the texts it stands for, so a damaged collection is replaced, never
+repaired. Up to `EXACT_ROWS` a query is compared with every row; a larger collection gets an index of neighbourhoods
+(IVF_FLAT), of which the nearest are compared exactly, together with rows that came after it was made. Measured by
+`python -m benchmarks search` and told in docs/adr/0026, with what is kept in memory beside it.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from __future__ import annotations
 import shutil
 import threading
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -22,11 +22,14 @@ import numpy as np
 from engine.errors import StorageError
 from engine.ports.vectors import VectorHit
 from storage import faults
-from storage.vectors.rows import check_width, failed, gather, nearest, table_name, unit_matrix, unit_rows
+from storage.vectors.rows import check_width, failed, gather, table_name, unit_matrix, unit_rows
 
-KEPT_IN_MEMORY = 50_000
-"""Collections of up to this many rows are searched in a matrix; at 384 numbers a row that is 77 MB."""
-
+EXACT_ROWS = 20_000
+"""Up to this many rows all are compared (15 ms on two cores)."""
+_PROBES = 40
+"""Neighbourhoods of an index that are compared: of 200,000 rows the true nearest fifty were found among them."""
+_UNINDEXED = 0.2
+"""Share of rows that may have come after an index before it is made anew."""
 
 _MAX_PARTS = 64
 """Every `add` leaves a part of its own on disk; more of them are joined into one."""
@@ -34,73 +37,67 @@ _MAX_PARTS = 64
 _ASKED_BY_NAME = 200
 """Up to this many rows are asked for by id; for more, reading everything once is faster."""
 
-
-@dataclass(frozen=True, slots=True)
-class _Rows:
-    """A collection in memory: unit vectors, one a row."""
-
-    ids: list[str]
-    matrix: np.ndarray
+_INDEX = "vector_idx"
 
 
 class LanceVectors:
     """The `VectorIndex` on disk. LanceDB is imported and the folder opened when first needed."""
 
-    def __init__(self, folder: Path, *, kept_in_memory: int = KEPT_IN_MEMORY) -> None:
+    def __init__(self, folder: Path, *, exact_rows: int = EXACT_ROWS) -> None:
         self.folder = folder
-        self._kept_in_memory = kept_in_memory
+        self._exact_rows = exact_rows
         self._lock = threading.RLock()
         self._closed = False
         self._connection: Any = None
-        self._rows: dict[str, _Rows | None] = {}
-        """Collections read so far; None for one too large to keep."""
         self._known: dict[str, set[str]] = {}
         """The ids of collections that were added to."""
 
-    def replace(self, collection: str, ids: Sequence[str], vectors: Sequence[Sequence[float]]) -> None:
+    def replace(
+        self,
+        collection: str,
+        ids: Sequence[str],
+        vectors: Sequence[Sequence[float]],
+        *,
+        owner: str = "",
+        kind: str = "",
+    ) -> None:
         """Make the collection hold exactly these rows."""
         if not len(ids):
             self.drop(collection)
             return
-        rows = _Rows(list(ids), unit_rows(collection, ids, vectors))
+        rows = _columns(ids, unit_rows(collection, ids, vectors), owner, kind)
         with self._lock:
             self._require_open()
             self._forget(collection)
-            try:
+            with self._storing(collection):
                 self._write(table_name(collection), rows)
-            except OSError as error:
-                raise faults.from_os(error, self.folder, f"the vectors of {collection}") from error
-            except (RuntimeError, ValueError) as error:
-                raise failed(self.folder, collection, "stored", error) from error
-            self._keep(collection, rows)
 
-    def search(self, collection: str, vector: Sequence[float], *, top: int) -> list[VectorHit]:
+    def search(
+        self,
+        collection: str,
+        vector: Sequence[float],
+        *,
+        top: int,
+        owners: Collection[str] = (),
+        kinds: Collection[str] = (),
+    ) -> list[VectorHit]:
         """Return the nearest rows by cosine, best first; empty for an unknown collection.
 
         Rows of equal similarity come in the order of their ids.
         """
         query = unit_rows(collection, ["the query"], [vector])[0]
+        # Under the lock, because joining parts removes the files that a scan reads.
         with self._lock:
-            rows = self._load(collection)
-            if rows is None and top > 0:
-                # Under the lock, because joining parts removes the files that a scan reads.
-                table = self._table(collection)
-                return [] if table is None else self._scan(collection, table, query, top)
-        if rows is None or top < 1:
-            return []
-        check_width(collection, rows.matrix.shape[1], len(query))
-        return nearest(rows.ids, rows.matrix, query, top)
+            table = self._table(collection) if top > 0 else None
+            return [] if table is None else self._scan(collection, table, query, top, _condition(owners, kinds))
 
     def ids(self, collection: str) -> list[str]:
         """Return the ids in the collection, in the order they were given; empty for an unknown one."""
         with self._lock:
-            rows = self._load(collection)
-            if rows is not None:
-                return list(rows.ids)
             table = self._table(collection)
         return [] if table is None else self._column(collection, table)
 
-    def add(self, collection: str, ids: Sequence[str], vectors: np.ndarray) -> None:
+    def add(self, collection: str, ids: Sequence[str], vectors: np.ndarray, *, owner: str = "", kind: str = "") -> None:
         """Add rows to a collection, making it if needed; ids that it has already are passed over.
 
         One commit: a process killed in the middle leaves the collection as it was.
@@ -116,23 +113,18 @@ class LanceVectors:
                     first.setdefault(name, row)
             if not first:
                 return
-            rows = _Rows(list(first), matrix[list(first.values())])
+            rows = _columns(list(first), matrix[list(first.values())], owner, kind)
             if table is not None:
                 check_width(collection, table.schema.field("vector").type.list_size, matrix.shape[1], "rows to add")
-            try:
+            with self._storing(collection):
                 if table is None:
                     self._write(table_name(collection), rows)
                 else:
-                    table.add(_columns(rows))
+                    if "owner" not in table.schema.names:  # a collection of an older version
+                        table.add_columns({"owner": "''", "kind": "''"})
+                    table.add(rows)
                     self._join_parts(table)
-            except OSError as error:
-                self._forget(collection)
-                raise faults.from_os(error, self.folder, f"the vectors of {collection}") from error
-            except (RuntimeError, ValueError) as error:
-                self._forget(collection)
-                raise failed(self.folder, collection, "stored", error) from error
             known.update(first)
-            self._rows.pop(collection, None)
 
     def fetch(self, collection: str, ids: Sequence[str]) -> tuple[list[str], np.ndarray]:
         """Return those of `ids` that the collection has, in the order asked, and their float32 rows.
@@ -141,19 +133,13 @@ class LanceVectors:
         kept in memory.
         """
         with self._lock:
-            rows = self._rows.get(collection)
-            if rows is not None:
-                place = {name: row for row, name in enumerate(rows.ids)}
-                found = [name for name in ids if name in place]
-                return found, rows.matrix[[place[name] for name in found]]
             table = self._table(collection) if len(ids) else None
             if table is None:
                 return [], np.empty((0, 0), dtype=np.float32)
             try:
                 wanted = table.search().select(["id", "vector"])
                 if len(ids) <= _ASKED_BY_NAME:
-                    quoted = ", ".join("'" + name.replace("'", "''") + "'" for name in dict.fromkeys(ids))
-                    wanted = wanted.where(f"id IN ({quoted})")
+                    wanted = wanted.where(_among("id", ids))
                 return gather(ids, wanted.to_batches())
             except (RuntimeError, ValueError, OSError, KeyError) as error:
                 raise failed(self.folder, collection, "read", error) from error
@@ -178,26 +164,50 @@ class LanceVectors:
         if self._closed:
             raise StorageError(f"The vectors in {self.folder} were closed, so nothing can be stored in them.")
 
-    def _write(self, name: str, rows: _Rows) -> None:
+    @contextmanager
+    def _storing(self, collection: str) -> Iterator[None]:
+        """Say in this project's errors what LanceDB could not store, and read what is there anew after that."""
+        try:
+            yield
+        except OSError as error:
+            self._forget(collection)
+            raise faults.from_os(error, self.folder, f"the vectors of {collection}") from error
+        except (RuntimeError, ValueError) as error:
+            self._forget(collection)
+            raise failed(self.folder, collection, "stored", error) from error
+
+    def _write(self, name: str, rows: Any) -> None:
         """Store the rows in one step: a reader finds the old collection or the new one."""
         if self.folder.exists() and not self.folder.is_dir():
             self.folder.unlink()
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        data = _columns(rows)
         table = None
         if self._place(name).exists():
             try:
-                table = self._connect().create_table(name, data, mode="overwrite")
+                table = self._connect().create_table(name, rows, mode="overwrite")
             except (RuntimeError, ValueError, OSError):
                 # Too damaged to be written over; it is only a copy, so it goes.
                 shutil.rmtree(self._place(name), ignore_errors=True)
         if table is None:
-            table = self._connect(anew=True).create_table(name, data, mode="create")
+            table = self._connect(anew=True).create_table(name, rows, mode="create")
         _tidy(table)
+        self._index(table)
 
     def _join_parts(self, table: Any) -> None:
         if table.stats()["fragment_stats"]["num_fragments"] > _MAX_PARTS:
             _tidy(table)
+        self._index(table)
+
+    def _index(self, table: Any) -> None:
+        """Make the index of a large table, or make it anew when many rows came after it."""
+        rows = table.count_rows()
+        if rows <= self._exact_rows:
+            return
+        made = table.index_stats(_INDEX) if any(index.name == _INDEX for index in table.list_indices()) else None
+        if made is None or made.num_unindexed_rows > _UNINDEXED * rows:
+            from lancedb.index import IvfFlat
+
+            table.create_index("vector", config=IvfFlat(distance_type="cosine"), name=_INDEX, replace=True)
 
     def _ids_known(self, collection: str, table: Any) -> set[str]:
         """Return the collection's ids, read once."""
@@ -209,7 +219,6 @@ class LanceVectors:
 
     def _forget(self, collection: str) -> None:
         """Let go of what is in memory of a collection."""
-        self._rows.pop(collection, None)
         self._known.pop(collection, None)
 
     def _connect(self, *, anew: bool = False) -> Any:
@@ -232,28 +241,6 @@ class LanceVectors:
         except (RuntimeError, ValueError, OSError) as error:
             raise failed(self.folder, collection, "read", error) from error
 
-    def _load(self, collection: str) -> _Rows | None:
-        """Return the collection from memory, reading it first when it is small enough to keep."""
-        if collection in self._rows:
-            return self._rows[collection]
-        table = self._table(collection)
-        if table is None:
-            return None
-        try:
-            if table.count_rows() > self._kept_in_memory:
-                self._rows[collection] = None
-                return None
-            data = table.to_arrow()
-            ids = data["id"].to_pylist()
-            flat = data["vector"].combine_chunks().flatten().to_numpy()
-        except (RuntimeError, ValueError, OSError, KeyError) as error:
-            raise failed(self.folder, collection, "read", error) from error
-        self._rows[collection] = _Rows(ids, flat.reshape(len(ids), -1))
-        return self._rows[collection]
-
-    def _keep(self, collection: str, rows: _Rows) -> None:
-        self._rows[collection] = rows if len(rows.ids) <= self._kept_in_memory else None
-
     def _column(self, collection: str, table: Any) -> list[str]:
         try:
             rows = table.search().select(["id"]).limit(table.count_rows()).to_arrow()
@@ -261,30 +248,38 @@ class LanceVectors:
         except (RuntimeError, ValueError, OSError) as error:
             raise failed(self.folder, collection, "read", error) from error
 
-    def _scan(self, collection: str, table: Any, query: np.ndarray, top: int) -> list[VectorHit]:
+    def _scan(self, collection: str, table: Any, query: np.ndarray, top: int, condition: str) -> list[VectorHit]:
         check_width(collection, table.schema.field("vector").type.list_size, len(query))
         try:
-            found = (
-                table.search(query, vector_column_name="vector")
-                .distance_type("cosine")
-                .bypass_vector_index()
-                .limit(top)
-                .select(["id", "_distance"])
-                .to_arrow()
-            )
+            search = table.search(query, vector_column_name="vector").distance_type("cosine").nprobes(_PROBES)
+            if condition:
+                search = search.where(condition, prefilter=True)
+            found = search.limit(top).select(["id", "_distance"]).to_arrow()
         except (RuntimeError, ValueError, OSError) as error:
-            raise failed(self.folder, collection, "searched", error) from error
+            raise failed(self.folder, collection, "read", error) from error
         pairs = zip(found["id"].to_pylist(), found["_distance"].to_pylist(), strict=True)
         hits = [VectorHit(id=name, score=1.0 - distance) for name, distance in pairs]
         return sorted(hits, key=lambda hit: (-hit.score, hit.id))
 
 
-def _columns(rows: _Rows) -> Any:
-    """Return the rows as LanceDB stores them."""
+def _columns(ids: Sequence[str], matrix: np.ndarray, owner: str, kind: str) -> Any:
+    """Return rows as LanceDB stores them."""
     import pyarrow as pa
 
-    vectors = pa.FixedSizeListArray.from_arrays(pa.array(rows.matrix.reshape(-1)), rows.matrix.shape[1])
-    return pa.table({"id": pa.array(rows.ids, pa.string()), "vector": vectors})
+    vectors = pa.FixedSizeListArray.from_arrays(pa.array(matrix.reshape(-1)), matrix.shape[1])
+    names = {name: pa.array([value] * len(ids), pa.string()) for name, value in (("owner", owner), ("kind", kind))}
+    return pa.table({"id": pa.array(list(ids), pa.string()), "vector": vectors, **names})
+
+
+def _condition(owners: Collection[str], kinds: Collection[str]) -> str:
+    """Return the filter of a search in SQL, "" for none."""
+    wanted = (("owner", owners), ("kind", kinds))
+    return " AND ".join(_among(column, names) for column, names in wanted if names)
+
+
+def _among(column: str, names: Iterable[str]) -> str:
+    quoted = ", ".join("'" + name.replace("'", "''") + "'" for name in dict.fromkeys(names))
+    return f"{column} IN ({quoted})"
 
 
 def _tidy(table: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
@@ -16,8 +16,18 @@ class VectorsTwin:
 
     def __init__(self) -> None:
         self._collections: dict[str, dict[str, list[float]]] = {}
+        self._marks: dict[tuple[str, str], tuple[str, str]] = {}
+        """Owner and kind by collection and id."""
 
-    def replace(self, collection: str, ids: Sequence[str], vectors: Sequence[Sequence[float]]) -> None:
+    def replace(
+        self,
+        collection: str,
+        ids: Sequence[str],
+        vectors: Sequence[Sequence[float]],
+        *,
+        owner: str = "",
+        kind: str = "",
+    ) -> None:
         """Make the collection hold exactly these rows."""
         if len(ids) != len(vectors) or len(set(ids)) != len(ids) or len({len(v) for v in vectors}) > 1:
             raise StorageError(f"The vectors for {collection} cannot be used: ids and vectors do not pair up.")
@@ -25,8 +35,17 @@ class VectorsTwin:
         self._collections.pop(collection, None)
         if rows:
             self._collections[collection] = rows
+        self._marks.update({(collection, name): (owner, kind) for name in rows})
 
-    def search(self, collection: str, vector: Sequence[float], *, top: int) -> list[VectorHit]:
+    def search(
+        self,
+        collection: str,
+        vector: Sequence[float],
+        *,
+        top: int,
+        owners: Collection[str] = (),
+        kinds: Collection[str] = (),
+    ) -> list[VectorHit]:
         """Return the nearest rows by cosine, best first; empty for an unknown collection."""
         query = _unit(collection, vector)
         hits: list[VectorHit] = []
@@ -35,6 +54,9 @@ class VectorsTwin:
                 raise StorageError(
                     f"The collection {collection} holds vectors of {len(row)} numbers, the query has {len(query)}."
                 )
+            owner, kind = self._marks[collection, name]
+            if (owners and owner not in owners) or (kinds and kind not in kinds):
+                continue
             score = math.fsum(a * b for a, b in zip(row, query, strict=True))
             hits.append(VectorHit(id=name, score=min(1.0, max(-1.0, score))))
         hits.sort(key=lambda hit: (-hit.score, hit.id))
@@ -44,7 +66,7 @@ class VectorsTwin:
         """Return the ids in the collection, in the order they were given; empty for an unknown one."""
         return list(self._collections.get(collection, {}))
 
-    def add(self, collection: str, ids: Sequence[str], vectors: np.ndarray) -> None:
+    def add(self, collection: str, ids: Sequence[str], vectors: np.ndarray, *, owner: str = "", kind: str = "") -> None:
         """Add rows to a collection, making it if needed; ids that it has already are passed over."""
         if len(ids) != len(vectors) or len({len(v) for v in vectors}) > 1:
             raise StorageError(f"The vectors for {collection} cannot be used: ids and vectors do not pair up.")
@@ -62,6 +84,7 @@ class VectorsTwin:
             )
         if fresh:
             self._collections[collection] = {**known, **fresh}
+            self._marks.update({(collection, name): (owner, kind) for name in fresh})
 
     def fetch(self, collection: str, ids: Sequence[str]) -> tuple[list[str], np.ndarray]:
         """Return those of `ids` that the collection has, in the order asked, and their float32 rows."""

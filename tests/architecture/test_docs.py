@@ -85,3 +85,17 @@ def test_no_link_between_documents_leads_nowhere():
 def test_error_codes_are_unique():
     codes = [item.code for item in error_classes()]
     assert len(set(codes)) == len(codes)
+
+
+def test_every_file_that_the_docs_name_is_there():
+    # The example of the page on adding a tool is a tool that is not there; decisions tell of what was.
+    pages = [path for path in (ROOT / "docs").glob("*.md") if path.name not in ("add-a-tool.md", "add-a-data-type.md")]
+    named = {
+        (page.name, file)
+        for page in [*pages, ROOT / "README.md"]
+        for file in re.findall(
+            r"\b(?:engine|storage|pages|scripts|tests)/[\w/]+\.\w+", page.read_text(encoding="utf-8")
+        )
+    }
+    assert len(named) > 60
+    assert [(page, file) for page, file in sorted(named) if "FIELD" not in file and not (ROOT / file).is_file()] == []

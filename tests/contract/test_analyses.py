@@ -12,12 +12,11 @@ import numpy as np
 import pytest
 
 from engine.domain.profile import Scale
-from engine.planning import designs  # noqa: F401 - registers its guards
-from engine.planning.choose import Wording, model, probabilities
-from engine.planning.conditions import CONDITIONS
-from engine.planning.guards import GUARDS
-from engine.planning.method_told import condition
-from engine.planning.slots import SLOTS
+from engine.planning.binding.conditions import CONDITIONS
+from engine.planning.binding.slots import SLOTS
+from engine.planning.choosing.choose import Wording, model, probabilities
+from engine.planning.guards.run import GUARDS
+from engine.planning.telling.methods import condition
 from engine.toolbox.analyses import all_examples, fields, load_analyses, read_examples, sources_hash
 from engine.toolbox.registry import builtin_tools
 

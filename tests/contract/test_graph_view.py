@@ -24,6 +24,7 @@ from engine.domain.knowledge import (
     NodeRows,
     NodeType,
 )
+from engine.errors import NotFoundError
 from engine.knowledge.graph.csr import open_graph
 from engine.knowledge.graph.twin import GraphTwin
 from engine.knowledge.graph.view import GraphView
@@ -238,3 +239,63 @@ def test_adjacency_is_what_the_edges_say(build: Build, triples: list, kinds: set
 def test_the_cache_is_in_the_folder(tmp_path: Path) -> None:
     open_graph(stored(NODES, EDGES), tmp_path / "graph")
     assert [child.name for child in (tmp_path / "graph").iterdir()] == ["1"]
+
+
+# ==== columns and walks ====
+
+
+def test_columns_say_the_same_as_edges_one_by_one(view: GraphView) -> None:
+    rows = np.arange(view.edge_count)
+    edges = view.edges(rows)
+    assert [view.number(one.source) for one in edges] == view.heads.tolist()
+    assert [view.number(one.target) for one in edges] == view.tails.tolist()
+    assert [one.type for one in edges] == [EDGE_TYPES[code] for code in view.edge_codes]
+    assert view.confidences(rows).tolist() == pytest.approx([one.confidence for one in edges])
+    assert view.degrees.tolist() == [view.degree(number) for number in range(view.node_count)]
+
+
+def test_edges_at_many_nodes_are_those_at_each(view: GraphView) -> None:
+    numbers = np.arange(view.node_count)
+    owners, near, rows = view.adjacent_many(numbers, [EdgeType.INTERACTS_WITH, EdgeType.TREATS])
+    for number in numbers.tolist():
+        one = view.adjacent(number, [EdgeType.INTERACTS_WITH, EdgeType.TREATS])
+        here = owners == number
+        assert sorted(zip(near[here].tolist(), rows[here].tolist(), strict=True)) == sorted(
+            zip(one.numbers.tolist(), one.rows.tolist(), strict=True)
+        )
+    assert [len(part) for part in view.adjacent_many(numbers[:0])] == [0, 0, 0]
+
+
+def test_walks(view: GraphView) -> None:
+    drug, disease, partner, lonely = map(view.number, ("DB00317", "DOID:1324", "Gene::2885", "lonely"))
+    found, steps = view.reach_steps([drug], 2)
+    assert dict(zip(found.tolist(), steps.tolist(), strict=True)) == {
+        drug: 0, disease: 1, view.number("Gene::1956"): 1, partner: 2,
+    }  # fmt: skip
+    assert view.shortest(drug, partner) == [drug, view.number("Gene::1956"), partner]
+    assert view.shortest(drug, partner, max_hops=1) is None
+    assert view.shortest(drug, lonely) is None
+    assert view.shortest(disease, drug, None, "out") is None
+    assert view.shortest(drug, drug) == [drug]
+
+
+def test_what_a_source_states_is_found_by_it(view: GraphView) -> None:
+    numbers, rows = view.of_origin("s1")
+    assert (sorted(numbers.tolist()), sorted(rows.tolist())) == (list(range(5)), list(range(7)))
+    with pytest.raises(NotFoundError):
+        view.of_origin("another")
+
+
+def test_nodes_outlive_their_view(view: GraphView) -> None:
+    nodes = view.nodes_apart()
+    number = view.number("Gene::1956")
+    assert (nodes.node(number), nodes.degree(number)) == (view.node(number), view.degree(number))
+
+
+def test_names_are_told_apart_by_their_key(build: Build) -> None:
+    key = build(NODES, EDGES).names_key()
+    assert build(NODES, EDGES[:2]).names_key() == key
+    assert build([NODES[0].model_copy(update={"name": "HER1"}), *NODES[1:]], EDGES).names_key() != key
+    fewer = [node for node in NODES if node.type is not NodeType.SYMPTOM]
+    assert build(fewer, EDGES).names_key() == build(NODES, EDGES).names_key([NodeType.SYMPTOM])
+    assert [named.name for named in build(NODES, EDGES).named_nodes([1, 0])] == [NODES[1].name, NODES[0].name]

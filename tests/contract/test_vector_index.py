@@ -22,11 +22,9 @@ from storage.vectors.store import LanceVectors
 from storage.vectors.twin import VectorsTwin
 
 
-@pytest.fixture(params=["memory", "lance", "lance scanning the disk"])
+@pytest.fixture(params=["memory", "lance"])
 def index(request: pytest.FixtureRequest, tmp_path: Path) -> VectorIndex:
-    if request.param == "memory":
-        return VectorsTwin()
-    return LanceVectors(tmp_path / "vectors", kept_in_memory=50_000 if request.param == "lance" else 0)
+    return VectorsTwin() if request.param == "memory" else LanceVectors(tmp_path / "vectors")
 
 
 def directions(count: int, width: int = 12, seed: int = 7) -> list[list[float]]:
@@ -126,14 +124,54 @@ def test_a_query_of_another_width_is_refused_instead_of_compared(index: VectorIn
         index.search("c", [1.0, 0.0, 0.0], top=1)
 
 
-@pytest.mark.parametrize("kept", [50_000, 0], ids=["from memory", "scanning the disk"])
-def test_vectors_written_by_one_index_are_found_by_the_next(tmp_path: Path, kept: int) -> None:
+def test_only_rows_of_the_owners_and_kinds_asked_for_are_found(index: VectorIndex) -> None:
+    rows = unit(directions(30))
+    owner, other = "ann's", 'bo"'
+    index.replace("c", ["first"], rows[:1].tolist(), owner=owner, kind="episode")
+    index.add("c", [f"a{n}" for n in range(10)], rows[1:11], owner=owner, kind="tool")
+    index.add("c", [f"b{n}" for n in range(10)], rows[11:21], owner=other, kind="tool")
+    index.add("c", ["plain"], rows[21:22])
+
+    def ids(**wanted: Sequence[str]) -> set[str]:
+        return {hit.id for hit in index.search("c", rows[0].tolist(), top=50, **wanted)}
+
+    assert len(ids()) == 22
+    assert ids(owners=[owner]) == {"first", *(f"a{n}" for n in range(10))}
+    assert ids(owners=[owner], kinds=["tool"]) == {f"a{n}" for n in range(10)}
+    assert ids(kinds=["episode", "fact"]) == {"first"}
+    assert ids(owners=[""]) == {"plain"}
+    assert ids(owners=["nobody"]) == set()
+
+
+def test_a_large_collection_is_indexed_and_later_rows_are_found_too(tmp_path: Path) -> None:
+    index = LanceVectors(tmp_path / "vectors", exact_rows=500)
+    rows = unit(directions(1_200, 32))
+    index.add("c", [f"t{n}" for n in range(1_000)], rows[:1_000], kind="old")
+    index.add("c", [f"t{n}" for n in range(1_000, 1_200)], rows[1_000:], kind="new")
+    for place in (0, 500, 999, 1_000, 1_199):
+        found = index.search("c", rows[place].tolist(), top=5)
+        assert found[0].id == f"t{place}"
+        assert found[0].score == pytest.approx(1.0, abs=1e-5)
+    assert {int(hit.id[1:]) >= 1_000 for hit in index.search("c", rows[3].tolist(), top=20, kinds=["new"])} == {True}
+
+
+def test_rows_can_be_added_to_a_collection_that_knows_no_owners(tmp_path: Path) -> None:
+    index = LanceVectors(tmp_path / "vectors")
+    index.add("c", ["old"], unit([[1, 0]]))
+    index._table("c").drop_columns(["owner", "kind"])
+    later = LanceVectors(tmp_path / "vectors")
+    later.add("c", ["new"], unit([[0, 1]]), kind="tool")
+    assert [hit.id for hit in later.search("c", [0.0, 1.0], top=5, kinds=["tool"])] == ["new"]
+    assert later.ids("c") == ["old", "new"]
+
+
+def test_vectors_written_by_one_index_are_found_by_the_next(tmp_path: Path) -> None:
     rows = directions(40)
     ids = [f"t{n}" for n in range(40)]
     first = LanceVectors(tmp_path / "vectors")
     for _ in range(3):
         first.replace("tools", ids, rows)
-    second = LanceVectors(tmp_path / "vectors", kept_in_memory=kept)
+    second = LanceVectors(tmp_path / "vectors")
     assert second.ids("tools") == ids
     assert [h.id for h in second.search("tools", rows[11], top=5)] == [
         h.id for h in first.search("tools", rows[11], top=5)

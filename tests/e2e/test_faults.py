@@ -17,7 +17,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from companions import companions
+from companions import made_orchestrator
 from growth_data import table_plan, write_growth
 
 ROOT = Path(__file__).parents[2]
@@ -387,15 +387,9 @@ def test_a_disk_that_is_full_from_the_start_is_told_in_a_sentence(tiny_disk, pla
 
 def broken_orchestrator(tmp_path: Path, breaks: int):
     """An orchestrator whose sandbox cannot run anything the first `breaks` times, then as the real one does."""
-    from engine.adapters.fakes import CountingIds, EchoSandbox, FrozenClock
+    from engine.adapters.fakes import EchoSandbox
     from engine.adapters.process_sandbox import ProcessSandbox
     from engine.errors import SandboxUnavailable
-    from engine.orchestrator import Orchestrator
-    from engine.planning.planner import Planner
-    from engine.runs.event_log import EventLog
-    from engine.runs.queue import RunQueue
-    from engine.steps.executor import Executor
-    from engine.toolbox.registry import builtin_tools
     from storage.runs.artifacts_twin import ArtifactsTwin
     from storage.runs.twin import RunStoreTwin
 
@@ -412,59 +406,34 @@ def broken_orchestrator(tmp_path: Path, breaks: int):
                 )
             return real.run(job, on_output=on_output, cancel=cancel)
 
-    store, artifacts, clock, registry = RunStoreTwin(), ArtifactsTwin(), FrozenClock(), builtin_tools()
-    log = EventLog(store, clock)
-    executor = Executor(
-        registry=registry,
-        sandbox=Broken(),
-        artifacts=artifacts,
-        store=store,
-        log=log,
-        clock=clock,
-        scratch=tmp_path / "runs",
-    )
-    orchestrator = Orchestrator(
-        registry=registry,
-        planner=Planner(registry),
-        executor=executor,
-        store=store,
-        artifacts=artifacts,
-        log=log,
-        queue=RunQueue(workers=1, size=5),
-        clock=clock,
-        ids=CountingIds(),
-        environment={},
-        parallel_steps=1,
-        **companions(tmp_path, registry, clock, CountingIds()),
-    )
-    return orchestrator, real
+    return made_orchestrator(tmp_path, Broken(), RunStoreTwin(), ArtifactsTwin()), real
 
 
 def test_a_broken_sandbox_is_the_machines_fault_and_the_run_goes_on_when_it_works_again(tmp_path, growth_csv):
     orchestrator, real = broken_orchestrator(tmp_path, breaks=2)
     run_id = orchestrator.start_plan(table_plan(growth_csv), user="me")
     assert orchestrator.queue.wait(run_id, PATIENCE)
-    record = orchestrator.record(run_id)
+    record = orchestrator.records.newest(run_id)
     assert (record.status, record.error_code) == ("interrupted", "sandbox_unavailable")
     assert record.error == "The process that runs steps cannot be started."
     assert record.advice == "Run `biodesk doctor`."
-    results = orchestrator.store.results(run_id)
+    results = orchestrator.records.store.results(run_id)
     assert "failed" not in {result.status for result in results.values()}
-    kinds = [event.kind for event in orchestrator.store.events(run_id)]
+    kinds = [event.kind for event in orchestrator.records.store.events(run_id)]
     assert "run_interrupted" in kinds
     assert "node_failed" not in kinds
-    orchestrator.resume(run_id, user="me")
+    orchestrator.resume(run_id)
     assert orchestrator.queue.wait(run_id, PATIENCE)
-    assert orchestrator.record(run_id).status == "succeeded"
+    assert orchestrator.records.newest(run_id).status == "succeeded"
     orchestrator.queue.close()
-    orchestrator.log.close()
+    orchestrator.records.log.close()
     real.close()
 
 
 def test_a_report_that_cannot_be_made_ends_the_run_visibly_and_the_next_run_works(tmp_path, growth_csv):
     orchestrator, real = broken_orchestrator(tmp_path, breaks=0)
 
-    class Refusing(type(orchestrator.artifacts)):
+    class Refusing(type(orchestrator.records.artifacts)):
         refuse = True
 
         def put_bytes(self, data: bytes) -> str:
@@ -472,19 +441,19 @@ def test_a_report_that_cannot_be_made_ends_the_run_visibly_and_the_next_run_work
                 raise RuntimeError("cannot be written")
             return super().put_bytes(data)
 
-    orchestrator.artifacts.__class__ = Refusing
+    orchestrator.records.artifacts.__class__ = Refusing
     run_id = orchestrator.start_plan(table_plan(growth_csv), user="me")
     assert orchestrator.queue.wait(run_id, PATIENCE)
-    record = orchestrator.record(run_id)
+    record = orchestrator.records.newest(run_id)
     assert record.status == "failed"
     assert "cannot be written" in record.error
-    assert orchestrator.store.events(run_id)[-1].kind == "run_finished"
+    assert orchestrator.records.store.events(run_id)[-1].kind == "run_finished"
     Refusing.refuse = False
     again = orchestrator.start_plan(table_plan(growth_csv), user="me")
     assert orchestrator.queue.wait(again, PATIENCE)
-    assert orchestrator.record(again).status == "succeeded"
+    assert orchestrator.records.newest(again).status == "succeeded"
     orchestrator.queue.close()
-    orchestrator.log.close()
+    orchestrator.records.log.close()
     real.close()
 
 

@@ -34,12 +34,12 @@ def then_die(owner, name, when=lambda *_: True):
     setattr(owner, name, done)
 
 import engine.steps.remember as remember
-import engine.orchestrator as orchestrator
+import engine.steps.ending as ending
 from engine.domain.results import FINAL
 from storage.runs.store import DuckRunStore
 
 if moment == "as the report is written":
-    orchestrator.synthesize = die
+    ending.synthesize = die
 elif moment == "as the run is learned from":
     remember.learn_run = die
 elif moment == "when all is remembered":
@@ -81,9 +81,9 @@ def everything_is_there(engine, run_id: str) -> None:
     assert events[-1].kind == "run_finished"
     assert events[-1].status == "succeeded"
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
-    episodes = engine.memory.episodic.episodes()
+    episodes = engine.memory.episodes()
     assert [(episode.run_id, episode.success) for episode in episodes] == [(run_id, True)]
-    turns = engine.memory.conversation_store.messages(view.record.conversation)
+    turns = engine.memory.messages(view.record.conversation)
     assert [turn.role for turn in turns] == ["assistant"]
     assert run_id in {source.id for source in engine.knowledge.stats().sources}
 
@@ -145,14 +145,14 @@ def as_it_was_left(workspace: Path, run_id: str) -> None:
 
 
 def test_a_run_whose_report_could_not_be_written_stays_as_it_ended(open_engine, growth_csv, tmp_path, monkeypatch):
-    import engine.orchestrator
+    import engine.steps.ending
 
     def refuse(*_, **__):
         raise RuntimeError("cannot be written")
 
     workspace = tmp_path / "ws"
     with monkeypatch.context() as patch, open_engine(workspace, embedding_model="none") as first:
-        patch.setattr(engine.orchestrator, "synthesize", refuse)
+        patch.setattr(engine.steps.ending, "synthesize", refuse)
         plan = table_plan(growth_csv)
         run_id = first.run_plan(plan.model_copy(update={"nodes": plan.nodes[3:]}))
         assert first.wait(run_id, PATIENCE).status == "failed"

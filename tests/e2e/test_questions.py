@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from growth_data import table_plan, write_growth
 
-from engine.api import LimitExceeded, PlanError, read_plan, set_params, verify_path
+from engine.api import LimitExceeded, PlanError, read_plan, verify_path
 
 QUESTION = (
     "Does hormone therapy (horTh) prolong survival of breast cancer patients, adjusted for age, tumour size and grade?"
@@ -221,7 +221,7 @@ def test_an_edited_plan_runs_only_what_changed(engine, growth_csv):
 def test_editing_a_run_that_is_over_makes_a_successor_that_waits_for_approval(engine, growth_csv):
     first = engine.run_plan(table_plan(growth_csv))
     finish(engine, first)
-    edited = set_params(engine.view(first).plan, {"n4.condition": "height > 50"}, engine.registry)
+    edited = engine.set_params(engine.view(first).plan, {"n4.condition": "height > 50"})
     second, issues = engine.edit_plan(first, edited)
     assert issues == []
     assert second != first
@@ -293,7 +293,7 @@ def test_a_plan_waits_for_approval_and_an_answer_changes_it(engine, survival_csv
     assert finish(engine, run_id).status == "awaiting_approval"
     assert engine.view(run_id).results == {}
     plan = engine.view(run_id).plan
-    same, _ = engine.edit_plan(run_id, set_params(plan, {"n1.time_unit": "days"}, engine.registry))
+    same, _ = engine.edit_plan(run_id, engine.set_params(plan, {"n1.time_unit": "days"}))
     assert same == run_id
     assert engine.view(run_id).plan_versions == [1, 2]
     edited = next(event for event in engine.events(run_id) if event.kind == "plan_edited")

@@ -24,7 +24,7 @@ def workspace(tmp_path_factory):
             '"success": true, "quality": 0.7, "lessons": "Zero inflation.", "at": "2025-01-24T14:03:40Z"}\n'
         )
         engine.memory.import_file(records)
-        engine.memory.semantic.add("sample S7", "is a duplicate of", "sample S3", "lab book")
+        engine._parts.memory.semantic.add("sample S7", "is a duplicate of", "sample S3", "lab book")
         yield folder
     release(folder)
 
@@ -71,9 +71,9 @@ def test_a_recall_says_why_and_shows_every_signal(at):
 def test_an_episode_is_pinned(at, workspace):
     page = at("memory")
     page.button(key="pin_ep1").click().run()
-    assert opened(workspace).memory.episodic.episode("ep1").pinned
+    assert opened(workspace)._parts.memory.episodic.episode("ep1").pinned
     page.button(key="unpin_ep1").click().run()
-    assert not opened(workspace).memory.episodic.episode("ep1").pinned
+    assert not opened(workspace)._parts.memory.episodic.episode("ep1").pinned
 
 
 def test_what_the_planner_sees_is_shown(at):
@@ -141,10 +141,10 @@ def test_every_tab_opens(at, page, tab):
 
 def test_a_fact_is_retracted_and_its_source_is_shown(at, workspace):
     page = at("memory", tab="Facts")
-    fact = opened(workspace).memory.semantic.facts()[0]
+    fact = opened(workspace)._parts.memory.semantic.facts()[0]
     page.button(key=f"fact_retract_{fact.id}").click().run()
     assert not page.exception
-    assert opened(workspace).memory.semantic.fact(fact.id).retracted
+    assert opened(workspace)._parts.memory.semantic.fact(fact.id).retracted
 
 
 def test_the_planner_preview_gives_the_planners_fields(at, workspace, monkeypatch):
@@ -168,7 +168,7 @@ def test_only_the_newest_conversations_are_read_for_their_titles(at, workspace, 
     from engine.domain.memory import Message
     from pages.remembering import conversation as _conversation
 
-    store = opened(workspace).memory.conversation_store
+    store = opened(workspace)._parts.memory.conversation_store
     for number in range(4):
         store.append(
             f"c{number}",
@@ -189,7 +189,7 @@ def test_only_the_newest_conversations_are_read_for_their_titles(at, workspace, 
 def test_what_a_run_taught_is_listed_and_can_be_taken_back(at, workspace):
     from engine.domain.knowledge import EdgeRows, EdgeType, GraphSource, NodeRows, NodeType
 
-    graph = opened(workspace).knowledge
+    graph = opened(workspace)._parts.knowledge
     nodes, edges = NodeRows(), EdgeRows()
     nodes.add("tool:made_up", NodeType.TOOL, "Made-up tool")
     egfr = graph.node("EGFR").id
@@ -339,7 +339,7 @@ def test_relations_without_a_direction_have_no_arrow():
 
 
 def test_a_refused_fact_keeps_what_was_typed_and_a_remembered_one_empties_the_form(at, workspace):
-    memory = opened(workspace).memory.semantic
+    memory = opened(workspace)._parts.memory.semantic
     before = len(memory.facts())
     page = at("memory", tab="Facts")
 

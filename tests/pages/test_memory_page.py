@@ -34,22 +34,22 @@ def keys(page) -> set[str]:
 
 
 def test_forgetting_in_a_tab_that_shows_a_forgotten_fact_leaves_the_others_alone(engine):
-    add = engine.memory.semantic.add
+    add = engine._parts.memory.semantic.add
     first, last = add("sample S1", "is", "a control", "ada"), add("sample S8", "is", "a control", "ada")
     one, other = at("Facts"), at("Facts")
     for page in (one, other):
         page.selectbox(key="fact_chosen").set_value(last.id).run()
     one.button(key=f"fact_forget_now_{last.id}").click().run()
-    assert [fact.id for fact in engine.memory.semantic.facts()] == [first.id]
+    assert [fact.id for fact in engine._parts.memory.semantic.facts()] == [first.id]
     other.button(key=f"fact_forget_now_{last.id}").click().run()
     assert not other.exception
-    assert [fact.id for fact in engine.memory.semantic.facts()] == [first.id]
+    assert [fact.id for fact in engine._parts.memory.semantic.facts()] == [first.id]
     assert f"fact_forget_now_{first.id}" in keys(other)
 
 
 def test_retracting_in_a_tab_that_does_not_know_it_was_done_changes_nothing(engine):
-    fact = engine.memory.semantic.add("sample S1", "is", "a control", "ada")
-    other = engine.memory.semantic.add("sample S2", "is", "a control", "ada")
+    fact = engine._parts.memory.semantic.add("sample S1", "is", "a control", "ada")
+    other = engine._parts.memory.semantic.add("sample S2", "is", "a control", "ada")
     tabs = [at("Facts"), at("Facts")]
     for page in tabs:
         page.toggle(key="fact_show_retracted").set_value(True).run()
@@ -57,29 +57,29 @@ def test_retracting_in_a_tab_that_does_not_know_it_was_done_changes_nothing(engi
     for page in tabs:
         page.button(key=f"fact_retract_{fact.id}").click().run()
         assert not page.exception
-    assert engine.memory.semantic.fact(fact.id).retracted
-    assert not engine.memory.semantic.fact(other.id).retracted
+    assert engine.memory.fact(fact.id).retracted
+    assert not engine.memory.fact(other.id).retracted
 
 
 def test_a_retracted_fact_is_found_and_restored(engine):
-    fact = engine.memory.semantic.add("sample S1", "is", "a control", "ada")
+    fact = engine._parts.memory.semantic.add("sample S1", "is", "a control", "ada")
     page = at("Facts")
     page.button(key=f"fact_retract_{fact.id}").click().run()
     assert not page.dataframe
     page.toggle(key="fact_show_retracted").set_value(True).run()
     assert page.dataframe[0].value["State"].tolist() == ["retracted"]
     page.button(key=f"fact_restore_{fact.id}").click().run()
-    assert not engine.memory.semantic.fact(fact.id).retracted
+    assert not engine.memory.fact(fact.id).retracted
 
 
 def test_each_of_two_sources_is_retracted_by_itself(engine):
-    add = engine.memory.semantic.add
+    add = engine._parts.memory.semantic.add
     one, two = add("IL6", "activates", "STAT3", "ada"), add("IL6", "activates", "STAT3", "ben", 0.6)
     page = at("Facts")
     assert "2 sources state this" in shown(page)
     page.button(key=f"fact_retract_{one.id}").click().run()
-    assert engine.memory.semantic.fact(one.id).retracted
-    assert not engine.memory.semantic.fact(two.id).retracted
+    assert engine.memory.fact(one.id).retracted
+    assert not engine.memory.fact(two.id).retracted
     assert page.dataframe[0].value["State"].tolist() == ["held, 1 of 2 retracted"]
     assert f"fact_restore_{one.id}" in keys(page)
     page.button(key=f"fact_retract_{two.id}").click().run()
@@ -87,21 +87,21 @@ def test_each_of_two_sources_is_retracted_by_itself(engine):
 
 
 def test_what_was_stated_before_is_said_to_be_known(engine):
-    engine.memory.semantic.add("IL6", "activates", "STAT3", engine.user, 1.0)
+    engine._parts.memory.semantic.add("IL6", "activates", "STAT3", engine.user, 1.0)
     page = at("Facts")
     for name, text in (("subject", "il-6"), ("predicate", "activates"), ("object", "STAT3")):
         page.text_input(key=f"fact_{name}_0").set_value(text)
     next(button for button in page.button if button.label == "Remember").click().run()
     assert not page.exception
     assert "stated this already. Its confidence went from 1 to 0.8." in shown(page).replace("\\", "")
-    assert len(engine.memory.semantic.facts()) == 1
+    assert len(engine._parts.memory.semantic.facts()) == 1
 
 
 def test_thousands_of_facts_are_shown_a_page_at_a_time(engine):
     from engine.domain.memory import Fact
     from pages.remembering.facts import SHOWN
 
-    engine.memory.fact_store.save(
+    engine._parts.memory.fact_store.save(
         [
             Fact(
                 id=f"f{n:04}",
@@ -115,7 +115,7 @@ def test_thousands_of_facts_are_shown_a_page_at_a_time(engine):
             for n in range(2 * SHOWN + 3)
         ]
     )
-    engine.memory.semantic.refresh()
+    engine._parts.memory.semantic.refresh()
     page = at("Facts")
     assert len(page.dataframe[0].value) == len(page.selectbox(key="fact_chosen").options) == SHOWN
     page.pagination[0].set_value(3).run()
@@ -132,7 +132,7 @@ def test_thousands_of_facts_are_shown_a_page_at_a_time(engine):
 def test_a_pinned_analysis_comes_first_and_the_oldest_is_on_the_last_page(engine):
     from pages.remembering.episodes import SHOWN
 
-    engine.memory.episodic.add_many(
+    engine._parts.memory.episodic.add_many(
         [
             Episode(
                 id=f"e{n:03}", at=f"2026-01-01T{n // 60:02}:{n % 60:02}:00Z", task=f"Analysis number {n}", user="ada"
@@ -140,7 +140,7 @@ def test_a_pinned_analysis_comes_first_and_the_oldest_is_on_the_last_page(engine
             for n in range(SHOWN + 10)
         ]
     )
-    engine.memory.episodic.pin("e000")
+    engine._parts.memory.episodic.pin("e000")
     page = at("Past analyses")
     text = shown(page)
     assert text.index("Analysis number 0**") < text.index(f"Analysis number {SHOWN + 9}**")
@@ -152,18 +152,18 @@ def test_a_pinned_analysis_comes_first_and_the_oldest_is_on_the_last_page(engine
 
 
 def test_a_click_on_pin_in_a_tab_that_does_not_know_it_was_done_keeps_the_pin(engine):
-    engine.memory.episodic.add(Episode(id="e1", at="2026-01-01T00:00:00Z", task="Analysis"))
+    engine._parts.memory.episodic.add(Episode(id="e1", at="2026-01-01T00:00:00Z", task="Analysis"))
     one, other = at("Past analyses"), at("Past analyses")
     one.button(key="pin_e1").click().run()
     other.button(key="pin_e1").click().run()
     assert not other.exception
-    assert engine.memory.episodic.episode("e1").pinned
+    assert engine._parts.memory.episodic.episode("e1").pinned
 
 
 def test_of_a_long_conversation_the_newest_are_shown_and_earlier_ones_when_asked_for(engine):
     from pages.remembering.conversation import SHOWN
 
-    engine.memory.conversation_store.extend(
+    engine._parts.memory.conversation_store.extend(
         "c1",
         [Message(number=0, role="user", text=f"Sentence {n} ends.", at="2026-01-01T00:00:00Z") for n in range(1200)],
     )
@@ -176,7 +176,7 @@ def test_of_a_long_conversation_the_newest_are_shown_and_earlier_ones_when_asked
     assert page.chat_message[0].markdown[0].value == f"Sentence {1200 - 2 * SHOWN} ends."
     page.button(key="pin_message_c1_1200").click().run()
     assert not page.exception
-    assert engine.memory.conversation_store.messages("c1")[-1].pinned
+    assert engine.memory.messages("c1")[-1].pinned
 
 
 def test_an_empty_conversation_offers_to_ask(engine):
@@ -185,7 +185,7 @@ def test_an_empty_conversation_offers_to_ask(engine):
 
 
 def test_a_budget_that_is_too_small_is_said_and_not_taken_for_an_empty_memory(engine, monkeypatch):
-    engine.memory.episodic.add(
+    engine._parts.memory.episodic.add(
         Episode(id="e1", at="2026-01-01T00:00:00Z", task="Docking of celecoxib into 5KIR " * 60, entities=["5KIR"])
     )
     page = at("What the planner sees")

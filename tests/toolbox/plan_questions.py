@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 
 from engine.adapters.embedding import load_embedder
+from engine.data.profiler import profile_files
 from engine.planning.planner import Planner
-from engine.profiling.profiler import profile_files
 from engine.toolbox.registry import builtin_tools
 
 __all__ = ["profile_files", "the_planner"]

@@ -18,6 +18,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from engine.data.catalogue import write_data
+from engine.data.kinds.matrix import read_matrix
+from engine.data.kinds.table import read_table
 from engine.domain.datatypes import DataType
 from engine.toolbox.bulk_rna import common, gene_lists
 from engine.toolbox.bulk_rna import counts as bulk_rna
@@ -26,8 +29,7 @@ from engine.toolbox.bulk_rna import plots as bulk_rna_plots
 from engine.toolbox.bulk_rna.common import find_genes, format_p, gene_inference, gene_symbols
 from engine.toolbox.bulk_rna.fits import fit_coefficients, fit_dispersions, fit_trend, shrink_coefficients
 from engine.toolbox.checks import CHECKS, StepOutputs
-from engine.toolbox.io import read_matrix, read_table, write_data
-from engine.toolbox.script import STORED_READ, StepInput, step_script
+from engine.toolbox.script import step_script, stored_input
 
 AIRWAY = Path(__file__).parents[2].parent / "shared" / "data" / "airway"
 needs_airway = pytest.mark.skipif(not AIRWAY.is_dir(), reason="the airway data are not beside the repository")
@@ -703,7 +705,7 @@ def test_step_runs_from_its_text_alone_and_passes_its_checks(
     inputs = {}
     for port in spec.inputs:
         written = write_data(data[port.name], port.name, port.type.value)
-        inputs[port.name] = StepInput(path=written, type=port.type, read=STORED_READ.get(port.type, {}))
+        inputs[port.name] = stored_input(written, port.type)
     params = PARAMS.get(name, {})
     code = step_script(spec, inputs, params)
     assert not re.search(r"\b(?:import|from) engine\b", code)

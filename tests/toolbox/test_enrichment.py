@@ -18,12 +18,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import false_discovery_control, fisher_exact, hypergeom
 
+from engine.data.catalogue import write_data
+from engine.data.kinds.genes import read_gene_sets
+from engine.data.kinds.matrix import read_matrix
+from engine.data.kinds.table import read_table
 from engine.toolbox.bulk_rna.gene_lists import rank_genes, select_genes
 from engine.toolbox.checks import CHECKS, StepOutputs
 from engine.toolbox.enrichment import sets as enrichment
 from engine.toolbox.enrichment.sets import gsea_preranked, over_representation, summarize_gene_sets
-from engine.toolbox.io import read_gene_sets, read_matrix, read_table, write_data
-from engine.toolbox.script import STORED_READ, StepInput, step_script
+from engine.toolbox.script import step_script, stored_input
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
 HALLMARKS = DATA / "gene_sets" / "h.all.v7.0.symbols.gmt"
@@ -283,7 +286,7 @@ def test_step_runs_from_its_text_alone_and_passes_its_checks(function, tmp_path,
     inputs = {}
     for port in spec.inputs:
         written = write_data(data[port.name], port.name, port.type.value)
-        inputs[port.name] = StepInput(path=written, type=port.type, read=STORED_READ.get(port.type, {}))
+        inputs[port.name] = stored_input(written, port.type)
     code = step_script(spec, inputs, {})
     assert not re.search(r"\b(?:import|from) engine\b", code)
     exec(compile(code, spec.name, "exec"), {"__name__": "step"})

@@ -168,7 +168,7 @@ def test_lost_histogram_values_are_caught(tmp_path):
 def test_a_dollar_in_a_name_begins_no_formula(name, tmp_path):
     from matplotlib.figure import Figure
 
-    from engine.toolbox.io import write_data
+    from engine.data.catalogue import write_data
 
     def drawn(text):
         figure = Figure(layout="constrained")
@@ -204,12 +204,13 @@ def drawn_points(count, how="scatter"):
 
 
 def test_a_figure_is_written_as_png_and_as_a_drawing_that_can_be_shown_and_is_the_same_each_time(tmp_path):
+    from engine.data.kinds.figure import write_figure
     from engine.toolbox.figures import figure_problem
-    from engine.toolbox.io import save_result
+    from engine.toolbox.results import save_result
 
     written = []
     for folder in (tmp_path / "a", tmp_path / "b"):
-        record = save_result({"plot": drawn_points(30)}, {"plot": "figure"}, folder)
+        record = save_result({"plot": drawn_points(30)}, {"plot": ("figure", write_figure)}, folder)
         assert record["outputs"]["plot"]["file"] == "plot.png"
         written.append((folder / record["outputs"]["plot"]["drawing"]).read_bytes())
     assert figure_problem(written[0]) == ""
@@ -219,8 +220,8 @@ def test_a_figure_is_written_as_png_and_as_a_drawing_that_can_be_shown_and_is_th
 
 @pytest.mark.parametrize("how", ["scatter", "plot"])
 def test_thousands_of_points_do_not_make_a_drawing_of_many_parts(how, tmp_path):
+    from engine.data.catalogue import write_data
     from engine.toolbox.figures import figure_problem
-    from engine.toolbox.io import write_data
 
     write_data(drawn_points(20_000, how), str(tmp_path / "plot"), "figure")
     drawn = (tmp_path / "plot.svg").read_bytes()
@@ -233,12 +234,13 @@ def test_thousands_of_points_do_not_make_a_drawing_of_many_parts(how, tmp_path):
 def test_a_drawing_that_is_too_large_is_not_kept(tmp_path):
     from matplotlib.figure import Figure
 
-    from engine.toolbox.io import save_result
+    from engine.data.kinds.figure import write_figure
+    from engine.toolbox.results import save_result
 
     figure = Figure()
     rng = np.random.default_rng(0)
     figure.subplots().fill_between(np.arange(300_000), rng.random(300_000))
-    record = save_result({"plot": figure}, {"plot": "figure"}, tmp_path)
+    record = save_result({"plot": figure}, {"plot": ("figure", write_figure)}, tmp_path)
     assert "drawing" not in record["outputs"]["plot"]
     assert not (tmp_path / "plot.svg").exists()
     assert (tmp_path / "plot.png").exists()

@@ -8,8 +8,8 @@ import pytest
 from scipy import stats
 from sklearn.datasets import load_breast_cancer, load_iris
 
+from engine.data.catalogue import write_data
 from engine.domain.datatypes import DataType
-from engine.toolbox.io import write_data
 from engine.toolbox.script import StepInput, step_script
 from engine.toolbox.statistics.screening import compare_columns
 

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from engine.data.catalogue import KINDS
 from engine.domain.datatypes import DataType
 from engine.domain.findings import Finding, FindingValue
 from engine.domain.plan import Dataset, OpenQuestion, TaskDag, TaskNode
@@ -25,7 +26,7 @@ from engine.domain.toolspec import Citation
 from engine.errors import NotFoundError
 from engine.steps.synthesizer import synthesize
 from engine.toolbox.registry import ToolRegistry, param, tool
-from engine.toolbox.script import STORED_READ, StepInput, step_script
+from engine.toolbox.script import StepInput, step_script
 
 
 def _describe(mean: float) -> str:
@@ -233,7 +234,7 @@ def run_step(plan: TaskDag, node: TaskNode, results: dict, registry: ToolRegistr
             upstream, _, output = ref.partition(".")
             made = next(a for a in results[upstream].artifacts if a.output == output)
             kind = DataType(made.type)
-            read, file, hashes[name] = STORED_READ.get(kind, {}), made.name, made.sha256
+            read, file, hashes[name] = KINDS[kind].stored, made.name, made.sha256
         shutil.copyfile(store.path(hashes[name]), folder / "inputs" / file)
         inputs[name] = StepInput(path=f"inputs/{file}", type=kind, read=read)
     code = step_script(spec, inputs, node.params)

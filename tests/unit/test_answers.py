@@ -14,7 +14,7 @@ from engine.domain.plan import Chosen, Span
 from engine.domain.report import Report
 from engine.reporting import html, markdown, run_json
 from engine.reporting.answers import caveats
-from engine.reporting.links import Places, linked
+from engine.reporting.links import LinkPlaces, linked
 from engine.reporting.spoken import MOST_WORDS, spoken
 from engine.steps.synthesizer import synthesize
 from engine.toolbox.registry import ToolRegistry
@@ -146,7 +146,7 @@ def test_the_code_of_an_event_is_no_number_of_the_result(made):
         )
     )
     cells = {"term": "x", "hazard_ratio": "2.5", "strata": "1"}
-    pieces = linked(finding, Places("row"), cells, {"event": "cens", "event_value": "1"})
+    pieces = linked(finding, LinkPlaces("row"), cells, {"event": "cens", "event_value": "1"})
     assert [(piece.text, piece.column) for piece in pieces if piece.target] == [
         ("2.5", "hazard_ratio"),
         ("1", "strata"),

@@ -11,10 +11,10 @@ import pytest
 from engine.api import open_engine
 from engine.asking.choices import goes_alone, set_for_goal
 from engine.domain.plan import Chosen, TaskDag, TaskNode
-from engine.planning import rows_used
-from engine.planning.brief import kept_rows
-from engine.planning.contrast import why_reference
-from engine.planning.method_told import method_told
+from engine.planning.reading.contrast import why_reference
+from engine.planning.telling import rows_used
+from engine.planning.telling.brief import kept_rows
+from engine.planning.telling.methods import method_told
 from engine.toolbox.registry import builtin_tools
 from engine.toolbox.statistics.groups import compare_groups
 

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from engine.data.profiler import profile_files
 from engine.planning.planner import Planner
-from engine.profiling.profiler import profile_files
 from engine.toolbox.bulk_rna.differential import build_factors
 from engine.toolbox.registry import builtin_tools
 from engine.toolbox.survival.competing import competing_risks

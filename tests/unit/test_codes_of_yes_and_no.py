@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from plan_questions import profile_files, the_planner
 
-from engine.planning.read import read
-from engine.planning.sheets import Data
+from engine.planning.reading.read import read
+from engine.planning.tables.sheets import Data
 
 RNG = np.random.default_rng(11)
 N = 160

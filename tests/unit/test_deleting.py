@@ -51,7 +51,7 @@ def test_deleting_all_runs_leaves_no_file_of_them(engine, upload):
     assert files(engine) == set()
     assert not upload.exists()
     assert engine.runs() == []
-    assert engine.memory.episode_store.episodes() == []
+    assert engine._parts.memory.episode_store.episodes() == []
     with pytest.raises(NotFoundError):
         engine.record(first)
 
@@ -119,7 +119,7 @@ def test_conversations_are_named_found_and_deleted_whole(engine, upload):
     assert engine.rename_conversation(talk, " ").title == QUESTION
     engine.delete_conversation(talk)
     assert [record.run_id for record in engine.runs()] == [other]
-    assert engine.memory.conversation_store.messages(talk) == []
+    assert engine.memory.messages(talk) == []
     assert engine.verify(other).ok
 
 

@@ -18,13 +18,14 @@ import pytest
 
 from engine import errors
 from engine.cli.main import FORMATS, build_parser
+from engine.data.profiler import profile_files
 from engine.domain.events import EngineEvent
 from engine.domain.plan import Alternative, Chosen, Dataset, OpenQuestion, Span, Taken, TaskDag, TaskNode
 from engine.domain.profile import Structure
-from engine.planning import planner as planning
-from engine.planning.guards import GUARDS
-from engine.planning.slots import SLOTS
-from engine.profiling.profiler import profile_files
+from engine.planning import planner
+from engine.planning.binding.slots import SLOTS
+from engine.planning.choosing import catalogue
+from engine.planning.guards.case import GUARDS
 from engine.settings import Settings
 from engine.toolbox.analyses import Analysis, Practice, load_analyses, read_examples
 from engine.toolbox.checks import CHECKS
@@ -129,10 +130,10 @@ def test_the_example_tool_is_planned_without_touching_the_planner(example, decla
     assert f'biodesk plan "{spec.example}"' in documented
     registry = builtin_tools()
     registry.add(spec)
-    monkeypatch.setattr(planning, "load_analyses", lambda: {**load_analyses(), ANALYSIS: declaration})
+    monkeypatch.setattr(catalogue, "load_analyses", lambda: {**load_analyses(), ANALYSIS: declaration})
     tests.moths(1469, 138, 5).to_csv(tmp_path / "moths.csv", index=False)
     profiles = profile_files([tmp_path / "moths.csv"])
-    plan = planning.Planner(registry).plan(spec.example, profiles).plan
+    plan = planner.Planner(registry).plan(spec.example, profiles).plan
     assert [node.tool for node in plan.nodes] == [spec.name]
     assert plan.nodes[0].inputs == {"table": "data:moths.csv"}
     assert plan.nodes[0].params["genotype"] == "genotype"
@@ -144,7 +145,7 @@ def test_without_the_tool_its_question_is_refused_by_the_name_of_the_analysis(ex
     tools, tests = example
     tests.moths(50, 20, 5).to_csv(tmp_path / "moths.csv", index=False)
     with pytest.raises(errors.PlanError) as caught:
-        planning.Planner(builtin_tools()).plan(
+        planner.Planner(builtin_tools()).plan(
             tools.hardy_weinberg.tool_spec.example, profile_files([tmp_path / "moths.csv"])
         )
     assert caught.value.details["analysis"] == ANALYSIS
@@ -200,10 +201,10 @@ def test_every_key_of_a_declaration_is_explained():
 
 def test_the_page_on_planning_names_every_module_that_decides():
     page = (DOCS / "planner.md").read_text(encoding="utf-8")
-    named = set(re.findall(r"`(?:engine/planning/)?(\w+\.py)`", page))
+    named = set(re.findall(r"`(?:engine/planning/)?(?:\w+/)?(\w+\.py)`", page))
     own = {path.name for path in (ROOT / "engine" / "planning").rglob("*.py")}
     assert {name for name in named if name not in own} <= {"typecheck.py", "structure.py", "recall.py"}
-    assert {"read.py", "choose.py", "score.py", "bind.py", "guards.py", "coverage.py", "planner.py"} <= named
+    assert {"read.py", "choose.py", "score.py", "bind.py", "designs.py", "coverage.py", "planner.py"} <= named
 
 
 def test_the_documented_code_passes_the_projects_linter(tmp_path):
@@ -331,7 +332,7 @@ def test_paths_a_page_names_exist(page):
     text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
     folder = "engine/toolbox/variants/"
     example = {f"{folder}population_genetics.py", f"{folder}test_population_genetics.py", "engine/toolbox/FIELD/"}
-    example |= {"engine/toolbox/FIELD/questions.txt"}
+    example |= {"engine/toolbox/FIELD/questions.txt", "engine/data/kinds/plate.py"}
     named = (
         set(re.findall(r"`((?:engine|storage|pages|benchmarks|docs|scripts|tests|\.streamlit)/[\w./-]+)`", text))
         - example

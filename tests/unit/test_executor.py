@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.adapters.fakes import EchoSandbox, FrozenClock
+from engine.adapters.fakes import CountingIds, EchoSandbox, FrozenClock
 from engine.domain.datatypes import DataType
 from engine.domain.hashing import sha256_bytes
 from engine.domain.plan import Dataset, TaskDag, TaskNode
@@ -19,6 +19,7 @@ from engine.errors import IntegrityError, SandboxUnavailable
 from engine.ports.sandbox import Limits
 from engine.runs.cancel import CancelSource
 from engine.runs.event_log import EventLog
+from engine.runs.records import RunRecords
 from engine.steps.executor import Executor, explain_failure
 from engine.steps.result_file import RESULT_BYTES
 from engine.toolbox.registry import ToolRegistry, builtin_tools
@@ -103,10 +104,7 @@ class Bench:
         self.executor = Executor(
             registry=self.registry,
             sandbox=self.sandbox,
-            artifacts=self.artifacts,
-            store=self.store,
-            log=self.log,
-            clock=clock,
+            records=RunRecords(self.store, self.artifacts, self.log, clock, CountingIds(), {}),
             scratch=tmp_path / "runs",
             **changes,
         )
@@ -185,7 +183,7 @@ def test_two_files_of_one_name_reach_the_step_as_two_files(bench):
     assert sorted(bench.sandbox.seen[0].values()) == [b"x\n1\n", b"x\n2\n"]
     code = bench.artifacts.path(result.code_sha256).read_text()
     paths = {
-        name: next(p for p in bench.sandbox.seen[0] if f"{name} = read_data('inputs/{p}'" in code) for name in inputs
+        name: next(p for p in bench.sandbox.seen[0] if f"{name} = read_table('inputs/{p}'" in code) for name in inputs
     }
     assert bench.sandbox.seen[0][paths["left"]] == b"x\n1\n"
     assert bench.sandbox.seen[0][paths["right"]] == b"x\n2\n"

@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 
 from engine.asking.edits import kept_by_hand
+from engine.data.profiler import profile_files
 from engine.domain.plan import OpenQuestion, TaskDag
 from engine.errors import PlanError
 from engine.planning.planner import Planner
-from engine.profiling.profiler import profile_files
 from engine.toolbox.registry import builtin_tools
 from engine.toolbox.tables.handling import filter_rows
 from engine.toolbox.typecheck import check_plan

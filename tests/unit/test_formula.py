@@ -14,8 +14,8 @@ from engine.domain.datatypes import DataType
 from engine.domain.profile import ColumnProfile, Profile, TypeGuess
 from engine.planning.formulas.derived import known_quantities
 from engine.planning.formulas.formula import formula, propose
-from engine.planning.read import read
-from engine.planning.sheets import Data
+from engine.planning.reading.read import read
+from engine.planning.tables.sheets import Data
 from engine.toolbox.tables.handling import evaluate_expression
 
 TREES = {"girth": [30.0, 40.0], "height": [70.0, 82.0], "volume": [10.3, 22.6], "plot": ["north", "south"]}

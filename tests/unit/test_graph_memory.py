@@ -17,7 +17,7 @@ from engine.domain.knowledge import EdgeRows, EdgeType, GraphSource, NodeRows, N
 from engine.knowledge.graph import csr, search
 from engine.knowledge.graph.csr import CsrGraph
 from engine.knowledge.graph.search_names import Names
-from engine.knowledge.linking import EntityLinker
+from engine.knowledge.linking.linker import EntityLinker
 from engine.knowledge.service import KnowledgeBase
 from storage.graph.twin import GraphStoreTwin
 

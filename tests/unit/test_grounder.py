@@ -7,17 +7,18 @@ import hashlib
 import pytest
 from reporting_run import FolderStore, execute, small_plan, small_registry
 
-from engine.domain.findings import Finding, FindingValue
+from engine.domain.findings import Assertion, Finding, FindingValue
 from engine.domain.knowledge import Edge, EdgeType, Node, NodeType
 from engine.domain.report import Report
 from engine.domain.results import Artifact, NodeResult, RunRecord, Verdict
 from engine.domain.run_view import RunView
 from engine.knowledge.graph.twin import GraphTwin
-from engine.knowledge.grounding import check_text
-from engine.knowledge.linking import EntityLinker
+from engine.knowledge.grounding.findings import check_findings
 from engine.reporting import html, markdown, pdf, run_json
 from engine.reporting.checked import checked_lines, of_steps
 from engine.steps.grounder import ground_claims, ground_findings
+from engine.steps.result_file import ResultFile
+from engine.toolbox.bulk_rna.common import changed_by
 
 GRAPH = GraphTwin(
     [
@@ -31,17 +32,17 @@ GRAPH = GraphTwin(
         Edge(source="Disease::1", type=EdgeType.UPREGULATES, target="Gene::2", origin="x"),
     ],
 )
-LINKER = EntityLinker(GRAPH)
 
 
-def check(text, findings=()):
-    return check_text(text, GRAPH, LINKER, findings=findings)
+def check(findings):
+    return check_findings(findings, GRAPH)
 
 
-def report(*texts: str, summary: list[str] | None = None) -> Report:
+def report(*texts: str, asserts: Assertion | None = None) -> Report:
     findings = [
         Finding(
             id=f"f{k}",
+            asserts=asserts,
             node="n1",
             text=text,
             artifact="de_table.csv",
@@ -53,7 +54,7 @@ def report(*texts: str, summary: list[str] | None = None) -> Report:
     return Report(
         title="t",
         question="q",
-        summary=summary if summary is not None else list(texts),
+        summary=list(texts),
         findings=findings,
         methods=[],
         figures=[],
@@ -64,30 +65,31 @@ def report(*texts: str, summary: list[str] | None = None) -> Report:
     )
 
 
-def test_a_sentence_made_from_a_finding_is_no_evidence_for_it():
-    made = ground_claims(report("812 genes changed (95 % CI 700 to 900)."), check)
+def test_the_sentence_of_a_finding_is_not_read():
+    made = ground_claims(report("E2F7 is lower in breast cancer than in controls."), check)
     assert made.claims is not None
     assert made.claims.claims == []
     assert any("could be looked up" in line for line in checked_lines(made))
 
 
 def test_what_the_graph_says_of_a_finding_is_the_graphs_word_alone():
-    made = ground_claims(report("E2F7 is lower in breast cancer than in controls."), check)
+    lower = Assertion(subject="breast cancer", relation="downregulates", object="E2F7")
+    made = ground_claims(report("E2F7 is lower in breast cancer than in controls.", asserts=lower), check)
     (claim,) = made.claims.claims
     assert claim.label == "contradicted"
-    assert all(item.kind != "finding" for item in claim.evidence)
+    assert [item.kind for item in claim.evidence] == ["opposite"]
     assert any("opposite is stated" in text for text in made.findings[0].evidence)
     assert made.findings[0].grounding == "ungrounded"  # the graph decides nothing about what was measured
+    assert any(line.startswith("The OPPOSITE is stated: E2F7 is lower") for line in checked_lines(made))
 
 
-def test_a_sentence_that_no_finding_states_is_left_to_the_graph():
-    made = ground_claims(
-        report("812 genes changed.", summary=["Gefitinib binds EGFR.", "Gefitinib treats breast cancer."]), check
-    )
-    assert [claim.label for claim in made.claims.claims] == ["grounded", "ungrounded"]
-    told = checked_lines(made)
-    assert any(line.startswith("Stated: Gefitinib binds EGFR") for line in told)
-    assert any(line.startswith("Not found: Gefitinib treats") for line in told)
+def test_what_the_graph_knows_and_does_not_know_of_findings_is_told():
+    for asserts, told in (
+        (Assertion(subject="gefitinib", relation="binds", object="EGFR"), "Stated: "),
+        (Assertion(subject="gefitinib", relation="treats", object="breast cancer"), "Not found: "),
+    ):
+        made = ground_claims(report("As the table shows.", asserts=asserts), check)
+        assert any(line.startswith(told) for line in checked_lines(made))
 
 
 def labelled(tmp_path, csv: str, *, values: dict | None = None, row: dict | None = None, checks=("a", "b")):
@@ -206,3 +208,19 @@ def test_no_form_of_a_report_shows_a_score_of_its_statements(run):
     told = " ".join(" ".join(page.extract_text() for page in pages).split())
     assert "What was checked" in told
     assert "Score" not in told
+
+
+def test_what_a_step_asserts_is_checked_like_all_it_writes():
+    asserts = {"subject": "dexamethasone", "relation": "upregulates", "object": "DUSP1"}
+    assert ResultFile.Found.model_validate({"text": "t", "asserts": asserts}).asserts == Assertion(**asserts)
+    assert ResultFile.Found.model_validate({"text": "t", "asserts": None}).asserts is None
+    for wrong in ({"subject": "x"}, {**asserts, "sign": 2}, "a raises b"):
+        with pytest.raises(ValueError, match="asserts"):
+            ResultFile.Found.model_validate({"text": "t", "asserts": wrong})
+
+
+@pytest.mark.parametrize(("change", "relation"), [(1.5, "upregulates"), (-1.5, "downregulates")])
+def test_a_gene_that_differs_states_which_way_by_its_symbol_where_it_has_one(change, relation):
+    row = {"feature": "ENSG00000146648", "symbol": "EGFR", "log2_fold_change": change}
+    assert changed_by("lung cancer", row) == {"subject": "lung cancer", "relation": relation, "object": "EGFR"}
+    assert changed_by("lung cancer", {**row, "symbol": float("nan")})["object"] == "ENSG00000146648"

@@ -194,12 +194,12 @@ def gene_sets(tmp_path):
 
 
 def test_a_graph_import_runs_to_its_end(engine, gene_sets):
-    state = engine.start_graph_import("gmt", [gene_sets])
+    state = engine.imports.start_graph("gmt", [gene_sets])
     assert (state.kind, state.title) == ("graph", "sets.gmt")
     ended = engine.imports.wait(PATIENCE)
     assert ended.status == "done", ended.error
     assert ended.outcome.edges_added == 6
-    assert engine.knowledge.graph.search("MY_SET", top=1)
+    assert engine.knowledge.search("MY_SET", top=1)
 
 
 def test_a_graph_import_that_is_stopped_midway_leaves_the_graph_as_it_was(engine, gene_sets, monkeypatch):
@@ -208,23 +208,23 @@ def test_a_graph_import_that_is_stopped_midway_leaves_the_graph_as_it_was(engine
     before = engine.knowledge.stats()
     begun, go = threading.Event(), threading.Event()
     hold_at(monkeypatch, graph_write, "replace", begun, go)  # all is read, and the writing has begun
-    state = engine.start_graph_import("gmt", [gene_sets])
+    state = engine.imports.start_graph("gmt", [gene_sets])
     assert begun.wait(PATIENCE)
     with pytest.raises(LimitExceeded, match=r"sets\.gmt is still going on"):
-        engine.start_catalogue_import("jsonl", gene_sets)
+        engine.imports.start_catalogue("jsonl", gene_sets)
     assert engine.knowledge.stats() == before  # and questions are answered meanwhile
     assert engine.imports.stop(state.id).status == "stopping"
     go.set()
     assert engine.imports.wait(PATIENCE).status == "stopped"
     assert engine.knowledge.stats() == before
-    engine.start_graph_import("gmt", [gene_sets])  # and it can be imported after all
+    engine.imports.start_graph("gmt", [gene_sets])  # and it can be imported after all
     assert engine.imports.wait(PATIENCE).outcome.edges_added == 6
 
 
 def test_a_broken_file_fails_with_its_line(engine, tmp_path):
     path = tmp_path / "broken.tsv"
     path.write_text("source\ttype\ttarget\nGene::1956\tinteracts_with\n")
-    engine.start_graph_import("tables", [path])
+    engine.imports.start_graph("tables", [path])
     ended = engine.imports.wait(PATIENCE)
     assert ended.status == "failed"
     assert "broken.tsv" in ended.error.message
@@ -234,14 +234,14 @@ def test_a_broken_file_fails_with_its_line(engine, tmp_path):
 def test_a_catalogue_import_that_is_stopped_midway_leaves_the_catalogues_as_they_were(engine, tmp_path, monkeypatch):
     path = tmp_path / "mine.jsonl"
     path.write_text('{"name": "doubletmaker", "description": "Simulates doublets of nuclei"}\n')
-    engine.start_catalogue_import("jsonl", path)
+    engine.imports.start_catalogue("jsonl", path)
     assert engine.imports.wait(PATIENCE).outcome.added == 1
     before = engine.catalogue.catalogues()
 
     path.write_text('{"name": "nucleuscounter", "description": "Counts nuclei in images of tissue"}\n')
     begun, go = threading.Event(), threading.Event()
-    hold_at(monkeypatch, type(engine.catalogue.embeddings.embedder), "embed", begun, go)
-    state = engine.start_catalogue_import("jsonl", path)
+    hold_at(monkeypatch, type(engine._parts.finder.embeddings.embedder), "embed", begun, go)
+    state = engine.imports.start_catalogue("jsonl", path)
     assert begun.wait(PATIENCE)
     now = engine.imports.state()
     assert (now.step, now.counts) == ("embedding", (0, 1))
@@ -249,7 +249,7 @@ def test_a_catalogue_import_that_is_stopped_midway_leaves_the_catalogues_as_they
     go.set()
     assert engine.imports.wait(PATIENCE).status == "stopped"
     assert engine.catalogue.catalogues() == before
-    assert [entry.name for entry in engine.catalogue.store.entries()] == ["doubletmaker"]
+    assert [entry.name for entry in engine._parts.finder.store.entries()] == ["doubletmaker"]
 
 
 def test_closing_the_engine_stops_an_import_and_nothing_of_it_stays(tmp_path, gene_sets, monkeypatch):
@@ -260,7 +260,7 @@ def test_closing_the_engine_stops_an_import_and_nothing_of_it_stays(tmp_path, ge
     engine = open_engine(workspace=tmp_path / "closed", warm_workers=False)
     before = engine.knowledge.stats().edges
     hold_at(monkeypatch, graph_write, "replace", begun, go)
-    engine.start_graph_import("gmt", [gene_sets])
+    engine.imports.start_graph("gmt", [gene_sets])
     assert begun.wait(PATIENCE)
     threading.Timer(0.2, go.set).start()
     engine.close()

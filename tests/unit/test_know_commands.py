@@ -17,7 +17,7 @@ import pytest
 from engine.api import open_engine
 from engine.cli import know_output
 from engine.cli.main import main
-from engine.cli.say import json_text
+from engine.domain.plain_json import json_text
 from engine.errors import WorkspaceInUse
 from engine.knowledge.service import KnowledgeBase
 from storage import faults
@@ -246,7 +246,7 @@ def test_what_is_no_number_is_null_in_json() -> None:
 
 def test_a_message_is_pinned_from_the_command_line(call, workspace) -> None:
     with open_engine(workspace=workspace) as engine:
-        engine.memory.working.add("c1", "user", "The reference is mm10.", run_id="")
+        engine._parts.memory.working.add("c1", "user", "The reference is mm10.", run_id="")
     assert call("memory", "pin", "c1", "1")[:2] == (0, "Message 1 of c1 was pinned.\n")
     pinned = [json.loads(call("memory", "working", "c1", "--json")[1])["messages"][0]["pinned"]]
     assert call("memory", "unpin", "c1", "1")[0] == 0

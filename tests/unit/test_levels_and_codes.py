@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from engine.data.catalogue import read_data
+from engine.data.profiler import profile_file
 from engine.domain.profile import Profile
 from engine.planning.planner import Planner
-from engine.profiling.profiler import profile_file
-from engine.toolbox.io import read_data
 from engine.toolbox.registry import builtin_tools
 
 RNG = np.random.default_rng(11)

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from engine.domain.knowledge import Node, NodeType
 from engine.knowledge.graph.twin import GraphTwin
 from engine.knowledge.importers.hetionet import KINDS
-from engine.knowledge.linking import UNKNOWN_ID, EntityLinker
-from engine.knowledge.linking_text import fold, id_keys, key, tokens
+from engine.knowledge.linking.linker import UNKNOWN_ID, EntityLinker
+from engine.knowledge.linking.text import fold, id_keys, key, tokens
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "hetionet_train"
 

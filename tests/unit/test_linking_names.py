@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.domain.knowledge import Node, NodeType
-from engine.knowledge import linking_aliases
 from engine.knowledge.graph.twin import GraphTwin
-from engine.knowledge.linking import EntityLinker
-from engine.knowledge.linking_abbreviations import fits
-from engine.knowledge.linking_aliases import alias_rows
-from engine.knowledge.linking_text import key
+from engine.knowledge.linking import aliases
+from engine.knowledge.linking.abbreviations import fits
+from engine.knowledge.linking.aliases import alias_rows
+from engine.knowledge.linking.linker import EntityLinker
+from engine.knowledge.linking.text import key
 
 _GENES = [
     "MTOR",
@@ -225,7 +225,7 @@ def test_the_table_is_sound() -> None:
 
 
 def test_a_damaged_table_is_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(linking_aliases, "_FILE", "starter_nodes.tsv")
+    monkeypatch.setattr(aliases, "_FILE", "starter_nodes.tsv")
     with pytest.raises(ValueError, match=r"starter_nodes.tsv has the columns .*; expected kind, names"):
         list(alias_rows())
 

@@ -277,3 +277,14 @@ def test_facts_are_joined_by_the_entity_that_the_graph_knows_under_several_names
     assert len(memory.facts("tumor protein p53")) == 2
     same = memory.semantic.add("Gene::7157", "blocks", "MDM2", "another paper")
     assert next(view for view in memory.facts() if same in view.facts).support > same.confidence
+
+
+def test_a_fact_whose_opposite_the_graph_states_is_sent_with_a_warning(memory: Memory) -> None:
+    memory.semantic.add("IL6", "activates", "STAT3", PAPER)
+    assert memory.to_graph().opposed == []
+    memory.semantic.add("IL6", "inhibits", "STAT3", "a rumour", confidence=0.2)
+    (warning, *_) = [text for text in memory.to_graph().opposed if text.startswith("IL6 inhibits STAT3")]
+    assert "confidence 0.2" in warning
+    assert "the opposite, that IL6 activates STAT3" in warning
+    assert label(memory, "IL6 activates STAT3.") == "grounded"
+    assert label(memory, "IL6 inhibits STAT3.") == "contradicted"

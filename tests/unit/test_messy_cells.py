@@ -14,15 +14,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.data import catalogue
+from engine.data.catalogue import read_data
+from engine.data.columns.cells import CellReading, is_unit, read_numbers, tidy, totals_below, units_row
+from engine.data.columns.column import clean
+from engine.data.columns.genes import is_gene_header
+from engine.data.kind import NO_SCHEMA
+from engine.data.kinds.genes import read_gene_list
+from engine.data.kinds.table import read_table
+from engine.data.matching import cross_check
+from engine.data.profiler import profile_file
+from engine.data.schema import plain
 from engine.domain.datatypes import DataType
 from engine.domain.profile import ColumnProfile, Profile
-from engine.domain.schemas import SCHEMAS, plain
-from engine.profiling.cells import Reading, is_unit, read_numbers, tidy, totals_below, units_row
-from engine.profiling.columns import clean
-from engine.profiling.genes import GENE_HEADER
-from engine.profiling.matching import cross_check
-from engine.profiling.profiler import profile_file
-from engine.toolbox import io
 from engine.toolbox.bulk_rna.common import de_columns
 
 NUMBERS = [f"{i / 4 + 1:.2f}" for i in range(20)]
@@ -32,7 +36,7 @@ def profiled(path: Path, text: str, encoding: str = "utf-8") -> tuple[Profile, p
     profile = profile_file(make.write(path, text, encoding))
     guess = profile.serves_as(DataType.TABLE)
     assert guess is not None, profile.warnings
-    return profile, io.read_data(profile.path, "table", **guess.read)
+    return profile, read_data(profile.path, "table", **guess.read)
 
 
 def column(tmp_path: Path, cells: list[str], sep: str = "\t") -> tuple[Profile, ColumnProfile, pd.Series]:
@@ -169,14 +173,14 @@ def test_each_style_is_read_in_excel_text_cells(style: str, tmp_path: Path) -> N
     found = profile.column("crp")
     assert found is not None
     assert found.unit == unit
-    read = io.read_data(profile.path, "table", **profile.serves_as(DataType.TABLE).read)  # type: ignore[union-attr]
+    read = read_data(profile.path, "table", **profile.serves_as(DataType.TABLE).read)  # type: ignore[union-attr]
     assert list(read["crp"]) == expected
 
 
 def test_excel_numbers_beside_text_with_commas_are_no_second_decimal_sign(tmp_path: Path) -> None:
     frame = pd.DataFrame({"id": list("abcd"), "crp": [1.5, "2,5", 3.25, "k.A."]})
     profile = profile_file(make.excel(tmp_path / "t.xlsx", {"S": frame}))
-    read = io.read_data(profile.path, "table", **profile.serves_as(DataType.TABLE).read)  # type: ignore[union-attr]
+    read = read_data(profile.path, "table", **profile.serves_as(DataType.TABLE).read)  # type: ignore[union-attr]
     assert list(read["crp"])[:3] == [1.5, 2.5, 3.25]
     assert np.isnan(read["crp"].iloc[3])
     assert not any("both" in warning for warning in profile.warnings)
@@ -225,7 +229,7 @@ def test_json_cells_are_read_alike(tmp_path: Path) -> None:
         tmp_path / "t.json", json.dumps([{"id": f"s{i}", "crp": n} for i, n in enumerate([*NUMBERS, "<1"])])
     )
     profile = profile_file(path)
-    read = io.read_data(profile.path, "table", **profile.types[0].read)
+    read = read_data(profile.path, "table", **profile.types[0].read)
     assert read["crp"].isna().sum() == 1
     assert read["crp"].sum() == sum(map(float, NUMBERS))
 
@@ -233,7 +237,7 @@ def test_json_cells_are_read_alike(tmp_path: Path) -> None:
 def test_a_cell_unknown_to_the_profile_stops_the_step_by_its_name(tmp_path: Path) -> None:
     path = make.write(tmp_path / "t.csv", "id;crp\na;5 mg\nb;spilled\n")
     with pytest.raises(ValueError, match=r"Column 'crp' holds 'spilled'.*correct the cell"):
-        io.read_table(path, sep=";", numbers={"crp": {"remove": ["mg"]}})
+        read_table(path, sep=";", numbers={"crp": {"remove": ["mg"]}})
 
 
 amounts = st.lists(
@@ -262,7 +266,7 @@ def test_what_is_written_in_any_style_is_what_is_read(numbers, signs, unit, befo
     with tempfile.TemporaryDirectory() as folder:
         rows = "".join(f"s{i}\t{cell}\n" for i, cell in enumerate([*cells, *odd]))
         profile = profile_file(make.write(Path(folder) / "t.tsv", f"id\tx\n{rows}"))
-        read = io.read_data(profile.path, "table", **profile.serves_as(DataType.TABLE).read)["x"]
+        read = read_data(profile.path, "table", **profile.serves_as(DataType.TABLE).read)["x"]
     found = profile.column("x")
     assert found is not None
     assert found.kind in ("number", "integer"), (cells, profile.warnings)
@@ -275,7 +279,7 @@ def test_what_is_written_in_any_style_is_what_is_read(numbers, signs, unit, befo
 @given(st.dictionaries(st.text(max_size=12).map(tidy).filter(bool), st.integers(1, 9), max_size=12))
 def test_no_text_breaks_the_reading_of_cells(counts: dict[str, int]) -> None:
     reading = read_numbers(counts)
-    if isinstance(reading, Reading):
+    if isinstance(reading, CellReading):
         assert set(reading.values) | set(reading.missing) == set(counts)
         assert not set(reading.values) & set(reading.missing)
         assert all(np.isfinite(float(value)) or "e" in value.lower() for value in reading.values.values())
@@ -320,7 +324,7 @@ def both(tmp_path: Path, rows: list[list[Any]], kind: str) -> tuple[Profile, pd.
     profile = profile_file(path)
     guess = profile.serves_as(DataType.TABLE)
     assert guess is not None, profile.warnings
-    return profile, io.read_data(str(path), "table", **guess.read)
+    return profile, read_data(str(path), "table", **guess.read)
 
 
 DATA = [["oak", 1.5, 10], ["elm", 2.5, 20], ["ash", 3.5, 40], ["fir", 4.5, 80]]
@@ -420,7 +424,7 @@ def test_irregular_blanks_are_missing_values(kind: str, tmp_path: Path) -> None:
 def test_merged_cells_of_any_length_are_filled_down(tmp_path: Path) -> None:
     rows = [["plot", "day", "mass"], *BLOCKS[:5], ["C", 3, 2.9]]
     profile = profile_file(excel_rows(tmp_path / "t.xlsx", rows, merge="A2:A4 A5:A6"))
-    read = io.read_data(profile.path, "table", **profile.serves_as(DataType.TABLE).read)  # type: ignore[union-attr]
+    read = read_data(profile.path, "table", **profile.serves_as(DataType.TABLE).read)  # type: ignore[union-attr]
     assert "".join(read["plot"]) == "AAABBC"
 
 
@@ -431,7 +435,7 @@ def test_counts_with_a_total_lose_it_and_nothing_else(tmp_path: Path) -> None:
     profile = profile_file(make.write(tmp_path / "m.csv", text))
     assert profile.best is not None
     assert profile.best.type is DataType.COUNT_MATRIX
-    read = io.read_data(profile.path, "count_matrix", **profile.best.read)
+    read = read_data(profile.path, "count_matrix", **profile.best.read)
     pd.testing.assert_frame_equal(read, counts.set_index("gene_id").rename_axis("feature"))
 
 
@@ -457,7 +461,7 @@ def test_a_ranking_without_header_keeps_its_first_gene(name: str, sep: str, tmp_
     assert guess is not None
     assert guess is profile.best
     assert guess.read["names"] == ["gene", "score"]
-    read = io.read_data(profile.path, "ranked_genes", **guess.read)
+    read = read_data(profile.path, "ranked_genes", **guess.read)
     assert list(read["gene"]) == make.SYMBOLS
     assert list(read["score"]) == [float(score) for score in SCORES]
 
@@ -469,7 +473,7 @@ def test_a_ranking_with_messy_scores_keeps_its_first_gene(style: str, tmp_path: 
     profile = profile_file(make.write(tmp_path / "r.rnk", text))
     assert profile.best is not None
     assert profile.best.type is DataType.RANKED_GENES
-    read = io.read_data(profile.path, "ranked_genes", **profile.best.read)
+    read = read_data(profile.path, "ranked_genes", **profile.best.read)
     assert (read["gene"].iloc[0], read["score"].iloc[0]) == ("ACTB", -2.0)
 
 
@@ -481,8 +485,8 @@ def test_two_gene_lists_and_a_library_are_each_what_they_are(encoding: str, end:
     sets = make.write(tmp_path / "s.gmt", "A\tx\tTP53\tMYC\tEGFR\nB\tx\tCD4\tCD8A\tIL6\n")
     profiles = [profile_file(path) for path in (mine, every, sets)]
     assert [p.best.type.value for p in profiles if p.best] == ["gene_list", "gene_list", "gene_set_library"]
-    assert io.read_data(str(mine), "gene_list", **profiles[0].types[0].read) == make.SYMBOLS[:15]
-    assert io.read_data(str(every), "gene_list", **profiles[1].types[0].read) == make.SYMBOLS
+    assert read_data(str(mine), "gene_list", **profiles[0].types[0].read) == make.SYMBOLS[:15]
+    assert read_data(str(every), "gene_list", **profiles[1].types[0].read) == make.SYMBOLS
     assert cross_check(profiles) == []
 
 
@@ -503,7 +507,7 @@ DE_NAMES = {
 @pytest.mark.parametrize(("field", "header"), [(f, h) for f, headers in DE_NAMES.items() for h in headers])
 def test_profiler_and_tools_know_the_same_names(field: str, header: str) -> None:
     """The tools' own list is the schema's: each header is taken for the same field by both."""
-    assert SCHEMAS[DataType.DE_TABLE].field(field).called(header)
+    assert catalogue.KINDS[DataType.DE_TABLE].schema.field(field).called(header)
     frame = pd.DataFrame({"feature": ["A", "B"]} if field != "feature" else {}, index=[0, 1])
     frame[header] = ["1", "2"]
     assert field in de_columns(frame, needed=(field,)).columns
@@ -512,14 +516,14 @@ def test_profiler_and_tools_know_the_same_names(field: str, header: str) -> None
 def test_the_tools_list_of_names_is_the_schemas() -> None:
     constants = [part for part in de_columns.__code__.co_consts if isinstance(part, (str, tuple))]
     written = {text for part in constants for text in ((part,) if isinstance(part, str) else part)}
-    for field in SCHEMAS[DataType.DE_TABLE].fields:
+    for field in catalogue.KINDS[DataType.DE_TABLE].schema.fields:
         assert field.name in written
         assert field.pattern in written
 
 
 @pytest.mark.parametrize("header", ["lnFC", "avg_logFC", "ln ratio", "ratio", "fold", "p_ratio", "group", "log"])
 def test_natural_logarithms_and_other_names_are_no_log2_fold_change(header: str) -> None:
-    assert not SCHEMAS[DataType.DE_TABLE].field("log2_fold_change").called(header)
+    assert not catalogue.KINDS[DataType.DE_TABLE].schema.field("log2_fold_change").called(header)
     with pytest.raises(ValueError, match="no column 'log2_fold_change'"):
         de_columns(pd.DataFrame({"gene": ["A"], header: [1.0], "padj": [0.5]}))
 
@@ -529,17 +533,16 @@ def test_natural_logarithms_and_other_names_are_no_log2_fold_change(header: str)
     ["gene", "Gene ID", "gene_symbol", "symbol", "HGNC symbol", "feature", "probe_id", "entrez_gene_id", "names"],
 )
 def test_gene_headers_are_those_of_the_profiler(header: str) -> None:
-    assert SCHEMAS[DataType.RANKED_GENES].field("gene").called(header)
-    assert GENE_HEADER.match(header)
+    assert catalogue.KINDS[DataType.RANKED_GENES].schema.field("gene").called(header)
+    assert is_gene_header(header)
 
 
 def test_every_schema_has_distinct_needed_fields_that_know_their_own_name() -> None:
-    for kind, schema in SCHEMAS.items():
+    for kind, schema in ((kind.type, kind.schema) for kind in catalogue.KINDS.values() if kind.schema != NO_SCHEMA):
         assert len(schema.by_name) == len(schema.fields)
         for field in schema.fields:
             if field.name not in ("base_mean", "evidence"):
                 assert field.called(field.name) or field.name == "log2_fold_change", (kind, field.name)
-        assert schema.fields or schema.index
     assert plain("adj.P.Val") == plain("adj_p_val") == "adjpval"
 
 
@@ -606,7 +609,7 @@ def test_single_cell_file_of_old_is_described_and_read(sparse: bool, raw: bool, 
     louvain = profile.column("louvain")
     assert louvain is not None
     assert louvain.levels == {"B": 10, "NK": 10, "T": 10}
-    data = io.read_data(profile.path, "anndata", **profile.types[0].read)
+    data = read_data(profile.path, "anndata", **profile.types[0].read)
     assert Counter(data.obs["louvain"]) == louvain.levels
     np.testing.assert_allclose(data.X.toarray() if sparse else data.X, logs)
     assert list(data.var_names) == make.SYMBOLS
@@ -616,5 +619,5 @@ def test_single_cell_file_of_old_is_described_and_read(sparse: bool, raw: bool, 
 @pytest.mark.parametrize("header", ["gene", "Genes", "feature", "symbol", "gene_symbol", "gene_id", "id"])
 def test_the_reader_of_gene_lists_knows_headers_of_the_schema(header: str, tmp_path: Path) -> None:
     path = make.write(tmp_path / "g.txt", f"{header}\nTP53\nMYC\n")
-    assert SCHEMAS[DataType.GENE_LIST].field("gene").called(header)
-    assert io.read_gene_list(str(path)) == ["TP53", "MYC"]
+    assert catalogue.KINDS[DataType.GENE_LIST].schema.field("gene").called(header)
+    assert read_gene_list(str(path)) == ["TP53", "MYC"]

@@ -7,7 +7,7 @@ from importlib.resources import files
 import pytest
 
 from engine.retrieval import methods
-from engine.retrieval.methods import Method, load_methods, methods_by_operation
+from engine.retrieval.methods import Method, elsewhere, load_methods
 
 
 def raw_text() -> str:
@@ -25,7 +25,7 @@ def test_the_file_is_a_clean_table() -> None:
     assert "\r" not in text
     assert text.isascii()
     lines = text.splitlines()
-    assert {line.count("\t") for line in lines} == {5}
+    assert {line.count("\t") for line in lines} == {6}
     for line in lines:
         for field in line.split("\t"):
             assert field == field.strip(), line
@@ -46,10 +46,24 @@ def test_operations_are_unique_and_described() -> None:
 
 def test_lists_hold_nothing_twice() -> None:
     for method in load_methods():
-        for items in (method.synonyms, method.programs, method.inputs, method.outputs, method.prerequisites):
+        for items in (
+            method.synonyms,
+            method.programs,
+            method.inputs,
+            method.outputs,
+            method.prerequisites,
+            method.phrases,
+        ):
             lower = [item.lower() for item in items]
             assert len(lower) == len(set(lower)), (method.operation, items)
         assert method.operation.lower() not in {name.lower() for name in method.synonyms}
+
+
+def test_an_everyday_phrase_stands_once_and_not_among_what_no_tool_does() -> None:
+    phrases = [phrase for method in load_methods() for phrase in method.phrases]
+    everything = [*phrases, *elsewhere()]
+    assert len(phrases) > 900
+    assert sorted(everything) == sorted(set(everything))
 
 
 def test_no_synonym_is_another_operations_name() -> None:
@@ -66,7 +80,7 @@ def test_programs_are_lower_case() -> None:
 
 
 def test_prerequisites_exist_and_never_run_in_a_circle() -> None:
-    known = methods_by_operation()
+    known = {method.operation: method for method in load_methods()}
     done: set[str] = set()
 
     def visit(operation: str, path: tuple[str, ...]) -> None:
@@ -83,8 +97,10 @@ def test_prerequisites_exist_and_never_run_in_a_circle() -> None:
 
 
 def test_what_an_analyst_expects_comes_first() -> None:
+    methods = {method.operation: method for method in load_methods()}
+
     def before(operation: str) -> set[str]:
-        return set(methods_by_operation()[operation].prerequisites)
+        return set(methods[operation].prerequisites)
 
     assert {"doublet removal", "single-cell batch correction", "single-cell normalisation"} <= before(
         "single-cell clustering"
@@ -105,9 +121,11 @@ def test_a_damaged_table_says_where(monkeypatch: pytest.MonkeyPatch) -> None:
         def read_text(self, encoding: str) -> str:
             return self.text
 
-    header = "\t".join(("operation", "synonyms", "programs", "inputs", "outputs", "prerequisites"))
+    header = "\t".join(("operation", "synonyms", "programs", "inputs", "outputs", "prerequisites", "phrases"))
     fresh = load_methods.__wrapped__
-    monkeypatch.setattr(methods, "files", lambda _package: Damaged(f"{header}\nmapping\ta|b\t\treads\tbam\t\n"))
+    monkeypatch.setattr(
+        methods, "files", lambda _package: Damaged(f"{header}\nmapping\ta|b\t\treads\tbam\t\twhere do reads belong\n")
+    )
     assert fresh() == [
         Method(
             operation="mapping",
@@ -116,10 +134,11 @@ def test_a_damaged_table_says_where(monkeypatch: pytest.MonkeyPatch) -> None:
             inputs=("reads",),
             outputs=("bam",),
             prerequisites=(),
+            phrases=("where do reads belong",),
         )
     ]
     monkeypatch.setattr(methods, "files", lambda _package: Damaged(f"{header}\nmapping\tonly three\tfields\n"))
-    with pytest.raises(ValueError, match="line 2 has 3 fields; expected 6"):
+    with pytest.raises(ValueError, match="line 2 has 3 fields; expected 7"):
         fresh()
     monkeypatch.setattr(methods, "files", lambda _package: Damaged("name\twhat\n"))
     with pytest.raises(ValueError, match="expected operation, synonyms"):

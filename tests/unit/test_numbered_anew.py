@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from engine.data.profiler import profile_files
 from engine.planning.planner import Planner
-from engine.profiling.profiler import profile_files
 from engine.toolbox.registry import builtin_tools
 from engine.toolbox.typecheck import check_plan
 

@@ -7,14 +7,16 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from engine.data.profiler import profile_files
 from engine.errors import PlanError
-from engine.planning.bind import bind, condition
-from engine.planning.bound import Bound
-from engine.planning.guards import Case, run_guards
-from engine.planning.ordering import order_said
-from engine.planning.read import read
-from engine.planning.sheets import Data
-from engine.profiling.profiler import profile_files
+from engine.planning.binding.bind import bind
+from engine.planning.binding.bound import Bound
+from engine.planning.binding.ordering import order_said
+from engine.planning.binding.rows import condition
+from engine.planning.guards.case import Case
+from engine.planning.guards.run import run_guards
+from engine.planning.reading.read import read
+from engine.planning.tables.sheets import Data
 from engine.toolbox.tables.handling import filter_rows
 
 

@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from engine.data.profiler import profile_files
 from engine.domain.profile import Profile
 from engine.errors import DataError, PlanError
 from engine.examples import example_files, examples
-from engine.planning.files import methods_named
+from engine.planning.binding.files import methods_named
 from engine.planning.planner import Planner
-from engine.profiling.profiler import profile_files
 from engine.toolbox.registry import builtin_tools
 from engine.toolbox.typecheck import check_plan
 

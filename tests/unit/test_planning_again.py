@@ -133,7 +133,7 @@ def test_a_correction_that_is_refused_leaves_nothing_behind(engine, planner, gro
 def test_a_column_of_several_files_is_corrected_in_each(engine, growth_csv, tmp_path):
     other = tmp_path / "other.csv"
     other.write_text("height,colour\n" + "".join(f"{n},red\n" for n in range(30)))
-    corrections = engine._orchestrator.corrections
+    corrections = engine._parts.orchestrator.plans.corrections
     both = corrections.profile([growth_csv, other], {"height": "code", "colour": "text"})
     assert [scale(profile) for profile in both] == ["code", "code"]
     assert engine.profile([growth_csv])[0].column("growth").corrected == ""

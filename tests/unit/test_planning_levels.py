@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from engine.data.profiler import profile_files
 from engine.planning.planner import Planner
-from engine.planning.read import read
-from engine.planning.requests import items_alone
-from engine.planning.sheets import Data
-from engine.profiling.profiler import profile_files
+from engine.planning.reading.read import read
+from engine.planning.reading.requests import items_alone
+from engine.planning.tables.sheets import Data
 from engine.toolbox.registry import builtin_tools
 
 RNG = np.random.default_rng(11)

@@ -6,10 +6,10 @@ import pytest
 from test_planning_words import column, table
 
 from engine.domain.profile import WideMeasure
-from engine.planning.mentions import find
-from engine.planning.names import in_terms, synonyms
-from engine.planning.read import read, within
-from engine.planning.requests import cuts
+from engine.planning.naming.lexicon import in_terms, synonyms
+from engine.planning.naming.overlaps import find
+from engine.planning.reading.read import read, within
+from engine.planning.reading.requests import cuts
 
 
 def number(name, **facts):

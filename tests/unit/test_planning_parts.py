@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 from plan_questions import the_planner
 
+from engine.data.catalogue import read_data
+from engine.data.profiler import profile_files
 from engine.planning.planner import Planner
-from engine.profiling.profiler import profile_files
 from engine.toolbox.enrichment.sets import over_representation
-from engine.toolbox.io import read_data
 from engine.toolbox.registry import builtin_tools
 from engine.toolbox.tables.handling import derive_column
 

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from engine.data.profiler import profile_files
 from engine.planning.planner import Planner
-from engine.planning.read import read
-from engine.planning.sheets import Data, was_given
-from engine.profiling.profiler import profile_files
+from engine.planning.reading.read import read
+from engine.planning.tables.sheets import Data, was_given
 from engine.toolbox.registry import builtin_tools
 
 N = 240

@@ -6,13 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from engine.planning.bind import bind
-from engine.planning.grammar import compared_alone
+from engine.data.profiler import profile_files
+from engine.planning.binding.bind import bind
 from engine.planning.planner import Planner
-from engine.planning.read import read
-from engine.planning.reading import Contrast, Restriction
-from engine.planning.sheets import Data
-from engine.profiling.profiler import profile_files
+from engine.planning.reading.read import read
+from engine.planning.reading.reading import Contrast, Restriction
+from engine.planning.reading.rows import compared_alone
+from engine.planning.tables.sheets import Data
 from engine.toolbox.registry import builtin_tools
 
 RNG = np.random.default_rng(7)

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.domain.profile import ColumnProfile, Profile, Structure, TypeGuess, WideMeasure
-from engine.planning import numbers
-from engine.planning.hints import wide_mentions
-from engine.planning.mentions import find
-from engine.planning.read import read
-from engine.planning.sheets import Data, is_id
+from engine.planning.naming import numbers
+from engine.planning.naming.hints import wide_mentions
+from engine.planning.naming.overlaps import find
+from engine.planning.reading.read import read
+from engine.planning.tables.sheets import Data, is_id
 from engine.text.names import name_parts
 from engine.text.times import timed
 from engine.text.tokens import tokens

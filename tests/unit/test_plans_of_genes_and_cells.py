@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from engine.data.profiler import profile_files
 from engine.errors import PlanError
 from engine.planning.planner import Planner
-from engine.profiling.profiler import profile_files
 from engine.toolbox.enrichment.sets import over_representation
 from engine.toolbox.registry import builtin_tools
 

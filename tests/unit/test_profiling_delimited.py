@@ -9,9 +9,9 @@ import pandas as pd
 import profile_files as make
 import pytest
 
+from engine.data.catalogue import read_data
+from engine.data.profiler import profile_file
 from engine.domain.profile import Profile
-from engine.profiling.profiler import profile_file
-from engine.toolbox import io
 
 COUNTS = make.counts()
 TRUTH = COUNTS.set_index("gene_id")
@@ -93,7 +93,7 @@ def test_each_file_is_recognised_and_every_offered_type_reads(case) -> None:
     assert profile.best is not None, profile.warnings
     assert profile.best.type == kind
     for guess in profile.types:
-        value = io.read_data(str(path), guess.type.value, **guess.read)
+        value = read_data(str(path), guess.type.value, **guess.read)
         if guess is profile.best:
             assert value.shape == shape
 
@@ -114,7 +114,7 @@ def test_warnings_are_given_when_due_and_only_then(case) -> None:
 def test_counts_read_are_the_counts_written(name: str, tmp_path: Path) -> None:
     path = READABLE[name][0](tmp_path / name)
     guess = profile_file(path).types[0]
-    read = io.read_data(str(path), guess.type.value, **guess.read)
+    read = read_data(str(path), guess.type.value, **guess.read)
     expected = TRUTH.assign(ctrl_1=TRUTH.ctrl_1 * 1000) if name.startswith("thousands") else TRUTH
     assert list(read.index) == list(expected.index)
     assert list(read.columns) == list(expected.columns)
@@ -127,7 +127,7 @@ def test_samples_in_rows_are_turned_around(tmp_path: Path) -> None:
     profile = profile_file(path)
     assert profile.best is not None
     assert profile.best.read["transpose"] is True
-    read = io.read_data(str(path), "count_matrix", **profile.best.read)
+    read = read_data(str(path), "count_matrix", **profile.best.read)
     assert list(read.columns) == make.SAMPLES == profile.sample_ids
     assert list(read.index) == make.SYMBOLS == profile.feature_ids
 
@@ -137,7 +137,7 @@ def test_sample_names_keep_leading_zeros(tmp_path: Path) -> None:
     profile = profile_file(make.write(tmp_path / "zeros.csv", c(make.sheet(names))))
     guess = profile.serves_as("sample_sheet")  # type: ignore[arg-type]
     assert guess is not None
-    assert list(io.read_data(profile.path, "sample_sheet", **guess.read).index) == names == profile.sample_ids
+    assert list(read_data(profile.path, "sample_sheet", **guess.read).index) == names == profile.sample_ids
 
 
 BROKEN: dict[str, tuple[str | bytes, str]] = {
@@ -182,7 +182,7 @@ def test_sample_with_text_cells_stays_in_the_matrix(cell: str, word: str, tmp_pa
     assert profile.best.confidence <= 0.75
     assert any("ctrl_1" in warning and word in warning for warning in profile.warnings)
     assert any("2 missing values in 2 rows" in warning for warning in profile.warnings)
-    read = io.read_data(profile.path, "count_matrix", **profile.best.read)
+    read = read_data(profile.path, "count_matrix", **profile.best.read)
     assert read["ctrl_1"].isna().sum() == 2
     assert list(read.columns) == make.SAMPLES
 
@@ -200,12 +200,12 @@ def test_sample_of_words_is_not_lost_in_silence(tmp_path: Path) -> None:
 def test_three_decimals_are_not_thousands(sep: str, tmp_path: Path) -> None:
     rows = "".join(f"s{i}{sep}{'ab'[i % 2]}{sep}0,{i + 125}\n" for i in range(8))
     profile = profile_file(make.write(tmp_path / "t.csv", f"sample{sep}group{sep}ratio\n{rows}"))
-    read = io.read_data(profile.path, "table", **profile.types[0].read)
+    read = read_data(profile.path, "table", **profile.types[0].read)
     assert read.iloc[0, -1] == pytest.approx(0.125)
 
 
 def test_long_file_is_counted_but_not_wholly_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from engine.profiling import delimited
+    from engine.data.reading import delimited
 
     monkeypatch.setattr(delimited, "MAX_ROWS", 50)
     monkeypatch.setattr(delimited, "MAX_CELLS", 50 * 7)
@@ -222,7 +222,7 @@ def test_long_file_is_counted_but_not_wholly_read(tmp_path: Path, monkeypatch: p
 
 @pytest.mark.parametrize("cut", [200, 3000])
 def test_text_beyond_the_limit_is_counted(cut: int, tmp_path: Path) -> None:
-    from engine.profiling.textfile import read_text
+    from engine.data.reading.textfile import read_text
 
     text = c()
     part = read_text(make.write(tmp_path / "t.csv", text), limit=cut)
@@ -234,7 +234,7 @@ def test_comments_between_rows_never_cut_cells(tmp_path: Path) -> None:
     clean = "id,g,x\na,k,1\n# again\nb,k,2\nc,l,3\n"
     profile = profile_file(make.write(tmp_path / "t.csv", clean))
     assert {guess.read["comment"] for guess in profile.types} == {"#"}
-    assert io.read_data(profile.path, "table", sep=",", comment="#").shape == (3, 3)
+    assert read_data(profile.path, "table", sep=",", comment="#").shape == (3, 3)
     profile = profile_file(make.write(tmp_path / "u.csv", clean.replace("b,k", "b,k #2")))
     assert profile.types == []
     assert "would be cut there" in profile.warnings[0]
@@ -246,7 +246,7 @@ def test_numbers_with_a_hash_before_them_are_no_comments(tmp_path: Path) -> None
     profile = profile_file(path)
     assert profile.rows == 20
     assert not any("comment" in guess.read for guess in profile.types)
-    assert io.read_data(str(path), "table", sep=",")["mouse"].iloc[0] == "#01"
+    assert read_data(str(path), "table", sep=",")["mouse"].iloc[0] == "#01"
 
 
 def test_the_first_rows_are_kept_as_they_are_read(tmp_path):

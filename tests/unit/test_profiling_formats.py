@@ -15,10 +15,10 @@ import pandas as pd
 import profile_files as make
 import pytest
 
+from engine.data.catalogue import read_data
+from engine.data.profiler import profile_file, profile_files
 from engine.domain.profile import Profile
 from engine.errors import DataError
-from engine.profiling.profiler import profile_file, profile_files
-from engine.toolbox import io
 
 
 def types(profile: Profile) -> list[str]:
@@ -35,7 +35,7 @@ def test_workbook_with_a_title_and_a_cover_sheet_is_read(tmp_path: Path) -> None
     assert profile.best is not None
     assert types(profile)[0] == "count_matrix"
     assert profile.best.read == {"sheet": "Counts", "skip": 2, "index_col": "gene_id"}
-    read = io.read_data(str(path), "count_matrix", **profile.best.read)
+    read = read_data(str(path), "count_matrix", **profile.best.read)
     assert (read.to_numpy() == counts.set_index("gene_id").to_numpy()).all()
     assert any("3 sheets; the sheet 'Counts' is used" in warning for warning in profile.warnings)
 
@@ -44,7 +44,7 @@ def test_workbook_is_recognised_by_content(tmp_path: Path) -> None:
     path = make.excel(tmp_path / "c.xlsx", {"S": make.sheet()}).rename(tmp_path / "sheet.csv")
     profile = profile_file(path)
     assert types(profile)[0] == "sample_sheet"
-    assert list(io.read_data(str(path), "sample_sheet", **profile.types[0].read).index) == make.SAMPLES
+    assert list(read_data(str(path), "sample_sheet", **profile.types[0].read).index) == make.SAMPLES
 
 
 def test_workbook_genes_turned_to_dates_are_found(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_single_cell_file_is_described_without_its_values(cells: Path) -> None:
     assert donor is not None
     assert donor.role("pair") > 0.5
     assert profile.warnings == ["cells.h5ad: X is already transformed; the raw counts are in 'counts'."]
-    assert io.read_data(str(cells), "anndata").shape == (90, 40)
+    assert read_data(str(cells), "anndata").shape == (90, 40)
 
 
 @pytest.mark.parametrize("keep", [0.3, 0.7, 0.95])
@@ -117,7 +117,7 @@ def test_other_hdf5_is_refused_politely(tmp_path: Path) -> None:
 
 def test_single_cell_profile_needs_no_scanpy(cells: Path) -> None:
     code = (
-        "import sys; from engine.profiling.profiler import profile_file; profile_file(sys.argv[1]); "
+        "import sys; from engine.data.profiler import profile_file; profile_file(sys.argv[1]); "
         "assert not {'anndata', 'scanpy', 'matplotlib', 'scipy'} & set(sys.modules), sorted(sys.modules)"
     )
     root = Path(__file__).resolve().parents[2]
@@ -165,7 +165,7 @@ def test_text_formats_are_recognised_by_content(name: str, tmp_path: Path) -> No
     assert profile.summary.startswith(summary)
     assert bool(profile.types) or len(profile.warnings) == 1
     for guess in profile.types:
-        assert io.read_data(profile.path, guess.type.value, **guess.read) is not None
+        assert read_data(profile.path, guess.type.value, **guess.read) is not None
 
 
 @pytest.mark.parametrize("name", ["v.vcf", "g.gmt", "a.fasta", "r.json"])
@@ -175,13 +175,13 @@ def test_gzipped_text_is_recognised(name: str, tmp_path: Path) -> None:
     assert types(profile) == expected
     assert profile.summary.startswith(summary)
     for guess in profile.types:
-        value = io.read_data(profile.path, guess.type.value, **guess.read)
+        value = read_data(profile.path, guess.type.value, **guess.read)
         assert len(value) == (2 if name != "v.vcf" and name != "a.fasta" else len(profile.path))
 
 
 def test_json_records_keep_text_as_text(tmp_path: Path) -> None:
     profile = profile_file(make.write(tmp_path / "r.json", TEXTS["r.json"][0]))
-    assert list(io.read_data(profile.path, "table", **profile.types[0].read)["id"]) == ["001", "002"]
+    assert list(read_data(profile.path, "table", **profile.types[0].read)["id"]) == ["001", "002"]
 
 
 def test_missing_file_and_folder_are_errors_with_advice(tmp_path: Path) -> None:
@@ -227,7 +227,7 @@ def test_damaged_files_never_raise(seed: int, tmp_path: Path) -> None:
         content[position] = int(rng.choice([0, 9, 10, 34, 44, 59, 200, 255]))
     profile = profile_file(make.write(tmp_path / "damaged.csv", bytes(content)))
     for guess in profile.types:
-        assert io.read_data(profile.path, guess.type.value, **guess.read) is not None
+        assert read_data(profile.path, guess.type.value, **guess.read) is not None
     assert profile.types or len(profile.warnings) == 1
 
 
@@ -235,4 +235,4 @@ def test_gene_list_in_a_workbook_is_read(tmp_path: Path) -> None:
     frame = pd.DataFrame({"Gene name": make.SYMBOLS})
     profile = profile_file(make.excel(tmp_path / "g.xlsx", {"S": frame}, title="Our genes"))
     assert types(profile)[0] == "gene_list"
-    assert io.read_data(profile.path, "gene_list", **profile.types[0].read) == make.SYMBOLS
+    assert read_data(profile.path, "gene_list", **profile.types[0].read) == make.SYMBOLS

@@ -17,11 +17,11 @@ import pytest
 
 from engine.adapters.process_profiler import ProcessProfiler
 from engine.bootstrap import make_profiler
+from engine.data.profiler import profile_file
+from engine.data.service import LocalProfiler
 from engine.domain.profile import Profile
 from engine.errors import DataError, EngineError, PlanError, SandboxUnavailable
 from engine.ports.profiler import Profiler
-from engine.profiling.profiler import profile_file
-from engine.profiling.service import LocalProfiler
 
 
 @pytest.fixture(scope="module")
@@ -242,7 +242,7 @@ def test_a_table_of_many_columns_is_read_in_time(walled: ProcessProfiler, tmp_pa
 
 
 def test_rows_beyond_what_was_unpacked_are_counted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from engine.profiling import textfile
+    from engine.data.reading import textfile
 
     rows = "".join(f"s{i},{i % 7}.5,{i % 3}\n" for i in range(5000))
     path = make.gzipped(tmp_path / "t.csv.gz", "name,x,y\n" + rows * 8)  # packs far better than four to one
@@ -259,7 +259,7 @@ def test_rows_beyond_what_was_unpacked_are_counted(monkeypatch: pytest.MonkeyPat
 
 
 def test_what_was_judged_from_a_part_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from engine.profiling import delimited
+    from engine.data.reading import delimited
 
     monkeypatch.setattr(delimited, "MAX_ROWS", 400)
     frame = make.counts(make.ensembl(3000))
@@ -277,7 +277,7 @@ def test_what_was_judged_from_a_part_says_so(monkeypatch: pytest.MonkeyPatch, tm
 
 
 def test_values_of_a_large_h5ad_are_judged_from_a_named_part(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from engine.profiling import single_cell
+    from engine.data.kinds import single_cell
 
     monkeypatch.setattr(single_cell, "_WHOLE_VALUES", 100)
     monkeypatch.setattr(single_cell, "_SAMPLE_VALUES", 12)

@@ -9,8 +9,8 @@ from pathlib import Path
 import profile_files as make
 import pytest
 
-from engine.profiling.matching import cross_check, match_samples
-from engine.profiling.profiler import profile_file
+from engine.data.matching import cross_check, match_samples
+from engine.data.profiler import profile_file
 
 
 @pytest.fixture

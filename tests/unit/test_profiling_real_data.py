@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from engine.data.catalogue import read_data
+from engine.data.matching import cross_check, match_samples
+from engine.data.profiler import profile_file
 from engine.domain.profile import Profile
-from engine.profiling.matching import cross_check, match_samples
-from engine.profiling.profiler import profile_file
-from engine.toolbox import io
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="the development data are not beside the project")
@@ -26,7 +26,7 @@ def test_airway_counts_are_raw_counts_of_eight_samples() -> None:
     assert profile.warnings == []
     assert profile.best is not None
     assert profile.best.read == {"sep": ",", "index_col": "ensgene"}
-    counts = io.read_data(str(path), "count_matrix", **profile.best.read)
+    counts = read_data(str(path), "count_matrix", **profile.best.read)
     assert counts.shape == (64102, 8)
     assert {k: int(v) for k, v in profile.details["library_sizes"].items()} == counts.sum().to_dict()
 
@@ -74,5 +74,5 @@ def test_each_real_file_is_what_it_is(name: str, kind: str | None, rows: int) ->
     profile = profile_file(DATA / name)
     assert (best(profile), profile.rows) == (kind, rows)
     for guess in profile.types:
-        read = io.read_data(profile.path, guess.type.value, **guess.read)
+        read = read_data(profile.path, guess.type.value, **guess.read)
         assert len(read) == rows

@@ -9,10 +9,10 @@ import pandas as pd
 import profile_files as make
 import pytest
 
+from engine.data.catalogue import read_data
+from engine.data.profiler import profile_file
 from engine.domain.datatypes import DataType
 from engine.domain.profile import Profile
-from engine.profiling.profiler import profile_file
-from engine.toolbox import io
 
 COUNTS = make.counts()
 
@@ -112,7 +112,7 @@ def test_gene_names_tell_their_kind_and_organism(
     assert (profile.feature_kind, profile.organism) == (kind, organism)
     assert profile.best is not None
     assert profile.best.type == "count_matrix"
-    assert list(io.read_data(profile.path, "count_matrix", **profile.best.read).index) == genes
+    assert list(read_data(profile.path, "count_matrix", **profile.best.read).index) == genes
 
 
 def test_annotation_columns_are_dropped_from_the_matrix(tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_annotation_columns_are_dropped_from_the_matrix(tmp_path: Path) -> None:
     assert profile.best is not None
     assert profile.best.read["drop"] == ["gene_name", "length"]
     assert [column.name for column in profile.column_profiles] == ["gene_name", "length"]
-    assert list(io.read_data(profile.path, "count_matrix", **profile.best.read).columns) == make.SAMPLES
+    assert list(read_data(profile.path, "count_matrix", **profile.best.read).columns) == make.SAMPLES
 
 
 def test_paired_design_is_seen_in_the_sample_sheet(tmp_path: Path) -> None:
@@ -171,13 +171,13 @@ def test_numbers_mixed_with_levels_stay_text_and_are_reported(tmp_path: Path) ->
     frame = pd.concat([make.sheet()] * 3).assign(dose=["control", "control", *[str(i / 2) for i in range(16)]])
     profile = profiled(tmp_path / "s.csv", frame)
     assert "'dose' is numbers except for 2 cells ('control')" in " ".join(profile.warnings)
-    assert list(io.read_data(profile.path, "table", **profile.types[0].read)["dose"])[:2] == ["control"] * 2
+    assert list(read_data(profile.path, "table", **profile.types[0].read)["dose"])[:2] == ["control"] * 2
 
 
 def test_missing_marks_spare_columns_where_they_mean_something(tmp_path: Path) -> None:
     frame = pd.DataFrame({"id": list("abcdef"), "strand": list("+-+-+-"), "score": ["1", "-", "3", "4", "5", "6"]})
     profile = profiled(tmp_path / "s.csv", frame)
-    read = io.read_data(profile.path, "table", **profile.types[0].read)
+    read = read_data(profile.path, "table", **profile.types[0].read)
     assert list(read["strand"]) == list("+-+-+-")
     assert read["score"].isna().sum() == 1
     assert read["score"].dtype == float
@@ -223,7 +223,7 @@ def test_results_with_unnamed_genes_get_a_gene_column(tmp_path: Path) -> None:
     frame = make.results(make.SYMBOLS).set_index("gene").rename_axis(None)
     profile = profile_file(make.write(tmp_path / "de.csv", frame.to_csv()))
     assert types(profile)[0] == "de_table"
-    assert list(io.read_data(profile.path, "de_table", **profile.types[0].read)["gene"]) == make.SYMBOLS
+    assert list(read_data(profile.path, "de_table", **profile.types[0].read)["gene"]) == make.SYMBOLS
 
 
 def test_enrichment_results_are_recognised(tmp_path: Path) -> None:
@@ -238,7 +238,7 @@ def test_gene_list_is_read_with_and_without_header(tmp_path: Path, header: str) 
     profile = profile_file(path)
     assert types(profile)[0] == "gene_list"
     assert profile.summary == "A list of 40 genes (human gene symbols)"
-    assert io.read_data(str(path), "gene_list", **profile.types[0].read) == make.SYMBOLS
+    assert read_data(str(path), "gene_list", **profile.types[0].read) == make.SYMBOLS
 
 
 def test_ordinary_table_is_not_taken_for_a_matrix(tmp_path: Path) -> None:
@@ -252,7 +252,7 @@ def test_ordinary_table_is_not_taken_for_a_matrix(tmp_path: Path) -> None:
 def test_one_numeric_column_is_a_table(tmp_path: Path) -> None:
     profile = profile_file(make.write(tmp_path / "one.csv", "height\n" + "\n".join(map(str, range(20))) + "\n"))
     assert types(profile) == ["table"]
-    assert io.read_data(profile.path, "table", **profile.types[0].read).shape == (20, 1)
+    assert read_data(profile.path, "table", **profile.types[0].read).shape == (20, 1)
 
 
 def test_clinical_markers_are_not_genes_as_columns(tmp_path: Path) -> None:

@@ -112,13 +112,13 @@ def test_steps_that_failed_are_left_out_with_a_note(made):
 def test_paths_are_replaced_in_the_syntax_tree_not_in_the_text():
     lines = (
         "table = read_data('inputs/a.csv', 'table', sep=';')\n"
-        "b = read_data('inputs/é.csv', 'table')\n"
+        "b = read_matrix('inputs/é.csv', index_col=0)\n"
         "result = f(table, b, note='inputs/a.csv')\n"
         "save_result(result, {'x': 'table'}, 'outputs')\n"
     )
     assert redirect(lines, {"table": "DATA['é']", "b": "'r/b.csv'"}, "results/n1") == (
         "table = read_data(DATA['é'], 'table', sep=';')\n"
-        "b = read_data('r/b.csv', 'table')\n"
+        "b = read_matrix('r/b.csv', index_col=0)\n"
         "result = f(table, b, note='inputs/a.csv')\n"
         "save_result(result, {'x': 'table'}, 'results/n1')\n"
     )

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.domain.findings import Finding, FindingValue
-from engine.reporting.links import Places, linked
+from engine.reporting.links import LinkPlaces, linked
 from engine.reporting.numbers import format_cell, format_number, format_p, is_p_column, parse_number
 
 
@@ -83,7 +83,7 @@ def _finding(text, *values, row=None):
 
 
 def _links(finding, cells=None, settings=None):
-    places = Places(values="row", settings="step")
+    places = LinkPlaces(values="row", settings="step")
     return [(piece.text, piece.target) for piece in linked(finding, places, cells, settings) if piece.target]
 
 
@@ -125,4 +125,4 @@ def test_numbers_shown_only_by_the_row_link_to_it_too():
 @given(st.text(max_size=80))
 def test_linking_never_changes_the_sentence(text):
     finding = _finding(text, FindingValue(name="x", value=1.5), FindingValue(name="n", value=3))
-    assert "".join(piece.text for piece in linked(finding, Places(values="row"))) == text
+    assert "".join(piece.text for piece in linked(finding, LinkPlaces(values="row"))) == text

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.retrieval.lexical import Field, LexicalIndex, query_words
-from engine.retrieval.words import STOP, Speller, fold, name_key, stem, words
+from engine.retrieval.words import STOP, Speller, query_words, stem, words
 
 
 @pytest.mark.parametrize(
@@ -64,11 +63,6 @@ def test_a_stem_is_never_empty_or_longer(word: str) -> None:
     assert 0 < len(stem(word)) <= len(word) + 1
 
 
-def test_accents_and_spelling_of_names_do_not_matter() -> None:
-    assert fold("Rényi") == "Renyi"
-    assert name_key("bwa-mem2") == name_key("BWA_MEM2") == name_key("bwa mem2") == "bwamem2"
-
-
 def test_typing_errors_are_corrected_by_frequency_and_distance() -> None:
     speller = Speller(["differential expression", "expression of genes", "expulsion", "alignment"])
     assert speller.correct("diferential") == "differential"
@@ -78,46 +72,6 @@ def test_typing_errors_are_corrected_by_frequency_and_distance() -> None:
     assert speller.correct("qwertyuiop") is None
     assert speller.correct("p53x9") is None  # never a name with digits
     assert speller.correct("gen") is None
-
-
-def reference(documents: list[list[str]], query: list[str]) -> list[float]:
-    """BM25 with k1 1.2 and b 0.75, written out."""
-    import math
-
-    average = max(1.0, sum(map(len, documents)) / len(documents))
-    scores = []
-    for document in documents:
-        total = 0.0
-        for word in query:
-            frequency = sum(word in other for other in documents)
-            if not frequency:
-                continue
-            idf = math.log(1 + (len(documents) - frequency + 0.5) / (frequency + 0.5))
-            tf = document.count(word) / (1 - 0.75 + 0.75 * len(document) / average)
-            total += idf * tf * 2.2 / (tf + 1.2)
-        scores.append(total)
-    return scores
-
-
-letters = st.lists(st.sampled_from("abcdefg"), max_size=12)
-
-
-@given(st.lists(letters, min_size=1, max_size=8), st.lists(st.sampled_from("abcdefgh"), max_size=5, unique=True))
-def test_scores_are_those_of_bm25(documents: list[list[str]], query: list[str]) -> None:
-    index = LexicalIndex.build([{"text": document} for document in documents], {"text": Field(1.0, 0.75)})
-    found = index.scores(dict.fromkeys(query, 1.0))
-    assert found.tolist() == pytest.approx(reference(documents, query), rel=1e-4, abs=1e-5)
-
-
-def test_a_field_of_more_weight_counts_more() -> None:
-    fields = {"name": Field(3.0, 0.0), "text": Field(1.0, 0.0)}
-    index = LexicalIndex.build([{"name": ["map"], "text": []}, {"name": [], "text": ["map"]}, {"text": ["x"]}], fields)
-    scores = index.scores({"map": 1.0})
-    assert scores[0] > scores[1] > scores[2] == 0
-    assert index.known("map")
-    assert not index.known("y")
-    assert sorted(index.rows_of("map").tolist()) == [0, 1]
-    assert index.idf("y") == 0
 
 
 def test_repeating_a_word_does_not_take_a_question_over() -> None:

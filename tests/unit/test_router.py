@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.asking.router import require_question, route
 from engine.domain.datatypes import DataType
 from engine.domain.profile import Profile, TypeGuess
 from engine.errors import UserError
-from engine.routing.router import route
 
 
 def a_profile(kind: DataType | None) -> Profile:
@@ -20,7 +20,7 @@ def a_profile(kind: DataType | None) -> Profile:
 @pytest.mark.parametrize("strategy", ["react", "mcts", "panel", "tournament", "anything"])
 def test_a_strategy_this_version_lacks_is_refused_by_name(strategy):
     with pytest.raises(UserError, match=f"'{strategy}' is not available") as caught:
-        route("Which genes differ?", [], forced=strategy)
+        require_question("Which genes differ?", strategy=strategy)
     assert "--strategy dag" in caught.value.advice
 
 

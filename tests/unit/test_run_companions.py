@@ -39,7 +39,8 @@ class Broken:
 def test_a_fault_in_a_companion_is_a_warning(open_engine, growth_csv, part, method, error):
     engine = open_engine()
     orchestrator = engine._parts.orchestrator
-    setattr(orchestrator, part, Broken(getattr(orchestrator, part), method, error))
+    holder = orchestrator.proposing.maker if part in ("memory", "finder") else orchestrator.ending
+    object.__setattr__(holder, part, Broken(getattr(holder, part), method, error))
     run_id = engine.ask(QUESTION, [growth_csv], auto_approve=True)
     assert engine.wait(run_id, 120).status == "succeeded"
     warnings = [event.message for event in engine.events(run_id) if event.kind == "warning"]
@@ -50,18 +51,18 @@ def test_a_fault_in_a_companion_is_a_warning(open_engine, growth_csv, part, meth
 @pytest.mark.slow
 def test_a_run_starts_though_its_conversation_cannot_be_kept(open_engine, growth_csv):
     engine = open_engine()
-    orchestrator = engine._parts.orchestrator
-    orchestrator.memory.working = Broken(orchestrator.memory.working, "add", StorageError("no room left"))
+    memory = engine._parts.memory
+    memory.working = Broken(memory.working, "add", StorageError("no room left"))
     run_id = engine.ask(QUESTION, [growth_csv], auto_approve=True)
     assert engine.wait(run_id, 120).status == "succeeded"
-    assert engine.memory.episodic.episodes()[0].run_id == run_id
+    assert engine.memory.episodes()[0].run_id == run_id
 
 
 def test_a_finished_run_is_remembered_learned_from_and_used_by_the_next_plan(open_engine, growth_csv):
     engine = open_engine()
     run_id = engine.ask(QUESTION, [growth_csv], auto_approve=True)
     engine.wait(run_id, 120)
-    episode = engine.memory.episodic.episodes()[0]
+    episode = engine.memory.episodes()[0]
     assert (episode.run_id, episode.success) == (run_id, True)
     assert "compare_groups" in episode.tools
     assert any(source.id == run_id for source in engine.knowledge.stats().sources)
@@ -71,7 +72,7 @@ def test_a_finished_run_is_remembered_learned_from_and_used_by_the_next_plan(ope
     doubted = engine.plan("is the growth different between treated and controls", [growth_csv])
     assert not any(note.startswith("You ran") for note in doubted.notes)
     engine.memory.doubt(run_id, wrong=False)
-    messages = engine.memory.conversation_store.messages(engine.record(run_id).conversation)
+    messages = engine.memory.messages(engine.record(run_id).conversation)
     assert [message.role for message in messages] == ["user", "assistant"]
     assert not [e.message for e in engine.events(run_id) if e.kind == "warning" and "could not be" in e.message]
     kinds = [event.kind for event in engine.events(run_id)]
@@ -116,7 +117,7 @@ def test_remembering_and_learning_are_switched_off_apart(open_engine, growth_csv
     engine = open_engine(remember=remember, learn=learn)
     run_id = engine.ask(QUESTION, [growth_csv], auto_approve=True)
     engine.wait(run_id, 120)
-    assert bool(engine.memory.episodic.episodes()) is remember
+    assert bool(engine.memory.episodes()) is remember
     assert any(source.id == run_id for source in engine.knowledge.stats().sources) is learn
 
 
@@ -152,9 +153,9 @@ def test_an_episode_that_is_remembered_again_stays_pinned(open_engine, growth_cs
     engine = open_engine()
     run_id = engine.ask(QUESTION, [growth_csv], auto_approve=True)
     assert engine.wait(run_id, 120).status == "succeeded"
-    engine.memory.pin(engine.memory.episodic.episodes()[0].id)
-    engine._parts.orchestrator.remembering.remember(engine.view(run_id), engine.events(run_id))
-    again = engine.memory.episodic.episodes()
+    engine.memory.pin(engine.memory.episodes()[0].id)
+    engine._parts.orchestrator.ending.remembering.remember(engine.view(run_id), engine.events(run_id))
+    again = engine.memory.episodes()
     assert [episode.pinned for episode in again] == [True]
 
 
@@ -164,6 +165,6 @@ def test_the_biology_a_question_names_is_kept_with_its_episode(open_engine, grow
     question = "Is growth higher in treated than in control? The treated plants got dexamethasone."
     run_id = engine.ask(question, [growth_csv], auto_approve=True)
     assert engine.wait(run_id, 120).status == "succeeded"
-    assert "dexamethasone" in engine.memory.episodic.episodes()[0].entities
+    assert "dexamethasone" in engine.memory.episodes()[0].entities
     stated = {(edge.type.value, edge.target) for edge in engine.knowledge.taught(run_id).edges}
     assert ("related_to", engine.knowledge.node("dexamethasone").id) in stated

@@ -9,20 +9,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from companions import companions
+from companions import made_orchestrator
 from growth_data import table_plan
 
-from engine.adapters.fakes import CountingIds, EchoSandbox, FrozenClock
+from engine.adapters.fakes import EchoSandbox
 from engine.asking.edits import set_params
 from engine.domain.events import EngineEvent
-from engine.domain.results import RunRecord
+from engine.domain.results import RunRecord, RunStatus
 from engine.errors import EngineError, LimitExceeded, PlanError
 from engine.orchestrator import Orchestrator
-from engine.planning.planner import Planner
-from engine.runs.event_log import EventLog
 from engine.runs.locks import RunLocks
-from engine.runs.queue import RunQueue
-from engine.steps.executor import Executor
+from engine.strategies.dag import DagStrategy
 from engine.toolbox.registry import builtin_tools
 from storage.runs.artifacts_twin import ArtifactsTwin
 from storage.runs.twin import RunStoreTwin
@@ -53,38 +50,28 @@ class Desk:
     run_id: str
 
     def kinds(self) -> list[str]:
-        self.orchestrator.log.flush()
+        self.orchestrator.records.log.flush()
         return [event.kind for event in self.store.events(self.run_id)]
 
     def record(self) -> RunRecord:
         assert self.orchestrator.queue.wait(self.run_id, 60)
-        return self.orchestrator.record(self.run_id)
+        return self.orchestrator.records.newest(self.run_id)
 
 
 @pytest.fixture
 def desk(tmp_path, growth_csv, monkeypatch):
-    store, artifacts, clock = Watched(), ArtifactsTwin(), FrozenClock()
-    log = EventLog(store, clock)
-    executor = Executor(
-        registry=REGISTRY, sandbox=EchoSandbox(), artifacts=artifacts, store=store, log=log, clock=clock,
-        scratch=tmp_path / "runs",
-    )  # fmt: skip
-    orchestrator = Orchestrator(
-        registry=REGISTRY, planner=Planner(REGISTRY), executor=executor, store=store, artifacts=artifacts, log=log,
-        queue=RunQueue(workers=1, size=5), clock=clock, ids=CountingIds(), environment={}, parallel_steps=1,
-        **companions(tmp_path, REGISTRY, clock, CountingIds()),
-    )  # fmt: skip
+    store = Watched()
+    orchestrator = made_orchestrator(tmp_path, EchoSandbox(), store, ArtifactsTwin())
 
-    def ends_at_once(self: Orchestrator, record: RunRecord, cancel: Any) -> None:
-        record = self._update(self._record(record.run_id), status="running")
-        self._finish(record, "succeeded", report=False)
+    def ends_at_once(self: DagStrategy, record: RunRecord, cancel: Any) -> tuple[RunRecord, RunStatus]:
+        return self.records.update(self.records.stored(record.run_id), status="running"), "succeeded"
 
-    monkeypatch.setattr(Orchestrator, "_execute", ends_at_once)
-    run_id = orchestrator.start_plan(table_plan(growth_csv), user="alice", run_now=False)
+    monkeypatch.setattr(DagStrategy, "run", ends_at_once)
+    run_id = orchestrator.plans.new_run(table_plan(growth_csv), user="alice", run_now=False).run_id
     store.states.clear()
     yield Desk(orchestrator, store, run_id)
     orchestrator.queue.close()
-    orchestrator.log.close()
+    orchestrator.records.log.close()
 
 
 def meet(owner: Any, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,12 +117,12 @@ def test_a_plan_approved_twice_at_once_runs_once(desk, monkeypatch):
 
 def test_a_run_resumed_twice_at_once_goes_on_once(desk, monkeypatch):
     orchestrator = desk.orchestrator
-    orchestrator.store.update_run(
-        orchestrator.record(desk.run_id).model_copy(update={"status": "interrupted", "approved_version": 1})
+    orchestrator.records.store.update_run(
+        orchestrator.records.newest(desk.run_id).model_copy(update={"status": "interrupted", "approved_version": 1})
     )
     desk.store.states.clear()
     meet(desk.store, "results", monkeypatch)
-    raised = at_once(*[lambda: orchestrator.resume(desk.run_id, user="alice")] * 2)
+    raised = at_once(*[lambda: orchestrator.resume(desk.run_id)] * 2)
     record = desk.record()
     assert [type(err) for err in raised if err] == [PlanError]
     assert (record.status, record.error) == ("succeeded", "")
@@ -157,10 +144,10 @@ def test_approved_and_cancelled_at_once_it_comes_to_one_end(desk, monkeypatch):
 
 def test_a_run_that_does_not_let_go_is_not_touched(desk, monkeypatch):
     monkeypatch.setattr(desk.orchestrator.queue, "wait", lambda run_id, timeout=None: False)
-    before = desk.orchestrator.record(desk.run_id)
+    before = desk.orchestrator.records.newest(desk.run_id)
     with pytest.raises(PlanError, match="is being worked on"):
         desk.orchestrator.approve(desk.run_id, user="alice")
-    assert desk.orchestrator.record(desk.run_id) == before
+    assert desk.orchestrator.records.newest(desk.run_id) == before
     assert "plan_approved" not in desk.kinds()
 
 
@@ -168,10 +155,10 @@ def test_what_is_refused_because_it_is_at_work_keeps_the_state_of_that_work(desk
     orchestrator = desk.orchestrator
     go = threading.Event()
     orchestrator.queue.submit(desk.run_id, lambda cancel: go.wait(60))
-    record = orchestrator.record(desk.run_id)
+    record = orchestrator.records.newest(desk.run_id)
     with pytest.raises(LimitExceeded, match="already being worked on"):
-        orchestrator._enqueue(record, lambda cancel: None)
-    assert orchestrator.record(desk.run_id) == record
+        orchestrator._enqueue(record, lambda record, cancel: None)
+    assert orchestrator.records.newest(desk.run_id) == record
     go.set()
 
 
@@ -179,14 +166,14 @@ def test_what_is_refused_because_it_is_at_work_keeps_the_state_of_that_work(desk
 
 
 def edit(desk: Desk, key: str, value: str) -> Any:
-    return set_params(desk.orchestrator.store.plan(desk.run_id), {key: value}, REGISTRY)
+    return set_params(desk.orchestrator.records.store.plan(desk.run_id), {key: value}, REGISTRY)
 
 
 def test_of_two_edits_of_one_version_the_second_is_refused_and_the_first_stays(desk):
     first, second = edit(desk, "n4.condition", "height > 50"), edit(desk, "n2.condition", "ratio > 0.2")
-    desk.orchestrator.edit_plan(desk.run_id, first, user="alice")
+    desk.orchestrator.plans.edit(desk.run_id, first, user="alice")
     with pytest.raises(PlanError, match="started from version 1, and version 2 is stored") as refused:
-        desk.orchestrator.edit_plan(desk.run_id, second, user="bob")
+        desk.orchestrator.plans.edit(desk.run_id, second, user="bob")
     assert "Open version 2" in refused.value.advice
     stored = desk.store.plan(desk.run_id)
     assert (stored.version, stored.base) == (2, 0)
@@ -197,28 +184,28 @@ def test_of_two_edits_of_one_version_the_second_is_refused_and_the_first_stays(d
 def test_an_edit_by_hand_of_an_old_version_is_refused_too(desk):
     stale = desk.store.plan(desk.run_id)
     changed = stale.model_copy(update={"nodes": [n for n in stale.nodes if n.id != "n5"]})
-    desk.orchestrator.edit_plan(desk.run_id, edit(desk, "n4.condition", "height > 50"), user="alice")
+    desk.orchestrator.plans.edit(desk.run_id, edit(desk, "n4.condition", "height > 50"), user="alice")
     with pytest.raises(PlanError, match="was changed meanwhile"):
-        desk.orchestrator.edit_plan(desk.run_id, changed, user="bob")
+        desk.orchestrator.plans.edit(desk.run_id, changed, user="bob")
 
 
 def test_of_two_edits_at_once_one_is_stored_and_the_other_is_told_why_not(desk, monkeypatch):
     edits = [edit(desk, "n4.condition", "height > 50"), edit(desk, "n2.condition", "ratio > 0.2")]
     meet(desk.store, "save_plan", monkeypatch)
-    raised = at_once(*[lambda p=p: desk.orchestrator.edit_plan(desk.run_id, p, user="alice") for p in edits])
+    raised = at_once(*[lambda p=p: desk.orchestrator.plans.edit(desk.run_id, p, user="alice") for p in edits])
     assert [type(err) for err in raised if err] == [PlanError]
     assert desk.store.plan_versions(desk.run_id) == [1, 2]
 
 
 def test_one_edit_after_the_other_each_from_the_newest_version_is_no_conflict(desk):
     for number in range(3):
-        desk.orchestrator.edit_plan(desk.run_id, edit(desk, "n4.condition", f"height > {number}"), user="alice")
+        desk.orchestrator.plans.edit(desk.run_id, edit(desk, "n4.condition", f"height > {number}"), user="alice")
     assert desk.store.plan(desk.run_id).node("n4").params["condition"] == "height > 2"
     assert desk.store.plan_versions(desk.run_id) == [1, 2, 3, 4]
 
 
 def test_an_edit_is_marked_as_the_users_and_nothing_else_is(desk):
-    desk.orchestrator.edit_plan(desk.run_id, edit(desk, "n4.condition", "height > 50"), user="alice")
+    desk.orchestrator.plans.edit(desk.run_id, edit(desk, "n4.condition", "height > 50"), user="alice")
     stored = desk.store.plan(desk.run_id)
     assert {node.id: node.settled for node in stored.nodes if node.settled} == {"n4": {"condition": "edit"}}
 
@@ -227,7 +214,7 @@ def test_an_edit_of_a_run_that_is_over_is_known_as_an_edit(desk):
     orchestrator = desk.orchestrator
     orchestrator.approve(desk.run_id, user="alice")
     assert desk.record().status == "succeeded"
-    second, _ = orchestrator.edit_plan(desk.run_id, edit(desk, "n4.condition", "height > 50"), user="bob")
+    second, _ = orchestrator.plans.edit(desk.run_id, edit(desk, "n4.condition", "height > 50"), user="bob")
     events = {event.kind: event for event in desk.store.events(second)}
     assert events["plan_proposed"].plan.node("n4").params["condition"] == "height > 45"
     assert events["plan_edited"].changes == ["Step n4: condition is 'height > 50' instead of 'height > 45'."]
@@ -238,7 +225,7 @@ def test_an_edit_of_a_run_that_is_over_is_known_as_an_edit(desk):
 def test_a_copy_without_changes_has_one_version_and_no_edit(desk):
     desk.orchestrator.approve(desk.run_id, user="alice")
     desk.record()
-    copy, _ = desk.orchestrator.edit_plan(desk.run_id, desk.store.plan(desk.run_id), user="alice")
+    copy, _ = desk.orchestrator.plans.edit(desk.run_id, desk.store.plan(desk.run_id), user="alice")
     assert desk.store.plan_versions(copy) == [1]
     assert "plan_edited" not in [event.kind for event in desk.store.events(copy)]
 

@@ -163,6 +163,7 @@ def test_products_on_one_thread_are_the_products(rows: int) -> None:
     draw = np.random.default_rng(rows)
     matrix, vector = draw.standard_normal((rows, 384), np.float32), draw.standard_normal(384, np.float32)
     assert dots(matrix, vector) == pytest.approx(matrix @ vector, abs=1e-4)
+    assert dots(matrix, matrix[:7].T) == pytest.approx(matrix @ matrix[:7].T, abs=1e-3)
 
 
 def test_vectors_of_another_width_are_refused() -> None:

@@ -8,16 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.asking.edits import set_params, settled_by_hand
+from engine.data.profiler import profile_files
 from engine.domain.plan import TaskDag, TaskNode
 from engine.domain.profile import ColumnProfile, Profile, TypeGuess
-from engine.planning import numbers
+from engine.planning.naming import numbers
 from engine.planning.planner import Planner
-from engine.planning.read import read
-from engine.planning.settings import settings_said
-from engine.planning.sheets import Data
-from engine.profiling.profiler import profile_files
+from engine.planning.reading.read import read
+from engine.planning.reading.settings import settings_said
+from engine.planning.tables.sheets import Data
 from engine.toolbox.registry import builtin_tools
-from engine.toolbox.typecheck import check_plan
 
 REGISTRY = builtin_tools()
 ADJUST = "Adjust the column pvalue for multiple testing"
@@ -257,17 +256,17 @@ def test_what_is_set_with_the_question_wins_and_no_reason_says_otherwise(taught,
     assert (node.params["method"], node.params["alpha"]) == ("bonferroni", 0.05)
     assert node.settled["alpha"] == "set"
     assert not [reason for reason in node.reasons if reason.startswith("alpha = ")]
-    assert check_plan(made, engine.registry) == []
+    assert engine.check_plan(made) == []
 
 
 @pytest.mark.slow
 def test_an_edit_of_a_finished_run_is_remembered_as_one(taught):
     engine, first = taught
     plan = engine.view(first).plan
-    second, _ = engine.edit_plan(first, set_params(plan, {"n1.method": "holm"}, engine.registry))
+    second, _ = engine.edit_plan(first, engine.set_params(plan, {"n1.method": "holm"}))
     engine.approve(second)
     assert engine.wait(second, 120).status == "succeeded"
-    episode = next(e for e in engine.memory.episodic.episodes() if e.run_id == second)
+    episode = next(e for e in engine.memory.episodes() if e.run_id == second)
     assert episode.edits == ["Step n1: method is 'holm' instead of 'bonferroni'."]
     assert episode.steps[0].changed == {"method": "edit", "alpha": "edit"}  # alpha was alice's in the run before
     assert engine.view(second).plan_versions == [1, 2]

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from engine.data.profiler import profile_file
 from engine.planning.planner import Planner
-from engine.profiling.profiler import profile_file
 from engine.toolbox.registry import builtin_tools
 from engine.toolbox.survival.data import survival_event_level
 

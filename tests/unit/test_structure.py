@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.data.columns.column import profile_column
+from engine.data.corrections import apply
+from engine.data.profiler import profile_file
+from engine.data.structure.rows import look, structure_of
+from engine.data.structure.scales import natural_order, unit_of
 from engine.domain.profile import Structure
 from engine.errors import DataError, PlanError
-from engine.profiling.columns import profile_column
-from engine.profiling.corrections import apply
-from engine.profiling.profiler import profile_file
-from engine.profiling.scales import natural_order, unit_of
-from engine.profiling.structure import look, structure_of
 
 RNG = np.random.default_rng
 
@@ -812,10 +812,10 @@ def test_structure_from_profiles_alone() -> None:
 def test_tables_and_cells_carry_their_structure(tmp_path: Path) -> None:
     import anndata
 
-    from engine.profiling.delimited import read_delimited
-    from engine.profiling.single_cell import read_h5ad
-    from engine.profiling.tables import examine
-    from engine.profiling.textfile import read_text
+    from engine.data.kinds.single_cell import read_h5ad
+    from engine.data.reading.delimited import read_delimited
+    from engine.data.reading.textfile import read_text
+    from engine.data.tables import examine
 
     path = tmp_path / "growth.csv"
     growth().to_csv(path, index=False)

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from engine.profiling.structure import look
+from engine.data.structure.rows import look
 
 
 def found(frame: pd.DataFrame):

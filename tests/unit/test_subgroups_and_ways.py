@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from engine.data.profiler import profile_files
 from engine.domain.plan import TaskDag
 from engine.errors import PlanError
 from engine.planning.planner import Planner
-from engine.profiling.profiler import profile_files
 from engine.toolbox.registry import builtin_tools
 
 RNG = np.random.default_rng(5)

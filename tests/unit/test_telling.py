@@ -10,9 +10,9 @@ import scipy.stats
 from growth_data import write_growth
 
 from engine.api import open_engine
-from engine.asking.known import asks_what_is_known
-from engine.asking.last_answer import LastAnswer, asked_of_answer
-from engine.asking.whereabouts import Whereabouts
+from engine.asking.direct.known import asks_what_is_known
+from engine.asking.direct.last_answer import LastAnswer, asked_of_answer
+from engine.asking.direct.whereabouts import Whereabouts
 from engine.domain.datatypes import DataType
 from engine.domain.findings import Finding, FindingValue
 from engine.domain.plan import Dataset, TaskDag, TaskNode
@@ -212,7 +212,7 @@ def test_what_can_be_computed_is_not_answered_by_what_another_run_found(engine, 
 
 
 def test_a_question_without_files_is_answered_from_the_graph_with_its_source(engine):
-    engine.memory.semantic.add("EGFR", "is mutated in", "our cell line", "notebook 7", 0.9)
+    engine._parts.memory.semantic.add("EGFR", "is mutated in", "our cell line", "notebook 7", 0.9)
     record = engine.wait(engine.ask("Which drugs target EGFR?"), 60)
     assert record.status == "succeeded", record.error
     report = engine.view(record.run_id).report

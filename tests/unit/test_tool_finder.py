@@ -51,10 +51,10 @@ class FaultyVectors(VectorsTwin):
 
     full = False
 
-    def add(self, collection: str, ids: Sequence[str], vectors: np.ndarray) -> None:
+    def add(self, collection: str, ids: Sequence[str], vectors: np.ndarray, *, owner: str = "", kind: str = "") -> None:
         if self.full:
             raise StorageError("The disk is full.")
-        super().add(collection, ids, vectors)
+        super().add(collection, ids, vectors, owner=owner, kind=kind)
 
 
 class FaultyCatalogues(CataloguesTwin):

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from engine.data.profiler import profile_file
 from engine.errors import PlanError
 from engine.planning.planner import Planner
-from engine.profiling.profiler import profile_file
 from engine.toolbox.registry import builtin_tools
 
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.domain.datatypes import DataType, accepts
+from engine.data.catalogue import accepts
+from engine.domain.datatypes import DataType
 from engine.domain.plan import Dataset, OpenQuestion, TaskDag, TaskNode
 from engine.domain.toolspec import ParamSpec
 from engine.toolbox.registry import builtin_tools

@@ -15,16 +15,14 @@ import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from engine.adapters.sandbox import syscalls
+from engine.adapters.sandbox.foundation import Foundation, TriedSandbox
 from engine.adapters.sandbox.view import Places, base_environment
 from engine.errors import SandboxUnavailable
 from engine.ports.sandbox import Job, Limits, SandboxReport
 from engine.trees import remove_tree
-
-if TYPE_CHECKING:
-    from engine.adapters.process_sandbox import Foundation, ProcessSandbox
 
 ASPECTS = ("network", "filesystem", "home", "workspace", "environment", "memory", "processes", "users", "kernel")
 MISSING = {
@@ -239,7 +237,7 @@ class _NeverCancelled:
 def _ignore(_: Literal["stdout", "stderr"], __: str) -> None: ...
 
 
-def examine(sandbox: ProcessSandbox, places: Places, found: Foundation, *, groups: bool) -> SandboxReport:
+def examine(sandbox: TriedSandbox, places: Places, found: Foundation, *, groups: bool) -> SandboxReport:
     """Let hostile code try, and report what held."""
     kind = "process+bubblewrap" if found.bubblewrap else "process"
     place = places.scratch / f".selftest-{secrets.token_hex(4)}"
@@ -279,7 +277,7 @@ def _remarks(found: Foundation, *, groups: bool) -> list[str]:
     return remarks
 
 
-def _got_through(sandbox: ProcessSandbox, places: Places, place: Path) -> tuple[dict[str, list[str]], bool, bool]:
+def _got_through(sandbox: TriedSandbox, places: Places, place: Path) -> tuple[dict[str, list[str]], bool, bool]:
     """Try everything.
 
     Returns:

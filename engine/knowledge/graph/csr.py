@@ -13,7 +13,7 @@ import json
 import logging
 import zlib
 from bisect import bisect_left
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -25,15 +25,12 @@ from engine.errors import NotFoundError
 from engine.knowledge.graph import arrays, kernels
 from engine.knowledge.graph.arrays import Arrays
 from engine.knowledge.graph.csr_build import build
-from engine.knowledge.graph.node_table import NodeTable
+from engine.knowledge.graph.node_table import NodesApart, NodeTable
 from engine.knowledge.graph.traverse import Slots, Walker
-from engine.knowledge.graph.view import Adjacent, Direction, NamedNode
+from engine.knowledge.graph.view import FAR, Adjacent, Direction, NamedNode, NodeLookup
 from engine.ports.graph import GraphStore
 
 _log = logging.getLogger(__name__)
-
-_FAR = 30_000
-"""More steps than any walk takes, and what an int16 holds."""
 
 _FORM = 1
 """Counted up whenever the arrays mean something else, so that old caches are made again."""
@@ -152,14 +149,13 @@ class CsrGraph:
         """Return the codes of all nodes' types (uint8), not to be written to."""
         return self._nodes.types
 
-    def named_nodes(self) -> Iterator[NamedNode]:
-        """Yield every node with its names."""
-        return self._nodes.named_nodes()
+    def named_nodes(self, numbers: Iterable[int] | None = None) -> Iterator[NamedNode]:
+        """Yield nodes with their names: all, or those given."""
+        return self._nodes.named_nodes() if numbers is None else self._nodes.some_named(numbers)
 
-    @property
-    def nodes(self) -> NodeTable:
-        """The nodes without the edges."""
-        return self._nodes
+    def nodes_apart(self) -> NodeLookup:
+        """Return the nodes without the edges, in memory of their own."""
+        return NodesApart(self._nodes, self.degrees)
 
     def names_key(self, leaving_out: Collection[NodeType] = ()) -> str:
         """Return a hash of everything that nodes are called, but those of some types (see `NodeTable.key`)."""
@@ -243,7 +239,7 @@ class CsrGraph:
         """Return a source's name for people, or the id itself when it is not known."""
         return self._source_names.get(origin, origin)
 
-    # ==== what only arrays can do quickly ====
+    # ==== walks and whole columns ====
 
     def reach(
         self,
@@ -263,7 +259,7 @@ class CsrGraph:
         direction: Direction = "both",
     ) -> tuple[np.ndarray, np.ndarray]:
         """Like `reach`, with each node's distance (int16) from the nearest seed as a second array."""
-        found = self._walker.reach(seeds, min(max(hops, 0), _FAR), edge_types, direction)
+        found = self._walker.reach(seeds, min(max(hops, 0), FAR), edge_types, direction)
         if found is None:
             self._check(next(int(seed) for seed in seeds if not 0 <= int(seed) < len(self._ids)))
         return found or (np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int16))
@@ -274,7 +270,7 @@ class CsrGraph:
         b: int,
         edge_types: Collection[EdgeType] | None = None,
         direction: Direction = "both",
-        max_hops: int = _FAR,
+        max_hops: int = FAR,
     ) -> list[int] | None:
         """Return the numbers of the nodes on a path with the fewest edges, or None when there is none that short."""
         self._check(a)
@@ -295,12 +291,16 @@ class CsrGraph:
         return tuple(np.concatenate(column) for column in zip(*parts, strict=True))  # type: ignore[return-value]
 
     def confidences(self, rows: np.ndarray) -> np.ndarray:
-        """Return the confidences (float32) of edges."""
-        return self._kept["confidences"][rows]
+        """Return the confidences of edges (float64)."""
+        return self._kept["confidences"][rows].astype(np.float64)
+
+    @property
+    def degrees(self) -> np.ndarray:
+        """Numbers of edges of all nodes in both directions (int64)."""
+        return self._degrees
 
     @cached_property
-    def degrees(self) -> np.ndarray:
-        """Degrees of all nodes (int64)."""
+    def _degrees(self) -> np.ndarray:
         if not self._slots.count:
             return np.zeros(self.node_count, dtype=np.int64)
         return np.diff(self._offsets[:: self._slots.count]).astype(np.int64)

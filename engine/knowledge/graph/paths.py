@@ -19,7 +19,6 @@ from engine.errors import UserError
 from engine.knowledge.graph.queries import RECORDS, WEAK_WORTH, as_types, hub_penalty
 from engine.knowledge.graph.search import require
 from engine.knowledge.graph.view import Direction, GraphView
-from engine.knowledge.graph.walks import confidences, degrees, edges_at, shortest
 
 MOST_HOPS = 6
 _VOLUME = 150_000
@@ -64,7 +63,7 @@ def shortest_path(
     """
     kinds = as_types(edge_types, EdgeType)
     ends = (require(view, a), require(view, b))
-    numbers = shortest(view, *ends, max(max_hops, 0), kinds, direction)
+    numbers = view.shortest(*ends, kinds, direction, max(max_hops, 0))
     if numbers is None:
         return None
     rows = [_best_row(view, *pair, kinds, direction) for pair in pairwise(numbers)]
@@ -100,7 +99,7 @@ def best_paths(
     sides = tuple([_start(end)] for end in ends)
     direct = _best_row(view, *ends, kinds)
     if direct >= 0:
-        found[ends] = (float(confidences(view, np.array([direct]))[0]), [direct])
+        found[ends] = (float(view.confidences(np.array([direct]))[0]), [direct])
     for length in range(2, max_hops + 1):
         steps = (length - length // 2, length // 2)
         for side, wanted in zip(sides, steps, strict=True):
@@ -132,16 +131,16 @@ def _further(
     weak: np.ndarray,
 ) -> _Level:
     """Take one step from every end of a level."""
-    links = degrees(view, level.numbers)
+    links = view.degrees[level.numbers]
     inner = np.where(level.before >= 0, _passing(view, level.numbers, weak), 1.0)  # a path may start at a hub
     order = np.argsort(-level.scores * inner, kind="stable")
     within = np.cumsum(links[order]) <= max(_VOLUME, int(links[order[:1]].sum()))
     order = order[within]
-    owners, near, rows = edges_at(view, level.numbers[order], edge_types)
+    owners, near, rows = view.adjacent_many(level.numbers[order], edge_types)
     before = order[owners]
     keep = (near != ends[0]) & (near != ends[1])
     before, near, rows = before[keep], near[keep].astype(np.int64), rows[keep]
-    scores = level.scores[before] * inner[before] * confidences(view, rows)
+    scores = level.scores[before] * inner[before] * view.confidences(rows)
     # Of parallel edges the best; then of all ways to a node the best few.
     order = np.lexsort((rows, -scores, before, near))
     same = np.r_[False, (near[order][1:] == near[order][:-1]) & (before[order][1:] == before[order][:-1])]
@@ -183,7 +182,7 @@ def _joined(
 def _passing(view: GraphView, numbers: np.ndarray, weak: np.ndarray) -> np.ndarray:
     """Return the factors for having nodes in between."""
     little = np.isin(view.type_codes()[numbers], weak)
-    return hub_penalty(degrees(view, numbers)) * np.where(little, WEAK_WORTH, 1.0)
+    return hub_penalty(view.degrees[numbers]) * np.where(little, WEAK_WORTH, 1.0)
 
 
 def _run(numbers: np.ndarray, first: int) -> range:
@@ -229,7 +228,7 @@ def _best_row(
             return points and (edge_types is None or edge.type in edge_types)
 
         rows = rows[[fits(edge) for edge in view.edges(rows)]]
-    return int(rows[np.argmax(confidences(view, rows))]) if len(rows) else -1
+    return int(rows[np.argmax(view.confidences(rows))]) if len(rows) else -1
 
 
 def _path(view: GraphView, numbers: list[int], rows: list[int], weak: np.ndarray) -> GraphPath:

@@ -20,11 +20,9 @@ from engine.domain.knowledge import (
     NodeType,
 )
 from engine.errors import LimitExceeded, UserError
-from engine.knowledge.graph.csr import CsrGraph
 from engine.knowledge.graph.search import require
 from engine.knowledge.graph.traverse import no_such_type
 from engine.knowledge.graph.view import GraphView
-from engine.knowledge.graph.walks import confidences, degrees, edges_at, steps_from
 from engine.ports.graph import GraphStore
 
 if TYPE_CHECKING:
@@ -82,7 +80,7 @@ def neighbourhood(
     wanted_types = as_types(edge_types, EdgeType)
     kinds = as_types(node_types, NodeType)
     middle = list(dict.fromkeys(require(view, seed) for seed in seeds))
-    found, steps = steps_from(view, middle, hops, wanted_types)
+    found, steps = view.reach_steps(middle, hops, wanted_types)
     codes = view.type_codes()[found]
     wanted = steps > 0
     if kinds is not None:
@@ -96,7 +94,7 @@ def neighbourhood(
         seeds=[view.node(number).id for number in middle],
         nodes=nodes,
         hops=dict(zip(ids, chosen.values(), strict=True)),
-        degrees=dict(zip(ids, degrees(view, numbers).tolist(), strict=True)),
+        degrees=dict(zip(ids, view.degrees[numbers].tolist(), strict=True)),
         edges=view.edges(_rows_among(view, numbers, wanted_types)),
         reached=sum(reached.values()),
         reached_by_type={NODE_TYPES[code]: count for code, count in reached.most_common()},
@@ -118,7 +116,7 @@ def common_neighbours(
     ends = [require(view, a), require(view, b)]
     sides = [_strongest(view, end, as_types(edge_types, EdgeType)) for end in ends]
     shared = [number for number in sides[0] if number in sides[1] and number not in ends]
-    links = dict(zip(shared, degrees(view, np.array(shared, dtype=np.int64)).tolist(), strict=True))
+    links = dict(zip(shared, view.degrees[np.array(shared, dtype=np.int64)].tolist(), strict=True))
     scores = {n: sides[0][n][0] * sides[1][n][0] * float(hub_penalty(np.array([links[n]]))[0]) for n in shared}
     if not any(view.node_type(end) in RECORDS for end in ends):
         scores = {n: score * (WEAK_WORTH if view.node_type(n) in RECORDS else 1.0) for n, score in scores.items()}
@@ -171,11 +169,7 @@ def subgraph(view: GraphView, ids: Sequence[str]) -> networkx.MultiDiGraph[str]:
 def statistics(view: GraphView, store: GraphStore) -> GraphStats:
     """Return how large the graph is and of what."""
     kinds = np.bincount(view.type_codes(), minlength=len(NODE_TYPES))
-    if isinstance(view, CsrGraph):
-        codes = view.edge_codes
-    else:
-        codes = np.array([EDGE_TYPES.index(edge.type) for edge in view.edges(np.arange(view.edge_count))], dtype=int)
-    links = np.bincount(codes, minlength=len(EDGE_TYPES))
+    links = np.bincount(view.edge_codes, minlength=len(EDGE_TYPES))
     return GraphStats(
         nodes=view.node_count,
         edges=view.edge_count,
@@ -207,7 +201,7 @@ def _choose(
     distance = np.full(view.node_count, -1, dtype=np.int16)
     distance[found] = steps
     last = int(steps.max(initial=0))
-    links = degrees(view, found)
+    links = view.degrees[found]
     for step in range(1, last + 1):
         # Each step may fill its share of what is left, so that near nodes do not crowd out all far ones.
         room = len(chosen) + (limit - len(chosen)) // (last - step + 1)
@@ -238,7 +232,7 @@ def _way_back(
         before = near[distance[near] == step - 1]
         if shown[before].any():
             break
-        number = int(before[np.argmax(degrees(view, before))])
+        number = int(before[np.argmax(view.degrees[before])])
         step -= 1
         way[number] = step
     return way
@@ -253,22 +247,22 @@ def _rows_among(
     inside = np.zeros(view.node_count, dtype=bool)
     inside[numbers] = True
     rows: list[np.ndarray] = []
-    links = degrees(view, numbers)
+    links = view.degrees[numbers]
     # In parts, so that hubs with all their edges need not stand in memory at once.
     parts = np.split(numbers, np.flatnonzero(np.diff(np.cumsum(links) // _MOST_LOOKED_AT)) + 1)
     for part in parts:
-        _, near, found = edges_at(view, part, edge_types)
+        _, near, found = view.adjacent_many(part, edge_types)
         rows.append(found[inside[near]])
     every = np.unique(np.concatenate(rows))
     if 0 < most < len(every):
-        every = np.sort(every[np.argsort(-confidences(view, every), kind="stable")[:most]])
+        every = np.sort(every[np.argsort(-view.confidences(every), kind="stable")[:most]])
     return every
 
 
 def _strongest(view: GraphView, number: int, edge_types: Collection[EdgeType] | None) -> dict[int, tuple[float, int]]:
     """Return neighbour -> the confidence and type code of the most certain edge to it."""
     adjacent = view.adjacent(number, edge_types)
-    worth = confidences(view, adjacent.rows)
+    worth = view.confidences(adjacent.rows)
     order = np.argsort(worth, kind="stable")  # the best one comes last and stays
     numbers, types = adjacent.numbers[order].tolist(), adjacent.types[order].tolist()
     return dict(zip(numbers, zip(worth[order].tolist(), types, strict=True), strict=True))

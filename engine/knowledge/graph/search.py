@@ -18,10 +18,8 @@ import numpy as np
 
 from engine.domain.knowledge import NODE_CODE, NodeHit, NodeType
 from engine.errors import NotFoundError
-from engine.knowledge.graph.csr import CsrGraph
 from engine.knowledge.graph.search_names import Names, Scores, normal
 from engine.knowledge.graph.view import GraphView, NamedNode
-from engine.knowledge.graph.walks import degrees
 
 _LONGEST = 300
 """Characters of a query that are looked at."""
@@ -89,7 +87,7 @@ def _search(view: GraphView, index: _Index, text: str, types: Collection[NodeTyp
     codes = {NODE_CODE[kind] for kind in types}
     of = view.type_codes()
     found = [n for n in scores if not codes or int(of[n]) in codes]
-    links = degrees(view, np.array(found, dtype=np.int64))
+    links = view.degrees[np.array(found, dtype=np.int64)]
     ranked = sorted(
         zip(found, links.tolist(), strict=True),
         key=lambda item: (-scores[item[0]][0] - 0.02 * np.log1p(item[1]) / index.most, item[0]),
@@ -132,7 +130,7 @@ def _hit(view: GraphView, number: int, score: float, key: str, degree: int) -> N
 
 _indexes: WeakKeyDictionary[GraphView, _Index] = WeakKeyDictionary()
 _names: OrderedDict[str, Names] = OrderedDict()
-"""The indexes of names used last, by what `CsrGraph.names_key` says of them."""
+"""The indexes of names used last, by what `GraphView.names_key` says of them."""
 _guard = threading.Lock()
 """Held for an instant."""
 _making = threading.Lock()
@@ -158,9 +156,7 @@ def _made(view: GraphView) -> _Index | None:
 
 
 def _make(view: GraphView) -> _Index:
-    most = float(np.log1p(degrees(view, np.arange(view.node_count)).max(initial=1)))
-    if not isinstance(view, CsrGraph):
-        return _Index((_Part(Names(view.named_nodes()), np.arange(view.node_count)),), most)
+    most = float(np.log1p(view.degrees.max(initial=1)))
     of_runs = np.isin(view.type_codes(), [NODE_CODE[kind] for kind in _OF_RUNS])
     changing, lasting = np.flatnonzero(of_runs), np.flatnonzero(~of_runs)
     key = view.names_key(_OF_RUNS)
@@ -171,7 +167,7 @@ def _make(view: GraphView) -> _Index:
     _names.move_to_end(key)
     while len(_names) > _NAMES_KEPT:
         _names.popitem(last=False)
-    return _Index((_Part(names, lasting), _Part(Names(view.nodes.some_named(changing.tolist())), changing)), most)
+    return _Index((_Part(names, lasting), _Part(Names(view.named_nodes(changing.tolist())), changing)), most)
 
 
 def _without(nodes: Iterable[NamedNode], numbers: set[int]) -> Iterable[NamedNode]:

@@ -6,7 +6,6 @@ Nothing here depends on edges, so one index serves every version of a graph whos
 from __future__ import annotations
 
 import re
-import unicodedata
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Iterable
@@ -14,6 +13,9 @@ from collections.abc import Collection, Iterable
 import numpy as np
 
 from engine.knowledge.graph.view import NamedNode
+from engine.search.postings import Postings
+from engine.search.spelling import Spelling
+from engine.text.letters import plain
 
 _XREF, _NAME, _ALIAS = range(3)
 _WORTH = (0.99, 0.98, 0.95)
@@ -22,13 +24,12 @@ _KEPT = 400
 """Candidates each way of matching may bring."""
 _ALIKE = 0.74
 """How alike a mistyped word must be to one of the graph's (1 - edits / length): two letters of eight."""
+_GUESSES = 5
+"""Words that one mistyped word may stand for."""
 
-_PUNCTUATION = re.compile(r"[^\w]+|_+")
+_PUNCTUATION = re.compile(r"[\W_]+")
 _APOSTROPHE = re.compile(r"(?<=\w)['’ʼ](?=\w)")
 _HYPHEN = re.compile(r"(?<=\w)[-‐‑–−](?=\w)")
-_GREEK = str.maketrans(
-    {"α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "epsilon", "κ": "kappa", "λ": "lambda", "ω": "omega"}
-)
 
 Scores = dict[int, tuple[float, str]]
 """Node -> its best score and the normal form of the name that gave it, "" for its id."""
@@ -38,9 +39,7 @@ def normal(text: str) -> str:
     """Return a name as it is compared."""
     if text.isascii() and text.isalnum():
         return text.lower()
-    if not text.isascii():
-        text = unicodedata.normalize("NFKC", text).translate(_GREEK)
-    return _PUNCTUATION.sub(" ", _HYPHEN.sub("", _APOSTROPHE.sub("", text.casefold()))).strip()
+    return _PUNCTUATION.sub(" ", _HYPHEN.sub("", _APOSTROPHE.sub("", plain(text, micro=False)))).strip()
 
 
 class Names:
@@ -69,15 +68,11 @@ class Names:
         self._owners = [owners[key] for key in self._keys]
         self._places = {key: place for place, key in enumerate(self._keys)}
         self._lengths = np.array([len(key) for key in self._keys], dtype=np.float64)
-        words: defaultdict[str, list[int]] = defaultdict(list)
+        self._words = Postings()
         for place, key in enumerate(self._keys):
-            for word in dict.fromkeys(key.split()):
-                words[word].append(place)
-        self._vocabulary = sorted(words)
-        self._postings = {word: np.array(words[word], dtype=np.int32) for word in self._vocabulary}
-        self._by_length: defaultdict[int, list[str]] = defaultdict(list)
-        for word in self._vocabulary:
-            self._by_length[len(word)].append(word)
+            self._words.add(place, dict.fromkeys(key.split(), 1.0))
+        self._vocabulary = sorted(self._words)
+        self._spelling = Spelling({word: self._words.count(word) for word in self._vocabulary})
 
     def exact(self, scores: Scores, text: str) -> None:
         """Nodes with this id, external id, name or alias."""
@@ -99,7 +94,7 @@ class Names:
 
     def knows(self, word: str, *, unfinished: bool) -> bool:
         """Say whether a name has this word, or with `unfinished` one that begins so."""
-        if word in self._postings:
+        if word in self._words:
             return True
         first, last = _span(self._vocabulary, word)
         return unfinished and len(word) > 1 and first < last
@@ -112,12 +107,10 @@ class Names:
                 near = self._alike(word)
                 if not near:
                     return
-                alike = np.unique(np.concatenate([self._postings[other] for other, _ in near]))
+                alike = np.unique(np.concatenate([self._words.rows(other) for other, _ in near]))
                 ways.append((max(value for _, value in near), alike))
                 continue
-            found = self._beginning(word) if place == len(words) - 1 and len(word) > 1 else self._postings.get(word)
-            if found is None:
-                return
+            found = self._beginning(word) if place == len(words) - 1 and len(word) > 1 else self._words.rows(word)
             ways.append((1.0, found))
         places = ways[0][1]
         for _, other in ways[1:]:
@@ -134,24 +127,19 @@ class Names:
                 if node not in scores or scores[node][0] < score:
                     scores[node] = (score, self._keys[place])
 
-    def _beginning(self, word: str) -> np.ndarray | None:
+    def _beginning(self, word: str) -> np.ndarray:
         """Return the places of names with a word that begins so."""
         first, last = _span(self._vocabulary, word)
-        found = [self._postings[other] for other in self._vocabulary[first : min(last, first + _KEPT)]]
-        return np.unique(np.concatenate(found)) if found else None
+        found = [self._words.rows(other) for other in self._vocabulary[first : min(last, first + _KEPT)]]
+        return np.unique(np.concatenate(found)) if found else np.zeros(0, np.int32)
 
     def _alike(self, word: str) -> list[tuple[str, float]]:
         """Return the words most like this one, and how alike they are."""
-        from rapidfuzz import process
-        from rapidfuzz.distance import OSA
-
         if len(word) < 3:
             return []
-        most = max(1, len(word) // 4)
-        lengths = range(len(word) - most, len(word) + most + 1)
-        choices = [other for length in lengths for other in self._by_length.get(length, ())]
-        found = process.extract(word, choices, scorer=OSA.normalized_similarity, score_cutoff=_ALIKE, limit=5)
-        return [(other, float(value)) for other, value, _ in found]
+        near = self._spelling.near(word, max(1, len(word) // 4), most=_KEPT)
+        alike = [(other, 1 - edits / max(len(word), len(other))) for other, edits in near]
+        return sorted((hit for hit in alike if hit[1] >= _ALIKE), key=lambda hit: -hit[1])[:_GUESSES]
 
 
 def _span(ordered: list[str], start: str) -> tuple[int, int]:

@@ -7,7 +7,6 @@ and at last the least relevant record as a whole. The task and its relevance are
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -19,7 +18,6 @@ CHARACTERS_PER_TOKEN = 3.5
 """An estimate on the safe side for English with gene names, which tokenizers cut into small pieces."""
 
 _STEPS = ("plan", "tools", "short_result", "short_lessons", "result")
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9])")
 
 CountTokens = Callable[[str], "int | None"]
 

@@ -10,7 +10,6 @@ Nothing here decides which of them is right.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -164,7 +163,7 @@ def entity_key(text: str) -> str:
 
     A hyphen or blank between two digits stays, as `miR-1-2` is not `miR-12`; so does the sign of a number.
     """
-    folded = plain(unicodedata.normalize("NFKC", text)).strip()
+    folded = plain(text).strip()
     quantity = parse_quantity(folded)
     if quantity is not None:
         return canonical(quantity)
@@ -176,7 +175,7 @@ def entity_key(text: str) -> str:
 
 def relation_of(predicate: str) -> Relation:
     """Return a predicate in one form: `is not activated by` is `activates`, denied and passive."""
-    words = re.sub(r"[^\w]+", "_", unicodedata.normalize("NFKC", predicate).casefold()).strip("_")
+    words = re.sub(r"[^\w]+", "_", plain(predicate)).strip("_")
     words = re.sub(r"_+", "_", words)
     bare, denials = _NEGATION.subn(lambda found: found["verb"] or "", words)
     bare = re.sub(r"_+", "_", bare).strip("_") or "is"

@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
-from engine.domain.knowledge import EdgeRows, EdgeType, GraphImport, GraphSource, NodeRows, NodeType
+from engine.domain.knowledge import Edge, EdgeRows, EdgeType, GraphImport, GraphSource, NodeRows, NodeType
 from engine.domain.memory import Fact
 from engine.errors import NotFoundError
 from engine.memory.facts.contradictions import relation_of
@@ -34,6 +34,8 @@ class GraphSent(NamedTuple):
     """A sentence for each fact that stayed behind."""
     new: list[str]
     """Those of `sent` that were not in the graph before."""
+    opposed: Sequence[str] = ()
+    """A sentence for each of `sent` of which another source of the graph states the opposite."""
 
 
 class _Row(NamedTuple):
@@ -63,6 +65,13 @@ def to_graph_rows(facts: Sequence[Fact], link: Link) -> tuple[NodeRows, EdgeRows
                 nodes.add(node_id, kind, name)
         edges.add(row.source[0], row.edge, row.target[0], row.relation, fact.confidence)
     return nodes, edges, skipped
+
+
+def stated_edges(facts: Sequence[Fact], link: Link) -> list[Edge]:
+    """Return the edges that facts are in the graph."""
+    _, rows, _ = to_graph_rows(facts, link)
+    stated = zip(rows.sources, rows.types, rows.targets, rows.confidences, strict=True)
+    return [Edge(source=a, type=kind, target=b, confidence=1.0 if c is None else c) for a, kind, b, c in stated]
 
 
 def send_to_graph(

@@ -18,9 +18,8 @@ from dataclasses import dataclass
 from engine.errors import ModelUnavailable
 from engine.memory.working.tokens import TokenCounter, cut_to_tokens
 from engine.ports.chat import ChatMessage, ChatModel
+from engine.text import sentences
 
-_SENTENCE = re.compile(r"\n+|(?<=[.!?])\s+(?=\S)|(?<=[\u3002\uff01\uff1f])\s*")
-_ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|vs|cf|approx|resp|Fig|No|Dr|et al|sp|spp|ca|[A-Z])\.)$")
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?%?")
 _NAMED = re.compile(
     r"\b(?:[A-Za-z]+[-_]?\d[\w.-]*\w|[A-Z][A-Z0-9]{1,}(?:-[A-Z0-9]+)*|[a-z]+[A-Z]\w*|\w+:\d+|[\w-]+\.[a-z][a-z0-9]{1,4}"
@@ -70,16 +69,8 @@ class _Sentence:
 
 
 def split_sentences(text: str) -> list[str]:
-    """Return the sentences of a text, in order, each as it stands there without the blanks around it."""
-    sentences: list[str] = []
-    start = 0
-    for gap in _SENTENCE.finditer(text):
-        if "\n" not in gap.group() and _ABBREVIATION.search(text[max(start, gap.start() - 8) : gap.start()]):
-            continue
-        sentences.append(text[start : gap.start()].strip())
-        start = gap.end()
-    sentences.append(text[start:].strip())
-    return [sentence for sentence in sentences if sentence]
+    """Return the sentences of a text, in order, each as it stands there; a line ends one, too."""
+    return [sentence.text for line in text.splitlines() for sentence in sentences.split_sentences(line)]
 
 
 def numbers_in(text: str) -> set[str]:

@@ -3,44 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from engine.errors import PlanError
-from engine.planning.followups.turn import HELD, OUTCOMES, Kept, Pair, Turn, flat, in_words
+from engine.planning.choosing.subgroups import each_level
+from engine.planning.followups.rewriting import cut, with_name
+from engine.planning.followups.turn import Pair, Turn, flat, in_words
 from engine.planning.followups.words import (
     ALL,
     APART,
-    BARELY,
     BASE,
-    BY,
     EVERY_GROUP,
     INSTEAD,
     JOINED,
     LOG,
     PICTURE,
-    POINTED,
     REFERENCE,
-    SAME_FOR,
     TURNED,
     WHOLE,
-    asking,
-    heard,
-    known,
-    said_anew,
 )
-from engine.planning.reading import Reading, Restriction
-from engine.planning.score import Candidate
-from engine.planning.sheets import is_group
-from engine.planning.subgroups import each_level
+from engine.planning.tables.sheets import is_group
 from engine.text.tokens import tokens
-
-NEXT = 0.2
-"""How likely by its words another analysis must be to come next."""
-MEANT = 0.75
-"""From this probability on it is taken as meant; below it is asked."""
-DRAWN = 0.02
-"""The same among drawings, where the words say that one is wanted."""
 
 
 class Try(NamedTuple):
@@ -60,9 +44,6 @@ class Try(NamedTuple):
     """Tool -> parameter -> what is taken as it was in the steps before."""
     lifted: tuple[str, ...] = ()
     """Columns of which rows are no longer kept, left out or taken apart."""
-
-
-# ==== a comparison: the other way round, another reference, all groups ====
 
 
 def compared_anew(turn: Turn) -> list[Try]:
@@ -191,9 +172,6 @@ def _of_every_group(turn: Turn, pair: Pair) -> list[Try]:
     return [Try(text, turn.last, kept, f"all groups of {pair.column}", lifted=(pair.column,))]
 
 
-# ==== all rows again ====
-
-
 def whole_again(turn: Turn) -> list[Try]:
     """Return the question before without the rows it kept or left out, or asked once and not of each level.
 
@@ -217,7 +195,7 @@ def whole_again(turn: Turn) -> list[Try]:
         raise PlanError(message, advice=advice)
     if not lifted:
         return []
-    spans = [_with_name(base, row) for row in turn.rows() if row.column in lifted]
+    spans = [with_name(base, row) for row in turn.rows() if row.column in lifted]
     spans += [(m.first, m.last) for m in (each.mentions if each is not None and each.column in lifted else ())]
     text = cut(base, spans).rstrip(" .?!;,")
     chosen, _ = turn.taken()
@@ -236,9 +214,6 @@ def _groups_named(turn: Turn) -> list[str]:
     named = {m.level for m in turn.own.mentions if column is not None and m.column == column.name and m.level}
     levels = [v for v in (column.levels if column else ()) if v in named or said & {t.stem for t in tokens(v)}]
     return sorted(levels) if len(levels) > 1 else []
-
-
-# ==== of each level, on another scale ====
 
 
 def other_form(turn: Turn) -> list[Try]:
@@ -264,210 +239,3 @@ def other_form(turn: Turn) -> list[Try]:
         told = f"{text[:start]}{log} {text[start:]}"
         return [Try(told, "", turn.kept, f"{log} of {measured[0]}", holds=f"{log}(`{measured[0]}`)")]
     return []
-
-
-# ==== what comes next ====
-
-
-def coming_next(turn: Turn, merged: str, changed: set[str]) -> list[Try]:
-    """Return the analyses that a follow-up may ask for next, first by what it says with the pointing words filled in.
-
-    Args:
-        turn: the follow-up.
-        merged: the question before with it.
-        changed: tools whose settings it changes: `only top 10 genes in the heatmap` draws no other.
-    """
-    question, outcome = turn.question, next(iter(turn.outcomes()), "")
-    filled = POINTED.sub(outcome, question, count=1) if outcome else question
-    every, reading = turn.judge(filled)
-    onward = {tool for spec in turn.specs.values() for tool in spec.produces_for}
-    drawn, pair = bool(PICTURE.search(question)), turn.pair()
-    able = [c for c in every if _can_follow(c, onward) and (c.analysis.id not in turn.asked or filled != question)]
-    if drawn:
-        able = [c for c in able if _draws(c)] or able
-    named = {*reading.named()}
-    least = DRAWN if drawn else NEXT
-    worded = [
-        c
-        for c in able
-        if max(c.wording, c.probability) >= least and (drawn or turn.own.named() or heard(turn.fresh, c))
-    ]
-    # What takes a column that nobody named fits less: `plot it by sex` shows no year.
-    worded.sort(
-        key=lambda c: (
-            _explained_otherwise(c, outcome),
-            not {*c.bound.columns()} <= named if c.bound else False,
-            -c.probability,
-        )
-    )
-    again = {row.column for row in turn.own.restrictions}
-    found: list[Try] = []
-    for one in worded[:2]:
-        # What runs along a column (`plot that over time`) takes all of its values.
-        along = {*one.bound.of_role("x", "over", "time", "dose")} if one.bound is not None else set()
-        lifted = tuple(row.column for row in turn.rows() if row.column in along & named)
-        rows = [in_words(row) for row in turn.rows() if row.column not in {*again, *lifted}]
-        new = "; ".join([one.analysis.name, *(f"all values of {name}" for name in lifted)])
-        if one.bound is not None and one.bound.spec.name in changed:
-            continue
-        sure = drawn and _draws(one)
-        sure = sure or (one.probability >= MEANT and all(known(turn.fresh.words[at]) for at in asking(turn.fresh)))
-        if len(named) == 1 and outcome and filled == question and not drawn:
-            text = ", ".join([f"{said_anew(question)}, for {outcome}", *rows])
-            kept = "; ".join([f"{outcome} of {turn.kept}", *rows])
-            found.append(Try(text, one.analysis.id, kept, one.analysis.name, sure))
-        if len(named) > 1:
-            groups = (
-                [f"by {pair.column}"]
-                if drawn and along & named and pair is not None and not BY.search(question)
-                else []
-            )
-            text = ", ".join([" ".join([said_anew(filled), *groups]), *rows])
-            kept = "; ".join([f"{outcome} of {turn.kept}" if filled != question else turn.kept, *groups, *rows])
-            found.append(Try(text, one.analysis.id, kept, new, sure, lifted=lifted))
-        if one.analysis.id not in turn.asked:
-            found.append(Try(merged, one.analysis.id, turn.kept, one.analysis.name, sure))
-    return found
-
-
-def _explained_otherwise(one: Candidate, outcome: str) -> bool:
-    """Say whether an analysis explains another column by what was explained before: `does it depend on sex` does not."""
-    explained = one.bound.of_role(*OUTCOMES) if one.bound is not None else []
-    return (
-        bool(outcome and explained)
-        and outcome not in explained
-        and outcome in (one.bound.columns() if one.bound else [])
-    )
-
-
-def _can_follow(one: Candidate, onward: set[str]) -> bool:
-    spec = one.bound.spec if one.bound is not None else None
-    return bool(one.analysis.data) and spec is not None and (spec.task_type != "preprocessing" or spec.name in onward)
-
-
-def _draws(one: Candidate) -> bool:
-    return one.bound is not None and one.bound.spec.task_type == "visualization"
-
-
-def holding(turn: Turn, held: Sequence[str], every: Iterable[Candidate]) -> list[str]:
-    """Return the analysis that can hold columns constant: the likeliest, first of those with the parts of the one before."""
-    parts = [
-        (param.role, column)
-        for node in turn.answering()
-        for param in turn.specs[node.tool].params
-        if param.kind == "column"
-        for column in flat(node.params.get(param.name))
-    ]
-    able = [
-        c
-        for c in every
-        if held and c.bound is not None and c.feasible and not c.bound.missing and {*held} <= {*c.bound.of_role(*HELD)}
-    ]  # fmt: skip
-    able.sort(key=lambda c: not all(c.bound and column in c.bound.of_role(role) for role, column in parts))
-    return [c.analysis.id for c in able[:1]]
-
-
-# ==== text ====
-
-
-def overridden(base: Reading, own: Reading, free: Sequence[str]) -> str:
-    """Return the question before without what the follow-up says otherwise, and without holding `free` constant."""
-    again = {row.column for row in own.restrictions if row.op != "not in"}
-    spans = [_with_name(base, row) for row in base.restrictions if row.column in again and row.op != "not in"]
-    spans += [(m.first, m.last) for m in base.mentions if m.column in free and "adjust" in base.parts.get(m.column, ())]
-    other = {contrast.column for contrast in own.contrasts}
-    spans += [_with_name(base, row) for row in base.restrictions if row.column in other - again and row.sure]
-    inside = {at for first, last in spans for at in range(first, last + 1)}
-    exact = [
-        (base.words[m.first].start, base.words[m.last].end)
-        for m in base.mentions
-        if m.level and m.column in other and m.first not in inside
-    ]
-    for new, old in ((own.alpha, base.alpha), (own.min_lfc, base.min_lfc), (own.top, base.top)):
-        if new is not None and old is not None:
-            exact.append((old.start, old.end))
-    return re.sub(r",?\s*with as the reference", "", cut(base, spans, exact))
-
-
-def _with_name(base: Reading, row: Restriction) -> tuple[int, int]:
-    """Return the tokens of rows with the name of their column where it stands beside: `day 14`."""
-    names = [(m.first, m.last) for m in base.mentions if m.column == row.column and not m.level]
-    beside = [(first, last) for first, last in names if last == row.first - 1 or first == row.last + 1]
-    return min([row.first, *(first for first, _ in beside)]), max([row.last, *(last for _, last in beside)])
-
-
-def cut(base: Reading, spans: Iterable[tuple[int, int]], exact: Iterable[tuple[int, int]] = ()) -> str:
-    """Return a question without stretches of tokens, each with the small words that belong to it, and of characters."""
-    text = base.question
-    gone = [_around(text, base.words[first].start, base.words[last].end) for first, last in spans]
-    for start, end in sorted([*gone, *exact], reverse=True):
-        text = text[:start] + " " + text[end:]
-    return re.sub(r"\s+([,;.?!])", r"\1", " ".join(text.split()))
-
-
-_BEFORE = re.compile(
-    r"(?:[,;]?\s*\b(?:and|but|for|in|among|within|only|just|without|the|of|with|on|at|by|per|each|every|those|who|that|are|were|is|all|from|"
-    r"sep[ae]rat\w*|split\w*|adjust\w*|correct\w*|controll\w*|account\w*)\s*)+$",
-    re.I,
-)
-_AFTER = re.compile(r"^\s*(?:only|alone|ones?|sep[ae]rately)\b", re.I)
-
-
-def _around(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return a stretch with the small words that belong to it."""
-    before, after = _BEFORE.search(text[:start]), _AFTER.match(text[end:])
-    return (before.start() if before else start), end + (after.end() if after else 0)
-
-
-# ==== another column ====
-
-
-def swapped(turn: Turn) -> tuple[str, str, str] | None:
-    """Return (column before, column now, the question before with it) where a follow-up puts one column in place of another."""
-    own, base, data = turn.own, turn.base, turn.data
-    told = [
-        name
-        for name in own.named()
-        if name not in {row.column for row in own.restrictions} and not own.is_a(name, "adjust", "by")
-    ]
-    known = [name for name in told if base.strength(name)]
-    fresh = [name for name in told if name not in known]
-    barely = BARELY.search(own.question) and not asking(turn.fresh)
-    said = SAME_FOR.search(own.question) or INSTEAD.search(own.question) or barely
-    if len(fresh) != 1 or not said or own.restrictions:
-        return None
-    column = data.column(fresh[0])
-    explained = [name for name in turn.outcomes() if base.strength(name)]
-    used = {item for node in turn.before.nodes for value in node.params.values() for item in flat(value)}
-    alike = [
-        name
-        for name in [*explained, *(name for name in base.named() if name in used)]
-        if column is not None
-        and (old := data.column(name)) is not None
-        and (old.kind == "text") == (column.kind == "text")
-    ]
-    old = (known or alike or [""])[0]
-    spots = [m for m in base.mentions if m.column == old and not m.level]
-    if not spots:
-        return None
-    text = base.question
-    for m in sorted(spots, key=lambda m: -m.first):
-        text = text[: base.words[m.first].start] + fresh[0] + text[base.words[m.last].end :]
-    new = re.escape(fresh[0])
-    text = re.sub(rf"\b(?:[\w-]+ \({new}\)|{new}(?:\s+{new})+)", lambda _: fresh[0], text)  # it was said in two ways
-    return old, fresh[0], text
-
-
-def with_column(kept: Kept, old: str, new: str) -> Kept:
-    """Return what was taken over with one column in the place of another."""
-
-    def put(value: Any) -> Any:
-        return (
-            [new if item == old else item for item in value]
-            if isinstance(value, list)
-            else new
-            if value == old
-            else value
-        )
-
-    return {tool: {name: put(value) for name, value in params.items()} for tool, params in kept.items()}

@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 
 from engine.domain.toolspec import ToolSpec
-from engine.planning.choose import model
-from engine.planning.reading import Reading
-from engine.planning.score import Candidate
-from engine.planning.ways import ways_said
+from engine.planning.choosing.choose import model
+from engine.planning.choosing.score import Candidate
+from engine.planning.reading.reading import Reading
+from engine.planning.reading.ways import ways_said
 from engine.text.slips import one_slip_away
 from engine.text.stopwords import STOP
 from engine.text.tokens import Token

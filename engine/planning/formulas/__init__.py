@@ -1,1 +1,1 @@
-"""New columns: arithmetic read from a question, written or said, and named quantities such as the body mass index."""
+"""Columns that a step makes: arithmetic read from a question, named quantities, and what is planned with as if it were there."""

@@ -10,7 +10,7 @@ from engine.planning.formulas.nodes import (
     ATOM,
     POWER,
     PRODUCT,
-    Node,
+    FormulaNode,
     call,
     column,
     join,
@@ -19,7 +19,7 @@ from engine.planning.formulas.nodes import (
     percent_change,
     slug,
 )
-from engine.planning.formulas.terms import Piece
+from engine.planning.formulas.terms import FormulaPiece
 
 FUNCTIONS = ("log2", "log10", "log1p", "log", "sqrt", "exp", "abs")
 _LOGS = ("log2", "log10", "log")
@@ -33,21 +33,21 @@ class TwoWays(ValueError):
 class Parser:
     """Reads an expression from one place of the pieces on; every method returns None where there is none."""
 
-    def __init__(self, found: list[Piece], at: int, columns: list[str]) -> None:
+    def __init__(self, found: list[FormulaPiece], at: int, columns: list[str]) -> None:
         self.found, self.at, self.columns = found, at, columns
 
     def peek(self, ahead: int = 0) -> str:
         """Return the kind of a piece ahead."""
         return self.found[self.at + ahead].kind if self.at + ahead < len(self.found) else ""
 
-    def take(self, *kinds: str) -> Piece | None:
+    def take(self, *kinds: str) -> FormulaPiece | None:
         """Return the next piece and step over it when it is of one of these kinds."""
         if self.peek() not in kinds or not self.peek():
             return None
         self.at += 1
         return self.found[self.at - 1]
 
-    def attempt(self, read: Callable[[], Node | None]) -> Node | None:
+    def attempt(self, read: Callable[[], FormulaNode | None]) -> FormulaNode | None:
         """Return what `read` reads, or None with nothing stepped over."""
         start = self.at
         node = read()
@@ -55,7 +55,7 @@ class Parser:
             self.at = start
         return node
 
-    def sum(self) -> Node | None:
+    def sum(self) -> FormulaNode | None:
         """Read terms with plus and minus between them."""
         node, said = self.product(), False
         while node is not None and self.peek() in ("plus", "minus"):
@@ -81,7 +81,7 @@ class Parser:
         """Say whether what stands before a place was divided in words: `a divided by b minus c`."""
         return any(p.kind in ("over", "per") and p.spoken for p in self.found[max(0, end - 2) : end])
 
-    def _said_on(self, node: Node, sign: Piece, first: int) -> Node:
+    def _said_on(self, node: FormulaNode, sign: FormulaPiece, first: int) -> FormulaNode:
         """Read `a minus b divided by a` as it is said: the whole difference is divided, as by one of its own columns."""
         self.at = first
         right = self.power()
@@ -100,13 +100,13 @@ class Parser:
         )
         return whole if self.peek() not in ("over", "times") else self._scaled(whole)
 
-    def _scaled(self, node: Node) -> Node:
+    def _scaled(self, node: FormulaNode) -> FormulaNode:
         operator, factor = self.take("over", "times"), self.power()
         if operator is None or factor is None:
             raise TwoWays(TWO_WAYS)
         return join(node, "*" if operator.kind == "times" else "/", factor, operator.kind)
 
-    def _after_comma(self, node: Node | None) -> Node | None:
+    def _after_comma(self, node: FormulaNode | None) -> FormulaNode | None:
         """Read `..., divided by c`: what stands before the comma is divided as a whole."""
         if (
             node is not None
@@ -118,7 +118,7 @@ class Parser:
             return self._scaled(node)
         return node
 
-    def product(self) -> Node | None:
+    def product(self) -> FormulaNode | None:
         """Read factors with times and divided by between them."""
         node = self.power()
         while node is not None and self.peek() in ("times", "over", "per"):
@@ -131,7 +131,7 @@ class Parser:
             node = join(node, "*" if sign.kind == "times" else "/", right, "times" if sign.kind == "times" else "per")
         return node
 
-    def power(self) -> Node | None:
+    def power(self) -> FormulaNode | None:
         """Read an atom with what follows it: squared, in thousands, as a percentage of another."""
         if self.peek() == "minus" and self.found[self.at].text in "-−–":
             self.at += 1
@@ -139,7 +139,7 @@ class Parser:
             return (
                 None
                 if inner is None
-                else Node(f"-{inner.within(POWER)}", f"minus_{inner.name}", PRODUCT, inner.columns, inner.steps)
+                else FormulaNode(f"-{inner.within(POWER)}", f"minus_{inner.name}", PRODUCT, inner.columns, inner.steps)
             )
         node = self.attempt(self.prefixed) or self.attempt(self.atom)
         after = {"square": ("**", 2, "squared"), "cube": ("**", 3, "cubed"), "thousand": ("/", 1000, "in_thousands"),
@@ -163,19 +163,19 @@ class Parser:
                 node = percent if sign.kind == "percentof" else share
         return node
 
-    def atom(self) -> Node | None:
+    def atom(self) -> FormulaNode | None:
         """Read a column, a number, pi or an expression in brackets."""
         if piece := self.take("column"):
             return self._ratio_after(column(piece.text))
         if piece := self.take("number"):
             return number(float(piece.text))
         if self.take("pi"):
-            return Node(f"{math.pi!r}", "pi", ATOM)
+            return FormulaNode(f"{math.pi!r}", "pi", ATOM)
         if self.take("open") and (node := self.sum()) is not None and self.take("close"):
             return node._replace(name=node.name)
         return None
 
-    def _ratio_after(self, first: Node) -> Node:
+    def _ratio_after(self, first: FormulaNode) -> FormulaNode:
         """Read `a to b ratio`, `a/b ratio`, `a-b ratio` where the word stands behind."""
         start = self.at
         while self.take("minus"):
@@ -189,7 +189,7 @@ class Parser:
         self.at = start
         return first
 
-    def prefixed(self) -> Node | None:
+    def prefixed(self) -> FormulaNode | None:
         """Read what begins with a word: a function, `ratio of`, `percent change from`, `sum of`."""
         piece = self.take(*FUNCTIONS, "inverse", "cuberoot", "squareof", "cubeof", "double", "half", "ratio", "difference", "changepct", "losspct",
                           "change", "loss", "fold", "logfold", "sum", "mean", "product", "subtract", "over")  # fmt: skip
@@ -206,7 +206,7 @@ class Parser:
                 "inverse": lambda: named(join(number(1), "/", inner, "per"), f"inverse_{inner.name}"),
                 "squareof": lambda: named(join(inner, "**", number(2), ""), f"{inner.name}_squared"),
                 "cubeof": lambda: named(join(inner, "**", number(3), ""), f"{inner.name}_cubed"),
-                "cuberoot": lambda: Node(
+                "cuberoot": lambda: FormulaNode(
                     f"{inner.within(ATOM)} ** (1 / 3)", f"cube_root_{inner.name}", POWER, inner.columns, inner.steps + 1
                 ),
                 "double": lambda: named(join(number(2), "*", inner, ""), f"double_{inner.name}"),
@@ -216,7 +216,7 @@ class Parser:
             return self._list(piece.kind)
         return self._pair(piece.kind)
 
-    def _function(self, piece: Piece) -> Node | None:
+    def _function(self, piece: FormulaPiece) -> FormulaNode | None:
         said = self.take("of") is not None
         bracket = self.peek() == "open"
         if piece.kind in _LOGS and self.peek() == "ratio":
@@ -248,10 +248,10 @@ class Parser:
             raise TwoWays(TWO_WAYS)
         return call(piece.kind, inner)
 
-    def _list(self, kind: str) -> Node | None:
+    def _list(self, kind: str) -> FormulaNode | None:
         """Read `sum of a, b and c` and `sum of item 1 to item 9`."""
         self.take("of", "between")
-        items: list[Node] = []
+        items: list[FormulaNode] = []
         while item := self.take("column"):
             items.append(column(item.text))
             if self.peek() in ("to", "minus", "through") and self.peek(1) == "column":
@@ -282,7 +282,7 @@ class Parser:
         stem = re.sub(r"\d+", "#", first)
         return between if between and all(re.sub(r"\d+", "#", name) == stem for name in between) else []
 
-    def _pair(self, kind: str) -> Node | None:
+    def _pair(self, kind: str) -> FormulaNode | None:
         """Read two columns with the words that join them: `from a to b`, `of a and b`, `between a and b`."""
         began = self.take("of", "between", "from", "in")
         a = self.attempt(self.atom)

@@ -13,9 +13,9 @@ from importlib import resources
 from typing import NamedTuple
 
 from engine.domain.profile import ColumnProfile
-from engine.planning.mentions import find
-from engine.planning.reading import Reading
-from engine.planning.sheets import Data, is_number
+from engine.planning.naming.overlaps import find
+from engine.planning.reading.reading import Reading
+from engine.planning.tables.sheets import Data, is_number
 from engine.text.letters import plain
 from engine.text.tokens import tokens
 

@@ -5,25 +5,25 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from engine.planning.formulas.arithmetic import FUNCTIONS, TWO_WAYS, Parser, TwoWays
-from engine.planning.formulas.nodes import Node
-from engine.planning.formulas.terms import BINDING, Piece
+from engine.planning.formulas.nodes import FormulaNode
+from engine.planning.formulas.terms import BINDING, FormulaPiece
 
 
-class Found(NamedTuple):
+class FoundExpression(NamedTuple):
     """An expression with the pieces it was read from."""
 
-    node: Node
+    node: FormulaNode
     first: int
     last: int
 
 
-def expressions(found: list[Piece], columns: list[str]) -> list[Found]:
+def expressions(found: list[FormulaPiece], columns: list[str]) -> list[FoundExpression]:
     """Return every expression of at least one column and one step, the one with most columns first.
 
     Raises:
         TwoWays: when the fullest can be read in two ways.
     """
-    able: list[Found] = []
+    able: list[FoundExpression] = []
     doubts: list[tuple[int, int]] = []
     for start in range(len(found)):
         if start and (
@@ -37,7 +37,7 @@ def expressions(found: list[Piece], columns: list[str]) -> list[Found]:
             doubts.append((start, parser.at))
             continue
         if node is not None and node.columns and node.steps:
-            able.append(Found(node, start, parser.at))
+            able.append(FoundExpression(node, start, parser.at))
     able.sort(key=lambda f: (-len(f.node.columns), -f.node.steps, f.first))
     if doubts and not any(f.first < doubts[0][0] and f.last >= doubts[0][1] for f in able[:1]):
         raise TwoWays(f"{TWO_WAYS}; write the formula with brackets, for example `(a - b) / c`.")
@@ -55,14 +55,14 @@ _BEFORE_DASH = frozenset(
 )
 
 
-def _is_sign(found: list[Piece], at: int) -> bool:
+def _is_sign(found: list[FormulaPiece], at: int) -> bool:
     """Say whether a minus at the beginning makes what follows negative: `x = -girth`, not `leaf - girth`."""
     before, after = found[at - 1], found[at + 1] if at + 1 < len(found) else found[at]
     opens = before.kind in ("open", "comma") or before.text in "=:" or before.text.lower() in _BEFORE_DASH
     return opens and found[at].end == after.start
 
 
-def _is_dash(found: list[Piece], at: int) -> bool:
+def _is_dash(found: list[FormulaPiece], at: int) -> bool:
     """Say whether a minus sign is a dash of the sentence: `new column - weight / height`."""
     if found[at].kind != "minus" or found[at].spoken or at == 0 or at + 1 >= len(found):
         return False
@@ -70,7 +70,7 @@ def _is_dash(found: list[Piece], at: int) -> bool:
     return loose and found[at - 1].text.lower() in _BEFORE_DASH
 
 
-def _cut_off(found: list[Piece], item: Found) -> str:
+def _cut_off(found: list[FormulaPiece], item: FoundExpression) -> str:
     """Return the sign that binds an expression to something that was not understood, or ""."""
     before = found[item.first - 1] if item.first else None
     after = found[item.last] if item.last < len(found) else None

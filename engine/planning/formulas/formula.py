@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 
-from engine.planning.bind import condition
+from engine.planning.binding.rows import condition
 from engine.planning.formulas.arithmetic import TwoWays
 from engine.planning.formulas.derived import quantity
 from engine.planning.formulas.expressions import expressions
 from engine.planning.formulas.nodes import slug
 from engine.planning.formulas.terms import pieces
-from engine.planning.reading import Reading
-from engine.planning.sheets import Data
+from engine.planning.reading.reading import Reading
+from engine.planning.tables.sheets import Data
 from engine.text.letters import plain
 
 _GENERIC = frozenset(

@@ -9,7 +9,7 @@ SUM, PRODUCT, POWER, ATOM = 1, 2, 3, 4
 """How tightly a part binds."""
 
 
-class Node(NamedTuple):
+class FormulaNode(NamedTuple):
     """A part of an expression: as the evaluator reads it, as a name, and how tightly it binds."""
 
     text: str
@@ -28,36 +28,36 @@ def slug(text: str) -> str:
     return re.sub(r"\W+", "_", text).strip("_")
 
 
-def column(name: str) -> Node:
+def column(name: str) -> FormulaNode:
     """Return a column as a part."""
-    return Node(f"`{name}`", slug(name), ATOM, (name,))
+    return FormulaNode(f"`{name}`", slug(name), ATOM, (name,))
 
 
-def number(value: float) -> Node:
+def number(value: float) -> FormulaNode:
     """Return a number as a part."""
-    return Node(f"{value:.16g}", f"{value:g}".replace(".", "p").replace("-", "minus"), ATOM)
+    return FormulaNode(f"{value:.16g}", f"{value:g}".replace(".", "p").replace("-", "minus"), ATOM)
 
 
-def join(a: Node, sign: str, b: Node, word: str) -> Node:
+def join(a: FormulaNode, sign: str, b: FormulaNode, word: str) -> FormulaNode:
     """Return two parts with a sign between them, in brackets where that is needed."""
     binds = {"+": SUM, "-": SUM, "*": PRODUCT, "/": PRODUCT, "**": POWER}[sign]
     left, right = a.within(binds + (sign == "**")), b.within(binds + (sign in "-/**"))
-    return Node(
+    return FormulaNode(
         f"{left} {sign} {right}", f"{a.name}_{word}_{b.name}", binds, a.columns + b.columns, a.steps + b.steps + 1
     )
 
 
-def call(function: str, a: Node, name: str = "") -> Node:
+def call(function: str, a: FormulaNode, name: str = "") -> FormulaNode:
     """Return a function of a part."""
-    return Node(f"{function}({a.text})", f"{name or function}_{a.name}", ATOM, a.columns, a.steps + 1)
+    return FormulaNode(f"{function}({a.text})", f"{name or function}_{a.name}", ATOM, a.columns, a.steps + 1)
 
 
-def named(a: Node, name: str) -> Node:
+def named(a: FormulaNode, name: str) -> FormulaNode:
     """Return the part under another name."""
     return a._replace(name=name)
 
 
-def percent_change(first: Node, last: Node, *, loss: bool = False) -> Node:
+def percent_change(first: FormulaNode, last: FormulaNode, *, loss: bool = False) -> FormulaNode:
     """Return the change from the first to the last in percent of the first."""
     over = join(join(first, "-", last, "minus") if loss else join(last, "-", first, "minus"), "/", first, "per")
     word = "loss" if loss else "change"

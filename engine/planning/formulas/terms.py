@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from engine.planning.mentions import SURE, Mention, find
-from engine.planning.reading import Reading
-from engine.planning.sheets import Data, is_number
+from engine.planning.naming.mention import SURE, ColumnMention
+from engine.planning.naming.overlaps import find
+from engine.planning.reading.reading import Reading
+from engine.planning.tables.sheets import Data, is_number
 from engine.text.names import name_parts
 from engine.text.numbers import as_number
 from engine.text.tokens import tokens
@@ -52,7 +53,7 @@ _PER_UNIT = re.compile(
 )
 
 
-class Piece(NamedTuple):
+class FormulaPiece(NamedTuple):
     """A column, number, operator or other word of the question."""
 
     kind: str
@@ -66,10 +67,10 @@ class Piece(NamedTuple):
         return self.text[:1].isalpha()
 
 
-def pieces(reading: Reading, data: Data) -> list[Piece]:
+def pieces(reading: Reading, data: Data) -> list[FormulaPiece]:
     """Cut a question into pieces; the columns are its mentions, and names in back-quotes or written beside a sign."""
     text, at = reading.question, 0
-    found: list[Piece] = []
+    found: list[FormulaPiece] = []
     spans = _spans(reading, data)
     exact = sorted((c.name for c in data.columns() if c.name and "`" not in c.name), key=len, reverse=True)
     while at < len(text):
@@ -94,7 +95,7 @@ def pieces(reading: Reading, data: Data) -> list[Piece]:
     return found
 
 
-def _spans(reading: Reading, data: Data) -> dict[int, tuple[Mention, int]]:
+def _spans(reading: Reading, data: Data) -> dict[int, tuple[ColumnMention, int]]:
     """Return start -> (mention, end); where a mention reaches over a word of arithmetic, each side is read by itself."""
     text, words = reading.question, reading.words
     spans = {words[m.first].start: (m, words[m.last].end) for m in reading.mentions}
@@ -109,11 +110,11 @@ def _spans(reading: Reading, data: Data) -> dict[int, tuple[Mention, int]]:
     return spans
 
 
-def _written(text: str, at: int, names: list[str]) -> Piece | None:
+def _written(text: str, at: int, names: list[str]) -> FormulaPiece | None:
     """Return a column written exactly: in back-quotes, or with a sign of arithmetic beside it."""
     quoted = re.compile(r"`([^`]+)`").match(text, at)
     if quoted and quoted[1] in names:
-        return Piece("column", quoted[1], at, quoted.end())
+        return FormulaPiece("column", quoted[1], at, quoted.end())
     if at and (text[at - 1].isalnum() or text[at - 1] == "_"):
         return None
     for name in names:
@@ -122,14 +123,14 @@ def _written(text: str, at: int, names: list[str]) -> Piece | None:
         if len(parts) > 1 and parts[-1].isdigit() and not parts[0].isdigit():  # `item 1` of item_1, item_2
             numbered = re.compile(r"[\s_.-]?".join(map(re.escape, parts)) + r"(?![\w.])", re.IGNORECASE).match(text, at)
             if numbered:
-                return Piece("column", name, at, numbered.end())
+                return FormulaPiece("column", name, at, numbered.end())
         beside = re.match(r"\s*(?:[+*/^]|-\s)", text[end:]) or re.search(r"(?:[+*/^(]|\s-)\s*$", text[:at])
         if beside and text.startswith(name, at) and not re.match(r"\w", text[end : end + 1]):
-            return Piece("column", name, at, end)
+            return FormulaPiece("column", name, at, end)
     return None
 
 
-def _mentioned(text: str, at: int, spans: dict) -> Piece | None:
+def _mentioned(text: str, at: int, spans: dict) -> FormulaPiece | None:
     mention, end = spans.get(at, (None, 0))
     if mention is None:
         return None
@@ -140,16 +141,16 @@ def _mentioned(text: str, at: int, spans: dict) -> Piece | None:
     ):
         return None  # the word of arithmetic, not a column that is a little like it
     vague = mention.strength < SURE - 0.25 or (mention.rivals and mention.strength < 0.97)
-    return Piece("level" if mention.level else "vague" if vague else "column", mention.column, at, end)
+    return FormulaPiece("level" if mention.level else "vague" if vague else "column", mention.column, at, end)
 
 
-def _lexed(text: str, at: int) -> Piece:
+def _lexed(text: str, at: int) -> FormulaPiece:
     number = re.compile(r"\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w])").match(text, at)
     if number:
-        return Piece("number", number[0], at, number.end())
+        return FormulaPiece("number", number[0], at, number.end())
     article = re.compile(_ARTICLES, re.IGNORECASE).match(text, at)
     if article:
-        return Piece("skip", "", at, article.end())
+        return FormulaPiece("skip", "", at, article.end())
     best = max(
         (
             (m.end(), -order, kind)
@@ -159,12 +160,12 @@ def _lexed(text: str, at: int) -> Piece:
         default=None,
     )
     if best:
-        return Piece(best[2], text[at : best[0]], at, best[0])
+        return FormulaPiece(best[2], text[at : best[0]], at, best[0])
     word = re.compile(r"\w+|.").match(text, at)
     assert word is not None
     spelt = tokens(word[0])
     value = spelt[0].text if len(spelt) == 1 and as_number(spelt[0].text) is not None else ""
-    return Piece("number" if value else "word", value or word[0], at, word.end())
+    return FormulaPiece("number" if value else "word", value or word[0], at, word.end())
 
 
 def _starts(text: str, at: int) -> bool:

@@ -227,6 +227,16 @@ def gene_label(row):
     return f"{symbol} ({row['feature']})" if isinstance(symbol, str) and symbol else str(row["feature"])
 
 
+def changed_by(treated, row):
+    """Return what a gene's row states as data: that the treated condition raises or lowers the gene."""
+    symbol = row.get("symbol")
+    return {
+        "subject": str(treated),
+        "relation": "upregulates" if row["log2_fold_change"] > 0 else "downregulates",
+        "object": symbol if isinstance(symbol, str) and symbol else str(row["feature"]),
+    }
+
+
 def find_genes(features, symbols, genes):
     """Return {position: as asked} for genes given by id or symbol, whatever the capitals, and those not found."""
     places = {}

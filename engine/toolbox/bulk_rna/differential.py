@@ -8,6 +8,7 @@ from engine.domain.results import Issue
 from engine.domain.toolspec import NextStep
 from engine.toolbox.bulk_rna.common import (
     FITTING,
+    changed_by,
     check_counts,
     find_genes,
     format_p,
@@ -331,6 +332,7 @@ def check_design(factors, terms, condition):
         match_samples,
         gene_symbols,
         gene_label,
+        changed_by,
         find_genes,
         *FITTING,
         level_text,
@@ -556,6 +558,7 @@ def differential_expression(
                 "values": values,
                 "output": "de_table",
                 "row": {"feature": row["feature"]},
+                "asserts": changed_by(treated, row) if p_adj < alpha else None,
             }
         )
     if not (up + down):

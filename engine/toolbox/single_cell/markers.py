@@ -265,6 +265,9 @@ def sc_markers(
                 ],
                 "output": "markers",
                 "row": table_row(table, group=name, gene=first["gene"]),
+                "asserts": {"subject": str(shown[0]), "relation": "marker_of", "object": str(name)}
+                if first["p_adj"] < 0.05
+                else None,
             }
         )
     warnings.append(

@@ -7,7 +7,7 @@ summed per sample and cell type and those sums are tested, as bulk samples would
 from __future__ import annotations
 
 from engine.domain.toolspec import Citation, NextStep
-from engine.toolbox.bulk_rna.common import FITTING, gene_inference
+from engine.toolbox.bulk_rna.common import FITTING, changed_by, gene_inference
 from engine.toolbox.registry import param, tool
 from engine.toolbox.single_cell.values import (
     SINGLE_CELL_CHECKS,
@@ -223,6 +223,7 @@ def fit_pseudobulk(counts, factors, formula, alpha):
         pseudobulk_units,
         pseudobulk_design,
         *FITTING,
+        changed_by,
         fit_pseudobulk,
     ),
     answers=["sc_pseudobulk"],
@@ -452,6 +453,7 @@ def sc_pseudobulk_de(
                 ],
                 "output": "de_table",
                 "row": table_row(result, feature=row["feature"], cell_type=row["cell_type"]),
+                "asserts": changed_by(treated, row),
             }
         )
     units = (

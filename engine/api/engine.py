@@ -1,0 +1,83 @@
+"""An open engine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.api.calls import Calls
+from engine.api.catalogues import CatalogueCalls
+from engine.api.conversations import ConversationCalls
+from engine.api.imports import ImportCalls
+from engine.api.knowledge import KnowledgeCalls
+from engine.api.memory import MemoryCalls
+from engine.api.plans import PlanCalls
+from engine.api.reports import ReportCalls
+from engine.api.without_workspace import sandbox_facts
+from engine.bootstrap import Parts, build
+from engine.runs.warming import Warming
+from engine.settings import Settings, load_settings
+
+
+class Engine(PlanCalls, ConversationCalls, ReportCalls):
+    """Biodesk, opened on a workspace. Methods may be called from any thread."""
+
+    def __init__(self, parts: Parts) -> None:
+        Calls.__init__(self, parts)
+        self.knowledge = KnowledgeCalls(parts)
+        """The knowledge graph: search, neighbourhoods, paths, checking of texts, imports."""
+        self.memory = MemoryCalls(parts)
+        """What is remembered: past analyses, facts, conversations."""
+        self.catalogue = CatalogueCalls(parts)
+        """Every tool that can be found, and the imported catalogues."""
+        self.imports = ImportCalls(parts)
+        """Imports in the background: how far the one that is going on is, and what became of it."""
+
+    def __enter__(self) -> Engine:
+        """Return the engine itself, to be closed at the end of the block."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the engine."""
+        self.close()
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in force."""
+        return self._parts.settings
+
+    @property
+    def read_only(self) -> bool:
+        """True when the workspace may only be read: runs can be looked at, verified and exported, none made."""
+        return self._parts.workspace.read_only
+
+    def warm(self) -> None:
+        """Start what makes the first step fast; returns when it is ready."""
+        if self.settings.warm_workers:
+            self._parts.sandbox.warm()
+
+    def warm_knowledge(self) -> None:
+        """Load the embedding model, the search index, memory and the graph, so that the first question is quick."""
+        Warming(self._parts.companions).run()
+
+    def warm_in_background(self) -> None:
+        """Start warming and return at once; a step that comes earlier waits for it or starts cold."""
+        self._parts.warming.start()
+
+    def sandbox_report(self) -> dict[str, Any]:
+        """Return what isolates steps on this machine, tested."""
+        return sandbox_facts(self._parts.sandbox)
+
+    def close(self) -> None:
+        """Stop the runs (they can be resumed) and what is being imported, and release the workspace."""
+        self._parts.close()
+
+
+def open_engine(**settings: Any) -> Engine:
+    """Open Biodesk on a workspace; keyword arguments are settings (see `engine.settings.Settings`).
+
+    Raises:
+        WorkspaceInUse: when another process holds the workspace.
+        UserError: for a bad setting.
+    """
+    loaded, _ = load_settings(**settings)
+    return Engine(build(loaded))

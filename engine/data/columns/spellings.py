@@ -1,0 +1,135 @@
+"""Levels that differ only by case or blanks (`Male`, `male `, `MALE`) are one level, wherever a table is read.
+
+Left as written they are groups of their own in every test, and two raters agree on nothing. Where case tells things
+apart (alleles `A` and `a`, genotypes `AA` and `Aa`, `mM` and `mm`, `TNF` of man and `Tnf` of the mouse) it stays.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from engine.data.columns.cells import is_unit
+from engine.data.columns.genes import in_gene_family, is_gene_header
+from engine.data.source import Column, Frame
+
+MOST = 30
+"""A column with more levels than these names things rather than groups."""
+_LETTERS = ({"m", "f"}, {"m", "w"}, {"y", "n"}, {"j", "n"}, {"t", "f"})
+"""Pairs of letters that stand for words: the sexes, yes and no, true and false."""
+_DOUBLED = re.compile(r"(?:([a-z])[/|]?\1[;,\s]?)+$")
+"""Genotypes in lower case: `aa`, `a/a`, `aabb`."""
+
+
+def spelled_alike(frame: Frame) -> dict[str, dict[str, str]]:
+    """Return column -> {cell as written: the level it is}, for the columns of text where spellings differ.
+
+    The commonest spelling of the table stands for all. Columns that share half of their levels are spelled alike, so
+    that what one rater calls `Yes` and another `yes` is one judgement.
+    """
+    texts = [kind.kind == "O" for kind in frame.dtypes]
+    once = frame.columns[~frame.columns.duplicated(keep=False) & texts]
+    counted = {str(column): found for column in once if (found := _levels(frame[column], str(column)))}
+    joined: dict[str, dict[str, str]] = {}
+    for columns in _families(counted):
+        total: Counter[str] = Counter()
+        for column in columns:
+            total.update(counted[column])
+        joined |= {
+            column: changed
+            for column in columns
+            if (changed := _joined(counted[column], total, slips=_of_arms(column, total)))
+        }
+    return {column: joined[column] for column in counted if column in joined}
+
+
+def _families(counted: dict[str, Counter[str]]) -> list[list[str]]:
+    """Return the columns in groups that share half of their levels, without comparing each with each."""
+    alike: dict[frozenset[str], list[str]] = {}
+    for column, cells in counted.items():
+        alike.setdefault(frozenset(map(_folded, cells)), []).append(column)
+    family = {forms: [forms] for forms in alike}
+    holding: dict[str, list[frozenset[str]]] = {}
+    for one in alike:
+        for two in {other for form in one for other in holding.get(form, ())}:
+            if 2 * len(one & two) >= min(len(one), len(two)) and family[one] is not family[two]:
+                family[one] += family[two]
+                for member in family[one]:
+                    family[member] = family[one]
+        for form in one:
+            holding.setdefault(form, []).append(one)
+    groups = {id(group): group for group in family.values()}.values()
+    return [[column for forms in group for column in alike[forms]] for group in groups]
+
+
+def told_joins(name: str, joined: dict[str, dict[str, str]]) -> list[str]:
+    """Say which spellings were read as one level: a sentence a column, of at most four."""
+    told = []
+    for column, changed in joined.items():
+        kept: dict[str, list[str]] = {}
+        for cell, level in changed.items():
+            kept.setdefault(level, []).append(cell)
+        shown = "; ".join(f"{', '.join(map(repr, cells))} as {level!r}" for level, cells in list(kept.items())[:6])
+        told.append(f"{name}: column {column!r}: levels that differ only by case or blanks are one level: {shown}.")
+    more = [f"{name}: {len(told) - 4} more columns are read with such levels joined."] if len(told) > 4 else []
+    return told[:4] + more
+
+
+def _levels(cells: Column, name: str) -> Counter[str]:
+    """Return the cells of a column of few levels with their numbers; nothing where it names rows or genes."""
+    if is_gene_header(name):
+        return Counter()
+    present = cells.dropna()
+    if present.empty or not present.map(lambda cell: isinstance(cell, str)).all():
+        return Counter()
+    levels: Counter[str] = Counter({str(cell): int(n) for cell, n in present.value_counts().items()})
+    few = len({_folded(level) for level in levels}) <= MOST
+    return levels if few and len(levels) < len(present) else Counter()
+
+
+def _folded(cell: str) -> str:
+    return re.sub(r"(?<=\d) (?=[^\W\d])", "", " ".join(cell.split()).casefold())  # `10mg` and `10 mg`
+
+
+def _joined(cells: Counter[str], family: Counter[str], *, slips: bool) -> dict[str, str]:
+    twins: dict[str, Counter[str]] = {}
+    for cell, count in family.items():
+        twins.setdefault(_folded(cell), Counter())[" ".join(cell.split())] += count
+    words_of_letters = len(twins) > 1 and (any(set(twins) <= pair for pair in _LETTERS) or slips)
+    changed = {}
+    for cell in cells:
+        spelled, known = " ".join(cell.split()), twins[_folded(cell)]
+        level = spelled
+        if len(known) > 1 and (words_of_letters or not _case_matters(list(known))):
+            level = min(known, key=lambda text: (-known[text], text))
+        # Blanks around a level that is spelled in no other way trouble nobody: every reader of levels cuts them.
+        if level != cell and (level != cell.strip() or cell.strip() in cells):
+            changed[cell] = level
+    return changed
+
+
+_ARMS = re.compile(r"\b(?:arm|group|grp|trt|treat\w*|cohort|centre|center|site|ward|batch)\b", re.IGNORECASE)
+RARE = 0.2
+"""A letter that is so much rarer in the other case is a slip of the hand."""
+
+
+def _of_arms(column: str, cells: Counter[str]) -> bool:
+    """Say whether single letters name arms or places, so that the few in the other case are slips, no alleles."""
+    counts: dict[str, list[int]] = {}
+    for cell, count in cells.items():
+        counts.setdefault(_folded(cell), []).append(count)
+    return bool(_ARMS.search(re.sub(r"[_.]", " ", column))) and all(
+        min(found) <= RARE * max(found) for found in counts.values() if len(found) > 1
+    )
+
+
+def _case_matters(spellings: list[str]) -> bool:
+    """Say whether spellings that differ by case may be different things on purpose."""
+    form = spellings[0].casefold()
+    if sum(char.isalpha() for char in form) <= 1 or _DOUBLED.match(form):
+        return True
+    if len(form) <= 3 and any(text not in (form, form.upper(), form.capitalize()) for text in spellings):
+        return True  # aB beside Ab and ab: the gametes of a cross
+    units = {text.replace("l", "L") for text in spellings if is_unit(text)}
+    species = any(text not in (text.upper(), text.lower()) for text in spellings)  # Tnf of the mouse beside TNF of man
+    return len(units) > 1 or (species and any(in_gene_family(text) for text in spellings))

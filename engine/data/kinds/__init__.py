@@ -1,0 +1,1 @@
+"""The kinds of data: how a file of each is recognised."""

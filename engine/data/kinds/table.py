@@ -1,0 +1,115 @@
+"""Tables: rows and columns of any kind, and the reader that every kind that is one goes through."""
+
+from __future__ import annotations
+
+from engine.data.found import TableFound
+from engine.data.kind import Kind
+from engine.data.source import Frame, plural
+from engine.domain.datatypes import DataType
+from engine.domain.profile import TypeGuess
+
+
+def read_table(
+    path, sep=",", encoding="utf-8", decimal=".", index_col=None, sheet=None, drop=(), comment=None,
+    skip=0, names=None, na=(), thousands=None, row_names=None, quoted=True, leave_out=(), numbers=None, fill_down=False,
+    same=None,
+):  # fmt: skip
+    """Read a delimited, Excel or JSON-records file, gzipped or not, into a DataFrame.
+
+    `index_col` (a name or position) becomes the row names; `skip` lines stand above the header, and the lines
+    `leave_out` (counted from 0) are no data; `names` are the columns of a file without a header; `na` are further
+    marks of a missing value; `row_names` is the name given to a first column that has none; with `quoted` False a
+    quote is a character like any other; `numbers` says for columns of text how their cells become numbers, with
+    `decimal`, `thousands`, what to `remove` and which cells are `missing`; with `fill_down`, blanks in the first
+    column mean the same as above; `same` gives for columns of text the cells that are another spelling of a level.
+    """
+    import pandas as pd
+
+    with open(path, "rb") as handle:
+        magic = handle.read(4)
+    compression = "gzip" if magic[:2] == b"\x1f\x8b" else None
+    missing = na if isinstance(na, dict) else list(na)
+    header = 0 if names is None else None
+    lines = [*range(skip), *leave_out] if leave_out else skip
+    if magic == b"PK\x03\x04":
+        frame = pd.read_excel(
+            path, sheet_name=sheet or 0, skiprows=lines, header=header, names=names, na_values=missing
+        )
+    elif str(path).lower().removesuffix(".gz").endswith((".json", ".jsonl", ".ndjson")):
+        rows = not str(path).lower().removesuffix(".gz").endswith(".json")
+        frame = pd.read_json(path, lines=rows, compression=compression, dtype=False, convert_dates=False)
+    else:
+        # Row names stay text as written: 001 read as the number 1 would no longer match a sample called 001.
+        key = "Unnamed: 0" if row_names is not None and index_col == row_names else index_col
+        frame = pd.read_csv(
+            path, sep=sep, encoding=encoding, decimal=decimal, comment=comment, skiprows=lines, header=header,
+            names=names, na_values=missing, thousands=thousands, compression=compression, low_memory=False,
+            dtype=None if key is None else {key: str}, quoting=0 if quoted else 3,
+        )  # fmt: skip
+    frame.columns = [str(column).strip() for column in frame.columns]
+    if not isinstance(frame.index, pd.RangeIndex):  # a header one name short, as R's write.table leaves it
+        frame.index = frame.index.astype(str).str.strip()
+        frame = frame if row_names is None else frame.rename_axis(row_names).reset_index()
+    else:
+        frame = frame if row_names is None else frame.rename(columns={frame.columns[0]: row_names})
+        blank = frame.isna().all(axis=1)
+        if blank.any():  # rows of separators only, as spreadsheets leave them
+            frame = frame[~blank].reset_index(drop=True)
+        if fill_down:
+            frame[frame.columns[0]] = frame[frame.columns[0]].ffill()
+        if blank.any() or fill_down:  # blanks turn integers into floats
+            for column in frame.select_dtypes("float").columns:
+                if frame[column].notna().all() and (frame[column] % 1 == 0).all():
+                    frame[column] = frame[column].astype("int64")
+    for column in [] if numbers is None else numbers:
+        if column not in frame.columns or frame[column].dtype != object:
+            continue
+        how = numbers[column]
+        figures = {}
+        for cell in frame[column].dropna().unique():
+            text = str(cell)
+            for space in "\u00a0\u202f\u2009\u2007":
+                text = text.replace(space, " ")
+            text = text.strip().strip("\"'").strip()
+            if not isinstance(cell, str) or not text or text in how.get("missing", ()):
+                figures[cell] = None if isinstance(cell, str) else cell
+                continue
+            figure = text
+            for part in (*how.get("remove", ()), *how.get("remove", ())):  # twice: `5 mg*` ends in both
+                figure = figure.removeprefix(part).removesuffix(part).strip()
+            for sign in (how.get("thousands") or " ", " ", "'", "\u2019"):
+                figure = figure.replace(sign, "")
+            for sign in how.get("decimal", "."):
+                figure = figure.replace(sign, ".")
+            figure = figure.replace("\u2212", "-")
+            try:
+                float(figure)
+            except ValueError:
+                raise ValueError(
+                    f"Column {column!r} holds {text!r}, which is not among the cells known to be missing: expected a "
+                    "number; correct the cell or leave it empty."
+                ) from None
+            figures[cell] = figure
+        frame[column] = pd.to_numeric(frame[column].map(figures))
+    for column in [] if same is None else same:
+        if column in frame.columns:
+            levels = same[column]
+            frame[column] = [levels.get(cell, cell) if isinstance(cell, str) else cell for cell in frame[column]]
+    if index_col is not None:
+        name = frame.columns[index_col] if isinstance(index_col, int) else index_col
+        frame = frame.set_index(name)
+        frame.index = frame.index.astype(str).str.strip()
+    return frame.drop(columns=[column for column in drop if column in frame.columns])
+
+
+def _in_table(table: TableFound, frame: Frame) -> list[TypeGuess]:
+    return [TypeGuess(type=DataType.TABLE, confidence=0.7, read=table.read)]
+
+
+TABLE = Kind(
+    type=DataType.TABLE, aliases=("csv", "tsv", "tabular", "table"), edam="data_2526", records=True, general=2,
+    read=read_table, in_table=_in_table,
+    summary=lambda table: f"A table of {table.count('row')} x {plural(table.columns or 0, 'column')}",
+)  # fmt: skip
+DOSE_RESPONSE_TABLE = Kind(type=DataType.DOSE_RESPONSE_TABLE, records=True, read=read_table)
+SPECTRUM_TABLE = Kind(type=DataType.SPECTRUM_TABLE, aliases=("mzml", "mgf", "spectra"), records=True, read=read_table)

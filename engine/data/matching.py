@@ -1,0 +1,215 @@
+"""Compares files with each other: most failed analyses fail because two files name the same samples differently."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from engine.data.schema import plain
+from engine.data.source import plural, some
+from engine.domain.datatypes import DataType
+from engine.domain.profile import Profile
+
+
+class SampleMatch(NamedTuple):
+    """How the samples of a matrix are found in a sample sheet."""
+
+    column: str | None
+    """The sheet's column with the ids; None when they are the row names it is read with (or nothing matches)."""
+    n_matched: int
+    only_in_matrix: list[str]
+    only_in_sheet: list[str]
+    fraction: float
+    """Matched samples of the matrix, 0 to 1."""
+
+
+def match_samples(matrix: Profile, sheet: Profile) -> SampleMatch:
+    """Find the column of the sheet that names the matrix's samples exactly."""
+    wanted = matrix.sample_ids
+    best = _match(None, wanted, sheet.sample_ids)
+    for column, ids in _id_columns(sheet).items():
+        found = _match(column, wanted, ids)
+        if found.n_matched > best.n_matched:
+            best = found
+    return best
+
+
+def _id_columns(sheet: Profile) -> dict[str, list[str]]:
+    """Return the columns that could name samples: those kept whole, and those whose levels are known."""
+    kept: dict[str, list[str]] = dict(sheet.details.get("ids", {}))
+    for column in sheet.column_profiles:
+        if column.levels and column.distinct == sheet.rows:
+            kept.setdefault(column.name, list(column.levels))
+    return kept
+
+
+def _match(column: str | None, wanted: Sequence[str], offered: Sequence[str]) -> SampleMatch:
+    has, wants = set(offered), set(wanted)
+    matched = sum(sample in has for sample in wanted)
+    return SampleMatch(
+        column,
+        matched,
+        [sample for sample in wanted if sample not in has],
+        [sample for sample in offered if sample not in wants],
+        matched / len(wanted) if wanted else 0.0,
+    )
+
+
+def cross_check(profiles: Sequence[Profile]) -> list[str]:
+    """Return what does not fit between files, one sentence per problem."""
+    warnings = _same_content(profiles)
+    matrices = [p for p in profiles if p.best and p.best.type in (DataType.COUNT_MATRIX, DataType.EXPRESSION_MATRIX)]
+    sheets = [
+        p for p in profiles
+        if p not in matrices and p.best and (p.best.type is DataType.SAMPLE_SHEET or p.serves_as(DataType.SAMPLE_SHEET))
+    ]  # fmt: skip
+    for matrix in matrices:
+        for sheet in sheets:
+            warnings += _check_samples(matrix, sheet, only_sheet=len(sheets) == 1)
+    warnings += _check_genes(profiles)
+    return warnings
+
+
+def _same_content(profiles: Sequence[Profile]) -> list[str]:
+    seen: dict[str, str] = {}
+    warnings = []
+    for profile in profiles:
+        if profile.sha256 in seen and profile.bytes:
+            warnings.append(
+                f"{seen[profile.sha256]} and {profile.name} have exactly the same content; one of them is enough."
+            )
+        seen.setdefault(profile.sha256, profile.name)
+    return warnings
+
+
+def _check_samples(matrix: Profile, sheet: Profile, *, only_sheet: bool) -> list[str]:
+    match = match_samples(matrix, sheet)
+    if match.n_matched == len(matrix.sample_ids) and not match.only_in_sheet:
+        return []
+    if match.fraction < 0.5:
+        near = _near_match(matrix, sheet)
+        if near is not None:
+            return [near]
+    if match.n_matched == 0:
+        surely = only_sheet and sheet.best is not None and sheet.best.type is DataType.SAMPLE_SHEET
+        if not surely or len(matrix.sample_ids) < 2:
+            return []
+        return [
+            f"None of the {len(matrix.sample_ids)} samples of {matrix.name} ({some(matrix.sample_ids)}) is named in "
+            f"{sheet.name} ({some(sheet.sample_ids)}); make the names equal."
+        ]
+    warnings = []
+    if match.only_in_matrix:
+        hint = _hint(match.only_in_matrix, match.only_in_sheet)
+        warnings.append(
+            f"{plural(len(match.only_in_matrix), 'sample')} of {matrix.name} not in {sheet.name}: "
+            f"{some(match.only_in_matrix)}{hint}; they are left out unless the sheet is completed."
+        )
+    if match.only_in_sheet:
+        warnings.append(
+            f"{plural(len(match.only_in_sheet), 'sample')} of {sheet.name} not in {matrix.name}: "
+            f"{some(match.only_in_sheet)}; they have no data."
+        )
+    return warnings
+
+
+def _hint(left: list[str], right: list[str]) -> str:
+    simple = {plain(r): r for r in right}
+    pair = next(((name, simple[plain(name)]) for name in left if plain(name) in simple), None)
+    return f" ({pair[0]!r} may be {pair[1]!r})" if pair else ""
+
+
+def _without_r_prefix(name: str) -> str:
+    return re.sub(r"^X(?=\d)", "", name)
+
+
+def _near_match(matrix: Profile, sheet: Profile) -> str | None:
+    """Say which small, systematic difference keeps the names apart."""
+    columns: dict[str, list[str]] = {"row names": sheet.sample_ids} | _id_columns(sheet)
+    rules: list[tuple[str, Callable[[str], str]]] = [
+        ("upper and lower case", str.lower),
+        ("the characters between the parts ('-', '.', '_' or spaces)", lambda name: re.sub(r"[-._ ]+", "-", name)),
+        (
+            "the X that R puts before names that start with a number",
+            lambda n: re.sub(r"[-._ ]+", "-", _without_r_prefix(n)),
+        ),
+        ("case, punctuation or spaces", lambda name: plain(_without_r_prefix(name))),
+        ("leading zeros", lambda name: re.sub(r"(?<!\d)0+(?=\d)", "", name)),
+    ]
+    for where, offered in columns.items():
+        if not offered:
+            continue
+        for difference, rule in rules:
+            hits = {rule(name) for name in matrix.sample_ids} & {rule(name) for name in offered}
+            if len(hits) >= max(2, 0.8 * min(len(matrix.sample_ids), len(offered))):
+                return _near_sentence(matrix, sheet, where, difference, _example(matrix.sample_ids, offered, rule))
+        trimmed = _affix(matrix.sample_ids, offered)
+        if trimmed is not None:
+            return _near_sentence(matrix, sheet, where, *trimmed)
+    return None
+
+
+def _example(left: Sequence[str], right: Sequence[str], rule: Callable[[str], str]) -> tuple[str, str]:
+    table = {rule(name): name for name in right}
+    name = next((name for name in left if rule(name) in table and table[rule(name)] != name), left[0])
+    return name, table.get(rule(name), right[0])
+
+
+def _shared_start(names: Sequence[str]) -> str:
+    first, last = min(names), max(names)
+    return first[: next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))]
+
+
+def _affix(left: Sequence[str], right: Sequence[str]) -> tuple[str, tuple[str, str]] | None:
+    """Find a beginning or an end that all names of one side share and the other side lacks."""
+    for longer, shorter, swapped in ((left, right, False), (right, left, True)):
+        if len(longer) < 2:
+            continue
+        tail = _shared_start([name[::-1] for name in longer])[::-1]
+        head = _shared_start(longer)
+        names = set(shorter)
+        for begin in range(len(head) + 1):
+            for end in range(len(tail) + 1):
+                if not begin and not end:
+                    continue
+                cut = [name[begin : len(name) - end] for name in longer]
+                if sum(name in names for name in cut) < max(2, 0.8 * min(len(cut), len(names))):
+                    continue
+                text = " and ".join(
+                    repr(part) for part in (longer[0][:begin], tail[len(tail) - end :] if end else "") if part
+                )
+                index = next(i for i, name in enumerate(cut) if name in names)
+                pair = (longer[index], cut[index])
+                return f"a shared {text}", (pair[1], pair[0]) if swapped else pair
+    return None
+
+
+def _near_sentence(matrix: Profile, sheet: Profile, where: str, difference: str, example: tuple[str, str]) -> str:
+    place = "" if where == "row names" else f" (column {where!r})"
+    return (
+        f"The samples of {matrix.name} and {sheet.name}{place} differ only in {difference}: {example[0]!r} and "
+        f"{example[1]!r}; make the names equal."
+    )
+
+
+def _check_genes(profiles: Sequence[Profile]) -> list[str]:
+    """Say when genes are named in two systems, or belong to two organisms."""
+    libraries = [p for p in profiles if p.serves_as(DataType.GENE_SET_LIBRARY) and p.feature_kind]
+    others = [p for p in profiles if p not in libraries and p.feature_kind and p.best]
+    names = {"ensembl": "Ensembl ids", "symbol": "symbols", "entrez": "Entrez ids"}
+    warnings = []
+    for library in libraries:
+        for other in others:
+            if other.feature_kind != library.feature_kind:
+                warnings.append(
+                    f"{other.name} names genes by {names[str(other.feature_kind)]}, {library.name} by "
+                    f"{names[str(library.feature_kind)]}; genes are matched through a gene table, and those without "
+                    "a symbol are left out of gene sets."
+                )
+            elif other.organism and library.organism and other.organism != library.organism:
+                warnings.append(
+                    f"{other.name} has {other.organism} genes, {library.name} {library.organism} genes; use the gene "
+                    "sets of one organism or map orthologues."
+                )
+    return warnings

@@ -1,0 +1,1 @@
+"""Reads files of any making into tables, without loading more than is looked at."""

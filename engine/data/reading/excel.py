@@ -1,0 +1,131 @@
+"""Reads workbooks: the first sheet that holds a table, whatever stands above its header."""
+
+from __future__ import annotations
+
+import statistics
+import warnings as python_warnings
+from pathlib import Path
+from typing import Any
+
+from engine.data.columns.cells import fill_blocks, totals_below, totals_warning, units_row
+from engine.data.columns.column import whole_again
+from engine.data.source import Frame, TableSource, UnusableFile, some
+
+MAX_EXCEL_CELLS = 400_000
+"""Workbooks are slow to read: about three seconds for this many cells."""
+_HEAD = 60
+
+
+def read_excel(path: Path) -> TableSource:
+    """Read the first usable sheet of an .xlsx workbook.
+
+    Raises:
+        UnusableFile: when it is damaged or no sheet holds a table.
+    """
+    import pandas as pd
+
+    try:
+        with python_warnings.catch_warnings():
+            python_warnings.simplefilter("ignore")
+            return _read(path, pd)
+    except (UnusableFile, MemoryError):
+        raise
+    except Exception as error:
+        told = " ".join(str(error).split())[:160] or type(error).__name__
+        message = f"{path.name} is not a readable Excel workbook ({told}); save it again as .xlsx or CSV."
+        raise UnusableFile(message) from error
+
+
+def _read(path: Path, pd: Any) -> TableSource:
+    import openpyxl
+
+    # An open file, because openpyxl goes by the name's ending.
+    with path.open("rb") as handle:
+        book = openpyxl.load_workbook(handle, read_only=True, data_only=True)
+        usable: list[tuple[str, int, int, int]] = []
+        for sheet in book.worksheets:
+            start, width = _header_row([list(row) for row in sheet.iter_rows(max_row=_HEAD, values_only=True)])
+            if start is not None:
+                usable.append((sheet.title, start, width, sheet.max_row or 0))
+        sheets = [sheet.title for sheet in book.worksheets]
+        book.close()
+    if not usable:
+        message = f"{path.name} has no sheet with a table (a header and rows below it); check the workbook."
+        raise UnusableFile(message)
+    # A single column is a cover page or notes as long as another sheet has a table.
+    title, start, width, last = next((sheet for sheet in usable if sheet[2] > 1), usable[0])
+    limit = max(200, MAX_EXCEL_CELLS // max(1, width))
+    notes: list[str] = []
+    frame, out, units = _without_extra_rows(path, title, start, limit, notes)
+    headers = [str(name).strip() for name in frame.columns]
+    frame.columns = headers
+    frame = whole_again(frame[~frame.isna().all(axis=1)].reset_index(drop=True).infer_objects())
+    read: dict[str, Any] = {"sheet": title} | ({"skip": start} if start else {})
+    read |= {"leave_out": out} if out else {}
+    if len(sheets) > 1:
+        others = [name for name in sheets if name != title]
+        notes.append(
+            f"{path.name} has {len(sheets)} sheets; the sheet {title!r} is used, not {some(others)}: save another "
+            "sheet as a file of its own if you mean that one."
+        )
+    first = frame.iloc[:, 0].map(lambda value: "" if pd.isna(value) else str(value).strip()).tolist()
+    first = fill_blocks(path.name, frame, first, read, notes, merged=_merged(path, title, frame, start, out))
+    rows = max(len(frame), last - start - 1) if len(frame) >= limit else len(frame)
+    return TableSource(
+        frame=frame, read=read, rows=rows, format="xlsx", headers=headers, warnings=notes, first_column=first,
+        details={"sheets": sheets} | ({"units": {headers[i]: unit for i, unit in units.items()}} if units else {}),
+    )  # fmt: skip
+
+
+def _without_extra_rows(
+    path: Path, sheet: str, start: int, limit: int, notes: list[str]
+) -> tuple[Frame, list[int], dict[int, str]]:
+    """Read the sheet without a row of units and totals; return it, the rows left out and the units."""
+    import pandas as pd
+
+    frame = pd.read_excel(path, sheet_name=sheet, skiprows=start, nrows=limit)
+    rows = frame.astype(object).where(frame.notna(), None).to_numpy().tolist()
+    units = units_row(rows[0], rows[1:60]) if len(rows) > 1 else {}
+    out = [start + 1] if units else []
+    if units:
+        shown = ", ".join(f"{frame.columns[i]} in {unit}" for i, unit in list(units.items())[:4])
+        notes.append(f"{path.name}: the row below the header holds units ({shown}) and is left out.")
+    body = [index for index, row in enumerate(rows) if any(cell is not None for cell in row)][len(out) :]
+    if len(rows) < limit and (totals := totals_below([rows[index] for index in body])):
+        out += [start + 1 + index for index in body[-len(totals) :]]
+        notes.append(totals_warning(path.name, totals))
+    if not out:
+        return frame, out, units
+    return pd.read_excel(path, sheet_name=sheet, skiprows=[*range(start), *out], nrows=limit), out, units
+
+
+def _merged(path: Path, sheet: str, frame: Frame, start: int, out: list[int]) -> bool:
+    """Say whether every blank of the first column lies in a merged cell that begins with a value."""
+    import openpyxl
+
+    blank = frame.iloc[:, 0].isna()
+    if not blank.any() or blank.all() or frame.size > 20_000 or out != out[:1]:
+        return False
+    book = openpyxl.load_workbook(path, data_only=True)
+    ranges = [r for r in book[sheet].merged_cells.ranges if r.min_col == r.max_col == 1 and r.max_row > start + 1]
+    book.close()
+    covered = sum(r.max_row - r.min_row for r in ranges)
+    return covered == int(blank.sum()) and not blank.iloc[0]
+
+
+def _header_row(rows: list[list[Any]]) -> tuple[int | None, int]:
+    """Return the first row as wide as the table, and that width; None when there is no table."""
+    filled = [sum(cell is not None and str(cell).strip() != "" for cell in row) for row in rows]
+    widths = [width for width in filled if width]
+    if len(widths) < 2:
+        return None, 0
+    width = max(statistics.multimode(widths[len(widths) // 4 :]))
+    if width == 1:  # a list: its header follows the last gap below a title
+        gaps = [index for index, count in enumerate(filled[:10]) if not count and any(filled[:index])]
+        start = gaps[-1] + 1 if gaps and sum(filled[gaps[-1] + 1 :]) > 2 else next(i for i, n in enumerate(filled) if n)
+        return start, 1
+    for index, count in enumerate(filled):
+        # The corner above the row names is often left empty.
+        if count >= max(1, width - 1 if width > 2 else width) and any(filled[index + 1 :]):
+            return index, width
+    return None, 0

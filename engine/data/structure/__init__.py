@@ -1,0 +1,1 @@
+"""What the rows and columns of a table are to each other, found from the values."""

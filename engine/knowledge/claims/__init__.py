@@ -1,0 +1,1 @@
+"""Reading what a text claims: which two entities, which relation, asserted or denied."""

@@ -1,0 +1,152 @@
+"""What the models see of a masked clause: stems by where they stand, pairs of stems, the types of the two entities.
+
+A clause is a list of tokens in which `@1` and `@2` stand for the two entities and `@x` for any other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+from importlib.resources import files
+from itertools import pairwise
+
+from engine.text.letters import plain
+from engine.text.stems import stem
+
+FIRST, SECOND, OTHER = "@1", "@2", "@x"
+_TOKEN = re.compile(r"@[12x]|\d+(?:[.,]\d+)*|[^\W\d_]+|[,;:?()]")
+_PREFIXES = "over|under|up|down|non|co|anti|un|hyper|hypo|trans|in|de|dys"
+_HEADS = (
+    "express|abund|produc|activ|affect|chang|alter|relat|detect|respons|associ|transcrib|depend|sensit|indic|"
+    "occur|immunoprecipit|var|represent"
+)
+_JOINED = re.compile(rf"({_PREFIXES})({_HEADS})")
+_HYPHEN = re.compile(rf"\b({_PREFIXES})-(?={_HEADS}|regul|modul)")
+_SAME_PREFIX = {"over": "up", "hyper": "up", "under": "down", "hypo": "down"}
+_NEAR = 14
+"""Tokens before the first and after the second entity that count."""
+
+
+def tokens_of(text: str) -> list[str]:
+    """Return the tokens of a masked text: stems, masks, and the signs that part clauses."""
+    text = plain(text).replace("n't", " not ").replace("n’t", " not ").replace("cannot", "can not")
+    text = _HYPHEN.sub(r"\1", text)
+    found: list[str] = []
+    for word in _TOKEN.findall(text):
+        if word[0].isdigit():
+            found.append("0")
+        elif word[0].isalpha():
+            found += _parts(word)
+        else:
+            found.append(word)
+    return found
+
+
+@cache
+def _parts(word: str) -> tuple[str, ...]:
+    """Return the stem of a word, after its prefix where that turns or places it: `overexpressed` is `up express`."""
+    stemmed = stem(word)
+    match = _JOINED.match(stemmed)
+    return (_SAME_PREFIX.get(match[1], match[1]), stemmed[match.end(1) :]) if match else (stemmed,)
+
+
+@cache
+def _classes() -> dict[str, str]:
+    """Return stem -> the kind of word it is (`UP`, `DOWN`, `NOT`...)."""
+    text = files("engine.knowledge.claims").joinpath("data", "words.tsv").read_text(encoding="utf-8")
+    lines = [line.split("\t") for line in text.splitlines()]
+    return {stem(word): kind for kind, words in lines for word in words.split()}
+
+
+def _with_classes(tokens: Sequence[str]) -> list[str]:
+    classes = _classes()
+    return [classes.get(token, token) for token in tokens]
+
+
+def relation_features(tokens: Sequence[str], subject: str, types: str) -> Iterator[str]:
+    """Yield the features of a clause read with one of its entities as the subject.
+
+    Args:
+        tokens: the clause, with `@1` before or after `@2`.
+        subject: the mask of the one that acts.
+        types: families of subject and object, as `drug>gene`.
+    """
+    first, last = sorted((tokens.index(FIRST), tokens.index(SECOND)))
+    way = "<" if tokens[first] == subject else ">"
+    roles = ["S" if t == subject else "O" if t in (FIRST, SECOND) else t for t in tokens]
+    yield f"T{types}"
+    yield f"T{types}{way}"
+    zones = (roles[max(0, first - _NEAR) : first + 1], roles[first : last + 1], roles[last : last + 1 + _NEAR])
+    for name, zone in zip("pmq", zones, strict=True):
+        yield from _zone(name, way, zone)
+        yield from (f"{feature}^" for feature in _zone(name, way, _with_classes(zone)))
+    for word in {t for t in roles if t[0].isalpha() and t not in ("S", "O")}:
+        yield f"w{word}"
+        yield f"w{types}{word}"
+        if word in _classes():
+            yield f"w{types}{_classes()[word]}"
+    yield f"l{way}{min(6, (last - first - 1) // 2)}"
+
+
+def _zone(name: str, way: str, zone: Sequence[str]) -> Iterator[str]:
+    for word in zone:
+        if word not in ("S", "O"):
+            yield f"{name}{word}"
+            yield f"{name}{way}{word}"
+    for a, b in pairwise(zone):
+        yield f"{name}{way}{a} {b}"
+    if name == "m":
+        for a, b in zip(zone, zone[2:], strict=False):
+            yield f"k{way}{a} {b}"
+
+
+def stance_features(tokens: Sequence[str]) -> Iterator[str]:
+    """Yield the features by which a clause is seen to assert, to deny or to leave open."""
+    first, last = sorted((tokens.index(FIRST), tokens.index(SECOND)))
+    masked = [t if t not in (FIRST, SECOND) else "@" for t in tokens]
+    zones = _stance_zones(masked, first, last)
+    classes = _classes()
+    count = 0
+    for name, zone in zones.items():
+        for word in zone:
+            yield f"{name}{word}"
+            if word in classes:
+                yield f"{name}{classes[word]}^"
+        for a, b in pairwise(zone):
+            yield f"{name}{a} {b}"
+        for place, word in enumerate(zone):
+            if classes.get(word) == "NOT":
+                count += name in "pmq"
+                yield f"{name}NOT"
+                for after in zone[place + 1 : place + 5]:
+                    yield f"{name}NOT {after}"
+                for before in zone[max(0, place - 3) : place]:
+                    yield f"{name}{before} NOT"
+    for word in {t for t in masked if t[0].isalpha()}:
+        yield f"w{word}"
+    yield f"n{min(count, 3)}"
+    yield f"h{masked[0]}"
+    yield f"h{' '.join(masked[:2])}"
+    yield f"e{masked[-1]}"
+
+
+def _stance_zones(masked: list[str], first: int, last: int) -> dict[str, list[str]]:
+    """Return zone -> tokens: far before, before, between, after, far after; a comma or colon parts near from far."""
+    marks = (",", ";", ":")
+    near = max((k + 1 for k in range(first) if masked[k] in marks), default=0)
+    beyond = min((k for k in range(last + 1, len(masked)) if masked[k] in marks), default=len(masked))
+    parts = (masked[:near], masked[near : first + 1], masked[first : last + 1], masked[last:beyond], masked[beyond:])
+    return dict(zip("fpmqt", parts, strict=True))
+
+
+_UNCHANGED = frozenset(
+    "flat stabl constant unchang unalt unaffect chang alter affect effect influenc respond respons differ "
+    "independ touch move budg impact".split()
+)
+
+
+def no_change(tokens: Sequence[str]) -> bool:
+    """Say whether a clause speaks of change and of no direction: `leaves A unchanged`, `neither raises nor lowers`."""
+    ways = {"UP", "DOWN"}.intersection(_with_classes(tokens))
+    return len(ways) == 2 or (not ways and not _UNCHANGED.isdisjoint(tokens))

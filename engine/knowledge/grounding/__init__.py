@@ -1,0 +1,1 @@
+"""Comparing claims with the graph."""

@@ -1,0 +1,1 @@
+"""Recognising the entities of a graph in texts."""

@@ -1,0 +1,1 @@
+"""Columns, levels, files and settings given to the parameters of a tool."""

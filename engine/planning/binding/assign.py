@@ -1,0 +1,473 @@
+"""Gives named columns to the parameters of a tool: depth first over all assignments, the best score wins.
+
+A column adds what it fits the part, times how surely it is named, more or less what grammar says; a required part without a column
+and a surely named column without a part cost. What no word names is taken from the structure of the data where it offers one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+from engine.data.structure.scales import two_states as yes_and_no
+from engine.domain.profile import ColumnProfile
+from engine.domain.toolspec import ParamSpec
+from engine.planning.binding.slots import slot_of
+from engine.planning.naming.mention import SURE, SURE_NAME
+from engine.planning.reading.contrast import control_level
+from engine.planning.reading.reading import Reading
+from engine.planning.tables.sheets import (
+    FEW,
+    Sheet,
+    cases_and_controls,
+    is_group,
+    is_id,
+    is_number,
+    numbers_things,
+    was_given,
+)
+from engine.text.names import name_parts, name_pieces
+
+MISSING = 2.0
+"""What a required column costs that is not there."""
+UNUSED = 0.9
+"""What a named column costs that nothing takes, times its strength."""
+PAIRED = 0.5
+"""What speaks for two columns that the data know as two of one quantity, where two such are to be compared."""
+_COMPARES = frozenset({"group", "group_optional", "condition", "factors", "split", "ordered"})
+_HAPPENS = frozenset({"outcome", "event", "category"})
+_EXPLAINS = frozenset({"predictors", "covariates", "factors"})
+_MOST = 7
+"""At most so many named columns, the surest, are weighed for parts of one column each."""
+
+
+def two_states(sheet: Sheet, name: str) -> bool:
+    """Say whether a column has two states."""
+    column = sheet.column(name)
+    return column is not None and column.scale == "binary"
+
+
+def called(param: ParamSpec, name: str) -> bool:
+    """Say whether a column has one of the names that are conventional for a parameter."""
+    forms = (" ".join(cut(name)) for cut in (name_parts, name_pieces))
+    return bool(param.called) and any(re.fullmatch(param.called, form) for form in forms)
+
+
+_EXPLAINED = frozenset(
+    {"group", "outcome", "measure", "measures", "response", "wide", "y", "x", "measure_a", "measure_b", "anything"}
+)
+CALLED = 0.4
+"""What speaks for a column that is called as such columns conventionally are."""
+_TO = re.compile(r"to|through|thru|till|until|up to|-|–|—|\.{2,3}|…|:", re.IGNORECASE)
+_NUMBERED = re.compile(r"(.*?)(\d+)")
+MANY = 40
+"""More columns than this are not named one by one."""
+_COURSE = re.compile(
+    r"\b(?:over (?:the )?(?:time|course|whole|weeks|months|days|visits)|course|trend|trajector\w*|all|every|each|curves?|profiles?)\b",
+    re.IGNORECASE,
+)
+"""What two named occasions are only the ends of."""
+_MORE_IN = re.compile(
+    r"\b(?:higher|lower|greater|larger|smaller|longer|shorter|better|worse|faster|slower|earlier|later|"
+    r"(?:more|less) \w+)\s+(?:in|for|among|with|on)\s+(?:the\s+)?$",
+    re.IGNORECASE,
+)
+_COMPARED = re.compile(
+    r"\b(?:than|differ\w*|compar\w*|versus|vs|against|more|less|fewer|better|worse|as \w+ as|\w{3,}(?<!numb)(?<!oth)er)\b",
+    re.IGNORECASE,
+)
+_LAST = re.compile(r"(?:[\s_.-]*\d{1,4}|[\s_.-]+[A-Za-z])$")
+
+
+def _states(levels: list[str]) -> bool:
+    """Say whether levels tell whether something happened: yes and no, or 1 and 0."""
+    return bool(yes_and_no(levels)) or {*levels} == {"0", "1"}
+
+
+def _holding(param: ParamSpec, sheet: Sheet) -> set[str]:
+    """Return the columns with a level by which the column of a parameter is known."""
+    mark = re.compile(param.holds, re.IGNORECASE)
+    return {c.name for c in sheet.columns if any(mark.fullmatch(level.strip()) for level in c.levels)}
+
+
+class Assignment:
+    """Depth first over the assignments of named columns to parameters."""
+
+    def __init__(
+        self, params: Sequence[ParamSpec], sheet: Sheet, reading: Reading, *, taken: set[str], cuts: bool = False
+    ) -> None:
+        self.params, self.sheet, self.reading = list(params), sheet, reading
+        self.needed = {p.name for p in params if (p.required or p.needed or p.instead_of) and not p.made_by}
+        sure = {r.column for r in reading.restrictions if r.sure and not (cuts and r.op not in ("in", "not in"))}
+        contrasted = {c.column for c in reading.contrasts}
+        named = [c for c in reading.columns() if sheet.column(c) and c not in taken]
+        maybe = {
+            r.column
+            for r in reading.restrictions
+            if r.op == "in" and len(r.values) == 1 and not two_states(sheet, r.column)
+        }
+        numeric = {r.column for r in reading.restrictions if r.op not in ("in", "not in") and not cuts}
+        cut = [r for r in reading.restrictions if r.op not in ("in", "not in")]
+        apart = [
+            m for m in reading.mentions if not any(r.first <= m.first <= r.last for r in cut if r.column == m.column)
+        ]
+        once = {
+            c for c in numeric if c not in {m.column for m in apart}
+        }  # `women over 60, adjusted for age` names it again
+        left = {r.column for r in reading.restrictions if r.op == "not in" and reading.levels(r.column)}
+        loose = ((sure | maybe) - set(reading.named()) - left | once) - contrasted
+        self.kept = {r.column for r in reading.restrictions if r.op == "in"} - contrasted
+        self.alone = {r.column for r in reading.restrictions if r.sure and r.op == "in" and len(r.values) == 1}
+        self.free = [c for c in named if c not in loose][:MANY]
+        self.few = sorted(sorted(self.free, key=lambda c: -reading.strength(c))[:_MOST], key=self.free.index)
+        self.singles = sorted(
+            (p for p in params if p.kind == "column" and p.role), key=lambda p: (p.name not in self.needed,)
+        )
+        many = [p for p in params if p.kind == "columns" and p.role and p.role != "strata"]
+        self.many = sorted(many, key=lambda p: p.role != "wide")  # the occasions first, then what may explain them
+        self.coded = [n for n in self.free if reading.parts.get(n) == {"outcome"} and n in reading.coding]
+        """What the question says to have happened, in codes."""
+        self.marked = {p.name: names for p in params if p.holds and (names := _holding(p, sheet))}
+        self.best = float("-inf")
+        self.chosen: dict[str, Any] = {}
+        self.guessed: set[str] = set()
+        self._gains: dict[tuple[str, str], float] = {}
+
+    def run(self) -> None:
+        """Find the best assignment."""
+        self._next(0, {}, set(), 0.0)
+
+    def _gain(self, param: ParamSpec, name: str) -> float:
+        """Return what a named column adds in a parameter; below zero when it does not fit."""
+        key = (param.name, name)
+        if key not in self._gains:
+            self._gains[key] = self._weigh(param, name)
+        return self._gains[key]
+
+    def _weigh(self, param: ParamSpec, name: str) -> float:
+        slot, column = slot_of(param.role), self._as_left(name)
+        fits = slot.fits(column, self.sheet) if column else 0.0
+        if fits <= 0 or self._ruled_out(param, name):
+            return -1.0
+        reading = self.reading
+        strength = reading.strength(name)
+        if param.called and not called(param, name) and (strength < SURE_NAME or name not in reading.named()):
+            return -1.0
+        grammar = 0.45 * reading.is_a(name, *slot.wants) - 0.45 * reading.is_a(name, *slot.shuns)
+        grammar += CALLED * called(param, name)
+        contrasted = any(c.column == name for c in reading.contrasts)
+        natural = slot.natural(self.sheet) if slot.natural else []
+        told = param.role in ("time", "event") and strength >= SURE_NAME and name in reading.named()
+        told = told or (
+            param.role == "event"
+            and strength >= SURE
+            and reading.parts.get(name) == {"outcome"}
+            and two_states(self.sheet, name)
+        )
+        if natural and name not in natural and fits < 0.8 and not told:
+            return -1.0  # what the structure of the data offers is surer than a word
+        chosen_by_it = column is not None and cases_and_controls(column.levels)
+        compares = param.role in ("group", "condition", "ordered", "covariates", "predictors", "factors")
+        if contrasted and compares and not chosen_by_it:
+            set_apart = any(c.column == name and c.explicit for c in reading.contrasts) or not two_states(
+                self.sheet, name
+            )
+            grammar += 0.5 if set_apart else 0.2
+        if contrasted and name in reading.named() and param.role in ("outcome", "response"):
+            grammar += 0.3  # `status was judged good or poor`
+        if not contrasted and name in reading.restricted() and name not in reading.named():
+            grammar -= 0.8
+        if (
+            name not in reading.named()
+            and not contrasted
+            and param.role in ("split", "group_optional", "factors")
+            # One of two states names the comparison with the other, except for `is it synergistic in HCT`.
+            and (not two_states(self.sheet, name) or (param.role != "factors" and self._only_there(name)))
+        ):
+            return -1.0  # one level named restricts the rows, it does not compare
+        if (
+            param.role == "pair"
+            and param.name not in self.needed
+            and not (reading.paired or reading.is_a(name, "subject"))
+        ):
+            return -1.0  # rows are paired where somebody says so
+        one = reading.levels(name)
+        if (
+            not contrasted
+            and len(one) == 1
+            and not control_level(one)
+            and not any(r.column == name and r.op != "not in" for r in reading.restrictions)
+            and param.role in ("outcome", "response", "event", "category")
+        ):
+            grammar += 0.3  # the state whose share or odds are asked for
+        levels = list(column.levels) if column else []
+        happens = yes_and_no(levels) or chosen_by_it
+        if param.role in _HAPPENS and len(levels) == 2 and control_level(levels) and not happens:
+            grammar -= 0.4  # placebo and drug is what was done, not what happened
+        grammar -= 0.8 * self._exchanged(param, name)
+        level_only = name not in reading.named() and not contrasted and not two_states(self.sheet, name)
+        if level_only and param.role in ("group", "predictors", "covariates"):
+            grammar -= 0.25
+        if name in self.kept and param.role in ("group", "condition") and self._other_group(name):
+            grammar -= 0.6  # `by salt in the mutant` compares by salt
+        earlier = next((m.first for m in reading.mentions if m.column == name), 0)
+        return fits * (strength + grammar) - 0.002 * earlier
+
+    def _as_left(self, name: str) -> ColumnProfile | None:
+        """Return a column without the levels whose rows are left out: two states where only two are left."""
+        column = self.sheet.column(name)
+        out = {v for r in self.reading.restrictions if r.column == name and r.op == "not in" for v in r.values}
+        if column is None or column.scale != "category" or not out & {*column.levels}:
+            return column
+        levels = {level: count for level, count in column.levels.items() if level not in out}
+        return column.model_copy(update={"levels": levels, "scale": "binary" if len(levels) == 2 else column.scale})
+
+    def _exchanged(self, param: ParamSpec, name: str) -> bool:
+        """Say whether a state would be compared by, or what is set apart would happen: `the cured share of the short and the long course`."""
+        if param.role not in ("group", "condition", *_HAPPENS):
+            return False
+        states = [n for n in self.free if (c := self.sheet.column(n)) and _states(list(c.levels))]
+        apart = [c.column for c in self.reading.contrasts
+                 if c.column not in states and not cases_and_controls(c.levels)]  # fmt: skip
+        return bool(states and apart) and name in (apart if param.role in _HAPPENS else states)
+
+    def _explains(self, param: ParamSpec) -> bool:
+        """Say whether a parameter is what a model explains."""
+        return param.role in ("outcome", "measure", "count") and any(p.role == "predictors" for p in self.params)
+
+    def _ruled_out(self, param: ParamSpec, name: str) -> bool:
+        """Say whether what is said of a column keeps it from a part that it would fit."""
+        reading, column = self.reading, self.sheet.column(name)
+        if any(name in names if mark != param.name else name not in names for mark, names in self.marked.items()):
+            return True
+        if column and param.role in _EXPLAINS and numbers_things(column) and not reading.is_a(name, "adjust", "by"):
+            return True  # `which wards have fewer falls` asks about the wards, not about their numbers
+        if param.role == "predictors" and param.name not in self.needed and not reading.parts.get(name):
+            # Where none is named all predict: one vague word leaves out no other, several make a list.
+            return reading.strength(name) < SURE and sum(reading.strength(n) < SURE for n in self.free) == 1
+        subjects = {item.subject for item in self.sheet.structure.repeated}
+        if param.role == "group" and name in subjects and column and column.distinct > FEW:
+            return True  # whose rows belong together is no group to compare
+        explains = self._explains(param)
+        if explains and reading.parts.get(name) == {"cause"} and name not in self.kept:
+            return True  # `how much for 5 units of BMI` asks what goes up with it
+        if explains and self.coded and name not in self.coded:
+            return True  # whose yes and no is told is explained, and nothing beside it
+        if param.role in _HAPPENS and column and was_given(column) and not reading.is_a(name, "outcome"):
+            return True  # the drug did not happen to those with the disease
+        if param.role in _EXPLAINED and reading.parts.get(name) == {"adjust"}:
+            return True  # what is only held constant is neither compared nor explained
+        kept = name in self.kept and not self._more_there(name)
+        if param.role in ("covariates", "held") and kept and not reading.is_a(name, "adjust"):
+            return True  # `in the wild type` is about those rows, it holds nothing constant
+        if param.role in ("anything", "measures") and name in self.kept and name not in reading.named():
+            return True  # `the median time of the ill` asks for no median of being ill
+        if param.role == "held" and name not in reading.named() and not reading.is_a(name, "adjust"):
+            return True  # a level that is named is compared or kept, never held constant
+        contrasted = any(c.column == name for c in reading.contrasts)
+        constant = name in self.alone and not contrasted and not reading.is_a(name, "outcome")
+        return constant and param.role in _COMPARES | _HAPPENS  # only one of its groups is left
+
+    def _more_there(self, name: str) -> bool:
+        """Say whether more or less is asked of the one state that is named: `is the hazard higher in women`."""
+        reading = self.reading
+        return two_states(self.sheet, name) and any(
+            _MORE_IN.search(reading.question[: reading.words[r.first].start])
+            for r in reading.restrictions
+            if r.column == name and r.op == "in" and not r.sure
+        )
+
+    def _only_there(self, name: str) -> bool:
+        """Say whether the one state that is named is where something is asked of, with nothing compared."""
+        return name in self.kept and not _COMPARED.search(self.reading.question)
+
+    def _next(self, at: int, chosen: dict[str, Any], used: set[str], total: float) -> None:
+        if at == len(self.singles):
+            self._finish(dict(chosen), set(used), total)
+            return
+        param = self.singles[at]
+        needed = param.name in self.needed
+        for name in self.few:
+            if name in used:
+                continue
+            gain = self._gain(param, name)
+            if gain > 0:
+                chosen[param.name] = name
+                used.add(name)
+                said = needed or (param.role == "exposure" and self.reading.is_a(name, "exposure", "by"))
+                self._next(at + 1, chosen, used, total + gain * (1.0 if said else 0.75))
+                used.discard(name)
+                del chosen[param.name]
+        natural = self._natural(param, used) if needed or param.called else ""
+        if natural:
+            chosen[f"{param.name}*"] = natural
+            used.add(natural)
+            self._next(at + 1, chosen, used, total + 0.35)
+            used.discard(natural)
+            del chosen[f"{param.name}*"]
+        else:
+            self._next(at + 1, chosen, used, total - (MISSING if needed else 0.0))
+
+    def _natural(self, param: ParamSpec, used: set[str]) -> str:
+        """Return the column that the data offer for a parameter that no word fills, or ""."""
+        slot = slot_of(param.role)
+        if self.coded and self._explains(param):
+            return ""
+        if len(own := self.marked.get(param.name, set()) - used) == 1:
+            return next(iter(own))
+        if param.called:
+            able = self._called_so(param)
+            if len(able) == 1 and able[0] not in used:
+                return able[0]
+        if param.name not in self.needed:
+            return ""
+        if slot.pairs:
+            halves = [pair for pair in self.sheet.structure.same_quantity if (pair[0] in used) != (pair[1] in used)]
+            others = [pair[1] if pair[0] in used else pair[0] for pair in halves]
+            if len(set(others)) == 1:
+                return others[0]
+        offered = [
+            n for n in (slot.natural(self.sheet) if slot.natural else []) if n not in used and self.sheet.column(n)
+        ]
+        if offered:
+            return offered[0]
+        if not slot.only:
+            return ""
+        ends = self.sheet.structure.survival.values() if param.role in _COMPARES else ()
+        able = [c.name for c in self.sheet.columns if slot.fits(c, self.sheet) >= 0.65 and c.name not in (*used, *ends)
+                and self.reading.parts.get(c.name) != {"adjust"} and c.name not in self.alone]  # fmt: skip
+        return able[0] if len(able) == 1 else ""
+
+    def _called_so(self, param: ParamSpec) -> list[str]:
+        """Return the columns that fit a parameter and have one of its conventional names."""
+        fits = slot_of(param.role).fits
+        return [c.name for c in self.sheet.columns if called(param, c.name) and fits(c, self.sheet) > 0]
+
+    def _finish(self, chosen: dict[str, Any], used: set[str], total: float) -> None:
+        for param in self.many:
+            slot = slot_of(param.role)
+            gains = {name: self._gain(param, name) for name in self.free if name not in used}
+            picked = [name for name, gain in gains.items() if gain > 0.12]
+            picked = list(dict.fromkeys(name for one in picked for name in self._with_replicates(one, slot, used)))
+            picked += [name for name in self._between(picked) if name not in (*picked, *used)]
+            picked = [name for name in picked if self._like_the_pair(name, chosen)]
+            measured = [name for name in picked if not self._whom(name)]
+            picked = measured or picked
+            if param.most:
+                best = sorted(picked, key=lambda n: -gains.get(n, 0.0))[: param.most]  # those of a range are not named
+                picked = [name for name in picked if name in best]
+            guessed = False
+            if param.called and len(picked) < max(1, param.least):
+                own = self._called_so(param)
+                if len(own) >= max(1, param.least) and set(picked) <= set(own):
+                    picked, guessed = own, not picked
+            kin = [f for f in (slot.families(self.sheet) if slot.families else []) if set(picked) & set(f)]
+            if (
+                slot.natural is not None
+                and not (slot.families and any(self.reading.parts.get(n) == {"adjust"} for n in self.free))
+                and (family := kin[0] if len(kin) == 1 else slot.natural(self.sheet))
+                and (set(picked) & set(family) or param.name in self.needed)
+            ):
+                own = [name for name in family if name in picked and name in self.reading.named()]
+                several = len(own) > 1 and not _COURSE.search(self.reading.question)
+                picked, guessed = own if several else list(family), not set(picked) & set(family)
+            if self.reading.every and not picked and param.role in ("predictors", "covariates", "measures", "anything"):
+                picked, guessed = self._all(slot, used), True
+                if len(picked) > MANY and not param.required:
+                    picked = []  # left empty, the step takes all
+            if len(picked) >= max(1, param.least):
+                chosen[param.name + ("*" if guessed else "")] = picked
+                used |= set(picked)
+                total += sum(0.8 * max(0.12, gains.get(name, 0.15)) for name in picked[:4])
+            elif param.name in self.needed:
+                total -= MISSING
+        total += self._matched(chosen)
+        total -= sum(UNUSED * self._weight(n) for n in self.free if n not in used and self._counts(n))
+        if total > self.best:
+            self.best = total
+            self.chosen = {key.rstrip("*"): value for key, value in chosen.items()}
+            self.guessed = {key.rstrip("*") for key in chosen if key.endswith("*")}
+
+    def _like_the_pair(self, name: str, chosen: dict[str, Any]) -> bool:
+        """Say whether a column could hold what a chosen pair of columns holds: a height is no further reading of a weight."""
+        pair = [chosen.get(p.name) or chosen.get(f"{p.name}*") for p in self.singles if slot_of(p.role).pairs]
+        columns = [column for other in [name, *pair] if other and (column := self.sheet.column(other))]
+        return len(columns) < 2 or len({column.unit for column in columns if column.unit}) < 2
+
+    def _matched(self, chosen: dict[str, Any]) -> float:
+        """Return what speaks for two columns that are to hold one quantity, or against them."""
+        pair = [chosen.get(p.name) or chosen.get(f"{p.name}*") for p in self.singles if slot_of(p.role).pairs]
+        names = [str(name) for name in pair if name]
+        if len(names) != 2:
+            return 0.0
+        if (
+            tuple(names) in self.sheet.structure.same_quantity
+            or tuple(names[::-1]) in self.sheet.structure.same_quantity
+        ):
+            return PAIRED
+        if set(names) & {*self.sheet.structure.doses, *self.sheet.structure.times}:
+            return -MISSING  # a dose is no second reading of a length
+        first, second = (self.sheet.column(name) for name in names)
+        return -MISSING if first and second and is_number(first) != is_number(second) else 0.0
+
+    def _weight(self, name: str) -> float:
+        """Return how much a named column counts that nothing takes: a vague match hardly."""
+        return max(0.0, self.reading.strength(name) - 0.45) / 0.55
+
+    def _counts(self, name: str) -> bool:
+        """Say whether a named column that nothing takes speaks against the assignment."""
+        column = self.sheet.column(name)
+        if column is not None and is_id(column):
+            return False  # `the patients` are whom the rows are about
+        return name in self.reading.named() or any(c.column == name for c in self.reading.contrasts)
+
+    def _other_group(self, name: str) -> bool:
+        """Say whether another column is named by which groups could be told apart."""
+        others = [
+            self.sheet.column(other)
+            for other in self.reading.named()
+            if other not in {name, *self.kept, *self.sheet.structure.survival.values()}
+            and not self.reading.is_a(other, "outcome", "subject", "adjust")
+        ]
+        return any(column is not None and is_group(column) for column in others)
+
+    def _with_replicates(self, name: str, slot: Any, used: set[str]) -> list[str]:
+        """Return a column with those that the same words name and that differ by a last number or letter: WT_1, WT_2."""
+        base = _LAST.sub("", name)
+        words = next((m for m in self.reading.mentions if m.column == name and not m.level), None)
+        if words is None or base == name:
+            return [name]
+        alike = {name, *words.rivals}
+        family = [c.name for c in self.sheet.columns if _LAST.sub("", c.name) == base]
+        if self.reading.strength(name) < 1 and sum(other in alike for other in family) > 2:
+            alike |= set(family)  # `the genes` are gene1 to gene200
+        return [c.name for c in self.sheet.columns if c.name in alike and _LAST.sub("", c.name) == base
+                and c.name not in used and slot.fits(c, self.sheet) > 0]  # fmt: skip
+
+    def _between(self, picked: list[str]) -> list[str]:
+        """Return the columns that a range of two named ones takes in: `x1 to x6`."""
+        named = [m for m in self.reading.mentions if not m.level and m.column in picked]
+        found: list[str] = []
+        for one, other in pairwise(named):
+            gap = self.reading.question[self.reading.words[one.last].end : self.reading.words[other.first].start]
+            ends = [_NUMBERED.fullmatch(name) for name in (one.column, other.column)]
+            if not _TO.fullmatch(gap.strip()) or not (ends[0] and ends[1]) or ends[0][1] != ends[1][1]:
+                continue
+            low, high = sorted(int(end[2]) for end in ends if end)
+            for column in self.sheet.columns:
+                match = _NUMBERED.fullmatch(column.name)
+                if match and match[1] == ends[0][1] and low < int(match[2]) < high:
+                    found.append(column.name)
+        return found
+
+    def _whom(self, name: str) -> bool:
+        """Say whether a named column is whom the question is about (`the dogs`) and not a column that is meant."""
+        column = self.sheet.column(name)
+        written = len(name_parts(name)) > 1 and self.reading.strength(name) == 1.0
+        return column is not None and is_id(column) and not written
+
+    def _all(self, slot: Any, used: set[str]) -> list[str]:
+        able = [c.name for c in self.sheet.columns if c.name not in used and c.distinct > 1]
+        return [name for name in able if slot.fits(self.sheet.column(name), self.sheet) >= 0.6]

@@ -1,0 +1,252 @@
+"""Conditions on data and reading that declarations name: `when` of analyses, tools and practice.
+
+An analysis of independent rows does not fit subjects with several rows, a mean does not fit a yes/no outcome: the wording decides
+the family, these decide within it. Each is a function of one bound step.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from engine.domain.profile import ColumnProfile, Repeated
+from engine.planning.binding.bound import Bound
+from engine.planning.reading.contrast import control_level
+from engine.planning.reading.reading import Reading
+from engine.planning.tables.sheets import is_group, is_id
+
+Condition = Callable[[Bound, Reading], bool]
+CONDITIONS: dict[str, Condition] = {}
+_SURE = 0.6
+
+
+def _named(function: Condition) -> Condition:
+    CONDITIONS[function.__name__] = function
+    return function
+
+
+def holds(name: str, bound: Bound, reading: Reading) -> bool:
+    """Say whether a condition holds: one of those below, `not_NAME`, `said:REGEX` for what the question says, or `A or B`.
+
+    Raises:
+        KeyError: for a condition that does not exist (a contract test finds it before a user does).
+    """
+    if " or " in name:
+        return any(holds(part, bound, reading) for part in name.split(" or "))
+    if name.startswith("not_"):
+        return not holds(name[4:], bound, reading)
+    if name.startswith("said:"):
+        return re.search(name[5:], reading.question, re.IGNORECASE) is not None
+    return CONDITIONS[name](bound, reading)
+
+
+def repetition(bound: Bound) -> Repeated | None:
+    """Return how the rows the step is about repeat subjects, after the rows that are left out; None when they do not."""
+    sheet = bound.sheet
+    if sheet is None:
+        return None
+    one_occasion = {item.column for item in bound.rows if item.op == "in" and len(item.values) == 1}
+    for item in sheet.structure.repeated:
+        if item.confidence < _SURE:
+            continue
+        if item.within and item.within[0] in one_occasion and item.complete:
+            continue
+        if set(item.within) & one_occasion and len(item.within) == 1:
+            continue
+        if item.subject in one_occasion:
+            continue
+        return item
+    return None
+
+
+def _columns(bound: Bound) -> list[ColumnProfile]:
+    sheet = bound.sheet
+    return [c for name in bound.columns() if sheet and (c := sheet.column(name))]
+
+
+def _group(bound: Bound) -> ColumnProfile | None:
+    names = bound.of_role("group", "condition", "ordered", "factors")
+    return bound.sheet.column(names[0]) if names and bound.sheet else None
+
+
+@_named
+def independent(bound: Bound, reading: Reading) -> bool:
+    """No subject has several of the rows that are analysed; those of a herd or ward may, where what is compared differs within it."""
+    found = repetition(bound)
+    return found is None or reading.paired is False or _differs_among_members(found, bound)
+
+
+def _differs_among_members(found: Repeated, bound: Bound) -> bool:
+    """Say whether each row is somebody else of a cluster and no column that is used is the same for all of a cluster.
+
+    What is the same for all of a cluster was done to the cluster, whose members are then no replicates (Hurlbert 1984).
+    """
+    return members(bound) and not set(bound.columns()) & set(found.between)
+
+
+def members(bound: Bound) -> bool:
+    """Say whether a column names the single members of clusters (pigs of litters); without one, rows repeat a subject."""
+    found, sheet = repetition(bound), bound.sheet
+    if found is None or sheet is None:
+        return False
+    own = [c for c in sheet.columns if c.name != found.subject and is_id(c)]
+    return any(c.distinct == sheet.profile.rows or c.name in found.within for c in own)
+
+
+@_named
+def repeated(bound: Bound, reading: Reading) -> bool:
+    """Subjects have several rows, or several columns of one measurement."""
+    return bool(bound.of_role("wide")) or repetition(bound) is not None
+
+
+@_named
+def nothing_left(bound: Bound, reading: Reading) -> bool:
+    """Every column that is surely named has a part in the step."""
+    sheet = bound.sheet
+    subjects = {item.subject for item in sheet.structure.repeated} if sheet else set()
+    left = [
+        n
+        for n in bound.unused
+        if n in reading.named()
+        and reading.strength(n) >= 0.75
+        and n not in subjects
+        and not (sheet and (c := sheet.column(n)) and is_id(c))
+    ]
+    return not left
+
+
+@_named
+def causes_constant_within(bound: Bound, reading: Reading) -> bool:
+    """No cause changes within the subjects."""
+    found = repetition(bound)
+    return found is None or not set(found.within) & set(bound.of_role("predictors", "factors", "group"))
+
+
+@_named
+def known_at_start(bound: Bound, reading: Reading) -> bool:
+    """No group that is compared came about while its members were watched: who lived to get a transplant lived longer."""
+    later = bound.sheet.structure.begins if bound.sheet else {}
+    return not set(later) & set(bound.of_role("group", "group_optional", "covariates", "predictors"))
+
+
+@_named
+def watched_from_the_start(bound: Bound, reading: Reading) -> bool:
+    """Rows are whole follow-ups and no spans of them: a curve of spans counts time before they began."""
+    return not (bound.sheet and bound.sheet.structure.survival.get("start"))
+
+
+@_named
+def one_kind_of_end(bound: Bound, reading: Reading) -> bool:
+    """The event column has two levels: with other kinds of end, survival curves that censor them mislead."""
+    columns = [c for name in bound.of_role("event") if bound.sheet and (c := bound.sheet.column(name))]
+    return all(column.distinct <= 2 for column in columns)
+
+
+@_named
+def wide(bound: Bound, reading: Reading) -> bool:
+    """One measurement stands in several columns, one a time."""
+    return bool(bound.sheet and (bound.sheet.structure.wide or bound.sheet.structure.same_quantity))
+
+
+@_named
+def outcome_is_number(bound: Bound, reading: Reading) -> bool:
+    """The outcome is a measurement."""
+    sheet = bound.sheet
+    names = bound.of_role("measure", "y", "measures")
+    columns = [sheet.column(name) for name in names] if sheet else []
+    if sheet and any(name in sheet.structure.part_of for name in names):
+        return False  # so many of so many is a share
+    return all(c is not None and c.scale in ("number", "count", "share", "ordered") for c in columns)
+
+
+@_named
+def ends_explain_nothing(bound: Bound, reading: Reading) -> bool:
+    """No other end of the follow-up is held constant: who died before could not come to the event that is asked about."""
+    usual = bound.sheet.structure.survival.get("event", "") if bound.sheet else ""
+    return usual not in bound.of_role("covariates", "strata")
+
+
+@_named
+def two_occasions(bound: Bound, reading: Reading) -> bool:
+    """Two columns of one measurement are named and no grouping by which they could be compared, or more of one in order."""
+    if bound.sheet is None:
+        return False
+    families = [w.columns for w in bound.sheet.structure.wide] + [list(p) for p in bound.sheet.structure.same_quantity]
+    named = [name for name in reading.columns() if bound.sheet.column(name)]
+    one_left = {r.column for r in reading.restrictions if r.sure and r.op == "in" and len(r.values) == 1}
+    groups = [
+        n
+        for n in reading.named()
+        if (c := bound.sheet.column(n)) and is_group(c) and n not in one_left and not any(n in f for f in families)
+    ]
+    course = any(w.ordered and len(set(named) & set(w.columns)) > 2 for w in bound.sheet.structure.wide)
+    return course or (not groups and any(len(set(named) & set(family)) == 2 for family in families))
+
+
+@_named
+def more_than_groups(bound: Bound, reading: Reading) -> bool:
+    """More is to explain the outcome than one grouping, for which a test of groups is asked: a number, or several columns."""
+    causes = [bound.sheet.column(name) for name in bound.of_role("predictors")] if bound.sheet else []
+    if len(causes) != 1 or causes[0] is None or not is_group(causes[0]):
+        return True
+    if any(c.column == causes[0].name and c.explicit for c in reading.contrasts):
+        return False  # `diet 3 against diet 1`
+    return causes[0].kind in ("integer", "number") and causes[0].distinct > 2
+
+
+@_named
+def uncensored(bound: Bound, reading: Reading) -> bool:
+    """No column that is compared is a time to an event that some have not reached, or that event itself."""
+    sheet = bound.sheet
+    found = sheet.structure.survival if sheet else {}
+    return not any(found.get(role) in bound.columns() for role in ("time", "event") if found.get(role))
+
+
+@_named
+def genes_named(bound: Bound, reading: Reading) -> bool:
+    """The question names genes."""
+    return bool(reading.genes)
+
+
+@_named
+def direction_named(bound: Bound, reading: Reading) -> bool:
+    """The question asks for one direction of change, or for changes of some size."""
+    return bool(reading.direction) or reading.min_lfc is not None
+
+
+@_named
+def grouped(bound: Bound, reading: Reading) -> bool:
+    """A grouping is bound."""
+    return bool(bound.of_role("group", "split", "condition", "factors", "label"))
+
+
+@_named
+def pairs_exist(bound: Bound, reading: Reading) -> bool:
+    """Subjects have several rows, or several columns hold one measurement: there is something to pair."""
+    if bound.of_role("measure_a", "wide"):
+        return True
+    found = repetition(bound)
+    if found is None:
+        return bool(bound.of_role("pair", "subject")) and reading.paired is True
+    group = _group(bound)
+    return group is None or group.name not in found.between
+
+
+@_named
+def no_control(bound: Bound, reading: Reading) -> bool:
+    """The groups are kinds, not what was done to them: none is called like a control."""
+    columns = [bound.sheet.column(name) for name in bound.of_role("label") if bound.sheet]
+    return not any(column is not None and control_level(list(column.levels)) for column in columns)
+
+
+@_named
+def counts_given(bound: Bound, reading: Reading) -> bool:
+    """A file holds raw counts."""
+    return any(port.type == "count_matrix" for port in bound.spec.inputs) and bool(bound.sheets)
+
+
+@_named
+def tool_named(bound: Bound, reading: Reading) -> bool:
+    """The question calls the step by its name."""
+    names = (bound.spec.title, bound.spec.name.replace("_", " "))
+    return any(re.search(rf"\b{re.escape(name)}s?\b", reading.question, re.IGNORECASE) for name in names)

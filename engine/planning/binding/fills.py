@@ -1,0 +1,265 @@
+"""What a step gets beside its columns and levels: spans of survival, subjects that are nested, codes as groups, units of effects.
+
+A parameter is found by its role, so that a tool gets these by declaring one.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from engine.domain.toolspec import ParamSpec
+from engine.planning.binding.bases import as_groups, references_said
+from engine.planning.binding.bound import Bound
+from engine.planning.binding.slots import panel_units, slot_of
+from engine.planning.naming.lexicon import UNITS
+from engine.planning.naming.mention import LIKELY, ColumnMention
+from engine.planning.reading.reading import Reading
+from engine.planning.tables.sheets import is_group
+from engine.text.names import name_parts
+from engine.text.times import time_unit
+
+
+def fill(bound: Bound, reading: Reading) -> None:
+    """Fill the parameters of these roles in place, as far as words and data settle them."""
+    _spans(bound)
+    _time_of_event(bound)
+    _nested(bound, reading)
+    _within_each(bound, reading)
+    as_groups(bound, reading)
+    _per(bound, reading)
+    references_said(bound, reading)
+    _adjusted(bound, reading)
+    _random_slope(bound, reading)
+    _panel(bound)
+    _marked(bound, reading)
+    if not re.search(r"\bminus\b", reading.question, re.IGNORECASE):
+        _later_first(bound)
+
+
+def _marked(bound: Bound, reading: Reading) -> None:
+    for param in (p for p in bound.spec.params if p.role == "marked"):
+        if found := marked(param, bound.params.get(param.of), reading):
+            bound.params[param.name] = list(dict.fromkeys(m.level for m in found))
+
+
+def marked(param: ParamSpec, column: Any, reading: Reading) -> list[ColumnMention]:
+    """Return the levels that the words beside them single out: `normalised to Actb`, `with Actb as reference`."""
+    words, found, last = "|".join(param.words), list[ColumnMention](), -1
+    before = re.compile(rf"(?:{words})\W+(?:to\s+|is\s+|are\s+|by\s+|with\s+|the\s+|genes?\s+){{0,3}}$", re.IGNORECASE)
+    to = r"(?:to|against|by|with|on|over)\b"  # `IL6 relative to Actb`: what comes before it is no reference
+    after = re.compile(rf"\W+(?:(?!{to})\w+\s+){{0,3}}?(?:{words})\b(?!\s+{to})", re.IGNORECASE)
+    for mention in (m for m in reading.mentions if m.level and m.column == column):
+        start, end = reading.words[mention.first].start, reading.words[mention.last].end
+        listed = last >= 0 and re.fullmatch(r"\s*(?:,|and|&|,\s*and|\+)\s*", reading.question[last:start])
+        if listed or before.search(reading.question[:start]) or after.match(reading.question[end : end + 40]):
+            found, last = [*found, mention], end
+    return found
+
+
+def _later_first(bound: Bound) -> None:
+    """Put the later of two occasions first where the second is subtracted: a gain is after minus before."""
+    pair = [p.name for p in bound.spec.params if p.role in ("measure_a", "measure_b")]
+    names = [str(bound.params.get(name, "")) for name in pair]
+    for measure in bound.sheet.structure.wide if bound.sheet else ():
+        if len(pair) == 2 and measure.ordered and {*names} <= {*measure.columns}:
+            later, earlier = sorted(names, key=measure.columns.index, reverse=True)
+            bound.params |= {pair[0]: later, pair[1]: earlier}
+
+
+def _time_of_event(bound: Bound) -> None:
+    """Take time and event that are called alike where another end than the usual one is asked of: `Months to PCM` and `PCM`."""
+    columns = [p for p in bound.spec.params if p.kind == "column" and p.role in ("time", "event")]
+    sheet, names = bound.sheet, {p.role: p.name for p in columns}
+    event, time = (str(bound.params.get(names.get(role, ""), "")) for role in ("event", "time"))
+    usual = sheet.structure.survival if sheet else {}
+    if sheet is None or not usual or (event == usual.get("event")) == (time == usual.get("time")):
+        return
+    role, known = ("time", event) if time == usual.get("time") else ("event", time)
+    fits, own = slot_of(role).fits, {*name_parts(known)} - {*name_parts(usual[role])}
+    able = [c for c in sheet.columns if c.name != known and own & {*name_parts(c.name)} and fits(c, sheet) > 0]
+    able = [c for c in able if role == "time" or c.scale == "binary"]
+    if len(able) == 1:
+        bound.params[names[role]] = able[0].name
+        bound.reasons.append(f"{able[0].name!r} goes with {known!r}.")
+
+
+def with_course(bound: Bound, reading: Reading) -> None:
+    """Let a model of repeated rows explain by the time where the question asks how groups change: `does it slow growth`.
+
+    Without the time there is no growth to be slower; what lies along it by the structure of the data is it. Groups that are
+    followed `over time` may each have a course of their own: a mean over all times hides a rise that only one has.
+    """
+    sheet, flag = bound.sheet, next((p for p in bound.spec.params if p.role == "interaction"), None)
+    fixed = next((p for p in bound.spec.params if p.role == "predictors" and p.kind == "columns"), None)
+    if sheet is None or flag is None or fixed is None or not bound.of_role("subject"):
+        return
+    named, times = list(bound.params.get(fixed.name) or []), sheet.structure.times
+    asked, along = bound.params.get(flag.name), [n for n in named if n in times and reading.is_a(n, "over")]
+    groups = [
+        n for n in named if n not in times and not reading.is_a(n, "adjust") and (c := sheet.column(n)) and is_group(c)
+    ]
+    if asked is True and len(named) == 1 and len(times) == 1 and times[0] not in bound.columns():
+        bound.params[fixed.name] = [*named, times[0]]
+        bound.reasons.append(f"How fast it changes is asked of: {times[0]!r} is the time.")
+    elif asked is None and along and groups:
+        first = [groups[0], along[0]]
+        bound.params |= {fixed.name: [*first, *(n for n in named if n not in first)], flag.name: True}
+        bound.reasons.append(f"{groups[0]!r} is followed over {along[0]!r}, so its effect may change with it.")
+
+
+def _panel(bound: Bound) -> None:
+    """Name the units that come again in every period, where the words name none and only one column can be they."""
+    param, sheet = next((p for p in bound.spec.params if p.role == "panel_unit"), None), bound.sheet
+    able = [name for name in panel_units(sheet) if name not in bound.columns()] if sheet else []
+    if param is not None and not bound.params.get(param.name) and len(able) == 1:
+        bound.params[param.name] = able[0]
+        bound.reasons.append(f"Rows of one {able[0]!r} belong together, so the errors are clustered by it.")
+
+
+def _spans(bound: Bound) -> None:
+    """Give survival its spans: rows that begin at a time of their own, and states that began while subjects were watched."""
+    sheet, params = bound.sheet, {p.role: p.name for p in bound.spec.params if p.role in ("start", "since", "cluster")}
+    if sheet is None:
+        return
+    if "start" in params and (start := sheet.structure.survival.get("start")):
+        bound.params[params["start"]] = start
+        for param in bound.spec.params:
+            if param.role == "covariates" and start in bound.of_role("covariates"):
+                bound.params[param.name] = [name for name in bound.of_role("covariates") if name != start]
+        subject = next((item.subject for item in sheet.structure.repeated), "")
+        if subject and "cluster" in params:
+            bound.params.setdefault(params["cluster"], subject)
+    states = [name for name in bound.of_role("covariates") if name in sheet.structure.begins]
+    if "since" in params and states:
+        when = sheet.structure.begins[states[0]]
+        bound.params[params["since"]] = when
+        covariates = next(p.name for p in bound.spec.params if p.role == "covariates")
+        rest = [name for name in bound.params[covariates] if name not in (states[0], when)]
+        bound.params[covariates] = [states[0], *rest]
+        bound.reasons.append(f"{states[0]!r} began at {when!r}: the time before counts as without.")
+
+
+_NESTED = re.compile(
+    r"\b(?:nested|numbered anew|renumbered|start(?:s|ing)? anew|restart\w*)\s+(?:in|within)\s+", re.IGNORECASE
+)
+
+
+def _nested(bound: Bound, reading: Reading) -> None:
+    """Keep subjects of one number apart where the question says that they are nested: `mouse nested in treatment`."""
+    param, said = next((p for p in bound.spec.params if p.role == "nested_in"), None), _NESTED.search(reading.question)
+    if param is None or said is None:
+        return
+    after = [m for m in reading.mentions if 0 <= reading.words[m.first].start - said.end() <= NEAR and not m.level]
+    if after and after[0].column not in bound.of_role("subject"):
+        bound.params[param.name] = after[0].column
+
+
+_EACH = re.compile(
+    r"\b(?:within|in|at|for|inside)\s+(?:each|every|both|all)\s+(?:(?:levels?|of|the|single)\s+)*", re.IGNORECASE
+)
+_SIMPLE = re.compile(r"\bsimple (?:main )?effects? (?:of|for)\s+(?:the\s+)?", re.IGNORECASE)
+
+
+def _within_each(bound: Bound, reading: Reading) -> None:
+    """Compare within the levels of the factor of which the question says `each`: `treatment within each genotype`.
+
+    Of a simple effect the other of two factors is meant: `the simple effects of treatment`.
+    """
+    param = next((p for p in bound.spec.params if p.role == "within_each"), None)
+    factors = bound.of_role("factors")
+    if param is None or len(factors) < 2:
+        return
+    found = [name for said in _EACH.finditer(reading.question) for name in _named_at(said.end(), factors, reading)]
+    for said in _SIMPLE.finditer(reading.question) if len(factors) == 2 and not found else ():
+        own = _named_at(said.end(), factors, reading)
+        found += [name for name in factors if own and name not in own]
+    if found:
+        bound.params[param.name] = found[0]
+
+
+def _named_at(place: int, columns: list[str], reading: Reading) -> list[str]:
+    """Return which of the columns is named at a place of the question, or shortly after it."""
+    at = {m.column for m in reading.mentions if 0 <= reading.words[m.first].start - place <= NEAR}
+    return [name for name in columns if name in at]
+
+
+NEAR = 12
+"""So many characters may stand between `nested in` and what it is nested in."""
+
+
+_PER = re.compile(
+    r"\b(?:per|(?:for |with )?(?:each|every)|for one|a|an)\s+(?:(?:extra|additional|further|more)\s+)?(\d+(?:[.,]\d+)?)?\s*-?\s*([A-Za-zµμ%]+)",
+    re.IGNORECASE,
+)
+
+
+def _per(bound: Bound, reading: Reading) -> None:
+    """Give effects for as many units of a predictor as the question says: `per 10 years` of age, `each km` of a distance in m."""
+    param = next((p for p in bound.spec.params if p.role == "per"), None)
+    if param is None or bound.sheet is None:
+        return
+    for said in _PER.finditer(reading.question):
+        unit = said[2].lower().replace("µ", "u").replace("μ", "u")
+        number = float((said[1] or "1").replace(",", "."))
+        for name in bound.of_role("predictors", "covariates"):
+            column = bound.sheet.column(name)
+            if column is None or column.kind not in ("integer", "number"):
+                continue
+            pieces = [*name_parts(f"{name} {column.unit}"), *re.split(r"[^a-z%]+", f"{name} {column.unit}".lower())]
+            years = column.role("covariate") >= LIKELY and "age" in pieces and time_unit(unit) == "year"
+            same = years or unit in pieces or (time_unit(unit) and time_unit(unit) in map(time_unit, pieces))
+            factor = 1.0 if same else _units_in(unit, pieces)
+            if factor and number * factor != 1:
+                bound.params[param.name] = number * factor
+                reading.mark_text(*said.span(), "number", f"{param.name} = {number * factor:g}")
+                return
+
+
+def _units_in(unit: str, pieces: list[str]) -> float:
+    """Return how many of the unit that a name ends in make one of another, 0 where they are of different kinds."""
+    from engine.toolbox.tables.units import conversion
+
+    own = next((piece for piece in reversed(pieces) if piece in UNITS), "")
+    if not own or unit not in UNITS or time_unit(own):
+        return 0.0
+    try:
+        return conversion(unit, own, 0.0, 0.0, "")[0]
+    except ValueError:
+        return 0.0
+
+
+def _adjusted(bound: Bound, reading: Reading) -> None:
+    """Tell a model which of its predictors the question only adjusts for, so that its first sentence leaves them out."""
+    param = next((p for p in bound.spec.params if p.role == "adjusted"), None)
+    held = [name for name in bound.of_role("predictors", "covariates") if reading.is_a(name, "adjust")]
+    if param is not None and held:
+        bound.params[param.name] = list(dict.fromkeys(held))
+
+
+_SLOPES = re.compile(
+    r"\brandom(?:ly varying)?\s+(?:(?:intercepts?|effects?)\s*(?:and|&|\+|,|plus)\s*(?:random\s+)?)?(?:\w+\s+)?slopes?\b"
+    r"(?:\s+(?:for|of|in|over|on|by|with)\b(?:\s+(?:the|each))?)?|\bslopes?\b[^.;?!]{0,20}\b(?:is|are|as)\s+random\b",
+    re.IGNORECASE,
+)
+
+
+def _random_slope(bound: Bound, reading: Reading) -> None:
+    """Let the slope of a predictor differ between subjects where the question asks for it: of the one named, else of the time."""
+    param, sheet = next((p for p in bound.spec.params if p.role == "random_slope"), None), bound.sheet
+    said = _SLOPES.search(reading.question)
+    if param is None or sheet is None or said is None:
+        return
+    able = [
+        c.name for name in bound.of_role("predictors") if (c := sheet.column(name)) and c.kind in ("integer", "number")
+    ]
+    named = [m.column for m in reading.mentions if not m.level and m.column in able
+             and said.start() <= reading.words[m.first].start <= said.end() + NEAR]  # fmt: skip
+    subjects = bound.of_role("subject")
+    within = [
+        name for item in sheet.structure.repeated if item.subject in subjects for name in item.within if name in able
+    ]
+    if chosen := [*named, *within, *(able if len(able) == 1 else [])]:
+        bound.params[param.name] = chosen[0]
+        bound.reasons.append(f"The slope of {chosen[0]!r} may differ between subjects, as the question asks.")
+        reading.mark_text(*said.span(), "method", f"{param.name} = {chosen[0]}")

@@ -1,0 +1,46 @@
+"""The analyses that can be asked for and the tools that answer them, as far as a plan looks at them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.planning.choosing.choose import Embed
+from engine.planning.choosing.score import Candidate, candidates
+from engine.planning.reading.read import read
+from engine.planning.reading.reading import Reading
+from engine.planning.tables.sheets import Data
+from engine.text.stopwords import STOP
+from engine.text.tokens import tokens
+from engine.toolbox.analyses import Analysis, load_analyses
+from engine.toolbox.registry import ToolRegistry
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """What can be asked and done."""
+
+    registry: ToolRegistry
+    analyses: dict[str, Analysis]
+    embed: Embed | None
+    """Texts to vectors; planning works without, a little less well."""
+    terms: frozenset[tuple[str, ...]]
+    """What tools are called and known by, as stems."""
+
+    @classmethod
+    def of(cls, registry: ToolRegistry, embed: Embed | None = None) -> Catalogue:
+        """Return the analyses of all fields with these tools."""
+        names = [name for spec in registry for name in (spec.title, *spec.keywords)]
+        said = [tokens(name) for name in names if " " in name or "-" in name or name.isupper()]
+        # `over the weeks` is no term: its week may well be a column.
+        terms = [words for words in said if len(words) == 1 or sum(word.text not in STOP for word in words) > 1]
+        return cls(registry, load_analyses(), embed, frozenset(tuple(word.stem for word in words) for words in terms))
+
+    def read(self, question: str, data: Data) -> Reading:
+        """Return what a question says of the data."""
+        return read(question, data, self.terms)
+
+    def candidates(
+        self, reading: Reading, data: Data, *, first: int = 0, last: int | None = None, whole: Reading | None = None
+    ) -> list[Candidate]:
+        """Return the analyses that a question, or a stretch of it, may ask for, likeliest first (see `score`)."""
+        return candidates(reading, data, self.analyses, self.registry, self.embed, first=first, last=last, whole=whole)

@@ -1,0 +1,154 @@
+"""What of a question the plan does not answer to: nothing may be passed over in silence.
+
+Every content word is used by the plan, or is a word people ask questions with (learned from the example questions), or stays
+unused. Unused words are shown; where a slot was filled without a word naming it while words of the request stayed unused, the plan
+asks whether that was meant.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+from engine.domain.plan import OpenQuestion
+from engine.planning.binding.bound import Bound
+from engine.planning.choosing.choose import model
+from engine.planning.naming.hints import WHOM
+from engine.planning.naming.mention import FAMILY, PERSONS
+from engine.planning.reading.reading import Reading
+from engine.planning.tables.sheets import Data
+from engine.text.names import name_parts
+from engine.text.slips import one_slip_away
+from engine.text.stems import stem
+from engine.text.stopwords import STOP
+from engine.text.tokens import tokens
+
+_MANNER = re.compile(r"(?:ly|ing|ed)$")
+_SHORT = frozenset("btw pls plz thx asap fyi etc vs glm lmm lm glmm ols reml".split())
+"""Short forms of letters and of models, which name no data."""
+_SMALL = frozenset("a an the of in on at to is it as by or and be do if so we i me my no not up for".split())
+
+
+def unexplained(reading: Reading, analyses: list[str], bounds: list[Bound], files: list[str]) -> list[int]:
+    """Return the tokens of the question that nothing explains.
+
+    Args:
+        reading: the question; what was used is marked in it.
+        analyses: the analyses that the plan answers.
+        bounds: its answering steps.
+        files: names of the data files, whose words are of the data.
+    """
+    general = model().general
+    asked = frozenset().union(*(model().own.get(key, frozenset()) for key in analyses))
+    known = {stem(part) for name in files for part in name_parts(name)}
+    for bound in bounds:
+        spec = bound.spec
+        known |= {token.stem for text in (spec.title, spec.description, *spec.keywords) for token in tokens(text)}
+    left, explained = [], _in_other_words(reading)
+    for at, token in enumerate(reading.words):
+        if at in reading.used or at in explained or (token.number is not None and not _loose(reading, at)):
+            continue
+        if not _names_group(reading, at) and (
+            token.text in _SMALL
+            or token.text in WHOM
+            or token.text in _SHORT
+            or token.text.removesuffix("s") in PERSONS
+            or token.text.removesuffix("s") in FAMILY
+            or (token.text.removesuffix("s") in _KINDS and _beside_column(reading, at))
+            or len(token.text) < 3
+            or token.stem in general
+            or token.stem in asked
+            or token.stem in known
+            or one_slip_away(token.stem, general)
+        ):
+            if token.stem in asked and token.stem not in _SMALL:
+                reading.mark(at, at, "asked")
+            continue
+        left.append(at)
+    return left
+
+
+_KINDS = frozenset(
+    "score level value measurement measure reading index count result scale rating amount status category variable".split()
+)
+
+
+def _names_group(reading: Reading, at: int) -> bool:
+    """Say whether a word is said to name a group: `in the computer group`."""
+    around = reading.question[: reading.words[at].start], reading.question[reading.words[at].end :]
+    return bool(_IN_THE.search(around[0]) and _GROUP.match(around[1])) and reading.words[at].text not in _ANY_GROUP
+
+
+_IN_THE = re.compile(r"\b(?:in|of|for|among|within|from|with)\s+the\s+$", re.IGNORECASE)
+_GROUP = re.compile(r"\s+(?:group|arm|cohort)\b", re.IGNORECASE)
+_ANY_GROUP = frozenset("same other whole entire two three first second third last both study patient age".split())
+
+
+def _beside_column(reading: Reading, at: int) -> bool:
+    """Say whether a word stands beside the name of a column (`the HADS score`) and is not cut (`score > 0`)."""
+    if re.match(r"\s*[<>=≤≥]", reading.question[reading.words[at].end :]):
+        return False
+    return any(taken == "column" for n in (at - 1, at + 1) for taken, _, _ in [reading.used.get(n, ("", "", 0))])
+
+
+def _loose(reading: Reading, at: int) -> bool:
+    """Say whether a number stands beside nothing that explains it."""
+    near = [n for n in (at - 1, at + 1, at - 2) if 0 <= n < len(reading.words)]
+    return not any(n in reading.used for n in near)
+
+
+def _things(reading: Reading, left: list[int]) -> list[int]:
+    """Return the tokens of a request that nothing answers to and that say more than how something is done."""
+    asked = {at for request in reading.requests for at in range(request.first, request.last + 1)}
+    words = ((at, reading.words[at].text) for at in left if at in asked)
+    return [at for at, text in words if len(text) > 2 and not _MANNER.search(text)]
+
+
+def leaves_what_is_asked(reading: Reading, left: list[int]) -> bool:
+    """Say whether what is left aside is what the request is about: two words that name a thing, as `isoform usage` does.
+
+    `breast cancer patients` are whom it is about.
+    """
+    places, texts = _things(reading, left), [word.text for word in reading.words]
+    whom = {at for at in places if {*texts[at + 1 : at + 3]} & (WHOM | PERSONS | {text + "s" for text in PERSONS})}
+    return any(b - a == 1 and not {a, b} & whom for a, b in pairwise(places))
+
+
+def _in_other_words(reading: Reading) -> set[int]:
+    """Return the words that a name in brackets behind them explains: the hormone therapy of `hormone therapy (horTh)`."""
+    found: set[int] = set()
+    for m in reading.mentions:
+        start, end = reading.words[m.first].start, reading.words[m.last].end
+        if reading.question[max(0, start - 1) : start] == "(" and reading.question[end : end + 1] == ")":
+            at = m.first - 1
+            while at >= max(0, m.first - 3) and reading.words[at].text not in STOP and at not in reading.used:
+                found.add(at)
+                at -= 1
+    return found
+
+
+def doubts(reading: Reading, left: list[int]) -> list[OpenQuestion]:
+    """Return the question whether words of the request that nothing in the plan answers to may be left aside."""
+    words = [reading.words[at] for at in _things(reading, left)]
+    told = list(dict.fromkeys(reading.question[word.start : word.end] for word in words))
+    if not told:
+        return []
+    listed = ", ".join(map(repr, told[:5]))
+    why = "No column, group or value of the data is called so, and nothing in the plan answers to it."
+    return [
+        OpenQuestion(
+            id="unused_words",
+            text=f"The plan leaves aside {listed}: is that meant?",
+            why=why,
+            proposed="yes",
+            choices=["yes"],
+        )
+    ]
+
+
+def nothing_called(reading: Reading, data: Data) -> str:
+    """Return the words of a question that nothing in the data is called, as the end of a sentence, or ""."""
+    left = unexplained(reading, [], [], [sheet.name for sheet in data.sheets])
+    words = [reading.words[at] for at in left if len(reading.words[at].text) > 3]
+    said = list(dict.fromkeys(repr(reading.question[word.start : word.end]) for word in words))
+    return f" Nothing in them is called {' or '.join(said[:4])}." if said else ""

@@ -1,0 +1,161 @@
+"""What to plan for a question: the likeliest analysis, the one a person chose, or one for each level of a column."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from engine.errors import PlanError
+from engine.planning.binding.bind import bind
+from engine.planning.binding.bound import Bound
+from engine.planning.choosing.catalogue import Catalogue
+from engine.planning.choosing.coverage import nothing_called
+from engine.planning.choosing.score import Candidate, can_be_done
+from engine.planning.choosing.several import one_each, requests_in
+from engine.planning.choosing.subgroups import Each, apart, holds, relates, without
+from engine.planning.naming.mention import SURE as SURE_NAMED
+from engine.planning.reading.reading import Reading
+from engine.planning.tables.sheets import Data
+
+SURE = 0.5
+"""From this probability on no near analysis is put in the place of the likeliest."""
+CLEAR = 0.65
+"""From this probability on a plan is made without asking whether it is the one that was meant."""
+HEARD = 0.06
+"""An analysis that the data put in place of another must at least be this likely by the words."""
+HEIR = 0.2
+"""What is meant where the data do not meet an analysis is taken when it is at least this much as likely."""
+NEAR = 0.4
+"""A step that can be done is proposed instead of an analysis that cannot when it is at least this much as likely."""
+POSSIBLE = 0.06
+"""Below this nothing is planned."""
+NAMED = 0.02
+"""A step that is named beside another needs to be at least this likely."""
+
+
+def what_to_plan(catalogue: Catalogue, reading: Reading, data: Data, every: list[Candidate]) -> list[Candidate]:
+    """Return what to plan: one analysis, or one for each request that is sure of another."""
+    if not every:
+        return []
+    best = likeliest(every, reading, data)
+    none = max((c.probability for c in every if not c.analysis.data), default=0.0)
+    lost = not reading.mentions and not reading.genes and none > 0.5 * best.probability
+    if best.probability < POSSIBLE or (lost and best.analysis.data and nothing_called(reading, data)):
+        return []  # `which unicorns fly`: no word is of these data, and the wording says little by itself
+    reading.requests = requests_in(catalogue, reading, data)
+    goals = one_each(catalogue, reading, data, best) if len(reading.requests) > 1 else [best]
+    return [*goals, *_also(reading, goals, every)]
+
+
+def likeliest(every: list[Candidate], reading: Reading, data: Data) -> Candidate:
+    """Return what to plan: the likeliest, unless a near one can be done where it cannot, or brings it along."""
+    best = every[0]
+    heir = next((c for c in every if c.analysis.id in best.analysis.instead and can_be_done(c)), None)
+    # A column that is left over says nothing about the data: it may be the subgroups of the same analysis.
+    data_differ = set(best.unmet) - {"nothing_left"}
+    if data_differ and heir is not None and heir.probability >= HEIR * best.probability:
+        # The data do not meet what it takes, and it says itself what is meant then.
+        return replace(heir, probability=heir.probability + best.probability, instead_of=best.analysis.id)
+    worded = max(every, key=lambda item: item.wording)
+    able = next((c for c in every if c.bound is not None and not c.bound.missing and not c.unmet), None)
+    if (
+        not best.analysis.data
+        and able
+        and able.bound
+        and able.bound.columns()
+        and (not nothing_called(reading, data) or _named_by(able.bound, reading) > 1)
+    ):
+        return able  # the words are known to the data: asked about, not refused
+    if not best.analysis.data and worded.analysis.data and worded.probability >= POSSIBLE:
+        best = worded  # what is asked for is known: say what it lacks
+    if (
+        (best.analysis.data or len(able.bound.columns() if able and able.bound else []) > 1)
+        and best.probability < SURE
+        and able is not None
+        and able.wording >= min(HEARD, 0.8 * best.wording)  # where all is faint, near counts
+        and able.probability >= NEAR * best.probability
+    ):
+        best = able
+    for other in every[1:3]:
+        around = {practice.tool for practice in other.analysis.practice}
+        if other.bound is not None:  # what makes the column that it groups by
+            around |= {part.partition(":")[0] for p in other.bound.spec.params for part in p.made_by.split(",")}
+        if (
+            best.bound is not None
+            and other.bound is not None
+            and best.bound.spec.name in around
+            and other.probability >= SURE * best.probability
+        ):
+            return other
+    return best
+
+
+def as_chosen(catalogue: Catalogue, analysis: str, every: list[Candidate], reading: Reading, data: Data) -> Candidate:
+    """Return the analysis that a person has chosen, by the tool that fits best.
+
+    Raises:
+        PlanError: when there is none of that name.
+    """
+    if analysis not in catalogue.analyses:
+        raise PlanError(f"There is no analysis called {analysis!r}.", advice="`biodesk analyses list` names them all.")
+    able = [tool for tool in catalogue.registry if analysis in tool.answers]
+    bounds = sorted(
+        (bind(tool, reading, data, needs=catalogue.analyses[analysis].needs) for tool in able),
+        key=lambda b: (b.spec.name not in reading.chosen, -b.score),
+    )
+    share = next((c.wording for c in every if c.analysis.id == analysis), 0.0)
+    return Candidate(catalogue.analyses[analysis], share, 1.0, bounds[0] if bounds else None)
+
+
+def of_each(
+    catalogue: Catalogue, each: Each, reading: Reading, data: Data, goals: list[Candidate], analysis: str
+) -> tuple[Reading, list[Candidate]]:
+    """Return what is asked of each level of a column, unless a step gives its results by them itself."""
+    inner = without(reading, each, data)
+    every = catalogue.candidates(inner, data)
+    best = as_chosen(catalogue, analysis, every, inner, data) if analysis else likeliest(every, inner, data)
+    first = goals[0]  # `each` alone turns nothing into another analysis, nor takes away a column that has its part
+    same = best.analysis.id == first.analysis.id and not (first.bound and each.column in first.bound.columns())
+    sure = analysis or (best.probability >= SURE and (each.surely or same))
+    if best.bound is None or best.unmet or best.bound.missing or not sure:
+        return reading, goals
+    if not (each.surely and relates(best.bound)) and any(
+        (holds(goal.bound, each.column) and (analysis or goal.probability >= SURE))
+        or (goal.bound and each.column in goal.bound.columns() and goal.probability >= CLEAR)
+        for goal in goals
+    ):
+        return reading, goals
+    return inner, apart(best, each)
+
+
+def _named_by(bound: Bound, reading: Reading) -> int:
+    """Return how many columns of a step the question surely names."""
+    return sum(reading.strength(name) >= SURE_NAMED for name in set(bound.columns()))
+
+
+def _also(reading: Reading, goals: list[Candidate], every: list[Candidate]) -> list[Candidate]:
+    """Return the steps that the question names beside what it asks: `... and a volcano plot`."""
+    planned = {goal.bound.spec.name: goal.bound.spec for goal in goals if goal.bound is not None}
+    known = {word.lower() for spec in planned.values() for word in (spec.title, *spec.keywords)}
+    found = []
+    for other in every:
+        bound = other.bound
+        if (
+            bound is None
+            or bound.spec.task_type != "visualization"
+            or bound.spec.name in planned
+            or bound.missing
+            or other.unmet
+            or other.wording < NAMED
+        ):
+            continue
+        names = [
+            re.escape(w) for w in (bound.spec.title, *bound.spec.keywords) if len(w) > 4 and w.lower() not in known
+        ]
+        if names and re.search(
+            rf"(?:\band|\bplus|\+|,|&)\s+(?:an?\s+|the\s+)?(?:{'|'.join(names)})s?(?!\w)",
+            reading.question,
+            re.IGNORECASE,
+        ):
+            found.append(other)
+    return found[:2]

@@ -1,0 +1,127 @@
+"""Several requests in one question: where it is cut, and what is planned for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from engine.planning.binding.bind import bind
+from engine.planning.binding.bound import Bound
+from engine.planning.choosing.catalogue import Catalogue
+from engine.planning.choosing.choose import probabilities
+from engine.planning.choosing.score import Candidate, stretch
+from engine.planning.reading.read import within
+from engine.planning.reading.reading import Reading, Request
+from engine.planning.reading.requests import cuts, items_alone
+from engine.planning.tables.sheets import Data, is_id
+
+NOT_ALONE = "was not understood by itself; ask it alone."
+"""How the sentence ends that names a part of a question which says too little."""
+SEVERAL = 0.55
+"""How sure each of several requests must be to be planned for itself."""
+HALF, ALONE = 0.35, 0.8
+"""How likely by its words the analysis of each half of a request must be for it to be taken for two: where words add a request, and where not."""
+
+
+def requests_in(catalogue: Catalogue, reading: Reading, data: Data) -> list[Request]:
+    """Return the requests of a question, cut further where both sides of an `and` clearly ask for different things."""
+    by_name = {column.name: column for column in data.columns()}
+    named = [m.first for m in reading.mentions if (c := by_name.get(m.column)) and not m.level and not is_id(c)]
+    held = {m.first for m in reading.mentions if not m.level and reading.parts.get(m.column) == {"adjust"}}
+
+    def only_told(half: Request) -> bool:  # `also adjusted for age` asks for nothing by itself
+        inside = {*range(half.first, half.last + 1)}
+        told = [m for m in reading.mentions if m.level and m.first in inside]
+        if told and not inside & {*named} and all(m in reading.spared for m in told):
+            return True  # `nobody from Graz was excluded`
+        return bool(inside & held) and inside & held == inside & {*named}
+
+    found: list[Request] = []
+    single = len(reading.requests) == 1 and len(reading.words) > 1
+    for request in [Request(0, len(reading.words) - 1)] if single else reading.requests:
+        places = [cut for cut in cuts(reading, request, named) if not any(map(only_told, (cut.left, cut.right)))]
+        halves = [stretch(reading, by_name, *half) for cut in places for half in (cut.left, cut.right)]
+        shares = [max(share.items(), key=lambda item: item[1]) for share in probabilities(halves, catalogue.embed)]
+        best, apart = 0.0, (request,)
+        for cut, (one, first), (other, second) in zip(places, shares[::2], shares[1::2], strict=True):
+            least, data_both = min(first, second), catalogue.analyses[one].data and catalogue.analyses[other].data
+            if one != other and data_both and least > max(best, HALF if cut.clear else ALONE):
+                best, apart = least, (cut.left, cut.right)
+        found += apart
+    return reading.requests if len(found) == 1 else found
+
+
+def one_each(catalogue: Catalogue, reading: Reading, data: Data, best: Candidate) -> list[Candidate]:
+    """Return what to plan for each request that is sure of another analysis; only the best where fewer than two are."""
+    told: dict[str, Candidate] = {}
+    places: dict[str, list[Request]] = {}
+    for request in reading.requests:
+        own = catalogue.candidates(within(reading, request, data), data, first=request.first,
+            last=request.last, whole=reading,
+        )  # fmt: skip
+        if own and own[0].probability >= SEVERAL and own[0].feasible and (own[0].bound or own[0].wording >= SEVERAL):
+            told[own[0].analysis.id] = own[0]
+            places.setdefault(own[0].analysis.id, []).append(request)
+    if len(told) < 2:
+        return [best]
+    for key, several in places.items():  # what is asked of one thing in two sentences is one request
+        if len(several) > 1 and (joined := told[key].bound) is not None:
+            again = bind(joined.spec, within(reading, several, data), data, needs=catalogue.analyses[key].needs)
+            told[key] = replace(told[key], bound=again)
+    told = {key: item for key, item in told.items() if not _turns_round(item, [best, *told.values()])}
+    told = {key: item for key, item in told.items() if not _part_of(item, told.values())}
+    if len(told) < 2:
+        return [best]
+    families = {item.analysis.family for item in told.values()}
+    return list(told.values()) if len(families) > 1 or best.analysis.id in told else [best]
+
+
+def items_of_list(
+    catalogue: Catalogue, reading: Reading, data: Data, *, files: bool
+) -> tuple[list[Candidate], list[str]]:
+    """Return what to plan for each item of a list `(a) ... (b) ...`, and the items that do not say enough by themselves."""
+    goals: list[Candidate] = []
+    lost: list[str] = []
+    items = items_alone(reading.question)
+    start = next((at for at, (a, b) in enumerate(zip(*items[:2], strict=False)) if a != b), 0) if items else 0
+    for text in items:
+        own = catalogue.read(text, data)
+        every = catalogue.candidates(own, data)
+        item = [c for c in every if files or needs_no_file(c.bound)][:1]
+        if not item or item[0].probability < SEVERAL or not item[0].feasible or item[0].bound is None:
+            lost.append(" ".join(text[start:].split()))
+            continue
+        goals += item
+        reading.take(own)
+    return goals, lost if goals else []
+
+
+def needs_no_file(bound: Bound | None) -> bool:
+    """Say whether a step runs on what the question says alone."""
+    return bound is not None and not bound.missing and all(port.optional for port in bound.spec.inputs)
+
+
+def _turns_round(item: Candidate, others: Iterable[Candidate]) -> bool:
+    """Say whether a surer request explains what this takes for the cause by what this explains: a misread half of it."""
+    measured, causes = _sides(item)
+    surer = [_sides(other) for other in others if other.probability > item.probability]
+    return bool(measured and causes) and (causes, measured) in surer
+
+
+def _part_of(item: Candidate, others: Iterable[Candidate]) -> bool:
+    """Say whether another request is the same step with more said of it: the comparison, and within the same subject."""
+    if item.bound is None:
+        return False
+    own = {*item.bound.columns()}
+    same = [o.bound for o in others if o.bound is not None and o is not item and o.bound.spec is item.bound.spec]
+    return any(own < {*other.columns()} and item.bound.rows == other.rows for other in same)
+
+
+def _sides(item: Candidate) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the columns that a step explains, and those it explains them by."""
+    if item.bound is None:
+        return frozenset(), frozenset()
+    return (
+        frozenset(item.bound.of_role("outcome", "measure", "response", "count", "y", "event")),
+        frozenset(item.bound.of_role("group", "predictors", "covariates", "factors", "x")),
+    )

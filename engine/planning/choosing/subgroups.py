@@ -1,0 +1,117 @@
+"""One step for each level of a column: `separately for men and women`, `within each site`, `split by sex`.
+
+Only where the analysis has no part of its own for the column: a table of means by group is one step.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import NamedTuple
+
+from engine.planning.binding.bound import Bound
+from engine.planning.choosing.score import Candidate
+from engine.planning.naming.mention import ColumnMention
+from engine.planning.reading.read import interpret
+from engine.planning.reading.reading import Reading, Restriction
+from engine.planning.tables.sheets import Data, is_group
+
+MOST = 8
+"""A column of more levels is no list of steps that a person would read."""
+FEWEST = 3
+"""A level of fewer rows is left out."""
+OWN = frozenset({"group", "group_optional", "split", "category", "within_each", "stratum", "strata", "cluster"})
+"""Roles of columns by whose levels a step itself gives its results."""
+_RELATED = tuple("predictors factors x exposure covariates measure_a wide condition rating_a test".split())
+_BEFORE = re.compile(
+    r"(?:\b(?:for|in|with|by|per|across|of)?\s*(?:each|every)\s+(?:level |value |kind |type )?(?:of )?(?:the )?|"
+    r"\bsplit\w*\s+(?:(?:it|this|that|them|up)\s+)*(?:by|on|into)\s+(?:the )?|"
+    r"\b(?:sep[ae]rate|subgroup|stratified) analys[ei]s\s+(?:for|by|of|in|per)\s+(?:the )?|"
+    r"\b(?:sep[ae]rate?\w*|individually|apart)\s+(?:(?:for|in|by|within|among|per|of)\s+)?(?:each |every |the |both )?)$",
+    re.IGNORECASE,
+)
+_AFTER = re.compile(
+    r"^\s*(?:groups?|levels?)?[\s,(]*(?:sep[ae]rate?\w*|individually|apart|on their own)\b(?!\s+(?:for|in|by|within|among|per|of|each|every)\b)",
+    re.IGNORECASE,
+)
+_LISTED = re.compile(r"\s*(?:,|and|&|or|versus|vs\.?|,\s*and)\s*(?:the\s+|in\s+|for\s+)?", re.IGNORECASE)
+
+
+class Each(NamedTuple):
+    """The column by whose levels rows are taken apart."""
+
+    column: str
+    levels: tuple[str, ...]
+    mentions: tuple[ColumnMention, ...]
+    surely: bool
+    """True where it is said outright (`separately`, `split by`), not only by `each`."""
+
+
+def each_level(reading: Reading, data: Data) -> Each | None:
+    """Return the column for each level of which the question is asked, None where it is asked once."""
+    for stretch in _stretches(reading):
+        first, last = reading.words[stretch[0].first], reading.words[stretch[-1].last]
+        column = data.column(stretch[0].column)
+        told = _BEFORE.search(reading.question[: first.start]) or _AFTER.match(reading.question[last.end :])
+        if not told or column is None or not is_group(column) or not 2 <= len(column.levels) <= MOST:
+            continue
+        levels = [level for level, rows in column.levels.items() if rows >= FEWEST]
+        named = [m.level for m in stretch if m.level]
+        if len(levels) > 1 and (not named or {*named} == {*levels} or len({*named}) > 1):
+            kept = tuple(level for level in levels if not named or level in named)
+            surely = (
+                told.re is _AFTER or re.search(r"sep[ae]rat|split|individual|apart|analys", told.group()) is not None
+            )
+            return Each(column.name, kept, tuple(stretch), surely)
+    return None
+
+
+def _stretches(reading: Reading) -> list[list[ColumnMention]]:
+    """Return the mentions, each with what is listed after it of the same column: `men and women`."""
+    found: list[list[ColumnMention]] = []
+    for mention in reading.mentions:
+        before = found[-1][-1] if found else None
+        if before is not None and before.level and mention.level and before.column == mention.column:
+            between = reading.question[reading.words[before.last].end : reading.words[mention.first].start]
+            if _LISTED.fullmatch(between):
+                found[-1].append(mention)
+                continue
+        found.append([mention])
+    return found
+
+
+def without(reading: Reading, each: Each, data: Data) -> Reading:
+    """Return the question read as if it did not name the column: what is asked of the rows of each level."""
+    rest = [mention for mention in reading.mentions if mention.column != each.column]
+    inner = interpret(reading.question, reading.words, rest, data)
+    for mention in each.mentions:
+        inner.mark(mention.first, mention.last, "column", each.column)
+    return replace(inner, coding=reading.coding, explained=reading.explained, chosen=reading.chosen)
+
+
+def relates(bound: Bound | None) -> bool:
+    """Say whether a step relates something to groups or to other columns, so that it can be asked of each level."""
+    return bound is not None and bool(bound.of_role(*OWN, *_RELATED))
+
+
+def holds(bound: Bound | None, column: str) -> bool:
+    """Say whether a step itself gives its results by the levels of a column."""
+    return bound is not None and column in bound.of_role(*OWN)
+
+
+def apart(goal: Candidate, each: Each) -> list[Candidate]:
+    """Return the goal once for each level, with its rows only."""
+    bound = goal.bound
+    if bound is None:
+        return [goal]
+    first, last = each.mentions[0].first, each.mentions[-1].last
+    found = []
+    for level in each.levels:
+        row = Restriction(each.column, "in", (level,), first, last, sure=True)
+        reasons = [*bound.reasons, f"One step for each level of {each.column!r}, as the question asks."]
+        part = replace(
+            bound, params=dict(bound.params), rows=[*bound.rows, row], reasons=reasons, missing=list(bound.missing),
+            questions=list(bound.questions), told=f"{each.column} = {level}",
+        )  # fmt: skip
+        found.append(replace(goal, bound=part))
+    return found

@@ -1,0 +1,79 @@
+"""Which of two ends came first, where each has a column of its own: `the risk of relapse, allowing for death from other causes`.
+
+Competing risks need one column that says how the follow-up of each row ended. A step makes it of the two.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from engine.data.structure.scales import two_states
+from engine.domain.profile import ColumnProfile
+from engine.planning.binding.slots import slot_of
+from engine.planning.formulas.views import view
+from engine.planning.naming.mention import ColumnMention
+from engine.planning.reading.read import interpret
+from engine.planning.reading.reading import Reading
+from engine.planning.tables.sheets import Data, Made, Sheet
+from engine.text.names import name_parts
+
+_COMPETE = re.compile(
+    r"\bcompet\w+|\b(?:allowing|accounting|account) for (?:\w+ ){0,2}(?:death|dying|mortality|deaths)\b|"
+    r"\b(?:death|dying|deaths|died|mortality) (?:from|of|by) other causes?\b|\bother causes of death\b|\bcumulative incidence\b",
+    re.IGNORECASE,
+)
+
+
+def with_first_end(reading: Reading, data: Data) -> tuple[Reading, Data] | None:
+    """Return question and data with one column of how follow-up ended, or None where the question asks for none."""
+    if not _COMPETE.search(reading.question):
+        return None
+    for sheet in data.sheets:
+        usual = sheet.column(sheet.structure.survival.get("event", ""))
+        own = [c for name in reading.named() if (c := sheet.column(name)) and c is not usual and _is_end(c, sheet)]
+        if usual is None or not _is_end(usual, sheet) or len(own) != 1:
+            continue
+        return _seen(reading, data, sheet, own[0], usual)
+    return None
+
+
+def _is_end(column: ColumnProfile, sheet: Sheet) -> bool:
+    return two_states(list(column.levels)) is not None and slot_of("event").fits(column, sheet) > 0
+
+
+def _seen(
+    reading: Reading, data: Data, sheet: Sheet, first: ColumnProfile, usual: ColumnProfile
+) -> tuple[Reading, Data]:
+    clock = sheet.structure.survival["time"]
+    fits, own = slot_of("time").fits, {*name_parts(first.name)}
+    able = (c for c in sheet.columns if c.name != first.name and own & {*name_parts(c.name)})
+    called = [c.name for c in able if fits(c, sheet) > 0]
+    time = called[0] if len(called) == 1 else clock
+    name = f"first of {first.name} and {usual.name}"
+    happened = [_condition(column) for column in (first, usual)]
+    made = Made(
+        name,
+        f"if_else({happened[0]}, {first.name!r}, if_else({happened[1]}, {usual.name!r}, 'censored'))",
+        f"Follow-up ended with {first.name!r} or, before it came, with {usual.name!r}: one column says which was first.",
+    )
+    levels = dict.fromkeys((first.name, usual.name, "censored"), 1)
+    column = ColumnProfile(name=name, kind="category", scale="category", distinct=3, levels=levels)
+    shown = view(sheet, [*sheet.columns, column], sheet.structure.repeated, made)
+    survival = {"time": time, "event": name, "event_value": first.name}
+    structure = shown.structure.model_copy(update={"survival": survival})
+    shown = Sheet(shown.profile.model_copy(update={"structure": structure}), made=shown.made)
+    anew = Data([shown if s is sheet else s for s in data.sheets])
+    ends = (first.name, usual.name)
+    mentions = [
+        m if m.column not in ends else ColumnMention(name, m.column, m.first, m.last, 1.0) for m in reading.mentions
+    ]
+    seen = interpret(reading.question, reading.words, mentions, anew)
+    return replace(seen, contrasts=[], restrictions=[r for r in seen.restrictions if r.column != name],
+                   coding=reading.coding, explained=reading.explained, chosen=reading.chosen), anew  # fmt: skip
+
+
+def _condition(column: ColumnProfile) -> str:
+    happened = (two_states(list(column.levels)) or ["", ""])[1]
+    value = happened if column.kind in ("integer", "number") else repr(happened)
+    return f"`{column.name}` == {value}"

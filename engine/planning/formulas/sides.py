@@ -1,0 +1,202 @@
+"""Two sides of a number as groups: `younger than 60 against 60 and over`, `CRP above versus below the median`, `high or low ferritin`.
+
+The sentence sets apart rows that no column tells apart. A step makes the column first, and the plan is made with it as if the file
+had it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import NamedTuple
+
+from engine.domain.profile import ColumnProfile
+from engine.planning.formulas.views import view
+from engine.planning.naming.mention import ColumnMention
+from engine.planning.naming.numbers import CUT_AFTER
+from engine.planning.reading.coded import Coded
+from engine.planning.reading.read import interpret
+from engine.planning.reading.reading import Reading, Restriction
+from engine.planning.tables.sheets import Data, Made, Sheet, is_group
+
+_THE_REST = re.compile(
+    r"\b(?:than|versus|vs\.?|against|compared (?:to|with)|and|or)\s+(?:the\s+|in\s+|those\s+|with\s+)*"
+    r"(?P<rest>rest|others?|remaining|younger|older|lower|higher|below|above|under|over|less|more|fewer|smaller|larger)\b(?:\s+ones?\b)?(?!\s+(?:than|<))",
+    re.IGNORECASE,
+)
+_C = r"(?P<c><c\d+>)"
+_VS = r"\s*(?:versus|vs\.?|against|and|or|than|/|compared (?:to|with))\s*(?:the\s+|in\s+|those\s+|with\s+|a\s+|at\s+)*"
+_HIGH, _LOW = r"(?:high|higher|above|over|upper|elevated|raised)", r"(?:low|lower|below|under)"
+_ENDS = rf"(?:(?P<high>{_HIGH})|(?P<low>{_LOW}))"
+_OTHER = rf"(?:(?P<high2>{_HIGH})|(?P<low2>{_LOW}))"
+_MEDIAN = r"(?:the\s+|its\s+|their\s+)?median(?:\s+(?:of\s+)?(?:the\s+)?)?"
+_AT_MEDIAN = tuple(
+    re.compile(form, re.IGNORECASE)
+    for form in (
+        rf"\b{_ENDS}(?:[\s-]+{_C})?{_VS}{_OTHER}[\s-]+(?:{_MEDIAN})?{_C.replace('c>', 'd>', 1)}",
+        rf"{_C}[\s-]*(?:is\s+)?{_ENDS}(?:\s+{_MEDIAN})?{_VS}(?:{_C.replace('c>', 'd>', 1)}[\s-]*)?{_OTHER}(?:\s+{_MEDIAN})?",
+        rf"{_C}\s+{_ENDS}\s+{_MEDIAN}{_VS}{_OTHER}(?:\s+{_MEDIAN})?",
+        rf"\b{_ENDS}(?:\s+or\s+\w+)?\s+(?:versus|vs\.?|and|or|against)\s+{_OTHER}\s+{_MEDIAN}{_C}",
+    )
+)
+_SPLIT = (
+    re.compile(rf"\bmedian[\s-]split\s+(?:of|on|by|for)?\s*(?:the\s+)?{_C}", re.IGNORECASE),
+    re.compile(rf"{_C}(?:\s+(?!<)\w+){{0,3}}?\s+(?:at|by|on|around)\s+(?:the|its)\s+median\b", re.IGNORECASE),
+    re.compile(
+        rf"\b(?:split|dichotomi[sz]e\w*|cut|halve\w*)\s+(?:\w+\s+){{0,3}}?{_C}\s+(?:at|by|into)\b", re.IGNORECASE
+    ),
+)
+
+
+class _Cut(NamedTuple):
+    """Where a column is cut into two, and which words name the sides."""
+
+    column: str
+    at: float | None
+    """None for the median."""
+    including: bool
+    """True where the number itself is on the upper side."""
+    above: list[tuple[int, int]]
+    """Stretches of the question (tokens from, to) that name the upper side."""
+    below: list[tuple[int, int]]
+    whole: list[tuple[int, int]]
+    """Stretches that name the column so cut."""
+
+
+def with_sides(reading: Reading, data: Data) -> tuple[Reading, Data] | None:
+    """Return question and data with the two sides of a number as groups; None where the question sets none apart."""
+    cut = _of_two_cuts(reading) or _of_the_rest(reading, data) or _of_halves(reading, data)
+    sheet = data.home([cut.column]) if cut else None
+    column = sheet.column(cut.column) if cut and sheet else None
+    if cut is None or sheet is None or column is None or not _is_measured(column):
+        return None
+    return _seen(cut, reading, data, sheet, column)
+
+
+def _is_measured(column: ColumnProfile) -> bool:
+    return column.kind in ("integer", "number") and column.scale in ("number", "count", "share", "ordered")
+
+
+def _of_two_cuts(reading: Reading) -> _Cut | None:
+    """Return the cut of two restrictions between which every row lies: below 60, and 60 and over."""
+    cuts = [r for r in reading.restrictions if r.op in (">", ">=", "<", "<=")]
+    for upper in (r for r in cuts if r.op in (">", ">=")):
+        for lower in (r for r in cuts if r.op in ("<", "<=") and (r.column, r.values) == (upper.column, upper.values)):
+            including = upper.op == ">=" or lower.op == "<"
+            return _Cut(upper.column, float(upper.values[0]), including, [_place(upper)], [_place(lower)], [])
+    return None
+
+
+def _place(item: Restriction) -> tuple[int, int]:
+    return item.first, item.last
+
+
+_MORE_IN = re.compile(
+    r"\b(?:worse|better|more|less|fewer|increased|reduced|raised|(?!other|over|under|after|whether|number)\w{3,}er)\b[^.,;:?!]{0,40}"
+    r"\b(?:in|with|among|for|of)\b[^.,;:?!]{0,25}$",
+    re.IGNORECASE,
+)
+
+
+def _is_more_in(item: Restriction, reading: Reading, data: Data) -> bool:
+    """Say whether something is asked to be more in these rows than in all others: `is pain worse over 65?`."""
+    others = [c for name in reading.named() if name != item.column and (c := data.column(name)) and is_group(c)]
+    apart = [c for c in others if not reading.is_a(c.name, "outcome", "adjust")]
+    asked = reading.question[: reading.words[item.first].start]
+    return not apart and not reading.contrasts and _MORE_IN.search(asked) is not None
+
+
+def _of_the_rest(reading: Reading, data: Data) -> _Cut | None:
+    """Return the cut of a restriction that is set against all other rows: `over 65 versus younger`."""
+    cuts = [r for r in reading.restrictions if r.op in (">", ">=", "<", "<=")]
+    if len(cuts) != 1:
+        return None
+    item = cuts[0]
+    end = reading.words[item.last].end
+    up = item.op in (">", ">=")
+    own = CUT_AFTER.match(reading.question, end)  # `8 or older` is one side and sets nothing against it
+    same = own is not None and bool(own["down"]) != up
+    said = _THE_REST.search(reading.question, own.end() if own and same else end)
+    if said is None:
+        place = [_place(item)] if _is_more_in(item, reading, data) else []
+        sides = (place, []) if up else ([], place)
+        return _Cut(item.column, float(item.values[0]), item.op in (">=", "<"), *sides, []) if place else None
+    rest = [n for n, word in enumerate(reading.words) if word.start == said.start("rest")]
+    other = [(rest[0], rest[0])] if rest else []
+    sides = ([_place(item)], other) if up else (other, [_place(item)])
+    return _Cut(item.column, float(item.values[0]), item.op in (">=", "<"), *sides, [])
+
+
+def _of_halves(reading: Reading, data: Data) -> _Cut | None:
+    """Return the cut at the median, where high and low values of a measurement are set against each other."""
+    coded = Coded(reading.question, reading.words, reading.mentions)
+    for form in _AT_MEDIAN:
+        for match in form.finditer(coded.text):
+            groups = match.groupdict()
+            named = coded.inside((groups.get("c") or "") + (groups.get("d") or ""))
+            ends = {key: groups.get(key) for key in ("high", "low", "high2", "low2")}
+            if len({m.column for m in named}) != 1 or bool(ends["high"]) == bool(ends["high2"]):
+                continue
+            column = data.column(named[0].column)
+            if column is None or not _is_measured(column) or column.distinct <= FEW:
+                continue
+            places = {key: _token(coded, reading, match, key) for key, text in ends.items() if text}
+            above = [(at, at) for key, at in places.items() if key.startswith("high") and at is not None]
+            below = [(at, at) for key, at in places.items() if key.startswith("low") and at is not None]
+            return _Cut(column.name, None, False, above, below, [(m.first, m.last) for m in named])
+    for form in _SPLIT:
+        for match in form.finditer(coded.text):
+            mention = coded.inside(match["c"])[0]
+            column = data.column(mention.column)
+            if column is not None and column.distinct > FEW and "median" in match[0].lower():
+                return _Cut(column.name, None, False, [], [], [(mention.first, mention.last)])
+    return None
+
+
+FEW = 6
+"""A column of fewer different numbers has levels of its own."""
+
+
+def _token(coded: Coded, reading: Reading, match: re.Match[str], key: str) -> int | None:
+    """Return the token of the question where a word of the coded text stands."""
+    before = len(re.findall(r"[^\W_]+|<[cl]\d+>", coded.text[: match.start(key)]))
+    at = 0
+    for _ in range(before):
+        inside = next((m for m in coded.mentions if m.first == at), None)
+        at = inside.last + 1 if inside else at + 1
+    return at if at < len(reading.words) else None
+
+
+def _seen(cut: _Cut, reading: Reading, data: Data, sheet: Sheet, column: ColumnProfile) -> tuple[Reading, Data] | None:
+    import pandas as pd
+
+    values = pd.Series(pd.to_numeric(sheet.frame()[column.name], errors="coerce"))
+    at = float(values.median()) if cut.at is None else cut.at
+    upper = pd.Series(values >= at if cut.including else values > at)
+    counts = [int((upper & values.notna()).sum()), int((~upper & values.notna()).sum())]
+    if min(counts) < 1:
+        return None
+    said = f"{at:.12g}"
+    above, below = (f"{said} or above", f"below {said}") if cut.including else (f"above {said}", f"up to {said}")
+    name = f"{column.name} cut at {said}" if cut.at is not None else f"{column.name} cut at its median {said}"
+    sign = ">=" if cut.including else ">"
+    made = Made(
+        name,
+        f"if_else(`{column.name}` {sign} {said}, {above!r}, {below!r})",
+        f"The question sets the rows on both sides of {said} against each other.",
+    )
+    levels = dict(zip((above, below), counts, strict=True))
+    profile = ColumnProfile(name=name, kind="category", scale="binary", distinct=2, levels=levels, order=[below, above])
+    shown = view(sheet, [*sheet.columns, profile], sheet.structure.repeated, made)
+    shown._frame = sheet.frame().assign(**{name: upper.map({True: above, False: below}).where(values.notna())})
+    anew = Data([shown if s is sheet else s for s in data.sheets])
+    mentions = [ColumnMention(name, above, *place, 1.0) for place in cut.above]
+    mentions += [ColumnMention(name, below, *place, 1.0) for place in cut.below]
+    taken = [*cut.above, *cut.below]
+    mentions += [ColumnMention(name, "", *p, 1.0) for p in cut.whole if not any(a <= p[0] <= b for a, b in taken)]
+    spans = [*taken, *cut.whole]
+    rest = [m for m in reading.mentions if not any(a <= m.last and m.first <= b for a, b in spans)]
+    seen = interpret(reading.question, reading.words, sorted([*rest, *mentions], key=lambda m: m.first), anew)
+    # What a side is called by is no row to keep of the column that is cut.
+    seen.restrictions = [r for r in seen.restrictions if r.column != column.name or r.op in ("in", "not in")]
+    return replace(seen, coding=reading.coding, explained=reading.explained, chosen=reading.chosen), anew

@@ -1,0 +1,193 @@
+"""Columns that a step would make, planned with as if the file had them: a computed measure, subjects numbered anew in each centre.
+
+`does the error, reported minus measured, differ between the sexes` compares a column that is not there yet. The view of the file has
+it, under the name of its formula; a step that uses it gets the step that makes it put before.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from engine.data.structure.rows import look
+from engine.domain.datatypes import DataType
+from engine.domain.profile import ColumnProfile, Repeated, RoleGuess, TypeGuess
+from engine.planning.formulas.formula import propose
+from engine.planning.naming.mention import ColumnMention
+from engine.planning.reading.read import interpret
+from engine.planning.reading.reading import Reading
+from engine.planning.tables.sheets import Data, Made, Sheet, is_group
+
+
+def with_subjects(data: Data) -> Data:
+    """Return the data with one column for subjects whose numbers start anew in each centre, in place of the numbers."""
+    return Data([_with_subject(sheet) for sheet in data.sheets])
+
+
+def _with_subject(sheet: Sheet) -> Sheet:
+    found = next((item for item in sheet.structure.repeated if item.restarts_in), None)
+    inner = sheet.column(found.subject) if found else None
+    if found is None or inner is None:
+        return sheet
+    name = f"{found.restarts_in} / {found.subject}"
+    made = Made(name, f"join(`{found.restarts_in}`, `{found.subject}`)", found.why[0].upper() + found.why[1:] + ".")
+    column = inner.model_copy(
+        update={
+            "name": name,
+            "kind": "category",
+            "scale": "code",
+            "distinct": found.subjects,
+            "levels": {},
+            "order": [],
+        }
+    )
+    columns = [column if c.name == inner.name else c for c in sheet.columns]
+    repeated = [_renamed(item, inner.name, name) for item in sheet.structure.repeated]
+    return view(sheet, columns, repeated, made)
+
+
+def _renamed(item: Repeated, old: str, new: str) -> Repeated:
+    return item.model_copy(update={"subject": new, "restarts_in": ""}) if item.subject == old else item
+
+
+def with_spans(data: Data) -> Data:
+    """Return the data with the days between two dates as the time of survival, where subjects were watched between them."""
+    return Data([_with_span(sheet) for sheet in data.sheets])
+
+
+def _with_span(sheet: Sheet) -> Sheet:
+    found = sheet.structure.dated
+    if not found:
+        return sheet
+    name = f"days from {found['entry']} to {found['exit']}"
+    made = Made(
+        name, f"days_between(`{found['entry']}`, `{found['exit']}`)",
+        f"Each row was watched from {found['entry']!r} to {found['exit']!r}: the time is the days between.",
+    )  # fmt: skip
+    role = RoleGuess(role="time", confidence=0.95, why="the days between two dates")
+    column = ColumnProfile(
+        name=name, kind="number", scale="number", distinct=MANY, roles=[role], unit="days", minimum=0
+    )
+    survival = {"time": name, "event": found["event"], "event_value": found["event_value"]}
+    structure = sheet.structure.model_copy(update={"survival": survival})
+    guess = TypeGuess(type=DataType.SURVIVAL_TABLE, confidence=0.9, read=sheet.profile.types[0].read)
+    profile = sheet.profile.model_copy(update={"types": [guess, *sheet.profile.types], "structure": structure})
+    return view(Sheet(profile, sheet.made), [*sheet.columns, column], structure.repeated, made)
+
+
+def with_list_as_set(data: Data) -> Data:
+    """Return the data with a list of genes as the one set to look for, where genes come from an experiment beside it.
+
+    A list of half the genes or more is what was tested, and one beside sets is what they are looked for in.
+    """
+    lists = [sheet for sheet in data.sheets if sheet.profile.types[0].type is DataType.GENE_LIST]
+    tested = [sheet for kind in (DataType.COUNT_MATRIX, DataType.DE_TABLE) for sheet in data.serving(kind)]
+    if len(lists) != 1 or not tested or data.serving(DataType.GENE_SET_LIBRARY):
+        return data
+    own, guess = lists[0], lists[0].profile.types[0]
+    if _TESTED.search(own.name) or 2 * (own.profile.rows or 0) >= (tested[0].profile.rows or 0):
+        return data
+    read = {**guess.read, "one": own.name.rpartition(".")[0] or own.name}
+    kinds = [guess.model_copy(update={"type": DataType.GENE_SET_LIBRARY, "read": read})]
+    shown = Sheet(own.profile.model_copy(update={"types": kinds}), own.made)
+    return Data([shown if sheet is own else sheet for sheet in data.sheets])
+
+
+_TESTED = re.compile(r"back.?ground|universe|tested|expressed|detected|measured|all.?genes|reference", re.IGNORECASE)
+
+
+def with_measure(reading: Reading, data: Data) -> tuple[Reading, Data] | None:
+    """Return question and data with the measure that the question computes from columns; None when it computes none."""
+    trial = replace(reading, used={})
+    formula, _ = propose(trial, data)
+    if formula is None:
+        formula = _change(trial, data)
+    if formula is None or not trial.used:
+        return None
+    name, expression = formula
+    used = [column.name for column in data.columns() if _in(column.name, expression)]
+    sheet = data.home(used)
+    if sheet is None or (len(used) < 2 and not _OF_ONE.match(expression)):
+        return None
+    if "/" in expression and set(used) & {*sheet.structure.times, *sheet.structure.doses}:
+        return None  # `OD over hours` is a curve
+    if name not in trial.question and len(expression) < MOST:
+        name = expression.replace("`", "")
+    column = ColumnProfile(name=name, kind="number", scale="number", distinct=MANY)
+    made = Made(name, expression, "The question is about a measure that is computed first.")
+    shown = view(sheet, [*sheet.columns, column], sheet.structure.repeated, made)
+    data = Data([shown if s is sheet else s for s in data.sheets])
+    mention = ColumnMention(name, "", min(trial.used), max(trial.used), 1.0)
+    rest = [m for m in reading.mentions if (m.last < mention.first or m.first > mention.last) and m.column not in used]
+    seen = interpret(reading.question, reading.words, sorted([*rest, mention], key=lambda m: m.first), data)
+    return replace(seen, coding=reading.coding, explained=reading.explained, chosen=reading.chosen), data
+
+
+_CHANGED = re.compile(
+    r"\b(?:gain\w*|los[et]\w*|put(?:s|ting)? on|chang\w+|improv\w+|increas\w+|decreas\w+|drop(?:ped|s)?|fell|rose|declin\w+|reduc\w+|"
+    r"g[eo]t(?:ting|s)? (?:\w+ ){0,2}?(?:better|worse)|recover\w*|respond\w*)\b",
+    re.IGNORECASE,
+)
+
+
+def _change(reading: Reading, data: Data) -> tuple[str, str] | None:
+    """Return the change from the first to the second of the only measure with two occasions, where groups `gained` or `lost`."""
+    said = _CHANGED.search(reading.question)
+    for sheet in data.sheets if said else ():
+        courses = [w for w in sheet.structure.wide if w.ordered and len(w.columns) == 2]
+        groups = {c.column for c in reading.contrasts} | {
+            n for n in reading.named() if (c := sheet.column(n)) and is_group(c) and reading.is_a(n, "cause", "by")
+        }
+        if len(courses) == 1 and len(sheet.structure.wide) == 1 and groups - set(courses[0].columns):
+            first, last = courses[0].columns
+            reading.mark_text(said.start(), said.end(), "column", f"{last} - {first}")  # type: ignore[union-attr]
+            return f"{last} - {first}", f"`{last}` - `{first}`"
+    return None
+
+
+def with_joined(data: Data, keys: Sequence[str], step: str) -> Data:
+    """Return the one table that a step makes of two files, so that what is asked next may name columns of both.
+
+    Args:
+        data: the files, the first two of which are joined.
+        keys: the column of each that they are joined on.
+        step: the output of the step that joins them.
+    """
+    left, right = data.sheets[:2]
+    marks = [
+        sheet.frame().assign(**{_KEY: sheet.frame()[key].astype(str).str.strip()})
+        for sheet, key in zip((left, right), keys, strict=True)
+    ]
+    second = marks[1].drop(columns=keys[1]) if keys[0] == keys[1] else marks[1]
+    frame = marks[0].merge(second, on=_KEY, suffixes=("", "_right")).drop(columns=_KEY)
+    columns, structure = look(frame)
+    types = [TypeGuess(type=DataType.TABLE, confidence=1.0)]
+    update = {"column_profiles": columns, "structure": structure, "types": types, "rows": len(frame)}
+    return Data([Sheet(left.profile.model_copy(update=update), step=step, _frame=frame)])
+
+
+_KEY = "__key"
+
+
+def data_made(data: Data) -> str:
+    """Return the last column that a step would make."""
+    return next(sheet.made[-1].column for sheet in reversed(data.sheets) if sheet.made)
+
+
+_OF_ONE = re.compile(r"(?:log\w*|sqrt)\(")
+"""What is computed of one column and is then compared or related as it is."""
+MANY = 99
+MOST = 60
+"""A formula of at most so many characters is the name of what it gives."""
+
+
+def _in(column: str, expression: str) -> bool:
+    return f"`{column}`" in expression or re.search(rf"(?<!\w){re.escape(column)}(?!\w)", expression) is not None
+
+
+def view(sheet: Sheet, columns: Sequence[ColumnProfile], repeated: Sequence[Repeated], made: Made) -> Sheet:
+    """Return a file with a column that a step would make."""
+    structure = sheet.structure.model_copy(update={"repeated": list(repeated)})
+    profile = sheet.profile.model_copy(update={"column_profiles": list(columns), "structure": structure})
+    return Sheet(profile, made=(*sheet.made, made))

@@ -1,0 +1,1 @@
+"""What would spoil an analysis: it is repaired, asked, warned of or refused."""

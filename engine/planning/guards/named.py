@@ -1,0 +1,98 @@
+"""Guards of what must be named or given: rows, formulas, genes, cells, samples."""
+
+from __future__ import annotations
+
+import re
+
+from engine.errors import PlanError
+from engine.planning.binding.ordering import fill_order
+from engine.planning.formulas.formula import propose
+from engine.planning.guards.case import Case, guard
+from engine.planning.reading.reading import Reading, Restriction
+from engine.planning.tables.samples import sample_sheet
+
+
+@guard
+def rows_named(case: Case) -> None:
+    """Settle the order of rows, and refuse to choose rows when the words do not say which."""
+    fill_order(case.bound, case.reading, case.data)
+    ordered = case.bound.of_role("sort")
+    if not case.bound.rows and not ordered:
+        names = ", ".join(c.name for c in case.data.columns()[:12])
+        raise PlanError(
+            "The question does not say which rows to keep.",
+            advice=f"Name a column and a value; the columns are {names}.",
+        )
+
+
+@guard
+def formula_named(case: Case) -> None:
+    """Settle the formula of a new column, and refuse to compute one when the words do not say how."""
+    params = {p.role: p.name for p in case.bound.spec.params if p.role in ("formula", "new_name")}
+    if case.bound.params.get(params["formula"]):
+        return
+    found, problem = propose(case.reading, case.data)
+    if found is None:
+        message = "The question asks for a new column but does not say how it is computed."
+        advice = problem or "Write the formula with the columns' names, for example `weight / height ** 2`."
+        raise PlanError(message, advice=advice)
+    case.bound.params |= {params["new_name"]: found[0], params["formula"]: found[1]}
+    if re.search(r"[<>]", found[1]):  # a mark for each row, which is about all rows
+        case.bound.rows = [item for item in case.bound.rows if f"`{item.column}`" not in found[1]]
+
+
+@guard
+def genes_are_named(case: Case) -> None:
+    """Refuse to show genes when none is named."""
+    if not case.reading.genes:
+        message = "The question names no gene that these data have."
+        raise PlanError(message, advice="Write gene symbols or ids as they stand in the file.")
+
+
+@guard
+def cells_given(case: Case) -> None:
+    """Refuse to leave out cells silently: no step cuts single-cell data down; a kind of cells is shown among all kinds."""
+    param = next((p for p in case.bound.spec.params if p.role == "label" and p.made_by), None)
+    for item in list(case.bound.rows):
+        if param is not None and item.op == "in" and case.bound.params.get(param.name, item.column) == item.column:
+            case.bound.params[param.name] = item.column
+            case.bound.rows.remove(item)
+            case.notes.append(
+                f"{', '.join(item.values)} is one of the groups of {item.column!r}; all of them are shown."
+            )
+    rows_of_samples(case)
+
+
+@guard
+def rows_of_samples(case: Case) -> None:
+    """Refuse to leave out samples or cells silently: no step cuts these data down to some of them."""
+    if case.bound.rows:
+        raise rows_refused(case.bound.rows[0], case.reading)
+    out = re.search(r"\b(?:excluding|exclude|except(?: for)?|without|leav\w+ out|omit\w*|drop\w*)\s+(?:the\s+)?(?:sample|cell|donor|patient)s?\s+\S+", case.reading.question, re.IGNORECASE)  # fmt: skip
+    if out:
+        message = f"The question leaves out part of the data ({out.group(0)!r}), which this kind of analysis cannot do by itself."
+        raise PlanError(
+            message, advice="Leave it out of the file (of both files, where there are two) and ask about what is left."
+        )
+
+
+def rows_refused(rows: Restriction, reading: Reading) -> PlanError:
+    """Return the error for a question about some of the samples or cells of data that no step cuts down."""
+    said = reading.question[reading.words[rows.first].start : reading.words[rows.last].end]
+    message = f"The question leaves out part of the data ({said!r}), which this kind of analysis cannot do by itself."
+    advice = "Leave the others out of the file (of both files, where there are two) and ask about what is left."
+    return PlanError(message, advice=advice)
+
+
+@guard
+def samples_match(case: Case) -> None:
+    """Find out early when no sample of the matrix is in the sheet."""
+    sample_sheet(case.data)
+
+
+@guard
+def markers_circular(case: Case) -> None:
+    """Say that the same cells made the groups and are compared."""
+    case.warnings.append(
+        "P-values of markers are too small to be taken literally: the same cells defined the groups and are compared here."
+    )

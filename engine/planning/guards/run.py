@@ -1,0 +1,18 @@
+"""Runs the guards of an analysis over a step; all guards register themselves here."""
+
+from __future__ import annotations
+
+from engine.planning.guards import designs, groups, named, subjects  # noqa: F401 - they register their guards
+from engine.planning.guards.case import GUARDS, Case
+from engine.planning.guards.values import one_unit
+
+
+def run_guards(names: list[str], case: Case) -> None:
+    """Let the guards of an analysis look at a step, after what concerns every analysis.
+
+    Raises:
+        PlanError: when one of them refuses.
+    """
+    one_unit(case)
+    for name in names:
+        GUARDS[name](case)

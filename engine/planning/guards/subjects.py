@@ -1,0 +1,119 @@
+"""Guards of rows that belong together: subjects, herds, numbers that start anew, slopes over time."""
+
+from __future__ import annotations
+
+import re
+
+from engine.domain.plan import OpenQuestion
+from engine.planning.binding.conditions import repetition
+from engine.planning.guards.case import Case, guard
+from engine.planning.tables.sheets import is_group
+
+
+@guard
+def clustered_rows(case: Case) -> None:
+    """Let a model whose rows belong to subjects know of them, so that its errors are not too small."""
+    found = repetition(case.bound)
+    param = next((p for p in case.bound.spec.params if p.kind == "column" and p.role in ("subject", "cluster")), None)
+    if found is None or param is None or case.bound.params.get(param.name) or found.subject in case.bound.columns():
+        return
+    case.bound.params[param.name] = found.subject
+    case.bound.reasons.append(f"Rows of one {found.subject!r} belong together, so the errors are clustered by it.")
+
+
+@guard
+def alike_within(case: Case) -> None:
+    """Warn where rows belong together and the step takes them as independent."""
+    found = repetition(case.bound)
+    if found is not None and case.reading.paired is not False and found.subject not in case.bound.columns():
+        case.warnings.append(
+            f"Rows of one {found.subject!r} may be alike, and this step takes all rows as independent: a mixed model with "
+            f"{found.subject!r} as the subject would not."
+        )
+
+
+_OTHERS = re.compile(
+    r"\b(?:differ(?:ent|ing)|separate|distinct|other|own) (?:\w+ )?(?:animals|subjects|individuals|mice|rats|patients|people|"
+    r"participants|donors|plants|units)\b|\bbetween[- ]subjects?\b|\bparallel[- ]groups?\b",
+    re.IGNORECASE,
+)
+MOST_NUMBERED = 30
+"""Subjects numbered up to here are commonly numbered anew in each group; longer numbers are registers."""
+
+
+@guard
+def numbered_anew(case: Case) -> None:
+    """Ask whether one number in several groups is one subject, where neither words nor values say so.
+
+    Numbers 1 to 8 in both groups are eight subjects of a crossover or sixteen of two groups. What is the same in all rows of a number
+    (its sex) speaks for one subject, and what differs between the groups was found by the profile already.
+    """
+    found, sheet = repetition(case.bound), case.bound.sheet
+    column = sheet.column(found.subject) if found and sheet else None
+    if found is None or sheet is None or column is None or found.between or found.subject not in case.bound.columns():
+        return
+    param = next((p for p in case.bound.spec.params if p.role == "nested_in"), None)
+    group, once = _holds_every_number(case, found.subject)
+    if not group or case.reading.paired or (param and case.bound.params.get(param.name)):
+        return
+    said = case.reading.paired is False or _OTHERS.search(case.reading.question)
+    why = f"The same numbers of {found.subject!r} stand in every {group!r}, and no other column is the same for all rows of one."
+    if param is None or once:
+        case.warnings.append(
+            f"{why} They are taken for the same subjects; if each {group} has its own, say `unpaired`."
+        )
+        return
+    case.bound.params[param.name] = group
+    if said:
+        case.bound.reasons.append(
+            f"{found.subject!r} is numbered anew in each {group!r}: the question says they are different."
+        )
+        return
+    case.bound.questions.append(
+        OpenQuestion(
+            id="nested_in", param=param.name, choices=[group, found.subject], proposed=group, blocking=True,
+            text=f"Does each {group!r} have subjects of its own, numbered anew ({group}), or is one number of "
+            f"{found.subject!r} the same subject throughout ({found.subject})?",
+            why=why,
+        )
+    )  # fmt: skip
+
+
+def _holds_every_number(case: Case, subject: str) -> tuple[str, bool]:
+    """Return the grouping in each of whose levels small whole numbers of subjects all occur, or "", and whether once each."""
+    sheet = case.bound.sheet
+    column = sheet.column(subject) if sheet else None
+    if sheet is None or column is None or column.kind != "integer" or column.role("batch") >= 0.5:
+        return "", False  # blocks and sites commonly hold every treatment
+    if (column.minimum or 0) < 0 or (column.maximum or 0) > MOST_NUMBERED:
+        return "", False
+    for name in case.bound.columns():
+        other = sheet.column(name)
+        if other is None or name == subject or other.kind in ("integer", "number") or not is_group(other):
+            continue
+        cells = sheet.frame().groupby([subject, name], observed=True).size().unstack(fill_value=0)
+        if name not in sheet.structure.times and cells.shape[1] > 1 and bool((cells > 0).all(axis=None)):
+            return name, bool((cells == 1).all(axis=None))
+    return "", False
+
+
+@guard
+def slope_over_time(case: Case) -> None:
+    """Where an effect is to depend on another and only one is named (`rises faster`), the other is the time of the rows."""
+    found, sheet = repetition(case.bound), case.bound.sheet
+    params = {p.role: p.name for p in case.bound.spec.params}
+    depends, fixed = params["interaction"], case.bound.of_role("predictors")
+    if not case.bound.params.get(depends) or len(fixed) != 1 or sheet is None or case.bound.of_role("wide"):
+        return  # the occasions of the wide form are an effect by themselves
+    over = [name for name in (found.within if found else []) if name in sheet.structure.times and name not in fixed]
+    if over:
+        case.bound.params[params["predictors"]] = [*fixed, over[0]]
+        case.bound.reasons.append(
+            f"How fast it changes is asked, so the effect of {fixed[0]!r} may change with {over[0]!r}."
+        )
+        return
+    case.bound.params[depends] = False
+    case.warnings.append(
+        f"The question asks whether the effect of {fixed[0]!r} depends on something else, and does not name a column for "
+        "that; the plan has the effect alone."
+    )

@@ -1,0 +1,109 @@
+"""Guards of values: several units in one column, codes for missing values, keys that no two files share."""
+
+from __future__ import annotations
+
+import re
+
+from engine.data.columns.column import level_text
+from engine.errors import PlanError
+from engine.planning.guards.case import Case, guard
+
+_MISSING_CODES = (-9.0, -99.0, -999.0, -9999.0, 9999.0)
+
+
+def one_unit(case: Case) -> None:
+    """Refuse a column whose values are of several units, unless rows of one are kept or the step tells them apart."""
+    import numpy as np
+
+    sheet = case.bound.sheet
+    for name in [name for name in case.bound.columns() if sheet and name in sheet.structure.units]:
+        assert sheet is not None
+        units, frame = sheet.structure.units[name], sheet.frame()
+        if units in case.bound.columns() or name not in frame or units not in frame:
+            continue
+        keep = frame[name].notna()
+        for item in case.bound.rows:
+            if item.column in frame:
+                held = [bool(text := as_level(value)) and item.holds(text) for value in frame[item.column]]
+                keep &= np.array(held)
+        frame = frame.loc[keep]
+        apart = [one for one in case.bound.of_role("split") if one in frame]
+        counts = frame[units].dropna().value_counts()
+        if len(counts) < 2 or (apart and frame.groupby(apart[0])[units].nunique().max() == 1):
+            continue
+        shown = ", ".join(f"{count:,} in {unit}" for unit, count in counts.items())
+        message = f"{name!r} holds values of {len(counts)} units, as {units!r} says: {shown}. Taken together they mean nothing."
+        advice = (
+            f"Convert them to one unit in the file, or keep one, for example: only rows with {units} {counts.index[0]}."
+        )
+        raise PlanError(message, advice=advice, details={"choices": [str(unit) for unit in counts.index]})
+
+
+def as_level(value: object) -> str:
+    """Return a cell as the text of its level, "" where it is missing."""
+    return "" if value is None or value != value else level_text(value)
+
+
+@guard
+def missing_codes(case: Case) -> None:
+    """Refuse a measurement with -99, -999 or the like in it: a code for a missing value would enter as a number."""
+    for name in case.bound.columns():
+        column = case.bound.sheet.column(name) if case.bound.sheet else None
+        if (
+            column is None
+            or column.kind not in ("integer", "number")
+            or column.minimum is None
+            or column.scale in ("code", "binary")
+        ):
+            continue
+        for code in (column.minimum, column.maximum):
+            others = column.levels and sum(float(v) < 0 for v in column.levels if _number(v)) > 1
+            if code in _MISSING_CODES and not others and (code < 0 and _alone(case, name, code)):
+                message = f"{name!r} holds {code:g}, which looks like a code for a missing value and would enter the analysis as a number."
+                raise PlanError(
+                    message, advice=f"Leave these cells of {name!r} empty, or keep only rows with other values."
+                )
+
+
+def _number(text: str) -> bool:
+    return re.fullmatch(r"-?\d+(?:\.\d+)?", text) is not None
+
+
+def _alone(case: Case, name: str, code: float) -> bool:
+    """Say whether no other value of a column is near the code: -99 among values from 80 on, not among -120 to 50."""
+    if case.bound.sheet is None:
+        return False
+    rest = [float(value) for value in case.bound.sheet.frame()[name].dropna() if float(value) != code]
+    return bool(rest) and min(rest) > code / 2
+
+
+@guard
+def key_shared(case: Case) -> None:
+    """Find the column by which two files are joined: of the same name, and one that names rows."""
+    if len(case.data.sheets) < 2:
+        raise PlanError("Joining needs two files, and one was given.", advice="Add the second file.")
+    left, right = case.data.sheets[:2]
+    shared = [c.name for c in left.columns if right.column(c.name)]
+    named = [name for name in case.reading.columns() if name in shared]
+    keys = sorted(shared, key=lambda n: -(left.column(n).role("id") + (left.column(n).scale in ("identifier", "code"))))  # type: ignore[union-attr]
+    key = (named or keys or [""])[0]
+    params = [p.name for p in case.bound.spec.params if p.role == "key"]
+    if key:
+        case.bound.params |= dict.fromkeys(params, key)
+        return
+    for a in left.columns:
+        for b in right.columns:
+            if (a.levels and set(a.levels) == set(b.levels)) or _same_values(case, a.name, b.name):
+                case.bound.params |= dict(zip(params, (a.name, b.name), strict=True))
+                case.bound.reasons.append(f"{a.name!r} and {b.name!r} hold the same values.")
+                return
+    message = f"{left.name} and {right.name} have no column of the same name or values to join on."
+    raise PlanError(message, advice="Give the key column the same name in both files.")
+
+
+def _same_values(case: Case, left: str, right: str) -> bool:
+    first, second = case.data.sheets[0].frame(), case.data.sheets[1].frame()
+    if left not in first or right not in second:
+        return False
+    a, b = set(first[left].dropna().astype(str)), set(second[right].dropna().astype(str))
+    return len(a) > 3 and len(a & b) >= 0.8 * min(len(a), len(b))

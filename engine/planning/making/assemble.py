@@ -1,0 +1,352 @@
+"""Makes the steps of a plan: what answers each goal, what makes its input, what belongs around it, rows first."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from engine.domain.datatypes import DataType
+from engine.domain.plan import DATA_PREFIX, OpenQuestion
+from engine.domain.toolspec import InputSpec, ParamSpec, ToolSpec
+from engine.errors import PlanError
+from engine.planning.binding.bind import Near, ask_values, bind, propose_missing
+from engine.planning.binding.bound import Bound
+from engine.planning.binding.conditions import holds
+from engine.planning.binding.files import files_for
+from engine.planning.binding.rows import condition, takes_rows
+from engine.planning.choosing.coverage import nothing_called
+from engine.planning.choosing.score import Candidate
+from engine.planning.guards.case import Case
+from engine.planning.guards.named import rows_refused
+from engine.planning.guards.run import run_guards
+from engine.planning.making.builder import StepBuilder
+from engine.planning.reading.reading import Reading
+from engine.planning.reading.settings import settings_said
+from engine.planning.tables.sheets import Data, Sheet
+from engine.planning.telling.lacking import in_words, missing
+from engine.planning.telling.refusals import refusal, unbound
+from engine.toolbox.analyses import Analysis, Practice
+from engine.toolbox.registry import ToolRegistry
+
+
+@dataclass(slots=True)
+class Making:
+    """A plan being made."""
+
+    reading: Reading
+    data: Data
+    builder: StepBuilder
+    near: Near
+    questions: list[OpenQuestion] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    not_answered: list[str] = field(default_factory=list)
+    bounds: list[Bound] = field(default_factory=list)
+    open: list[str] = field(default_factory=list)
+    """The tools whose steps are being planned, outermost first."""
+
+
+class Assembler:
+    """Adds the steps of goals to a plan being made."""
+
+    def __init__(self, registry: ToolRegistry, analyses: dict[str, Analysis]) -> None:
+        self._registry = registry
+        self._analyses = analyses
+
+    def begin(self, reading: Reading, data: Data, near: Near) -> Making:
+        """Return an empty plan for a question; `near` says which columns its unexplained words may mean."""
+        made = Making(reading, data, StepBuilder(self._registry, data), near)
+        made.builder.make = lambda spec: self._on_the_way(spec, made)
+        made.builder.said = lambda spec: _said_on_the_way(spec, reading)
+        made.builder.words = frozenset(token.stem for token in reading.words)
+        return made
+
+    def answer_all(self, goals: list[Candidate], made: Making) -> None:
+        """Plan every goal; what cannot be planned is named, and refuses the question when nothing can."""
+        several = len(goals) > 1 or bool(made.bounds)
+        refusals: list[PlanError] = []
+        for goal in goals:
+            try:
+                self._answer(goal, made)
+            except PlanError as err:
+                refusals.append(err)
+                if several:
+                    made.not_answered.append(f"{goal.analysis.name.capitalize()}: {err.message}")
+        if refusals and not made.bounds:
+            raise refusals[0]
+
+    def _answer(self, goal: Candidate, made: Making) -> None:
+        analysis, bound = goal.analysis, goal.bound
+        if bound is None:
+            raise refusal(goal, made.reading, made.data, self._registry, self._analyses)
+        nodes = list(made.builder.nodes)
+        try:
+            self._add_goal(analysis, bound, made, priority=2)
+        except PlanError as err:
+            made.builder.nodes[:] = nodes
+            if not self._rest_of(bound, made):
+                raise
+            made.not_answered += left_out(err, made)
+        made.bounds.append(bound)
+
+    def _rest_of(self, bound: Bound, made: Making) -> bool:
+        """Plan what leads to a step that lacks a file, so that the rest of the question is answered; False when nothing does."""
+        before = len(made.builder.nodes)
+        lacking = [p for p in bound.spec.inputs if not p.optional and not made.builder.can_make(p.type)]
+        if not lacking or bound.missing:
+            return False
+        made.open.append(bound.spec.name)
+        for port in bound.spec.inputs:
+            if not port.optional and port not in lacking:
+                for ref in self._makers_of(port, bound, made) or [made.builder.source(port.type) or ""]:
+                    if ref and not ref.startswith(DATA_PREFIX):
+                        made.builder.raise_priority(ref.split(".")[0], 1)
+        made.open.pop()
+        return len(made.builder.nodes) > before
+
+    def _add_goal(self, analysis: Analysis, bound: Bound, made: Making, *, priority: int) -> str:
+        """Add the step that answers an analysis with what belongs around it, and return its id."""
+        case = Case(bound, made.reading, made.data)
+        run_guards(analysis.guards, case)
+        made.warnings += case.warnings
+        made.notes += case.notes
+        bound.missing = [param for param in bound.missing if not bound.params.get(param.name)]  # a guard found it
+        if bound.missing:
+            propose_missing(bound, made.reading, made.near, nothing_called(made.reading, made.data))
+        if bound.missing:
+            port = bound.spec.input(bound.missing[0].of)
+            if port is not None and not made.builder.can_make(port.type):  # the file with the columns is not there
+                raise missing([sheet.profile for sheet in made.data.sheets], bound.spec, port.type)
+            raise unbound(analysis, bound, made.reading, made.data)
+        ask_values(bound)
+        if not bound.told and (same := self._planned(bound, made, priority)):
+            return same
+        made.open.append(bound.spec.name)
+        inputs = self._rows_first(bound, made)
+        for practice in analysis.practice:
+            if practice.when == "before":
+                self._add_practice(practice, case, made, inputs)
+        node = self._add_bound(bound, made, inputs, priority=priority)
+        for practice in analysis.practice:
+            if practice.when == "after":
+                self._add_practice(practice, case, made, inputs)
+        made.open.pop()
+        return node
+
+    @staticmethod
+    def _planned(bound: Bound, made: Making, priority: int) -> str:
+        """Return the first step of a goal that is in the plan already, or ""; all of them then count as its answer."""
+        same = [
+            n
+            for n in made.builder.nodes
+            if n.tool == bound.spec.name and all(n.params.get(k) == v for k, v in bound.params.items())
+        ]
+        for node in same:
+            made.builder.raise_priority(node.id, priority)
+        return same[0].id if same else ""
+
+    def _add_bound(self, bound: Bound, made: Making, inputs: dict[str, str], *, priority: int) -> str:
+        spec = bound.spec
+        split = next((p for p in spec.params if p.each and not bound.params.get(p.name)), None)
+        if split is not None:
+            ids = [
+                made.builder.add(spec, {**bound.params, split.name: value}, inputs=inputs, reasons=bound.reasons, priority=priority,
+                                 name=f"{spec.title}: {value}")
+                for value in split.each
+            ]  # fmt: skip
+            return ids[0]
+        node, branches = "", self._branches(bound, made, inputs)
+        reasons = list(dict.fromkeys(bound.reasons))
+        for wired, told in branches:
+            label = {p.name: told for p in spec.params if p.role == "told" and told}
+            told = ", ".join(filter(None, (bound.told, told)))
+            title = _title(bound) or (f"{spec.title}: {told}" if told else "")
+            node = made.builder.add(
+                spec, {**label, **bound.params}, inputs=wired, reasons=reasons, name=title, priority=priority
+            )
+        seen = {q.id for q in made.questions}
+        for asked in bound.questions:
+            key = f"{node}_{asked.id}"
+            twin = next(
+                (
+                    q
+                    for q in made.questions
+                    if q.param == asked.param and q.proposed == asked.proposed and q.text == asked.text
+                ),
+                None,
+            )
+            if twin is not None:
+                made.questions[made.questions.index(twin)] = twin.model_copy(update={"also": [*twin.also, node]})
+            elif key not in seen:
+                made.questions.append(asked.model_copy(update={"id": key, "node": node}))
+        return node
+
+    def _branches(self, bound: Bound, made: Making, inputs: dict[str, str]) -> list[tuple[dict[str, str], str]]:
+        """Return the inputs of each of the steps that a tool takes, with what is said of it.
+
+        One step is made for each file of a kind, and for each value that a step before it is made for (up, down).
+        """
+        given = files_for(bound.spec, made.reading, made.data)
+        bound.questions += given.questions
+        bound.reasons += given.reasons
+        found: list[tuple[dict[str, str], str]] = [(dict(inputs), "")]
+        for port in bound.spec.inputs:
+            if port.name in inputs:
+                continue
+            files = given.files.get(port.name, []) or _own_file(bound, port)
+            own = [made.builder.use(sheet, port.type) for sheet in files]
+            if files:
+                more = [
+                    ({port.name: ref}, Path(sheet.name).stem if len(files) > 1 else "")
+                    for ref, sheet in zip(own, files, strict=True)
+                ]
+            elif not port.optional and (nodes := self._makers_of(port, bound, made)):
+                more = [({port.name: ref}, text) for ref, text in nodes.items()]
+            else:
+                continue
+            found = [
+                ({**wired, **extra}, ", ".join(filter(None, (told, text))))
+                for wired, told in found
+                for extra, text in more
+            ]
+        return found
+
+    def _makers_of(self, port: InputSpec, bound: Bound, made: Making) -> dict[str, str]:
+        """Plan the steps that make an input for each value of a choice that the words leave open; returns reference -> what it is."""
+        maker = next((t for t in made.builder.producers(port.type) if made.builder.can_make(port.type)), None)
+        split = next((p for p in maker.params if p.each), None) if maker else None
+        if maker is None or split is None or made.data.serving(port.type):
+            return {}
+        said = _said_on_the_way(maker, made.reading)
+        output = next(out.name for out in maker.outputs if out.type == port.type)
+        source = maker.inputs[0]
+        ref = made.builder.source(source.type, path=(bound.spec.name, maker.name))
+        if ref is None:
+            raise missing([s.profile for s in made.data.sheets], bound.spec, source.type)
+        before = next((n.params for n in made.builder.nodes if ref.startswith(f"{n.id}.")), {})
+        found = {}
+        for value in [said[split.name]] if split.name in said else split.each:
+            text = _in_other_words(split, str(value), before)
+            params = {**said, split.name: value}
+            node = made.builder.add(maker, params, inputs={source.name: ref}, name=f"{maker.title}: {text}", reasons=[f"Makes the {port.type.value.replace('_', ' ')} a later step needs."])  # fmt: skip
+            found[f"{node}.{output}"] = text
+        return found
+
+    def _rows_first(self, bound: Bound, made: Making) -> dict[str, str]:
+        """Add the step that keeps the rows the question is about, and return the input it makes."""
+        own = next((p for p in bound.spec.params if p.role == "rows"), None)
+        text = condition(bound.rows, made.data)
+        if own is not None:
+            bound.params.setdefault(own.name, text)
+            return {}
+        port = next((p for p in bound.spec.inputs if takes_rows(p.type)), None)
+        sheet = bound.sheets.get(port.name) if port is not None else None
+        used = [*bound.columns(), *(item.column for item in bound.rows)]
+        made_of = made.builder.with_columns(sheet, DataType.TABLE, used) if sheet is not None else None
+        sure = next((item for item in bound.rows if item.sure), None)
+        if sure is not None and port is None and bound.spec.inputs:
+            raise rows_refused(sure, made.reading)
+        if not bound.rows or port is None:
+            return {port.name: made_of} if port is not None and made_of else {}
+        step = next((t for t in self._registry if any(p.role == "rows" for p in t.params)), None)
+        if step is None:
+            return {}
+        param = next(p.name for p in step.params if p.role == "rows")
+        for item in bound.rows:
+            value = f"{item.column} {item.op} {', '.join(item.values)}"
+            made.reading.used.update(dict.fromkeys(range(item.first, item.last + 1), ("restriction", value, 1.0)))
+        output = step.outputs[0].name
+        for node in made.builder.nodes:
+            if node.tool == step.name and node.params.get(param) == text:
+                return {port.name: f"{node.id}.{output}"}
+        inputs = {step.inputs[0].name: made_of or made.builder.use(sheet, DataType.TABLE)} if sheet else {}
+        why = ["The question is about these rows only."]
+        kept = made.builder.add(step, {param: text}, inputs=inputs, reasons=why)
+        return {port.name: f"{kept}.{output}"}
+
+    def _add_practice(self, practice: Practice, case: Case, made: Making, inputs: dict[str, str]) -> None:
+        planned = {node.tool for node in made.builder.nodes} | set(made.open)
+        if practice.tool not in self._registry or practice.tool in planned:
+            return
+        spec = self._registry.get(practice.tool)
+        lacking = next(
+            (port for port in spec.inputs if not port.optional and not made.builder.can_make(port.type)), None
+        )
+        if lacking is not None:
+            if practice.asked and all(holds(name, Bound(spec), made.reading) for name in practice.only):
+                made.not_answered += left_out(missing([], spec, lacking.type), made)
+            return
+        given = {key: self._value(value, case) for key, value in practice.params.items()}
+        if any(value in (None, "") and (param := spec.param(key)) and param.required for key, value in given.items()):
+            return  # what the answer does without, a step around it is not to find for itself
+        bound = bind(spec, made.reading, made.data, given={k: v for k, v in given.items() if v not in (None, "")})
+        if not all(holds(name, bound, made.reading) for name in practice.only) or bound.missing:
+            return
+        settled = list(bound.params)
+        bound.params = {**{k: v for k, v in practice.habits.items() if k not in bound.params}, **bound.params}
+        bound.reasons = [practice.why]
+        shared = {port.name: ref for port in spec.inputs for name, ref in inputs.items() if port.name == name}
+        before = len(made.builder.nodes)
+        node = self._add_bound(
+            bound, made, shared, priority=1 if practice.when == "after" and spec.task_type == "analysis" else 0
+        )
+        if practice.habits:
+            for at in range(before, len(made.builder.nodes)):
+                item = made.builder.nodes[at]
+                if item.id == node:
+                    kept = {k: v for k, v in item.settled.items() if k in settled}
+                    made.builder.nodes[at] = item.model_copy(update={"settled": kept})
+
+    @staticmethod
+    def _value(value: object, case: Case) -> object:
+        """Return a declared value; `=KEY` is the answering step's parameter or what a guard found out."""
+        if isinstance(value, str) and value.startswith("="):
+            return case.bound.params.get(value[1:]) or case.facts.get(value[1:], "")
+        return value
+
+    def _on_the_way(self, spec: ToolSpec, made: Making) -> str | None:
+        """Plan a tool with required parameters because its output is needed, with all that belongs to it."""
+        analysis = next((self._analyses[key] for key in spec.answers if key in self._analyses), None)
+        bound = bind(spec, made.reading, made.data)
+        if analysis is None:
+            return None
+        made.bounds.append(bound)
+        return self._add_goal(analysis, bound, made, priority=1)
+
+
+def _own_file(bound: Bound, port: InputSpec) -> list[Sheet]:
+    """Return the file that holds the columns of a step that takes one table: of several it is not simply the first."""
+    sheet = bound.sheets.get(port.name)
+    single = port.type is DataType.TABLE and sum(other.type == port.type for other in bound.spec.inputs) == 1
+    return [sheet] if single and sheet is not None and any(map(sheet.column, bound.columns())) else []
+
+
+def left_out(err: PlanError, made: Making) -> list[str]:
+    """Return what is said of a part of the question that lacks a file, once for each kind of file."""
+    lacking = in_words(str(err.details.get("missing", DataType.TABLE)))
+    known = any(lacking in text for text in made.not_answered)
+    return [] if known else [f"{err.message} That part of the question is left out; add the file and ask again."]
+
+
+def _said_on_the_way(spec: ToolSpec, reading: Reading) -> dict[str, object]:
+    """Return the settings that the question names for a step on the way; how many are wanted is said of the answer."""
+    return settings_said(spec, dataclasses.replace(reading, top=None), {})
+
+
+def _in_other_words(split: ParamSpec, value: str, params: Mapping[str, object]) -> str:
+    """Return what a value of a choice stands for: with the parameters of the step before, or without where there is none."""
+    texts = next((line.partition(":")[2].strip() for line in split.says if line.startswith(f"{value}:")), value)
+    full, _, short = texts.partition("|")
+    try:
+        return full.format_map(params)
+    except KeyError:
+        return short or value
+
+
+def _title(bound: Bound) -> str:
+    levels = [
+        bound.params.get(p.name) for role in ("interest", "reference") for p in bound.spec.params if p.role == role
+    ]
+    return f"{bound.spec.title}: {levels[0]} against {levels[1]}" if len(levels) == 2 and all(levels) else ""

@@ -1,0 +1,152 @@
+"""The plan with what it leaves open: what no part of it answers to is shown, asked or refused, and the whole must type-check."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from engine.data.matching import cross_check
+from engine.domain.plan import Alternative, Chosen, TaskDag
+from engine.domain.profile import Profile
+from engine.errors import PlanError
+from engine.planning.binding.conditions import members
+from engine.planning.choosing.catalogue import Catalogue
+from engine.planning.choosing.coverage import doubts, leaves_what_is_asked, unexplained
+from engine.planning.choosing.goals import CLEAR, HEARD
+from engine.planning.choosing.score import Candidate
+from engine.planning.making.assemble import Making
+from engine.planning.naming.hints import names_only_whom
+from engine.planning.reading.ways import not_done
+from engine.planning.tables.sheets import is_id
+from engine.planning.telling.lacking import why_not
+from engine.planning.telling.refusals import alternatives_of, did_you_mean, says
+from engine.toolbox.typecheck import check_plan
+
+LIKELY, FAR = 0.35, 4.0
+"""Or from this probability on, when it is so many times the next one's: what is left is spread over many."""
+LEAST = 0.01
+"""An analysis that the data put in the place of another is asked about when the words themselves give it less."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanProposal:
+    """A plan and the tools that were considered for it, best first."""
+
+    plan: TaskDag
+    retrieved: list[str]
+
+
+def finished(
+    catalogue: Catalogue, goals: list[Candidate], every: list[Candidate], made: Making, profiles: list[Profile], *, told: bool
+) -> TaskDag:  # fmt: skip
+    """Return the plan with its questions, warnings, alternatives and what it does not answer.
+
+    Args:
+        catalogue: what can be asked and done.
+        goals: what was to be planned.
+        every: all that the question may ask for.
+        made: the steps.
+        profiles: the files.
+        told: whether a person has chosen the analysis.
+
+    Raises:
+        PlanError: when there is no step, or the steps do not fit together.
+    """
+    reading, nodes = made.reading, made.builder.nodes
+    if not nodes:
+        raise PlanError(" ".join(made.not_answered) or "The question leads to no step.")
+    answered = [goal for goal in goals if goal.bound in made.bounds] or goals
+    done = [key for node in nodes for key in catalogue.registry.get(node.tool).answers]
+    left = unexplained(reading, done, made.bounds, [p.name for p in profiles])
+    made.questions += doubts(reading, left)
+    alternatives = alternatives_of(every, {goal.analysis.id for goal in answered})
+    first = answered[0]
+    leaves = bool(profiles) and leaves_what_is_asked(reading, left)
+    if len(answered) == 1 and not told and (leaves or _unsure(first, every, made, catalogue)):
+        made.questions.insert(0, did_you_mean(first, alternatives))
+        own = Alternative(id=first.analysis.id, probability=round(first.probability, 3), says=says(first))
+        alternatives = [own, *alternatives[:2]]
+    made.not_answered += [
+        f"{name!r} is named in the question and has no part in this plan." for name in _without_part(made)
+    ]
+    made.not_answered += not_done(reading, map(catalogue.registry.get, dict.fromkeys(n.tool for n in nodes)))
+    fillers = [at for at in range(len(reading.words)) if at not in reading.used and at not in left]
+    plan = TaskDag(
+        question=reading.question, datasets=made.builder.used_datasets(), nodes=nodes, open_questions=made.questions,
+        warnings=list(dict.fromkeys([*made.warnings, *_about_data(made, profiles)])), notes=made.notes,
+        understood=reading.spans(fillers), alternatives=alternatives, not_answered=list(dict.fromkeys(made.not_answered)),
+        analysis=[Chosen(id=g.analysis.id, probability=round(g.probability, 3)) for g in answered],
+    )  # fmt: skip
+    problems = [i for i in check_plan(plan, catalogue.registry) if i.severity == "error" and i.code != "open_question"]
+    if problems:
+        message = f"The plan does not fit together: {problems[0].message}"
+        raise PlanError(message, details={"issues": [p.model_dump() for p in problems]})
+    return plan
+
+
+def _unsure(first: Candidate, every: list[Candidate], made: Making, catalogue: Catalogue) -> bool:
+    """Say whether another analysis may be meant than the one that is planned."""
+    own_tool = first.bound.spec.name if first.bound else ""
+    around = {node.tool for node in made.builder.nodes} - {own_tool}
+    beside = {key for name in around for key in catalogue.registry.get(name).answers}
+    faint = first.wording < LEAST and not _named_otherwise(first, every)
+    doubted = faint or bool(first.unmet) or bool(first.left) or _overruled(first, every)
+    return doubted or not _leads(first, every, beside)
+
+
+def _without_part(made: Making) -> list[str]:
+    """Return the columns that are named and have no part in any step, also not in a column that a step makes."""
+    taken = {name for bound in made.bounds for name in (*bound.columns(), *(row.column for row in bound.rows))}
+    sheets = [bound.sheet for bound in made.bounds if bound.sheet]
+    computed = [m.expression for sheet in sheets for m in sheet.made if m.column in taken]
+    taken |= {name for expression in computed for name in re.findall(r"`([^`]+)`", expression)}
+    reading = made.reading
+    taken |= {m.column for m in reading.mentions if not m.level and names_only_whom(m, reading.words)}
+    # What numbers every row is who is asked about: `the heaviest goats`.
+    taken |= {c.name for sheet in sheets for c in sheet.columns if is_id(c) and c.distinct == sheet.profile.rows}
+    return list(dict.fromkeys(name for bound in made.bounds for name in bound.unused if name not in taken))
+
+
+def _about_data(made: Making, profiles: list[Profile]) -> list[str]:
+    """Return the warnings of the files that are used, and why others are not."""
+    used = {dataset.path for dataset in made.builder.used_datasets()}
+    own = [warning for profile in profiles if profile.path in used for warning in profile.warnings]
+    unused = [f"{profile.name} was not used: {why_not(profile)}" for profile in profiles if profile.path not in used]
+    return [*cross_check([profile for profile in profiles if profile.path in used]), *own, *unused]
+
+
+def _leads(first: Candidate, every: list[Candidate], beside: set[str]) -> bool:
+    """Say whether what a plan does is clearly likelier than all others together, or stands far above each of them.
+
+    A plan does more than its answer: a test of survival curves brings the curves along.
+    """
+    own = {first.analysis.id, *beside}
+    share = sum(c.probability for c in every if c.analysis.id in own)
+    if first.instead_of:
+        share = max(share, first.probability)
+        own.add(first.instead_of)
+    second = max((c.probability for c in every if c.analysis.id not in own), default=0.0)
+    return share >= CLEAR or (share >= LIKELY and share >= FAR * second)
+
+
+def _named_otherwise(first: Candidate, every: list[Candidate]) -> bool:
+    """Say whether words of the question, not the data, put an analysis in the place of one that is heard: `is MX1 up with ifn`."""
+    return any(
+        other.wording >= HEARD
+        and first.analysis.id in other.analysis.instead
+        and bool(other.unmet)
+        and all(name.startswith("not_said:") for name in other.unmet)
+        for other in every
+    )
+
+
+def _overruled(first: Candidate, every: list[Candidate]) -> bool:
+    """Say whether the words ask for another analysis that is left only because members of one herd or ward may be alike."""
+    worded = max(every, key=lambda c: c.wording)
+    alike = worded.bound is not None and worded.unmet == ("independent",) and members(worded.bound)
+    return alike and worded.wording > first.wording and worded.analysis.id != first.analysis.id
+
+
+def doubts_of(plan: TaskDag) -> int:
+    """Return how much of a question a plan leaves open or out."""
+    return sum(2 if q.blocking else 1 for q in plan.open_questions if q.required) + 2 * len(plan.not_answered)

@@ -1,0 +1,133 @@
+"""Which columns the words of a question name, whole, in part or together with what stands beside them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from engine.domain.profile import ColumnProfile
+from engine.planning.naming.mention import FAMILY, LIKELY, LONGEST, PERSONS, SURE, SURE_NAME, ColumnMention
+from engine.planning.naming.names import Name
+from engine.text.names import name_parts, name_pieces
+from engine.text.stopwords import STOP
+from engine.text.times import time_unit
+from engine.text.tokens import Token
+
+
+def column_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile], text: str) -> list[ColumnMention]:
+    """Return every window of words that names a column, all candidates; overlaps are settled by the reader."""
+    weights = Counter(part for column in columns for part in {*name_parts(column.name), *name_pieces(column.name)})
+    spaced = _before_and_after([column.name for column in columns])
+    names = [(Name(spaced.get(column.name, column.name), weights, units=True), column) for column in columns]
+    found: dict[tuple[int, int], list[tuple[float, str]]] = {}
+    literal = [m for column in columns for m in literally(words, column.name, text)]
+    for name, column in names:
+        for first, last in windows(words, text, max(2, min(LONGEST, len(name.parts) + 2, max(len(name.whole), 2)))):
+            window = words[first : last + 1]
+            if any(word.text in _JOINS and word.text not in name.parts for word in window[1:-1]):
+                continue  # `mother's age and weight` are two
+            if len(window) == 1 and (
+                window[0].text in STOP or (window[0].number is not None and name.text != window[0].text)
+            ):
+                continue
+            strength = name.strength(window)
+            if strength < SURE_NAME and len(window) == 1 and _whose(window[0], column):
+                continue  # `white mothers` are whom it is about, not their age in `mother_age`
+            if column.distinct == 1 and strength < SURE_NAME:
+                continue  # the same in all rows: only meant where it is called by its name
+            if strength >= LIKELY and not (len(window) == 1 and len(window[0].text) == 1 and strength < 1):
+                found.setdefault((first, last), []).append((round(strength, 3), column.name))
+    rest = [_best(first, last, able) for (first, last), able in found.items()]
+    rest += _shared(words, rest, names)
+    return literal + [m for m in rest if not any(m.first <= other.last and other.first <= m.last for other in literal)]
+
+
+def _shared(
+    words: Sequence[Token], found: Sequence[ColumnMention], names: Sequence[tuple[Name, ColumnProfile]]
+) -> list[ColumnMention]:
+    """Return what a second noun names together with the first one's beginning: the weight in `mother's age and weight`."""
+    extra = []
+    for mention in (m for m in found if m.width > 1 and m.strength >= SURE):
+        at = mention.last + 2
+        if at < len(words) and words[at - 1].text in _JOINS and words[at].text not in STOP:
+            window = [*words[mention.first : mention.last], words[at]]
+            able = [(round(name.strength(window), 3), column.name) for name, column in names]
+            best = _best(at, at, able)
+            if best.strength >= SURE and best.column != mention.column and not best.rivals:
+                extra.append(best)
+    return extra
+
+
+_JOINS = frozenset({"and", "or"})
+
+
+def _whose(word: Token, column: ColumnProfile) -> bool:
+    """Say whether a word for persons is only whose measurement a column holds."""
+    parts = name_parts(column.name)
+    one = word.text.removesuffix("s")
+    return word.text.endswith("s") and one in PERSONS | FAMILY and one in parts[:-1] and column.scale in _MEASURED
+
+
+_MEASURED = ("number", "count", "share")
+
+
+def _before_and_after(names: Sequence[str]) -> dict[str, str]:
+    """Return names such as `Prewt` and `Postwt` with their first part cut off, where both are there."""
+    found = {name.lower(): re.fullmatch(r"(pre|post)([a-z]{2,})", name.lower()) for name in names}
+    rests = Counter(match[2] for match in found.values() if match)
+    return {name: f"{match[1]} {match[2]}" for name in names if (match := found[name.lower()]) and rests[match[2]] == 2}
+
+
+def literally(words: Sequence[Token], name: str, text: str, column: str = "") -> list[ColumnMention]:
+    """Return the places where a name of several parts stands as it is written in the file: `perim_ch_1`, `PT+CBT`."""
+    if len(name_parts(name)) < 2:
+        return []
+    found = []
+    for match in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE):
+        inside = [at for at, w in enumerate(words) if match.start() <= w.start and w.end <= match.end()]
+        if inside:
+            found.append(ColumnMention(column or name, "", inside[0], inside[-1], 1.0))
+    return found
+
+
+def windows(words: Sequence[Token], text: str, longest: int) -> list[tuple[int, int]]:
+    """Return (first, last) of every run of words that may be a name of at most so many words."""
+    return [
+        (first, last)
+        for first in range(len(words))
+        for last in range(first, min(first + longest, len(words)))
+        if (words[last].text not in STOP or last == first or _is_letter(words[last], text))
+        and words[first].text not in _LEADS
+        and not _splits(words, first, last)
+        and not re.search(r"[,;:.?!]\s", text[words[first].start : words[last].start])
+    ]
+
+
+def _is_letter(word: Token, text: str) -> bool:
+    """Say whether a small word is a letter that tells things apart: `reader A`."""
+    return word.end - word.start == 1 and word.start > 0 and text[word.start].isupper() and word.text != "i"
+
+
+_LEADS = frozenset({"since", "until"})
+"""What a name goes on with and never begins with: `time since diagnosis`."""
+
+
+def _splits(words: Sequence[Token], first: int, last: int) -> bool:
+    """Say whether a window cuts a word such as `EXON12` in two; `Wk12` is a time and may be cut."""
+    before = first > 0 and words[first - 1].end == words[first].start
+    after = last + 1 < len(words) and words[last + 1].start == words[last].end
+    near = [
+        words[first - 1].text if before else "",
+        words[last + 1].text if after else "",
+        words[first].text,
+        words[last].text,
+    ]
+    return (before or after) and not any(time_unit(word) for word in near if word)
+
+
+def _best(first: int, last: int, able: list[tuple[float, str]]) -> ColumnMention:
+    able.sort(key=lambda item: -item[0])
+    strength, column = able[0]
+    rivals = tuple(name for other, name in able[1:] if other >= strength - 0.08)
+    return ColumnMention(column, "", first, last, strength, rivals=rivals)

@@ -1,0 +1,84 @@
+"""What a question itself says that codes and letters stand for: `geno 1 is wild, 2 is mutant`, `T = new drug`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from engine.domain.profile import ColumnProfile
+from engine.planning.naming.mention import ColumnMention
+from engine.text.numbers import as_number
+from engine.text.stopwords import STOP
+from engine.text.tokens import Token, tokens
+
+_MEANS = re.compile(
+    r"(?<![\w.])(?P<code>-?\d{1,3})\s*(?:=|\bis\b|\bare\b|\bmeans?\b|\bstands? for\b)\s*(?:the\s+|an?\s+)?(?P<said>[A-Za-z][\w-]{2,})"
+)
+
+
+_IN_BRACKETS = (
+    re.compile(r"(?P<said>[A-Za-z][\w-]{2,})\s*\(\s*(?P<code>-?\d{1,2})\s*\)"),
+    re.compile(r"[(,]\s*(?P<code>\d{1,2})\s+(?P<said>[A-Za-z][\w-]{2,})\s*(?=[,)])"),
+)
+"""`benign (2)` and `(1 malignant, 2 benign)`: here the word itself is the level's name in this question."""
+
+
+def codes_explained(
+    words: Sequence[Token], columns: Sequence[ColumnProfile], named: Sequence[ColumnMention], text: str
+) -> list[ColumnMention]:
+    """Return the words that the question itself says codes stand for: `geno 1 is wild, 2 is mutant ... does the mutant`."""
+    by_name = {column.name: column for column in columns}
+    found: list[ColumnMention] = []
+    column = None
+    matches = sorted((m for form in (_MEANS, *_IN_BRACKETS) for m in form.finditer(text)), key=lambda m: m.start())
+    codes = {float(match["code"]) for match in matches}
+    able = [
+        c for c in columns if 2 <= len(c.levels) <= 6 and len(codes) > 1 and codes <= {as_number(v) for v in c.levels}
+    ]
+    only = able[0] if len(able) == 1 else None
+    for match in matches:
+        before = [m for m in named if not m.level and 0 <= match.start() - words[m.last].end < 25]
+        column = by_name.get(before[-1].column) if before else column or only
+        if column is not None and not any(as_number(v) == float(match["code"]) for v in column.levels):
+            column = only
+        level = next((v for v in column.levels if as_number(v) == float(match["code"])), None) if column else None
+        said = [at for at, token in enumerate(words) if token.start == match.start("said")]
+        if column is None or level is None or not said or words[said[0]].text in STOP:
+            continue
+        meaning = words[said[0]].stem
+        found += [
+            ColumnMention(column.name, level, at, at, 0.9)
+            for at, t in enumerate(words)
+            if t.stem == meaning and (at != said[0] or match.re is not _MEANS)
+        ]
+    return found + _letters_explained(words, columns, text)
+
+
+LETTERS = re.compile(
+    r"(?<![\w.])(?P<code>[A-Za-z]{1,4}\d?)\s*=\s*(?:the\s+|an?\s+)?(?P<said>[A-Za-z][\w-]+(?:\s+[a-z][\w-]+){0,2})"
+)
+_LETTERS_AFTER = re.compile(r"(?P<said>[A-Za-z][\w-]+)\s+\((?P<code>[A-Z]{1,3}\d?)\)")
+
+
+def letters_told(text: str, columns: Sequence[ColumnProfile]) -> dict[str, dict[str, str]]:
+    """Return column -> level -> what the question says it stands for: `T = new drug, C = control`, `malignant (M)`.
+
+    Two or more short levels of the only column that has them all; numbers are read by `codes_explained`.
+    """
+    told = {match["code"]: match["said"] for form in (LETTERS, _LETTERS_AFTER) for match in form.finditer(text)}
+    able = [column for column in columns if len(told) > 1 and told.keys() <= column.levels.keys()]
+    return {able[0].name: told} if len(able) == 1 else {}
+
+
+def _letters_explained(words: Sequence[Token], columns: Sequence[ColumnProfile], text: str) -> list[ColumnMention]:
+    """Return the places of levels that the question explains, and of the words that only one of them stands for."""
+    found = []
+    for column, told in letters_told(text, columns).items():
+        stems = {level: {t.stem for t in tokens(said) if t.text not in STOP} for level, said in told.items()}
+        for at, word in enumerate(words):
+            written = text[word.start : word.end]
+            if written in told and re.match(r"\s*[=)]", text[word.end :]):
+                found.append(ColumnMention(column, written, at, at, 0.95))
+            elif len(meant := [level for level, own in stems.items() if word.stem in own]) == 1:
+                found.append(ColumnMention(column, meant[0], at, at, 0.85))
+    return found

@@ -1,0 +1,203 @@
+"""What words mean by the structure of the data alone: `dose`, `over time`, `the patients`, `the third brood`, `at 2 h`.
+
+A word of general language names the one column that plays its part; a label names the column of a wide measure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from engine.data.structure.scales import hint
+from engine.domain.profile import Structure
+from engine.planning.naming.lexicon import UNITS
+from engine.planning.naming.mention import ColumnMention
+from engine.planning.naming.names import QUANTITIES
+from engine.planning.tables.sheets import Sheet, is_group
+from engine.text.names import name_parts, name_pieces
+from engine.text.numbers import as_number
+from engine.text.stems import stem
+from engine.text.times import time_unit, timed
+from engine.text.tokens import Token
+
+WHOM = frozenset(
+    "patients patient subjects subject animals animal persons person people individuals individual participants volunteers "
+    "volunteer".split()
+)
+"""Words of general language for those whom the rows are about; where no column names them, they say nothing more."""
+
+
+def names_only_whom(mention: ColumnMention, words: Sequence[Token]) -> bool:
+    """Say whether a mention is only a plural for those whom the rows are about: `the ill people`."""
+    word = words[mention.first].text
+    return mention.width == 1 and word in WHOM and (word.endswith("s") or word == "people")
+
+
+_MEANT: tuple[tuple[frozenset[str], Callable[[Sheet], list[str]]], ...] = (
+    (frozenset({"dose", "doses", "dosage", "concentration", "concentrations"}), lambda s: s.structure.doses),
+    (frozenset({"time", "times", "timepoint", "timepoints", "visits", "occasions", "longitudinal"}), lambda s: s.structure.times),
+    (frozenset({"days", "daily", "day"}), lambda s: _with(s.structure.times, "day")),
+    (frozenset({"weeks", "weekly", "week"}), lambda s: _with(s.structure.times, "week")),
+    (frozenset({"months", "monthly", "month"}), lambda s: _with(s.structure.times, "month")),
+    (WHOM,
+     lambda s: [item.subject for item in s.structure.repeated[:1] if not hint(item.subject, "cluster", "batch")]),
+    (frozenset({"groups", "treatments", "arms", "drugs", "conditions"}),
+     lambda s: [c.name for c in s.columns if is_group(c) and c.scale in ("category", "binary", "code", "ordered")
+                and c.name not in s.structure.times and c.name not in {r.subject for r in s.structure.repeated}]),
+)  # fmt: skip
+
+
+def _measured_in(words: Sequence[Token], sheet: Sheet) -> list[ColumnMention]:
+    """Return `temperature` as a mention of `storage_C`, where one column alone has a unit of that quantity."""
+    found = []
+    for at, token in enumerate(words):
+        units = QUANTITIES.get(token.text, "").split()
+        names = [c.name for c in sheet.columns if (c.unit.lower() or _unit(c.name)) in units] if units else []
+        if len(names) == 1:
+            found.append(ColumnMention(names[0], "", at, at, 0.62))
+    return found
+
+
+def _unit(name: str) -> str:
+    """Return the unit at the end of a name of two pieces (`storage_C`); one of three is of a ratio (`N_kg_ha`)."""
+    pieces = name_pieces(name)
+    return pieces[1] if len(pieces) == 2 and pieces[0] not in UNITS else ""
+
+
+_ALLOCATED = frozenset(
+    "group arm treatment trt tx rx therapy allocation allocated randomisation randomization intervention treatmentgroup studyarm".split()
+)
+"""What the column is conventionally called that says what somebody was given."""
+_GIVEN = frozenset("treatment treated treating therapy intervention allocation untreated".split())
+
+
+def _given(words: Sequence[Token], sheet: Sheet) -> list[ColumnMention]:
+    """Return `the treatment` as a mention of the only column that is called as what was given is: Group, arm."""
+    names = [c.name for c in sheet.columns if is_group(c) and "".join(name_parts(c.name)) in _ALLOCATED]
+    here = [at for at, token in enumerate(words) if token.text in _GIVEN]
+    return [ColumnMention(names[0], "", at, at, 0.8) for at in here] if len(names) == 1 else []
+
+
+_WHEN = frozenset("before after during pre post prior until since".split())
+
+
+def only_when(mention: ColumnMention, words: Sequence[Token]) -> bool:
+    """Say whether a mention only tells when something was measured: `pain before treatment` names no arm."""
+    word, before = words[mention.first].text, words[mention.first - 1].text if mention.first else ""
+    return mention.width == 1 and not mention.level and mention.strength < 1 and word in _GIVEN and before in _WHEN
+
+
+def _with(names: list[str], unit: str) -> list[str]:
+    return [name for name in names if any(stem(part) == unit for part in name_parts(name))] or names
+
+
+def generic_mentions(words: Sequence[Token], sheet: Sheet) -> list[ColumnMention]:
+    """Return words such as `dose` or `patients` as mentions of the only column of that part, weaker than a name."""
+    found = []
+    for meant, columns in _MEANT:
+        here = [
+            at
+            for at, token in enumerate(words)
+            if token.text in meant and not (at and words[at - 1].number is not None and time_unit(token.text))
+        ]  # `within 30 days` is a stretch, no column of days
+        if here and len(names := columns(sheet)) == 1:
+            found += [ColumnMention(names[0], "", at, at, 0.62) for at in here]
+    return found + _measured_in(words, sheet) + _given(words, sheet)
+
+
+_START = frozenset("baseline start started beginning entry outset initially before".split())
+_END = frozenset("end finally last".split())
+
+
+def wide_mentions(words: Sequence[Token], structure: Structure) -> list[ColumnMention]:
+    """Return labels of wide measures (`at 2 h`, `week 4`, `pre`, `the third brood`, `broods 1, 2 and 3`) as their columns."""
+    found = []
+    for wide in (w for w in structure.wide if w.ordered):
+        own = {stem(part) for part in name_parts(wide.name) if len(part) > 1}
+        ends = {_START: wide.columns[0], _END: wide.columns[-1]}
+        found += [
+            ColumnMention(name, "", at, at, 0.7)
+            for words_, name in ends.items()
+            for at, t in enumerate(words)
+            # Of several measures the one that is named beside it: `the baseline pain`, `grip before`.
+            if t.text in words_ and (len(structure.wide) == 1 or own & {w.stem for w in words[max(0, at - 2) : at + 3]})
+        ]
+    for wide in structure.wide:
+        common = {stem(part) for part in name_parts(wide.name) if len(part) > 1}
+        for column, label in zip(wide.columns, wide.labels, strict=True):
+            parts = name_parts(label)
+            number = next((as_number(part) for part in parts if as_number(part) is not None), None)
+            for at, token in enumerate(words):
+                pair = [token.text, words[at + 1].text] if at + 1 < len(words) else []
+                if len(pair) == 2 and _a_span(words, at):
+                    continue
+                if len(pair) == 2 and ((timed(pair) and timed(pair) == timed(parts)) or pair == parts):
+                    found.append(ColumnMention(column, "", at, at + 1, 0.9))
+                elif len(parts) == 1 and token.text == parts[0] and len(token.text) > 2 and token.number is None:
+                    found.append(ColumnMention(column, "", at, at, 0.85))
+                elif (
+                    number is not None
+                    and token.number == number
+                    and (_near(words, at, common) or _listed(words, at, parts))
+                ):
+                    found.append(ColumnMention(column, "", at, at, 0.9))
+    return found
+
+
+def _a_span(words: Sequence[Token], at: int) -> bool:
+    """Say whether `the three months` begins here: a stretch of time and no point in it."""
+    before = words[at - 1].text if at else ""
+    return (
+        words[at].number is not None and words[at + 1].text.endswith("s") and before in ("the", "all", "these", "whole")
+    )
+
+
+def _listed(words: Sequence[Token], at: int, parts: Sequence[str]) -> bool:
+    """Say whether a number stands in a row with the unit of a label: `weeks 0, 4 and 8` or `0, 4 and 8 weeks` and `wk4`."""
+    units = {time_unit(part) or (part if part in ("h", "d", "w", "m") else "") for part in parts} - {""}
+    units = {timed([unit, "1"])[:-1] or unit for unit in units}
+    for step in (-1, 1):
+        near = at + step
+        while 0 <= near < len(words) and (words[near].number is not None or words[near].text in ("and", "or", "to")):
+            near += step
+        if 0 <= near < len(words) and abs(near - at) > 1 and time_unit(words[near].text) in units:
+            return True
+    return False
+
+
+def _near(words: Sequence[Token], at: int, common: set[str]) -> bool:
+    """Say whether the name of the measure stands just after a number, or before it with only numbers between."""
+    if at + 1 < len(words) and words[at + 1].stem in common:
+        return True
+    back = at - 1
+    while back >= 0 and (words[back].number is not None or words[back].text in ("and", "or", "to", "vs", "versus")):
+        back -= 1
+    return back >= 0 and words[back].stem in common
+
+
+def of_one_measure(mentions: list[ColumnMention], structure: Structure) -> list[ColumnMention]:
+    """Return the mentions with `self esteem ... in the third month` as one column where a measure is named apart from its occasion.
+
+    The name of the measure fits all its columns, the occasion fits that of each measure: together they name one.
+    """
+    for own in [*({*wide.columns} for wide in structure.wide), *map(set, structure.same_quantity)]:
+        base = [m for m in mentions if not m.level and m.column in own and len(own & {m.column, *m.rivals}) > 1]
+        told = [m for m in mentions if not m.level and m.column in own and not own & set(m.rivals)]
+        if not base or not told:
+            continue
+        places = {(m.first, m.last) for m in told}
+        nearest = {m: min(told, key=lambda t: abs(t.first - m.first)).column for m in base}
+        mentions = [
+            m._replace(column=nearest[m], rivals=())
+            if m in nearest
+            else m._replace(strength=min(1.0, m.strength + APART))
+            if m in told
+            else m._replace(strength=m.strength - APART)
+            if (m.first, m.last) in places and not m.level
+            else m
+            for m in mentions
+        ]
+    return mentions
+
+
+APART = 0.05
+"""What an occasion gains for the measure that is named beside it, and loses for another."""

@@ -1,0 +1,195 @@
+"""Which levels of columns the words of a question name.
+
+Levels are compared within their column, so that of `Gentoo penguin` and `Adelie penguin` the second word tells nothing. A
+single letter is a level only where it stands like one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from engine.domain.profile import ColumnProfile
+from engine.planning.naming.columns import literally, windows
+from engine.planning.naming.lexicon import alike, same_meaning
+from engine.planning.naming.mention import LONGEST, NO, PERSONS, SURE, ColumnMention
+from engine.planning.naming.names import Name
+from engine.text.names import name_parts
+from engine.text.negation import NEGATORS
+from engine.text.numbers import as_number
+from engine.text.stopwords import STOP
+from engine.text.times import time_unit
+from engine.text.tokens import Token
+
+
+def level_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile], text: str) -> list[ColumnMention]:
+    """Return every window of words that names a level of a column (numbers and single letters are left to the reader)."""
+    found: list[ColumnMention] = []
+    for column in columns:
+        levels = [level for level in (column.order or list(column.levels)) if level]
+        if not levels or column.scale in ("identifier", "date") or len(levels) > 60:
+            continue
+        weights = Counter(part for level in levels for part in set(name_parts(level)))
+        found += _explained(words, column, text)
+        for level in levels:
+            if as_number(level.strip().lstrip("+-#")) is not None or not level.strip():
+                continue
+            found += _level(words, column, level, Name(level, weights, units=False), weights, text)
+        literal = [m._replace(level=level) for level in levels for m in literally(words, level, text, column.name)]
+        longest = [m for m in literal if not any(_inside(m, other) for other in literal)]
+        found = [m for m in found if not any(m.first <= o.last and o.first <= m.last for o in longest)] + longest
+    return [m for m in found if not _names_a_test(m, words)]
+
+
+def _names_a_test(mention: ColumnMention, words: Sequence[Token]) -> bool:
+    """Say whether words have no more of a level than its initials and call a test: `Welch's test` means no WT."""
+    own = [word.text for word in words[mention.first : mention.last + 1]]
+    after = [word.text for word in words[mention.last + 1 : mention.last + 2]]
+    initials = len(own) > 1 and "".join(word[0] for word in own) == mention.level.lower()
+    return initials and "test" in (own[-1], *after)
+
+
+def _inside(mention: ColumnMention, other: ColumnMention) -> bool:
+    return other.width > mention.width and other.first <= mention.first and mention.last <= other.last
+
+
+_SET_AGAINST = re.compile(
+    r"\b(?P<a>[a-z]{3,})\s+(?:[a-z]+\s+)?(?:vs?\.?|versus|against|than|compared (?:with|to)|and|or)\s+(?:the\s+|in\s+)?(?P<b>[a-z]{3,})",
+    re.IGNORECASE,
+)
+
+
+def beginnings(words: Sequence[Token], columns: Sequence[ColumnProfile], text: str) -> list[ColumnMention]:
+    """Return two words set against each other whose beginnings are levels of one column: `upstream` and `downstream` for up, down."""
+    found = []
+    for match in _SET_AGAINST.finditer(text):
+        at = [n for n, w in enumerate(words) if w.start in (match.start("a"), match.start("b"))]
+        if len(at) != 2 or words[at[0]].stem == words[at[1]].stem:
+            continue
+        for column in columns:
+            levels = {level.lower(): level for level in column.levels if level.isalpha() and len(level) < 5}
+            pair = [next((levels[v] for v in levels if words[n].text.startswith(v)), "") for n in at]
+            if 2 <= len(column.levels) <= 4 and all(pair) and pair[0] != pair[1]:
+                found += [ColumnMention(column.name, level, n, n, 0.8) for n, level in zip(at, pair, strict=True)]
+    return found
+
+
+_CODED = re.compile(r"([\w.+-]+)\s*[=:]\s*([\w.+-]+)")
+_CODED_SHORT = re.compile(r"(?<![A-Za-z0-9])(\d)[ _-]?([A-Za-z]+)(?![A-Za-z0-9])")
+"""`sex_1m_2f`"""
+
+
+def _explained(words: Sequence[Token], column: ColumnProfile, text: str) -> list[ColumnMention]:
+    """Return the words that a column's name says its codes stand for: `drug` in `grp(1=drug 2=plac)`."""
+    pairs = [(a, b) if a in column.levels else (b, a) for a, b in _CODED.findall(column.name)]
+    short = _CODED_SHORT.findall(column.name)
+    pairs += short if {code for code, _ in short} == set(column.levels) else []
+    meaning = {said: code for code, said in pairs if code in column.levels}
+    weights = Counter(part for said in meaning for part in set(name_parts(said)))
+    return [
+        mention._replace(level=code)
+        for said, code in meaning.items()
+        for mention in _level(words, column, said, Name(said, weights, units=False), weights, text)
+    ]
+
+
+def _level(
+    words: Sequence[Token], column: ColumnProfile, level: str, name: Name, weights: Counter[str], text: str
+) -> list[ColumnMention]:
+    if not name.parts:
+        return []
+    if len(level.strip()) == 1:  # never a letter by itself, but `women` where the levels are F and M
+        meant = [
+            at
+            for at, w in enumerate(words)
+            if len(w.text) > 2
+            and w.text not in STOP | {"number"}
+            and same_meaning(w.text, level.strip().lower())
+            and "-" not in text[w.end : w.end + 1]  # `non-inferior`
+        ]
+        written = rf"\b(?:of|in|for|and|or|vs\.?|versus|against|than|only|type|group)\s+(?P<l>{re.escape(level.strip())})(?![\w'-])"
+        if not level.strip().isupper() or level.strip() in "AI":  # no article ends a phrase: `heavier than those on a.`
+            written = rf"\b(?:of|in|for|vs\.?|versus|against|than|with|on|to|from|type|group)\s+(?P<l>{re.escape(level.strip())})(?=\s*(?:[,.;:?!)]|$)|\s+(?:and|or|vs|versus|against)\b)"
+        starts = {match.start("l") for match in re.finditer(written, text)}  # `the fresh weight of S`
+        others = "|".join(re.escape(other.strip()) for other in column.levels if other != level)
+        against = rf"(?<![\w'-])(?:(?:{others})\s+(?:vs\.?|versus|against|than)\s+(?P<l>{re.escape(level.strip())})|(?P<m>{re.escape(level.strip())})\s+(?:vs\.?|versus|against)\s+(?:{others}))(?![\w'-])"
+        starts |= {
+            match.start("l" if match["l"] else "m") for match in re.finditer(against, text)
+        }  # `B versus A, adjusted`
+        meant += [at for at, w in enumerate(words) if w.start in starts]
+        return [ColumnMention(column.name, level, at, at, 0.85) for at in meant]
+    found = []
+    denied = level.strip().lower().split()[0] in NEGATORS
+    distinctive = [part for part in name.parts if weights[part] == 1 and len(part) >= 4]
+    for first, last in windows(words, text, min(LONGEST, len(name.parts) + 1) + 1):
+        window = words[first : last + 1]
+        strength = name.strength(window)
+        if len(window) == 1:
+            strength = _one_word(window[0], level, name, strength, distinctive, text)
+        glued = len(window) > 1 and window[-1].end - window[0].start == sum(len(word.text) for word in window)
+        if glued and len(level) <= 3 and not time_unit(window[0].text) and not level.lower().startswith(window[0].text):
+            continue  # `DESeq2` and `DUSP1` are names of their own, not D2 and D1
+        if len(window) > 2 and _names_two(window, level, column):
+            continue  # `rescue and KO` are two levels, and not the one called KO+rescue
+        if denied and not any(word.text in NEGATORS or word.text.removesuffix("s") in NO for word in window):
+            continue  # `the detected ones` are not those `not detected`
+        if (
+            denied
+            and len(window) == 1
+            and window[0].text.removesuffix("s") in _NEGATIVE
+            and any(same_meaning("positive", part) for part in name.parts[1:])
+        ):
+            strength = 0.8  # `negatives` for `not detected`
+        if strength >= 0.6:
+            found.append(ColumnMention(column.name, level, first, last, round(strength, 3)))
+    return found
+
+
+def _names_two(window: Sequence[Token], level: str, column: ColumnProfile) -> bool:
+    """Say whether words joined by `and` end in another level of the column."""
+    joined = any(word.text in ("and", "or", "vs", "versus", "against", "than") for word in window[1:-1])
+    others = {other.strip().lower() for other in column.levels if other != level}
+    return joined and (window[-1].text in others or window[0].text in others)
+
+
+_NEGATIVE = frozenset("negative neg absent undetected".split())
+
+
+_NAME_LONG = 3
+"""A level of more words than this is a remark or an explanation rather than a name."""
+
+
+_SEVERAL = re.compile(r"\b(?:both|all|two|three|four|five|[2-9])\s+(?:of\s+)?(?:the\s+|these\s+)?$", re.IGNORECASE)
+
+
+def _one_word(token: Token, level: str, name: Name, strength: float, distinctive: Sequence[str], text: str) -> float:
+    """Return how surely a single word names a level, 0 where the word has another meaning."""
+    word, written = token.text, text[token.start : token.end]
+    if word in STOP and word != level.lower():
+        return 0.0
+    if word in _PLAIN_WORDS and not re.search(r"[=:'\"]\s*$", text[: token.start]):
+        return 0.0  # `no p-values` names no level
+    if word.removesuffix("s") in PERSONS and word not in name.parts:
+        return 0.0  # `the patients` are no sites called Case
+    if word.endswith("s") and word not in name.parts and _SEVERAL.search(text[: token.start]):
+        return 0.0  # `both arms` are all levels, not the one called treatment
+    if word == "test" == level.lower() and (token.start == 0 or written.islower()):
+        return 0.0  # `Test every feature`: a verb, not the rows of a level so called
+    remark = len(name.parts) > _NAME_LONG
+    if remark and STOP & set(name.parts):
+        return 0.0  # of `largest trial, check with Anna` one word is not enough
+    if strength < SURE and any(alike(word, part) >= 0.8 for part in distinctive):
+        strength = 0.8
+    if strength < SURE and len(word) > 5 and not remark and any(same_meaning(word, part) for part in name.parts):
+        strength = 0.8  # `knockout` for `Nlrp3KO`
+    if len(level) <= 3 and strength < 0.97 and not same_meaning(word, level.lower()):
+        # `the Swedish plants` for SW: a name, not any word that begins so
+        proper = token.start > 0 and written[0].isupper() and not written.isupper() and len(word) >= 5
+        return 0.8 if proper and level.isupper() and len(level) > 1 and word.startswith(level.lower()) else 0.0
+    if len(level) <= 2 and written != level and strength >= 0.97:
+        return 0.0  # `no`, `an`, `OJ`: short names count as written only
+    return strength
+
+
+_PLAIN_WORDS = frozenset("no yes not none with without".split())

@@ -1,0 +1,202 @@
+"""How surely words mean a name: whole, in part, abbreviated, by a synonym or with a typing error.
+
+`dex` for dexamethasone, `horTh` for hormone therapy, `BMI` for body mass index, `trt` for treatment. A part that several names
+share says less than one that only one has.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from engine.planning.naming.lexicon import UNITS, alike, compound, in_terms, same_meaning, skeleton
+from engine.text.names import name_parts, name_pieces
+from engine.text.slips import misspelt
+from engine.text.stems import stem
+from engine.text.stopwords import STOP
+from engine.text.times import timed
+from engine.text.tokens import Token
+
+QUANTITIES = {
+    "temperature": "c celsius degc kelvin",
+    "temperatures": "c celsius degc kelvin",
+    "area": "m2 cm2 mm2 km2 ha",
+    "volume": "ml ul l cm3 mm3 m3",
+    "pressure": "mmhg kpa pa hpa",
+    "weight": "kg g mg lb",
+    "mass": "kg g mg",
+    "length": "cm mm m um",
+    "height": "cm mm m",
+    "energy": "kcal kj",
+    "percentage": "pct percent",
+    "time": "h hr hrs hours d days wk weeks mo months yr years",
+    "hours": "h hr hrs",
+    "minutes": "min mins",
+    "seconds": "s sec secs",
+}
+"""Quantity -> the units it is measured in (the SI and what laboratories write)."""
+
+
+_SPAN = re.compile(r"(?:day|night|week|month|year|hour|minute)s?[ _.](?:in|on|at|of)[ _.]", re.IGNORECASE)
+"""`days in clinic` are days: the clinic alone is not they."""
+
+
+_SQUARED = re.compile(r"(?<![^\W_])[kcdmµu]?m[23²³](?![^\W_])")
+"""Areas and volumes, whose power is no number of the name."""
+
+
+class Name:
+    """A name to be found: its parts with their weights."""
+
+    def __init__(
+        self, name: str, weights: Counter[str], *, units: bool, cut: Callable[[str], list[str]] = name_parts
+    ) -> None:
+        self.text = name
+        plain = re.sub(r"[(\[].*?[)\]]", " ", name)
+        bare = _SQUARED.sub(" ", plain) if units else plain  # `BMI kg/m2` is called BMI
+        parts = cut(bare if re.search(r"[^\W\d]{2}", bare) else plain)
+        if not any(len(part) > 1 for part in parts):
+            parts = cut(name)  # `S (Cambs.)` is called Cambs, too
+        kept = (
+            [part for part in parts if part not in UNITS] or parts[:1] if units and not _SPAN.match(name) else parts
+        )  # `Hg_ug_kg` is of mercury
+        self.parts = [word for part in kept or parts for word in compound(part)]
+        self.all = cut(name)
+        self.whole = "".join(self.parts)
+        self.weights = [
+            1.0 / (1.0 + math.log(max(1, weights[part]))) * (0.4 if len(part) == 1 else 1.0) for part in self.parts
+        ]
+        self.units = {part for part in parts if part in UNITS} if units else set()
+        self.terms = list(in_terms(tuple(self.parts)))
+        self.term_weights = self._of_terms()
+        self.time = timed(self.parts)
+        whole = cut is name_parts and name_pieces(name) != self.all
+        self.pieces = Name(name, weights, units=units, cut=name_pieces) if whole else None
+        """The same cut at signs only: `FeNO` and `HbA1c` are one word to those who use them."""
+
+    def _of_terms(self) -> list[float]:
+        """Return the weight of each term: that of the rarest of its words."""
+        weights, left = [], list(zip(self.parts, self.weights, strict=True))
+        for term in self.terms:
+            taken = [left.pop(0)]
+            while "".join(part for part, _ in taken) != term:
+                taken.append(left.pop(0))
+            weights.append(max(weight for _, weight in taken))
+        return weights
+
+    def strength(self, window: Sequence[Token]) -> float:
+        """Return how surely the words of a window name this, 0 to 1."""
+        words = [token.text for token in window]
+        rest = [word for word in words if not self.units.intersection(QUANTITIES.get(word, "").split())]
+        if rest and len(rest) < len(words):  # `stated height` for `cm_said`
+            return max(self.strength_of(words), self.strength_of(rest))
+        return max(self.strength_of(words), self.pieces.strength_of(_together(window)) if self.pieces else 0.0)
+
+    def strength_of(self, words: list[str]) -> float:
+        """Return how surely these words name this, 0 to 1."""
+        joined = "".join(words)
+        if joined == self.whole or words == self.all or words == self.parts:
+            return 1.0
+        if len(words) == len(self.parts) > 1 and sorted(words) == sorted(self.parts):
+            return 0.96
+        if len(words) == 2 and self.time and timed(words) == self.time:
+            return 0.97
+        if len(words) == 1 and len(self.whole) >= 3 and stem(joined) == stem(self.whole):
+            return 0.97
+        if len(words) == 1 and len(self.parts) > 1 and same_meaning(joined, self.whole):
+            return 0.85  # `salt` for `NaCl_mM`, which is cut at its capitals
+        near = len(words) == 1 or (len(words) == 2 and all(len(word) > 2 for word in words))  # not `naproxeno vs`
+        if near and len(self.whole) >= 5 and joined.isalpha() and misspelt(joined, self.whole):
+            return 0.85
+        if len(words) > 1 and (short := self._initials(words)):
+            return short
+        terms = in_terms(tuple(words))
+        told = terms != tuple(words) or self.terms != self.parts
+        short = self._abbreviated(words)
+        return max(
+            _by_parts(words, self.parts, self.weights),
+            _by_parts(terms, self.terms, self.term_weights) if told else 0.0,
+            SHORT * _by_parts(short, self.parts, self.weights) if short else 0.0,
+        )
+
+    def _abbreviated(self, words: Sequence[str]) -> list[str]:
+        """Return the words with two that a part abbreviates in its place: `totlngth`, `selfest` of self esteem; [] without."""
+        for at in range(len(words) - 1):
+            for part in self.parts:
+                if len(part) >= 5 and part.isalpha() and _grown_together(part, words[at], words[at + 1]):
+                    return [*words[:at], part, *words[at + 2 :]]
+        return []
+
+    def _initials(self, words: list[str]) -> float:
+        content = [word for word in words if word not in STOP]
+        if len(content) != len(words) or not self.parts or len(self.whole) < 2:
+            return 0.0
+        if len(words) == len(self.whole) and all(w[0] == c for w, c in zip(words, self.whole, strict=True)):
+            return 0.85
+        cut = len(self.whole) >= 4 and not self.whole.startswith(words[0]) and all(word.isalpha() for word in words)
+        return 0.85 if cut and _abbreviates(words, self.whole) else 0.0
+
+
+def _together(window: Sequence[Token]) -> list[str]:
+    """Return the words of a window as they are written, `hba1c` in one."""
+    words: list[str] = []
+    for at, token in enumerate(window):
+        if at and window[at - 1].end == token.start:
+            words[-1] += token.text
+        else:
+            words.append(token.text)
+    return words
+
+
+def _by_parts(words: Sequence[str], parts: Sequence[str], weights: Sequence[float]) -> float:
+    """Return how surely words name what has these parts, each with its weight."""
+    total = sum(weights)
+    found, used, hits = 0.0, set(), []
+    for part, weight in zip(parts, weights, strict=True):
+        best, at = max(((alike(word, part), at) for at, word in enumerate(words)), default=(0.0, 0))
+        hits.append(best)
+        if best:
+            found += weight * best
+            used.add(at)
+    if len(parts) == 1 and len(words) == 1:
+        return 0.97 * found / total if found / total > 0.99 else 0.93 * found / total
+    told = [part for part, best in zip(parts, hits, strict=True) if best]
+    if told and len(parts) > 1 and all(len(part) == 1 for part in told):
+        return 0.0  # `how many` is not `plaque_n`
+    unused = [word for at, word in enumerate(words) if at not in used]
+    if 0 not in used or len(words) - 1 not in used or any(word not in STOP for word in unused):
+        return 0.0
+    share = found / total
+    # One distinctive word of a longer name is a fair hint; one that many names share is not.
+    return share * 0.95 if share > 0.75 else 0.8 * share**0.4 if share > 0.22 else 0.0
+
+
+SHORT = 0.9
+"""How sure a name made of the beginnings of two words is, next to one that is written out."""
+
+
+@functools.lru_cache(maxsize=20_000)
+def _grown_together(part: str, first: str, second: str) -> bool:
+    """Say whether a part is made of short forms of two words, in order."""
+    if part[0] != first[0] or first in STOP or second in STOP:
+        return False
+    return any(
+        _stands_for(part[:at], first) and _stands_for(part[at:], second) and max(at, len(part) - at) >= 3
+        for at in range(2, len(part))
+    )
+
+
+def _stands_for(short: str, word: str) -> bool:
+    """Say whether letters are a word's beginning or its consonants."""
+    return word.startswith(short) or (len(short) > 1 and skeleton(word, short))
+
+
+def _abbreviates(words: Sequence[str], whole: str) -> bool:
+    """Say whether a name is the beginnings of the words: horth of hormone therapy."""
+    if not words:
+        return whole == ""
+    longest = min(len(words[0]), len(whole))
+    return any(whole.startswith(words[0][:n]) and _abbreviates(words[1:], whole[n:]) for n in range(1, longest + 1))

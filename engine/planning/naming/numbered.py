@@ -1,0 +1,235 @@
+"""Which levels numbers name: a bare one only beside its column's name or unit, or in a row that only one column has."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from engine.domain.profile import ColumnProfile
+from engine.planning.naming.lexicon import UNITS
+from engine.planning.naming.mention import AT, LIKELY, PERSONS, SURE, ColumnMention
+from engine.planning.naming.numbers import CUT_AFTER
+from engine.text.names import name_parts
+from engine.text.numbers import CARDINALS, as_number
+from engine.text.times import time_unit
+from engine.text.tokens import Token
+
+
+def numbered_mentions(
+    words: Sequence[Token], columns: Sequence[ColumnProfile], named: Sequence[ColumnMention], text: str
+) -> list[ColumnMention]:
+    """Return numbers and letters that are levels because their column's name, unit or kind stands beside them.
+
+    `month 4`, `group 1 vs group 2`, `stages I and IV`, `day 664 and day 1004`, `patient 9`, `the fourth period`.
+    """
+    by_name = {column.name: column for column in columns}
+    after: dict[int, list[tuple[str, float]]] = {}
+    for mention in named:
+        if not mention.level:
+            for name in (mention.column, *mention.rivals):
+                after.setdefault(mention.last + 1, []).append((name, mention.strength))
+    for at, token in enumerate(words):
+        unit = time_unit(token.text)
+        for column in columns if unit else ():
+            if unit in (time_unit(part) for part in name_parts(column.name + " " + column.unit)):
+                after.setdefault(at + 1, []).append((column.name, 0.75))
+    for at, token in enumerate(words[:-1]):
+        if token.text in PERSONS and words[at + 1].number is not None and len(ids := _ids(columns)) == 1:
+            after.setdefault(at + 1, []).append((ids[0], 0.8))
+    heads = {m.first for m in named if not m.level and m.strength >= SURE}
+    ends = _ends(words, by_name, named, text)
+    found = [*_before(words, by_name, named, text), *_runs(words, columns, heads), *_measured(words, columns)]
+    found = [m for m in found if not any(e.first <= m.first <= e.last for e in ends)]
+    found += [*ends, *_at_a_time(words, columns)]
+    for start, able in after.items():
+        for name, strength in able:
+            column = by_name.get(name)
+            if column is not None and (column.levels or column.scale in ("number", "count", "ordered", "code")):
+                found += _numbers_from(words, start, column, strength, text, heads - {start})
+    numbered = {c.name for c in columns if c.scale in ("code", "identifier")}  # `patients 65 and over` is no patient 65
+    return [m for m in found if m.column not in numbered or not CUT_AFTER.match(text[words[m.last].end :])]
+
+
+def _ids(columns: Sequence[ColumnProfile]) -> list[str]:
+    return [c.name for c in columns if c.scale in ("code", "identifier") and c.distinct > FEW_CODES]
+
+
+FEW_CODES = 6
+
+
+def _at_a_time(words: Sequence[Token], columns: Sequence[ColumnProfile]) -> list[ColumnMention]:
+    """Return `at nine months` and `only 24 h` as the level of the only column in that unit that has it.
+
+    Where no column states that unit, it is the only column of times that states none: `time`.
+    """
+    found = []
+    for at, token in enumerate(words[:-1]):
+        unit = time_unit(words[at + 1].text) or {"h": "hour", "d": "day"}.get(words[at + 1].text, "")
+        before = [word.text for word in words[max(0, at - 2) : at] if word.text != "the"][-1:]
+        after = words[at + 2].text if at + 2 < len(words) else ""
+        if token.number is None or not unit or not (AT | _ALONE) & {*before} | _ALONE & {after}:
+            continue
+        having = {c.name: v for c in columns for v in c.levels if as_number(v) == token.number}
+        units = {c.name: _times_in(c) for c in columns if c.name in having}
+        plain = [c.name for c in columns if c.name in having and not units[c.name] and c.role("time") >= LIKELY]
+        able = {name: having[name] for name in [n for n in having if unit in units[n]] or plain}
+        if len(able) == 1:
+            (name, level), *_ = able.items()
+            found.append(ColumnMention(name, level, at, at + 1, 0.9))
+    return found
+
+
+_ALONE = frozenset("only just alone without except excluding".split())
+
+
+def _times_in(column: ColumnProfile) -> set[str]:
+    """Return the units of time that the name and unit of a column state."""
+    parts = name_parts(f"{column.name} {column.unit}")
+    short = {"hour"} if name_parts(column.name)[-1:] == ["h"] else set()
+    return {*map(time_unit, parts)} - {""} | short
+
+
+def _measured(words: Sequence[Token], columns: Sequence[ColumnProfile]) -> list[ColumnMention]:
+    """Return numbers with a unit that only one column has, as its level: `at 2 mg only`, `100 mM salt`."""
+    units = {c.name: {piece.lower() for piece in re.split(r"[_\s()\[\]./,]+", f"{c.name} {c.unit}")} for c in columns}
+    found = []
+    for at, token in enumerate(words[:-1]):
+        unit = words[at + 1].text
+        if token.number is None or unit not in UNITS or time_unit(unit):
+            continue
+        able = {c.name: v for c in columns if unit in units[c.name] for v in c.levels if as_number(v) == token.number}
+        if len(able) == 1:
+            (name, level), *_ = able.items()
+            found.append(ColumnMention(name, level, at, at + 1, 0.9))
+    return found
+
+
+def _before(
+    words: Sequence[Token], by_name: dict[str, ColumnProfile], named: Sequence[ColumnMention], text: str
+) -> list[ColumnMention]:
+    """Return numbers that stand before their column: `fourth period`, `second drug`, `after 4 weeks of exposure`."""
+    found = []
+    for mention in named:
+        before = words[mention.first - 1] if mention.first else None
+        if before is None or mention.level:
+            continue
+        number = 2.0 if before.text == "second" else before.number
+        # `after 4 weeks of exposure`, but not `at four monthly visits`
+        unit = time_unit(words[mention.first].text) and mention.first > 1 and words[mention.first - 2].text in AT
+        for name in (mention.column, *mention.rivals):
+            column = by_name.get(name)
+            level = (
+                next((v for v in column.levels if as_number(v) == number), None)
+                if column and number is not None
+                else None
+            )
+            said = text[before.start : before.end].lower()
+            if level is not None and (unit or not (said.isdigit() or said in CARDINALS)):  # `two flowcells` are both
+                found.append(ColumnMention(name, level, mention.first - 1, mention.first - 1, 0.85))
+    return found
+
+
+_HIGHEST, _LOWEST = (
+    frozenset("highest top maximum maximal largest biggest strongest".split()),
+    frozenset("lowest smallest minimum".split()),
+)
+_LAST, _FIRST = frozenset("last final latest".split()), frozenset("first 1 earliest initial".split())
+_AT_THE = re.compile(
+    r"(?:^|\b(?:at|on|in|with|for|by|from|to|than|of|and|between|versus|vs\.?|against|minus|only))\s*(?:the\s+|its\s+|their\s+)?$",
+    re.IGNORECASE,
+)
+_SOUGHT = re.compile(
+    r"\s*(?:that|which|where|at which|still|not|without|with (?:an?|no)|to (?:have|show|give))\b", re.IGNORECASE
+)
+"""What follows a dose that is looked for: `the lowest dose that works` names no rows."""
+
+
+def _of_two(column: ColumnProfile, said: Token) -> str:
+    """Return the level of two numbers that is called low or high: `low nutrient plants` where nutrient is 1 or 8."""
+    values = sorted((number, level) for level in column.levels if (number := as_number(level)) is not None)
+    two = len(values) == len(column.levels) == 2 and {number for number, _ in values} != {0.0, 1.0}
+    return {"low": values[0][1], "high": values[-1][1]}.get(said.text, "") if two else ""
+
+
+def _ends(
+    words: Sequence[Token], by_name: dict[str, ColumnProfile], named: Sequence[ColumnMention], text: str
+) -> list[ColumnMention]:
+    """Return `at the highest dose` and `on the last day` as the level at that end of a column of doses or times."""
+    found = []
+    for mention in (m for m in named if not m.level and m.first and m.first == m.last):
+        column, said = by_name.get(mention.column), words[mention.first - 1]
+        if column is not None and (level := _of_two(column, said)):
+            found.append(ColumnMention(column.name, level, mention.first - 1, mention.last, 0.9))
+        if column is None or not _AT_THE.search(text[: said.start]) or _SOUGHT.match(text[words[mention.last].end :]):
+            continue
+        dosed, timed = column.role("dose") >= LIKELY, column.role("time") >= LIKELY
+        values = sorted((number, level) for level in column.levels if (number := as_number(level)) is not None)
+        given = [level for number, level in values if number > 0] if dosed else [level for _, level in values]
+        top, bottom = (_HIGHEST, _LOWEST) if dosed else (_LAST, _FIRST)
+        if len(values) < len(column.levels) or len(given) < 2 or not (dosed or timed):
+            continue
+        if said.text in top | bottom:
+            level = given[-1] if said.text in top else given[0]
+            found.append(ColumnMention(column.name, level, mention.first - 1, mention.last, 0.9))
+    return found
+
+
+_BETWEEN = frozenset(
+    ["and", "or", "vs", "versus", "to", "against", "than", "with", "the", "from", "until", "nr", "no", "number"]
+)
+
+
+def _numbers_from(
+    words: Sequence[Token], start: int, column: ColumnProfile, strength: float, text: str, heads: set[int]
+) -> list[ColumnMention]:
+    found: list[ColumnMention] = []
+    spelled = 0 < start < len(words) and text[words[start].start : words[start].end].isalpha()
+    if spelled and "," in text[words[start - 1].end : words[start].start]:
+        return []  # `178 bottles, thirteen values each`: so many of something else
+    levels = {level.strip().lower(): level for level in column.levels}
+    numeric = {as_number(level): level for level in column.levels if as_number(level) is not None}
+    at = start
+    while at < len(words) and at < start + 9:
+        token = words[at]
+        number = token.number
+        if number is not None and found and at + 1 < len(words) and at + 1 in heads:
+            break  # `(d21), 4 diets`: so many of another column
+        level = numeric.get(number) if number is not None else None
+        if level is None and (len(token.text) <= 4 and token.text in levels):
+            written = text[token.start : token.end]
+            level = levels[token.text] if written == levels[token.text] or len(token.text) > 1 else None
+        if level is None and number is not None and not column.levels and column.scale in ("code", "identifier"):
+            known = column.minimum is None or column.minimum <= number <= (column.maximum or number)
+            level = f"{number:.12g}" if known else None
+        if level is not None:
+            found.append(ColumnMention(column.name, level, at, at, min(0.95, max(0.8, strength))))
+        elif token.text not in _BETWEEN:
+            if found or at > start + 1:
+                break
+            return []
+        at += 1
+    return found
+
+
+def _runs(words: Sequence[Token], columns: Sequence[ColumnProfile], heads: set[int]) -> list[ColumnMention]:
+    """Return numbers in a row (`95, 96 and 97`, `1 vs 2`) that are levels of one column and of no other.
+
+    A number before the name of a column is no part of a row: `(d21), 4 diets`.
+    """
+    found: list[ColumnMention] = []
+    run: list[int] = []
+    for at in range(len(words) + 1):
+        token = words[at] if at < len(words) else None
+        if token is not None and token.number is not None and at + 1 not in heads:
+            run.append(at)
+        elif run and (token is None or token.text not in ("and", "or", "vs", "versus", "to", "against")):
+            if len(run) > 1 and run[-1] - run[0] <= 2 * len(run):
+                values = [words[n].number for n in run]
+                able = [
+                    c for c in columns if c.levels and all(any(as_number(v) == x for v in c.levels) for x in values)
+                ]
+                if len(able) == 1 and len(set(values)) > 1:
+                    level = {as_number(v): v for v in able[0].levels}
+                    found += [ColumnMention(able[0].name, level[words[n].number], n, n, 0.8) for n in run]
+            run = []
+    return found

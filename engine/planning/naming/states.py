@@ -1,0 +1,88 @@
+"""Columns of yes and no, and doses, that are said for one of their levels: `without diabetes`, `unsprayed`, `0, 10 and 20 mg`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from engine.domain.profile import ColumnProfile
+from engine.planning.naming.mention import LIKELY, NO, YES, ColumnMention
+from engine.text.negation import NEGATORS
+from engine.text.numbers import as_number
+from engine.text.tokens import Token
+
+_SET_APART = re.compile(
+    r"\s*(?:vs\.?|versus|against|compared (?:with|to)|than|relative to)\s+(?:the\s+)?(?:non|no|without|not)\b",
+    re.IGNORECASE,
+)
+"""`smoker vs non smoker`: what goes before it is the state itself."""
+_WHOM = re.compile(
+    r"\s+(?:ones?|only|alone|cases?|groups?|patients?|people|persons?|subjects?|women|men|animals?|mice|samples?|rows)\b",
+    re.IGNORECASE,
+)
+_AMONG = re.compile(
+    r"(?:\bonly|\bjust|\bin|\bamong|\bfor|\bwithin|\bof|\bthe|\ball|^|[,:;(])\s*(?:the\s+)?$", re.IGNORECASE
+)
+_LACKS = re.compile(rf"(?<!and )(?<!or )(?<!/)\b(?:{'|'.join(NEGATORS)})[\s-]+(?:any\s+|the\s+)?$", re.IGNORECASE)
+
+
+def states_meant(
+    words: Sequence[Token], columns: Sequence[ColumnProfile], named: Sequence[ColumnMention], text: str
+) -> list[ColumnMention]:
+    """Return columns of yes and no that are said for one of the two: `in the benign ones`, `smokers only`, `without diabetes`.
+
+    A dose of which nothing was given counts, too: `without inhibitor`.
+    """
+    by_name = {column.name: column for column in columns}
+    found = _nothing_given(words, columns)
+    for mention in named:
+        column = by_name.get(mention.column)
+        levels = {level.strip().lower(): level for level in column.levels} if column is not None else {}
+        yes = next((levels[level] for level in levels if level in YES), None)
+        no = next((levels[level] for level in levels if level in NO), None)
+        if column is None or mention.level or no is None or mention.strength < 0.7:
+            continue
+        start, end = words[mention.first].start, words[mention.last].end
+        lacks = _LACKS.search(text[:start])
+        if lacks and (column.scale == "binary" or column.role("dose") >= LIKELY):
+            first = next(at for at, word in enumerate(words) if word.end > lacks.start())
+            found.append(ColumnMention(column.name, no, first, mention.last, 0.9))
+        elif (
+            yes is not None
+            and column.scale == "binary"
+            and (_SET_APART.match(text[end:]) or (_WHOM.match(text[end:]) and _AMONG.search(text[:start])))
+        ):
+            found.append(ColumnMention(column.name, yes, mention.first, mention.last, 0.9))
+    return found
+
+
+_NOT_GIVEN = re.compile(
+    r"un(?:treated|sprayed|dosed|fertili[sz]ed|exposed|stimulated|supplemented|inoculated|irrigated|amended|drugged|challenged)"
+)
+
+
+def _nothing_given(words: Sequence[Token], columns: Sequence[ColumnProfile]) -> list[ColumnMention]:
+    """Return `unsprayed` and `untreated` as the zero of the only dose, where no level is called so."""
+    zeros = [(c.name, v) for c in columns if c.role("dose") >= LIKELY for v in c.levels if as_number(v) == 0]
+    here = [at for at, word in enumerate(words) if _NOT_GIVEN.fullmatch(word.text)]
+    called = {level.lower() for column in columns for level in column.levels}
+    return [ColumnMention(*zeros[0], at, at, 0.9) for at in here if len(zeros) == 1 and words[at].text not in called]
+
+
+def undosed(
+    mentions: Sequence[ColumnMention], words: Sequence[Token], columns: Sequence[ColumnProfile]
+) -> list[ColumnMention]:
+    """Return the 0 of `0, 10 and 20 mg` as the level without any, where a column has doses and a placebo."""
+    found = []
+    for at, word in enumerate(words):
+        if word.number != 0:
+            continue
+        for column in columns:
+            beside = {m.level for m in mentions if m.column == column.name and at < m.first <= at + 3}
+            without = [v for v in column.levels if v.strip().lower() in _WITHOUT]
+            if len(without) == 1 and any(re.match(r"[\d.]+", v) for v in beside):
+                found.append(ColumnMention(column.name, without[0], at, at, 0.8))
+    return found
+
+
+_WITHOUT = frozenset("placebo control vehicle none untreated veh ctrl sham".split())

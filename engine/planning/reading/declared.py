@@ -1,0 +1,103 @@
+"""What a question says its data write for `missing` (`999 = missing`, `9 means not recorded`) is read as missing.
+
+That is decided for the column it is said of, before anything is planned, so that every step reads the file alike.
+"""
+
+from __future__ import annotations
+
+import re
+
+from engine.data.columns.column import profile_column
+from engine.data.structure.rows import look
+from engine.domain.profile import ColumnProfile
+from engine.planning.naming.mention import LIKELY
+from engine.planning.reading.reading import Reading
+from engine.planning.tables.sheets import Data, Sheet
+
+_CODE = r"(?<![\w.])['\"]?(?P<code>-?\d{1,5})(?:\.0+)?['\"]?(?![\w.]*\d)"
+_GONE = (
+    r"(?:missing|unknown|unrecorded|refused|invalid|contaminated|indeterminate|inconclusive|uncertain|n/?a\b|no (?:answer|data|value|information|response|reading|record|result)|"
+    r"not (?:been )?(?:recorded|known|available|measured|given|stated|answered|done|taken|asked|reported|applicable|assessed))"
+)
+_STANDS = r"(?:=+|:|(?:is|are|was|were|means?|meaning|stands? for|denotes?|codes? for|marks?|indicates?|for|as)\b)"
+_SAID = (
+    re.compile(rf"{_CODE}\s*(?:in\s+(?:the\s+)?\w+\s+|(?:\w+\s+){{0,2}}?){_STANDS}\s*(?:(?:an?|the|to be|that it was|used for|entered for|code for|as)\s+)*{_GONE}", re.IGNORECASE),
+    re.compile(rf"{_GONE}(?:\s+\w+){{0,2}}?\s*(?:=+|:|\(|\b(?:coded|written|entered|given|marked|shown|stored|recorded|appears?)\b(?:\s+(?:as|with|by|like|a))*)\s*{_CODE}", re.IGNORECASE),
+    re.compile(rf"(?<=[\w.])\s*(?:[,;/]|,?\s+and)\s*{_CODE}\s+{_GONE}(?=\s*(?:[.,;:)]|$))", re.IGNORECASE),
+)  # fmt: skip
+NEAR = 60
+"""So many characters may lie between a code and the column it is said of."""
+
+
+def missing_told(question: str) -> list[tuple[float, int, int]]:
+    """Return (code, start, end) for everything of which a question says that it stands for a missing value."""
+    found = [(float(m["code"]), *m.span()) for form in _SAID for m in form.finditer(question)]
+    return [item for at, item in enumerate(found) if item[0] not in {other[0] for other in found[:at]}]
+
+
+def with_missing(reading: Reading, data: Data) -> Data:
+    """Return the data with the codes that the question declares read as missing; as they were where it declares none."""
+    for code, start, end in missing_told(reading.question):
+        columns = _meant(reading, data, code, start, end)
+        if columns:
+            data = Data([_without(sheet, columns, code) for sheet in data.sheets])
+    return data
+
+
+def _meant(reading: Reading, data: Data, code: float, start: int, end: int) -> list[str]:
+    """Return the columns a code is said of: the nearest that is named, and of long codes all others that are named."""
+    holding = {c.name for sheet in data.sheets for c in sheet.columns if _holds(sheet, c, code)}
+    places = {
+        m.column: min(abs(reading.words[m.first].start - end), abs(start - reading.words[m.last].end))
+        for m in sorted(reading.mentions, key=lambda m: m.strength)
+        if not m.level and m.column in holding and m.strength >= LIKELY
+    }
+    named = sorted(places, key=lambda name: places[name])
+    if abs(code) < 88:
+        return [name for name in named[:1] if places[name] <= NEAR]
+    return named or sorted(holding)
+
+
+def _holds(sheet: Sheet, column: ColumnProfile, code: float) -> bool:
+    """Say whether a code is in a column, and no value in the midst of others."""
+    return code in (column.minimum, column.maximum) and bool((sheet.frame()[column.name] == code).any())
+
+
+def _without(sheet: Sheet, names: list[str], code: float) -> Sheet:
+    names = [name for name in names if (c := sheet.column(name)) and _holds(sheet, c, code)]
+    if not names:
+        return sheet
+    profile, mark = sheet.profile, f"{code:g}"
+    types = []
+    for guess in profile.types:
+        na = guess.read.get("na", ())
+        marks = dict(na) if isinstance(na, dict) else {c.name: list(na) for c in profile.column_profiles if na}
+        marks |= {name: [*marks.get(name, ()), mark] for name in names}
+        types.append(guess.model_copy(update={"read": {**guess.read, "na": marks}}))
+    frame = sheet.frame()
+    count = int((frame[names] == code).sum().sum())
+    frame = frame.assign(**{name: frame[name].where(frame[name] != code) for name in names})
+    fresh = {
+        c.name: c for c in look(frame, [profile_column(c.name, frame[c.name]) for c in profile.column_profiles])[0]
+    }
+    columns = [_told(c, fresh[c.name], mark) if c.name in names else c for c in profile.column_profiles]
+    said = f"{profile.name}: {count} cells ({mark}) of {', '.join(map(repr, names))} are read as missing, as the question says."
+    warnings = [*profile.warnings, said]
+    update = {"types": types, "column_profiles": columns, "warnings": warnings}
+    return Sheet(profile.model_copy(update=update), sheet.made)
+
+
+def _told(column: ColumnProfile, fresh: ColumnProfile, mark: str) -> ColumnProfile:
+    note = f"{mark} is read as missing, as the question says."
+    if column.corrected:
+        fresh = fresh.model_copy(update={"scale": column.scale, "roles": column.roles, "corrected": column.corrected})
+    return fresh.model_copy(update={"unit": column.unit, "notes": [*column.notes, note]})
+
+
+def mark_told(reading: Reading) -> None:
+    """Take the words that declare a code for used: they ask nothing, least of all for what is missing."""
+    for form in _SAID:
+        reading.masked = form.sub("", reading.masked)
+    for code, start, end in missing_told(reading.question):
+        reading.asides.append((start, end))
+        reading.mark_text(start, end, "number", f"{code:g} is missing")

@@ -1,0 +1,145 @@
+"""What a sentence makes of the columns it names: outcome, cause, adjusted for, split by, and which rows it is about.
+
+The patterns are of the English of questions, never of a field. They run over the question with its mentions in angle
+brackets: `effect of <c0> on <c1>`, `only <l2>`, `<c3> older than 60`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from engine.domain.profile import ColumnProfile
+from engine.planning.naming.mention import ColumnMention
+from engine.planning.reading.coded import Coded
+from engine.planning.reading.reading import Contrast, Part
+
+_ITEM = r"(?:(?:the|their|its|his|her|each|every|both|mean|average|median|initial|a|an|of|on|in|for|by)\s+){0,3}<[cl]\d+>(?:\s*\([^)]*\))?"
+_LIST = rf"{_ITEM}(?:\s*(?:,\s*and|,|and|or|&|\+|plus|as well as|/|\*|x)\s*{_ITEM})*"
+_GAP = r"(?:\s+(?!<)[\w'%-]+){0,4}?\s*,?\s*"
+_X, _Y, _A, _B, _E = (rf"(?P<{key}>{_LIST})" for key in ("x", "y", "a", "b", "e"))
+_VERBS = (
+    r"(?:affect|influence|change|increase|reduce|raise|lower|improve|predict|explain|determine|drive|alter|shorten|prolong|extend|"
+    r"modif|impact|decide|matter|help|protect|worsen|lengthen|decrease|cause|delay|prevent|lead)\w*"
+)
+_VARIES = (
+    r"(?:differ|different|differs|differences?|vary|varies|change|changes|rise|rises|fall|falls|increase|increases|decrease|"
+    r"decreases|grow|grows|higher|lower|greater|smaller|larger|longer|shorter|heavier|lighter|compare|compared|distributed|same)\w*"
+)
+_CHANCE = r"(?:odds|(?-i:OR)|risk|hazard|chances?|probability|likelihood|rate|share|proportion|percentage|fraction)(?: ratio)?s?"
+_WHOM = rf"{_GAP}<[cl]\d+>\s*(?:(?:<c\d+>|users?|takers?|patients?|people|persons?|groups?|subjects?|animals?)(?!\w)|{_GAP}\b(?:of|to)\b)"
+"""`the risk for the users of having a stroke`: whose risk it is, not of what."""
+_UNLIKE_IN = r"(?!(?:differ\w*|vary|varies|same|unlike|alike)\s+in\s+(?:(?!<)\w+\s+){0,4}<c)"
+"""Of `the diets differ in length` and `length differs in the diets` only the columns' kinds say which is measured."""
+_RELATIONS: tuple[tuple[str, dict[str, Part]], ...] = (
+    (rf"\b(?:effects?|influence|impact|role|contribution) of{_GAP}{_X}{_GAP}\b(?:on|for|in){_GAP}{_Y}", {"x": "cause", "y": "outcome"}),
+    (rf"\b(?:adjust\w*|correct\w*|control\w*|account\w*|allow\w*|stratif\w*|condition\w*) (?:(?:it|this|that|also) )?(?:for|by|on|with){_GAP}{_A}", {"a": "adjust"}),
+    (rf"\btak(?:ing|e)\s+(?:also\s+)?account of{_GAP}{_A}", {"a": "adjust"}),
+    (rf"\b(?:once|when|after|with){_GAP}{_A}{_GAP}(?:(?:is|are|was|were|ha(?:s|ve) been) )?(?:also )?(?:accounted for|adjusted for|corrected for|controlled(?: for)?|allowed for|taken into account|(?:held|kept) (?:constant|fixed|equal))", {"a": "adjust"}),
+    (rf"\b(?:for|per|by) (?:(?:each|every|an?|one|two|five|ten|\d+) )?(?:(?:more|extra|additional|further) )?(?:units?|points?) (?:more )?(?:of|in|higher|more){_GAP}{_X}", {"x": "cause"}),
+    (rf"\btak(?:ing|e)\s+(?:\w+\s+)?{_A}{_GAP}into account", {"a": "adjust"}),
+    (rf"\b(?:regardless|irrespective|independent(?:ly)?) of{_GAP}{_A}", {"a": "adjust"}),
+    (rf"\b(?:mind|given|holding|keeping|at (?:the )?same|at equal|for the same|with (?:the )?(?:same|equal|identical)){_GAP}{_A}(?:\s+(?:constant|fixed|equal|the same))?", {"a": "adjust"}),
+    (rf"{_A}(?:\s*,)?\s+(?:is|are|being|was|were)\s+(?:held|kept)\s+(?:constant|fixed|equal)", {"a": "adjust"}),
+    (rf"\bcovariates?:?\s+{_A}", {"a": "adjust"}),
+    (rf"\bpredict(?:ing|ed|s|ion of)?{_GAP}{_Y}{_GAP}\b(?:from|by|with|using|on){_GAP}{_X}", {"x": "cause", "y": "outcome"}),
+    (rf"{_Y}{_GAP}\b(?:predicted|explained|determined|driven|affected|influenced|changed) (?:by|from){_GAP}{_X}", {"x": "cause", "y": "outcome"}),
+    (rf"\b(?:regress|regression of|model|modell?ing|fit|glm of){_GAP}{_Y}{_GAP}\b(?:on|against|with|by|as a function of){_GAP}{_X}", {"x": "cause", "y": "outcome"}),
+    (rf"{_Y}\s*~\s*{_X}", {"x": "cause", "y": "outcome"}),
+    (rf"{_Y}{_GAP}\bdepend(?:s|ent|ing)? on{_GAP}{_X}", {"x": "cause", "y": "outcome"}),
+    (rf"{_X}{_GAP}\b{_VERBS}\b{_GAP}{_Y}", {"x": "cause", "y": "outcome"}),
+    (rf"\b{_CHANCE} (?:of|to|that|for(?!{_WHOM})){_GAP}{_Y}", {"y": "outcome"}),
+    (rf"{_Y}\s+(?:more|less)\s+(?:often|frequent|likely|common)", {"y": "outcome"}),
+    (rf"\b{_CHANCE} (?:of|to|that){_GAP}{_Y}{_GAP}\b(?:for|in|with|among|between|by){_GAP}{_X}", {"x": "cause"}),
+    (rf"\b{_CHANCE} (?:for|in|with|among|between|by){_GAP}{_X}(?:\s*<c\d+>)?{_GAP}\b(?:of|to){_GAP}{_Y}", {"x": "cause", "y": "outcome"}),
+    (rf"{_Y}{_GAP}\b{_UNLIKE_IN}{_VARIES}\b{_GAP}\b(?:with|by|between|among|across|over|according to|for|in|per|from){_GAP}{_X}", {"x": "cause", "y": "outcome"}),
+    (rf"\b(?:plot|draw|show|graph|chart|curves? of|histogram of|distribution of){_GAP}{_Y}{_GAP}\b(?:against|vs\.?|versus|over|by){_GAP}{_X}", {"x": "over", "y": "outcome"}),
+    (rf"{_Y}{_GAP}\b(?:over|against|vs\.?|versus|as a function of|along){_GAP}{_X}", {"x": "over", "y": "outcome"}),
+    (rf"{_Y}{_GAP}\b(?:per|by|for each|for every|in each|according to|split by|separately for|grouped by|broken down by|within each){_GAP}{_B}", {"b": "by"}),
+    (rf"\b(?:per|by|for each|for every|in each|of each|separately for|split by|grouped by|one \w+ per|one \w+ for each){_GAP}{_B}", {"b": "by"}),
+    (rf"\b(?:sensitivity|specificity|accuracy|predictive values?){_GAP}{_X}{_GAP}\b(?:against|versus|vs\.?|compared (?:with|to)){_GAP}{_Y}", {"x": "cause", "y": "outcome"}),
+    (rf"{_E}\)?\s+(?:as|is|being)\s+(?:the\s+|an?\s+)?(?:exposure|offset)", {"e": "exposure"}),
+    (rf"\b(?:slopes?|regression)\s+of{_GAP}{_Y}{_GAP}\bon{_GAP}{_X}", {"x": "cause", "y": "outcome"}),
+    (rf"\b(?:exposure|offset|per unit of|out of|of a total of|among the total){_GAP}{_E}", {"e": "exposure"}),
+    (r"\b(?:two|both|three|four|2|3|4)\s+(?:\w+\s+)?(?P<x><c\d+>)", {"x": "cause"}),
+    (rf"{_Y} as (?:the )?(?:outcome|response|dependent)", {"y": "outcome"}),
+    (rf"{_X} as (?:the )?(?:predictors?|explanatory|independent)", {"x": "cause"}),
+    (r"\b(?:same|repeated\w*|several times|each|within)\s+(?:\w+\s+){0,2}(?P<s><c\d+>)", {"s": "subject"}),
+    (rf"\b(?:paired|matched|pair\w*|blocked)\s+(?:by|on|within|per|over)\s+(?:the\s+|each\s+)?(?P<s>{_ITEM})", {"s": "subject"}),
+    (rf"\brandom (?:effects?|intercepts?)?(?: of| for| by)?{_GAP}(?P<s>{_ITEM})", {"s": "subject"}),
+    (rf"(?P<s>{_ITEM})\s+(?:as|is)\s+(?:a\s+|the\s+)?random", {"s": "subject"}),
+)  # fmt: skip
+_COMPILED = tuple((re.compile(pattern, re.IGNORECASE), roles) for pattern, roles in _RELATIONS)
+_AGAINST = r"(?:vs\.?|versus|against|compared (?:to|with)|relative to|over|than|(?<=er )then|(?<=more )then|(?<=less )then|rather than|minus|instead of|from|better|worse)"
+
+
+_REMARK = re.compile(r"(<c\d+>)\s*\((?:[^()<]|<l\d+>)*\)")
+"""What a column's codes stand for, between it and the next of a list: `smoking (0 never/1 current) and ASA`."""
+
+
+def parts_of(coded: Coded) -> dict[str, set[Part]]:
+    """Return column -> what the sentence makes of it."""
+    found: dict[str, set[Part]] = {}
+    text = _REMARK.sub(r"\1", coded.text)
+    for pattern, roles in _COMPILED:
+        for match in pattern.finditer(text):
+            for key, part in roles.items():
+                for mention in coded.inside(match[key]):
+                    found.setdefault(mention.column, set()).add(part)
+    measured = [column for column, parts in found.items() if "outcome" in parts and not parts & {"over", "cause"}]
+    for parts in found.values():
+        if measured and "over" in parts:
+            parts.discard("outcome")  # `does length over the weeks differ`
+    return found
+
+
+def contrasts(coded: Coded, apart: Collection[ColumnMention] = ()) -> list[Contrast]:
+    """Return which levels are set against each other, column by column, without mentions that set nothing apart."""
+    found: dict[str, Contrast] = {}
+    by_column: dict[str, list[ColumnMention]] = {}
+    for mention in coded.mentions:
+        if mention.level and mention not in apart:
+            by_column.setdefault(mention.column, []).append(mention)
+    for column, mentions in by_column.items():
+        levels = tuple(dict.fromkeys(mention.level for mention in mentions))
+        if len(levels) < 2:
+            continue
+        order = _order(coded, column, levels)
+        found[column] = Contrast(column, order or levels, explicit=order is not None)
+    return list(found.values())
+
+
+def _order(coded: Coded, column: str, levels: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Return the levels with the one of interest first where the words fix it."""
+    codes = {n: m.level for n, m in enumerate(coded.mentions) if m.column == column and m.level}
+    gap = r"[^.;?!<]{0,45}?(?:<c\d+>[^.;?!<]{0,15}?){0,2}"
+    for first in codes:
+        for second in codes:
+            if codes[first] == codes[second]:
+                continue
+            if re.search(rf"\bfrom\b{gap}<l{first}>{gap}\bto\b{gap}<l{second}>", coded.text, re.IGNORECASE):
+                return (codes[second], codes[first], *(v for v in levels if v not in (codes[first], codes[second])))
+    for first in codes:
+        for second in codes:
+            pattern = rf"<l{first}>{gap}\b{_AGAINST}(?![\w]){gap}<l{second}>"
+            if first < second and codes[first] != codes[second] and re.search(pattern, coded.text, re.IGNORECASE):
+                return (codes[first], codes[second], *(v for v in levels if v not in (codes[first], codes[second])))
+    return None
+
+
+_FROM_TO = re.compile(
+    r"(?P<change>\bfrom\b[^<>.;?!]*(?:<c\d+>\s*)?)?(?P<a><l\d+>)\s*(?:to|through|thru|-|–)\s*(?:<c\d+>\s*)?(?P<b><l\d+>)",
+    re.IGNORECASE,
+)
+
+
+def ranges(coded: Coded, columns: dict[str, ColumnProfile]) -> dict[str, list[str]]:
+    """Return column -> the levels of a range whose ends are named: `stages I to IV`, not `from stage I to IV` (a change)."""
+    found: dict[str, list[str]] = {}
+    for match in _FROM_TO.finditer(coded.text):
+        ends = coded.inside(match["a"] + match["b"])
+        order = columns[ends[0].column].order if ends[0].column in columns else []
+        if not match["change"] and ends[0].column == ends[1].column and {m.level for m in ends} <= {*order}:
+            low, high = sorted(order.index(m.level) for m in ends)
+            found[ends[0].column] = order[low : high + 1]
+    return found

@@ -1,0 +1,113 @@
+"""Which rows a sentence leaves out, told before their name (`without Graz`) or after it (`Graz excluded`, `the unknown ones go out`).
+
+What only sounds so leaves out nothing: `not excluded`, `should Graz be excluded?`, `it works in women but not in men`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from engine.domain.profile import ColumnProfile
+from engine.planning.naming.mention import ColumnMention
+from engine.planning.reading.coded import Coded
+
+LEVELS = r"<l\d+>(?:\s*(?:,\s*and|,|and|or|&|to)\s*(?:(?:the|<c\d+>)\s+)?<l\d+>)*"
+SHORT = (
+    r"(?:\s+(?!<)[\w'-]+){0,3}?\s*(?:<c\d+>\s*)?(?:(?:no|nr|number)\.?\s*)?(?:(?:from|in|of|with|at|on|(?:who|that|which) (?:are|were|is))\s+)?"
+    r"(?:the\s+)?"
+)
+_OUT = (
+    r"(?:without|exclud\w+|except(?:ing)?(?: for)?|leav\w+ (?:out|aside)|omit\w*|drop\w*|remov\w+|ignor\w+|not counting|apart from|disregard\w*|"
+    r"discard\w*|throw\w* out|skip\w*|but not|other than)"
+)
+_BACK = (
+    r"(?:him|her|it|out|(?:them|this|that|these|those)(?!\s+(?:with|who|whose|in|of|from|where|that|which)\b)(?!\s*<))"
+)
+_NOUN = (
+    r"['\")]*(?:\s*<c\d+>)?(?:\s+(?!<)(?!(?:after|when|whose|where|until|before|as|because|with|had|has|have|were|was|is|are|and|but|or)\b)"
+    r"[\w-]+){0,2}?"
+)
+_DONE = (
+    r"(?:(?:\s+(?:should|must|will|shall|to|can|have to|has to|need to))?(?:\s+(?:be|is|are|was|were|been|being))?(?:\s+(?:all|then|simply))?"
+    r"\s+(?:excluded|left out|taken out|thrown out|omitted|removed|dropped(?!\s+out)|discarded|disregarded|ignored)|"
+    r"\s+(?:go(?:es)?|come|comes|stay|stays)\s+out|"
+    r"\s+(?:is|are|was|were|do|does|did|should|must)(?:\s+not|n't)\s+(?:be\s+)?(?:counted|count|used|included|considered|analy[sz]ed|taken))"
+    r"(?=\s*(?:[,.;:!?)]|$)|\s+(?:from|for|here|please|and|because|as|throughout)\b)"
+)
+_BEFORE = re.compile(rf"\b{_OUT}\b{SHORT}(?P<l>{LEVELS})", re.IGNORECASE)
+_AROUND = re.compile(rf"\b(?:leave|take|throw|keep|kick)\s+(?P<l>{LEVELS})\s+out\b", re.IGNORECASE)
+_AFTER = re.compile(rf"(?P<l>{LEVELS}){_NOUN}{_DONE}", re.IGNORECASE)
+_POINTS_BACK = re.compile(
+    rf"(?P<l>{LEVELS})(?:\s*<c\d+>)?(?:[^<>]|<c\d+>){{0,60}}?\b(?!dropped){_OUT}\s+{_BACK}\b|"
+    rf"(?P<m>{LEVELS})(?:[^<>]|<c\d+>){{0,90}}?\bleave\s+(?:him|her|it|them)\s+out\b",
+    re.IGNORECASE,
+)
+BEFORE_ROWS = re.compile(rf"(?:,\s*)?\b{_OUT}(?:\s+[\w'-]+){{0,4}}?\s*['\"(]*$", re.IGNORECASE)
+AFTER_ROWS = re.compile(rf"['\")]*(?:\s+[\w-]+){{0,3}}?{_DONE}", re.IGNORECASE)
+"""The words of leaving out before and after the rows that are named."""
+_TALKS = re.compile(
+    r"\b(?:exclud\w+|omit\w*|left out|leav\w+ out|removed|discarded|disregarded|ignored|counted)\b", re.IGNORECASE
+)
+_ASKS = re.compile(r"\s*(?:should|shall|must|may|can|could|were|was|are|is|why)\b", re.IGNORECASE)
+_NOBODY = re.compile(r"\b(?:nobody|none|no one|never)\b", re.IGNORECASE)
+_ENDS = ".;?!"
+
+
+def left_out(coded: Coded, columns: Mapping[str, ColumnProfile]) -> Iterator[list[ColumnMention]]:
+    """Yield the levels that are left out together."""
+    text = coded.text
+    for match in _BEFORE.finditer(text):
+        if not _told_apart(coded, match, columns):
+            yield coded.inside(match["l"])
+    for match in _AROUND.finditer(text):
+        yield coded.inside(match["l"])
+    for match in _AFTER.finditer(text):
+        start, end = _sentence(text, match.start())
+        asked = text[end : end + 1] == "?" and _ASKS.match(text[start:end])
+        if not asked and not _NOBODY.search(text[start : match.start()]):
+            yield coded.inside(match["l"])
+    for match in _POINTS_BACK.finditer(text):
+        yield coded.inside(match["l"] or match["m"])
+
+
+def talked_of(coded: Coded, gone: Sequence[ColumnMention]) -> list[ColumnMention]:
+    """Return levels of clauses that speak of leaving out or counting: whatever is said, these rows alone are not meant.
+
+    Args:
+        coded: the question.
+        gone: the levels that are left out; of a clause that has some, only other levels of their columns are returned.
+    """
+    found = []
+    for clause in re.split(r"[.;?!,()]", coded.text):
+        named = [mention for mention in coded.inside(clause) if mention.level] if _TALKS.search(clause) else []
+        columns = {mention.column for mention in named if mention in gone}
+        found += [mention for mention in named if not columns or mention.column in columns]
+    return found
+
+
+def _sentence(text: str, at: int) -> tuple[int, int]:
+    """Return where the sentence around a place begins and ends."""
+    start = max(text.rfind(mark, 0, at) for mark in _ENDS) + 1
+    ends = [place for mark in _ENDS if (place := text.find(mark, at)) >= 0]
+    return start, min(ends, default=len(text))
+
+
+def _told_apart(coded: Coded, match: re.Match[str], columns: Mapping[str, ColumnProfile]) -> bool:
+    """Say whether levels after `but not` are set against others of their column: `it works in women but not in men`.
+
+    Where the word before them is said again, or all levels of the column are named so; `in Lyon and Graz but not Turin` is of rows.
+    """
+    said = re.match(r"but not\s+(?P<again>in|for|among|with|on|at)?\b", match[0], re.IGNORECASE)
+    if said is None:
+        return False
+    own = {mention.column: mention.level for mention in coded.inside(match["l"])}
+    start, _ = _sentence(coded.text, match.start())
+    before = coded.text[start : match.start()]
+    for column in own:
+        others = {m.level for m in coded.inside(before) if m.level and m.column == column}
+        levels = {*columns[column].levels} if column in columns else set()
+        again = said["again"] and re.search(rf"\b{said['again']}\b", before, re.IGNORECASE)
+        if others and (again or levels <= others | {own[column]}):
+            return True
+    return False

@@ -1,0 +1,82 @@
+"""A question with the kinds of its data in place of the words that name them, as the chooser reads it."""
+
+from __future__ import annotations
+
+import re
+
+from engine.domain.profile import ColumnProfile
+from engine.planning.reading.leaving_out import AFTER_ROWS, BEFORE_ROWS
+from engine.planning.reading.reading import Reading
+
+
+def kind_of(column: ColumnProfile) -> str:
+    """Return the kind a column is masked by; see `engine.planning.choosing.wording.KINDS`."""
+    if column.role("dose") >= 0.5:
+        return "DOSE"
+    if column.role("time") >= 0.5 or column.scale == "date":
+        return "TIME"
+    kinds = {
+        "number": "NUM",
+        "count": "CNT",
+        "share": "NUM",
+        "binary": "BIN",
+        "category": "CAT",
+        "ordered": "CAT",
+        "code": "UNIT",
+    }
+    return kinds.get(column.scale, "UNIT")
+
+
+def masked(reading: Reading, columns: dict[str, ColumnProfile], first: int = 0, last: int | None = None) -> str:
+    """Return the question, or some of its tokens, with kinds in place of the words that name data."""
+    words = reading.words
+    last = len(words) - 1 if last is None else last
+    if not words:
+        return ""
+    pieces: list[str] = []
+    at = 0 if first == 0 else words[first].start
+    stop = len(reading.question) if last == len(words) - 1 else words[last].end
+    inside = [mention for mention in reading.mentions if first <= mention.first and mention.last <= last]
+    gone = [span for span in leaving_words(reading) if at <= span[0] and span[1] <= stop]
+    left = [m for m in inside if not any(a <= words[m.first].start < b for a, b in gone)]
+    if len({m.column for m in left}) < ENOUGH:  # little is asked beside it: leaving out is what is asked
+        gone, left = [], inside
+    spans = [(*span, "") for span in gone]
+    for mention in left:
+        column = columns.get(mention.column)
+        if mention.strength < 0.85 and not mention.level:
+            continue  # a vague match: the word itself says more than the kind
+        kind = "LEV" if mention.level else kind_of(column) if column else "NUM"
+        if mention.level and column is not None and column.role("time") >= 0.5:
+            kind = "TIME"
+        elif mention.level and column is not None and column.scale == "binary" and happened(mention.column, reading):
+            kind = "BIN"  # `is mortality higher in men` asks of what happened, not of one group
+        spans.append((words[mention.first].start, words[mention.last].end, kind))
+    for start, end, kind in sorted(spans):
+        pieces += [reading.question[at:start], kind]
+        at = end
+    text = "".join([*pieces, reading.question[at:stop]])
+    for gene, _, _ in reading.genes:
+        text = re.sub(rf"(?<!\w){re.escape(gene)}(?!\w)", "GENE", text)
+    return text
+
+
+def happened(name: str, reading: Reading) -> bool:
+    """Say whether a column of two states is what the sentence asks the share or odds of."""
+    return reading.parts.get(name) == {"outcome"} and not any(c.column == name for c in reading.contrasts)
+
+
+ENOUGH = 2
+"""So many columns are named beside the rows that are left out for the wording to be judged without these."""
+
+
+def leaving_words(reading: Reading) -> list[tuple[int, int]]:
+    """Return the characters that only say which rows are left out: they do not tell what is asked of the others."""
+    found = []
+    for item in reading.restrictions:
+        if item.sure and item.op == "not in":
+            start, end = reading.words[item.first].start, reading.words[item.last].end
+            before, after = BEFORE_ROWS.search(reading.question[:start]), AFTER_ROWS.match(reading.question, end)
+            if before or after:
+                found.append((before.start() if before else start, after.end() if after else end))
+    return found

@@ -1,0 +1,231 @@
+"""Reads a question against the data: which columns, levels, numbers and genes it names, and what it makes of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from engine.domain.profile import ColumnProfile
+from engine.planning.naming import numbers
+from engine.planning.naming.coding import codings
+from engine.planning.naming.columns import column_mentions
+from engine.planning.naming.explained import LETTERS, codes_explained, letters_told
+from engine.planning.naming.hints import generic_mentions, of_one_measure, only_when, wide_mentions
+from engine.planning.naming.levels import beginnings, level_mentions
+from engine.planning.naming.mention import SURE_NAME, ColumnMention
+from engine.planning.naming.numbered import numbered_mentions
+from engine.planning.naming.overlaps import beside_own, cover, of_neighbours
+from engine.planning.naming.states import states_meant, undosed
+from engine.planning.reading.coded import Coded
+from engine.planning.reading.contrast import control_level
+from engine.planning.reading.grammar import contrasts, parts_of, ranges
+from engine.planning.reading.leaving_out import talked_of
+from engine.planning.reading.masking import masked
+from engine.planning.reading.reading import Contrast, Reading, Request
+from engine.planning.reading.requests import requests_of
+from engine.planning.reading.rows import claimed_of_one, compared_alone, restrictions
+from engine.planning.reading.terms import (
+    PHRASE,
+    is_phrase,
+    is_statistic,
+    only_sounds,
+    part_of_term,
+    terms_in,
+    whole_terms,
+)
+from engine.planning.tables.sheets import Data
+from engine.text.tokens import Token, tokens
+
+_PAIRED = re.compile(
+    r"\b(paired|pairs of|matched|crossover|cross-over|before and after|pre.? ?(?:and|vs\.?|versus) ?post|repeated measures?|"
+    r"(?:the )?same (?:\w+ )?(?:donor|patient|subject|individual|animal|mouse|mice|person|people|cell line|tree|plot|driver|bird)s?|"
+    r"within (?:each |the same )?(?:donor|patient|subject|individual|animal|person)|(?:each|every) (?:\w+ ){0,2}(?:took|got|had|received) both)\b",
+    re.IGNORECASE,
+)
+_UNPAIRED = re.compile(
+    r"\b(unpaired|not paired|independent (?:samples|groups)|ignor\w* (?:the )?(?:pair\w*|donors?|cell lines?|batch\w*))\b",
+    re.IGNORECASE,
+)
+_EVERY = re.compile(
+    r"\b(?:which|what) (?:\w+ )?(?:factors?|variables?|features?|covariates?|characteristics|measurements|things|columns)\b|"
+    r"\brisk factors?\b|\b(?:all|every|each) (?:the )?(?:other )?(?:numeric |baseline )?(?:variables|covariates|factors|measurements|columns|characteristics)\b|"
+    r"\bprognostic factors?\b|\bwhat (?:affects?|influences?|determines?|drives?|predicts?)\b",
+    re.IGNORECASE,
+)
+
+
+_EXPLAINED = re.compile(r"(?<![\w.])-?\d{1,2}\s*[=:]\s*[A-Za-z][^,;.()=]*")
+"""`2 = death without relapse` says what a code stands for and leaves out no rows."""
+
+
+def read(question: str, data: Data, terms: frozenset[tuple[str, ...]] = frozenset()) -> Reading:
+    """Return the reading of a question; see `Reading` for what is in it.
+
+    Args:
+        question: what is asked.
+        data: the files.
+        terms: stems of what methods are called in several words; a part of `relative risk` names no column `risk`.
+    """
+    words = tokens(question)
+    inside = terms_in(words, terms)
+    mentions = _not_genes(_mentions(question, words, data, inside), question, words, data)
+    coding, told = codings(question, words, mentions, data.columns())
+    explained = {at for at, word in enumerate(words) if any(a <= word.start and word.end <= b for a, b in told)}
+    mentions = [m for m in mentions if not m.level or not explained.intersection(range(m.first, m.last + 1))]
+    reading = interpret(question, words, mentions, data)
+    reading.coding, reading.explained = coding, explained
+    if len(coding) == 1 and not any("outcome" in parts for parts in reading.parts.values()):
+        (only,) = coding  # whose yes and no is told is what happened, unless the sentence says otherwise
+        if only not in reading.parts and len(reading.columns()) > 1:
+            reading.parts[only] = {"outcome"}
+    said = "; ".join(f"{name}: {codes.yes} = yes, {codes.no} = no" for name, codes in coding.items())
+    for at in explained:
+        reading.mark(at, at, "level", said)
+    return reading
+
+
+def _in_other_words(mentions: list[ColumnMention], words: list[Token], question: str) -> list[ColumnMention]:
+    """Return the mentions without those that only paraphrase a name in brackets: `the verified result (rec_ver_tat)`."""
+    ends = {
+        words[m.first].start - 1
+        for m in mentions
+        if not m.level
+        and m.strength >= SURE_NAME
+        and question[max(0, words[m.first].start - 1)] == "("
+        and question[words[m.last].end :].lstrip().startswith(")")  # `by arm (status: 0 alive, 1 dead)` says more
+    }
+    around = [(end, [at for at, w in enumerate(words) if w.end <= end][-PHRASE:]) for end in ends]
+    told = {at for end, before in around for at in before if not re.search(r"[.,;:?!]", question[words[at].end : end])}
+    return [m for m in mentions if m.level or not {m.first, m.last} <= told]
+
+
+def interpret(question: str, words: list[Token], mentions: list[ColumnMention], data: Data) -> Reading:
+    """Return what the sentence makes of the columns and levels it names."""
+    by_name = {column.name: column for column in data.columns()}
+    coded = Coded(question, words, mentions)
+    reading = Reading(question=question, words=words, mentions=mentions)
+    reading.parts = parts_of(coded)
+    reading.ranges = ranges(coded, by_name)
+    explained = [match.span() for match in _EXPLAINED.finditer(question)]
+    if letters_told(question, [*by_name.values()]):
+        explained += [match.span() for match in LETTERS.finditer(question)]
+    kept = [
+        r
+        for r in restrictions(coded, by_name)
+        if not any(start <= words[r.first].start and words[r.last].end <= end for start, end in explained)
+    ]
+    gone = {(r.column, value) for r in kept if r.op == "not in" for value in r.values}
+    against = contrasts(coded, {m for m in mentions if (m.column, m.level) in gone or m.column in reading.ranges})
+    reading.contrasts = [_with_control(c, question, by_name.values()) for c in against]
+    reading.restrictions = [
+        r for r in kept if not compared_alone(r, reading.contrasts) and not claimed_of_one(r, reading.parts, mentions)
+    ]
+    reading.spared = talked_of(coded, [])
+    reading.genes = _genes(question, data, mentions, words)
+    reading.alpha = numbers.significance(question)
+    reading.min_lfc = numbers.minimum_log2_fold_change(question)
+    reading.top = numbers.top_n(question)
+    reading.direction = numbers.direction(question)
+    reading.paired = False if _UNPAIRED.search(question) else True if _PAIRED.search(question) else None
+    reading.every = bool(_EVERY.search(question))
+    reading.requests = requests_of(question, words)
+    reading.masked = masked(reading, by_name)
+    _mark(reading)
+    return reading
+
+
+def _with_control(found: Contrast, question: str, columns: Iterable[ColumnProfile]) -> Contrast:
+    """Return a contrast of two levels with the one last that the question says is the control: `T = drug, C = control`."""
+    told = letters_told(question, [*columns]).get(found.column, {})
+    control = [level for level, said in told.items() if control_level([said])]
+    if found.explicit or len(control) != 1 or {*found.levels} != {*told} or len(told) != 2:
+        return found
+    return Contrast(found.column, (*(level for level in told if level != control[0]), control[0]), explicit=True)
+
+
+def within(reading: Reading, request: Request | Sequence[Request], data: Data) -> Reading:
+    """Return what some of several requests say: what they name themselves, what stands in none, and what holds for all.
+
+    For all hold the rows that are kept and the topic before a colon (`Smoking and birth weight: a plot, then a test`).
+    """
+    own_requests = [request] if isinstance(request, Request) else [*request]
+    others = [r for r in reading.requests if r not in own_requests]
+    topic = reading.question.find(":")
+    sure = [r for r in reading.restrictions if r.sure]
+    shared = {at for r in sure for at in range(r.first, r.last + 1)}
+    shared |= {m.first for m in reading.mentions if (m.column, m.last + 1) in {(r.column, r.first) for r in sure}}
+    shared |= {at for at, word in enumerate(reading.words) if word.end <= topic}
+    mentions = [
+        m for m in reading.mentions if m.first in shared or not any(r.first <= m.first <= r.last for r in others)
+    ]
+    own = interpret(reading.question, reading.words, mentions, data)
+    own.requests, own.used = own_requests, reading.used
+    own.coding, own.explained, own.chosen = reading.coding, reading.explained, reading.chosen
+    return own
+
+
+def _mentions(question: str, words: list[Token], data: Data, inside: list[tuple[int, int]]) -> list[ColumnMention]:
+    found: list[ColumnMention] = []
+    for sheet in data.sheets:
+        named = column_mentions(words, sheet.columns, question)
+        named += [*wide_mentions(words, sheet.structure), *generic_mentions(words, sheet)]
+        every = [*named, *level_mentions(words, sheet.columns, question)]
+        every += beginnings(words, sheet.columns, question)
+        every += numbered_mentions(words, sheet.columns, named, question)
+        every += codes_explained(words, sheet.columns, named, question)
+        states = states_meant(words, sheet.columns, named, question)
+        every = [m for m in every if not any(m.column == s.column and s.first <= m.first <= s.last for s in states)]
+        every += states
+        every += undosed(every, words, sheet.columns)
+        every = of_one_measure(every, sheet.structure)
+        terms = [*inside, *whole_terms(every, words)]
+        every = [m for m in every if not any(part_of_term(m, *term) for term in terms)]
+        every = [m for m in every if not any(only_sounds(m, words[a : b + 1], a) for a, b in inside)]
+        every = [m for m in every if not (is_statistic(m, words) or is_phrase(m, words) or only_when(m, words))]
+        every = _in_other_words(every, words, question)
+        found += every
+    strongest = sorted(found, key=lambda m: -m.strength)
+    unique: dict[tuple[int, int, str, str], ColumnMention] = {}
+    for mention in strongest:
+        unique.setdefault((mention.first, mention.last, mention.column, mention.level), mention)
+    return cover(of_neighbours(beside_own(list(unique.values())), words))
+
+
+def _not_genes(mentions: list[ColumnMention], question: str, words: list[Token], data: Data) -> list[ColumnMention]:
+    """Leave out matches of what names the rows of the data: the word gene, and weak ones of genes as written there."""
+    known = frozenset(name for sheet in data.sheets for name in sheet.profile.feature_ids)
+    spans = [match.span() for match in re.finditer(r"[\w.-]*\w", question) if match.group(0) in known]
+
+    def is_gene(m: ColumnMention) -> bool:
+        start, end = words[m.first].start, words[m.last].end
+        column = data.column(m.column)
+        rows = m.first == m.last and words[m.first].stem == "gene"
+        if rows and not m.level and column is not None and column.role("gene") >= 0.5:
+            return True
+        return m.strength < SURE_NAME and ((rows and bool(known)) or any(a < end and start < b for a, b in spans))
+
+    return [m for m in mentions if not is_gene(m)]
+
+
+def _genes(question: str, data: Data, mentions: list[ColumnMention], words: list[Token]) -> list[tuple[str, int, int]]:
+    genomic = any(sheet.profile.feature_kind or sheet.profile.feature_ids for sheet in data.sheets)
+    if not genomic:
+        return []
+    known = frozenset(name for sheet in data.sheets for name in sheet.profile.feature_ids)
+    exclude = {word for sheet in data.sheets for word in (sheet.name.lower().split(".")[0],)}
+    exclude |= {column.name.lower() for column in data.columns()}
+    exclude |= {level.lower() for column in data.columns() for level in column.levels}
+    taken = [(words[m.first].start, words[m.last].end) for m in mentions if m.level or m.strength >= 0.97]
+    found = numbers.genes(question, exclude=frozenset(exclude), known=known)
+    return [item for item in found if not any(start <= item[1] < end for start, end in taken)]
+
+
+def _mark(reading: Reading) -> None:
+    for mention in reading.mentions:
+        value = f"{mention.column} = {mention.level}" if mention.level else mention.column
+        reading.mark(mention.first, mention.last, "level" if mention.level else "column", value, mention.strength)
+    for gene, start, end in reading.genes:
+        reading.mark_text(start, end, "gene", gene)
+    for name, said in (("threshold", reading.alpha), ("threshold", reading.min_lfc), ("number", reading.top)):
+        if said is not None:
+            reading.mark_text(said.start, said.end, name, f"{said.value:g}")  # type: ignore[arg-type]

@@ -1,0 +1,110 @@
+"""Which rows a question is about: those it keeps or leaves out by level (`only women`), by a number or along an order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from engine.domain.profile import ColumnProfile
+from engine.planning.naming.mention import ColumnMention
+from engine.planning.reading.coded import Coded
+from engine.planning.reading.cuts import compared, onwards
+from engine.planning.reading.grammar import ranges
+from engine.planning.reading.leaving_out import LEVELS, SHORT, left_out, talked_of
+from engine.planning.reading.reading import Contrast, Part, Restriction
+
+_ONLY = r"(?:only|just|solely|exclusively|restrict\w* (?:\w+ )?to|limit\w* (?:\w+ )?to|confin\w* to|keep\w*(?: only)?|subset (?:of|to)|nothing but)(?!\s+(?:\d+|<l\d+>)\s+(?:out\s+)?of\b)"
+
+
+def restrictions(coded: Coded, columns: dict[str, ColumnProfile]) -> list[Restriction]:
+    """Return the rows to keep or leave out that the words name, surely (`only women`) or perhaps (`in women`)."""
+    text = coded.text
+    found: list[Restriction] = []
+    gone = list(left_out(coded, columns))
+    spared = talked_of(coded, [mention for named in gone for mention in named])
+    within = ranges(coded, columns)
+
+    def add(meant: re.Match[str] | Sequence[ColumnMention], op: str, sure: bool) -> None:  # noqa: FBT001 - a local helper
+        grouped: dict[str, list[ColumnMention]] = {}
+        for mention in coded.inside(meant["l"]) if isinstance(meant, re.Match) else meant:
+            if op == "not in" or mention not in spared:
+                grouped.setdefault(mention.column, []).append(mention)
+        for column, named in grouped.items():
+            values = tuple(dict.fromkeys(mention.level for mention in named if mention.level))
+            if column in within and {*values} <= {*within[column]}:
+                values = tuple(within[column])
+            if values and not any(r.column == column and set(values) <= set(r.values) and r.sure for r in found):
+                found.append(Restriction(column, op, values, named[0].first, named[-1].last, sure))  # type: ignore[arg-type]
+
+    for named in gone:
+        add(named, "not in", True)
+    for match in re.finditer(rf"\b{_ONLY}\b(?:\s+(?:in|for|with|the|those|among|of|from|at|on|use|using|\w+))?{SHORT}(?P<l>{LEVELS})", text, re.IGNORECASE):  # fmt: skip
+        add(match, "in", True)
+        further = re.compile(rf"(?:\s*(?:<c\d+>|(?!<)[\w'-]+))?\s*(?:,\s*)?(?:that|who|which|with|and|but)\s+(?:(?:did|do|does|were|are|was|is|have|had|has|of|in|the|only)\s+){{0,2}}(?P<l>{LEVELS})", re.IGNORECASE)  # fmt: skip
+        while match and (match := further.match(text, match.end())):
+            add(match, "in", True)
+    for match in re.finditer(
+        rf"(?P<l>{LEVELS})(?:\s+(?:<c\d+>|(?!<)[\w'-]+)){{0,1}}\s+(?:only|alone|ones?)\b(?!\s+(?:\d|<l))",
+        text,
+        re.IGNORECASE,
+    ):
+        add(match, "in", not _beside_others(coded, match))
+    found += [*onwards(coded, columns), *compared(coded, columns)]
+    for match in re.finditer(rf"\b(?:in|among|within|for|at|on|during|of|with|by)\s+(?:(?:the|all|our)\s+)?(?:<c\d+>\s*)?(?P<l>{LEVELS})", text, re.IGNORECASE):  # fmt: skip
+        add(match, "in", False)
+    for match in re.finditer(rf"(?:^|[:(,]\s*)(?:<c\d+>\s*)?(?P<l>{LEVELS})\s*[:,]", text):
+        add(match, "in", False)
+    return _merged([item for item in _agreeing(found) if not _says_nothing(item, columns)])
+
+
+def _beside_others(coded: Coded, match: re.Match[str]) -> bool:
+    """Say whether other levels of the column are named too: `the susceptible one and the resistant one` are both meant."""
+    if not match[0].lower().endswith(("one", "ones")):
+        return False
+    named = {(m.column, m.level) for m in coded.inside(match["l"])}
+    return any(m.level and (m.column, m.level) not in named and m.column in dict(named) for m in coded.mentions)
+
+
+def _agreeing(found: Sequence[Restriction]) -> list[Restriction]:
+    """Return the restrictions without levels named beside a cut that none of them passes: `days 0 and 1 were training, from day 2 on`."""
+    cuts = [item for item in found if item.op not in ("in", "not in")]
+    return [
+        item
+        for item in found
+        if item.op != "in" or not any(c.column == item.column and not any(map(c.holds, item.values)) for c in cuts)
+    ]
+
+
+def compared_alone(item: Restriction, found: Sequence[Contrast]) -> bool:
+    """Say whether a level kept `alone` is rather set against another: `longer on the combination than on the patch alone`."""
+    against = next((c for c in found if c.column == item.column and c.explicit), None)
+    return item.op == "in" and against is not None and set(item.values) < set(against.levels)
+
+
+def claimed_of_one(item: Restriction, parts: dict[str, set[Part]], mentions: Sequence[ColumnMention]) -> bool:
+    """Say whether a level kept is only claimed to differ: `significant only in women ... odds ratios by sex`."""
+    named = {m.level for m in mentions if m.column == item.column and m.level}
+    return item.op == "in" and "by" in parts.get(item.column, ()) and not named <= set(item.values)
+
+
+def _says_nothing(item: Restriction, columns: dict[str, ColumnProfile]) -> bool:
+    """Say whether all levels of a column are named: leaving them out leaves no row, keeping them leaves out none.
+
+    Rows without a value make a difference: a column of remarks that few rows have is told apart by these.
+    """
+    column = columns.get(item.column)
+    if item.op not in ("in", "not in") or column is None or not 0 < len(column.levels) <= len(item.values):
+        return False
+    apart = item.op == "not in" or (item.sure and len(column.levels) == 1)
+    return not (apart and column.missing)
+
+
+def _merged(found: Sequence[Restriction]) -> list[Restriction]:
+    """Return each restriction once, sure ones before those that only may be meant."""
+    kept: list[Restriction] = []
+    for item in sorted(found, key=lambda r: not r.sure):
+        if not any(
+            r.column == item.column and (r.values == item.values or set(item.values) <= set(r.values)) for r in kept
+        ):
+            kept.append(item)
+    return sorted(kept, key=lambda r: r.first)

@@ -1,0 +1,60 @@
+"""Which file describes the samples of a matrix, and by which column its rows are the matrix' columns."""
+
+from __future__ import annotations
+
+from engine.data.matching import match_samples
+from engine.domain.datatypes import DataType
+from engine.domain.profile import Profile, TypeGuess
+from engine.errors import PlanError
+from engine.planning.tables.sheets import Data, Sheet, usable
+
+_MATRICES = (DataType.COUNT_MATRIX, DataType.EXPRESSION_MATRIX)
+_SHEETS = {DataType.SAMPLE_SHEET, DataType.TABLE, DataType.SURVIVAL_TABLE}
+
+
+def matrix_of(data: Data) -> Profile | None:
+    """Return the file that is the matrix, raw counts first."""
+    for kind in _MATRICES:
+        for sheet in data.serving(kind):
+            guess = sheet.serves(kind)
+            if guess is not None and guess.type == kind:
+                return sheet.profile
+    return None
+
+
+def sample_sheet(data: Data) -> Sheet | None:
+    """Return the file whose rows are the matrix' samples, or None when there is no matrix or no other table.
+
+    Raises:
+        PlanError: when no sample of the matrix is in it.
+    """
+    matrix = matrix_of(data)
+    if matrix is None:
+        return None
+    able = [
+        s
+        for s in data.sheets
+        if s.profile is not matrix and {g.type for g in usable(s.profile)} & _SHEETS and s.columns
+    ]
+    if not able:
+        return None
+    best = max(able, key=lambda sheet: match_samples(matrix, sheet.profile).fraction)
+    if match_samples(matrix, best.profile).fraction == 0:
+        ours, theirs = ", ".join(matrix.sample_ids[:3]), ", ".join(best.profile.sample_ids[:3]) or "none recognised"
+        message = f"No sample of {matrix.name} is in {best.name}: the matrix has {ours}..., the sheet has {theirs}..."
+        raise PlanError(message, advice="Make the sample names the same in both files.")
+    return best
+
+
+def index_of(data: Data, sheet: Sheet) -> TypeGuess:
+    """Return how the sample sheet is read: with the column that holds the samples' names as row names."""
+    matrix = matrix_of(data)
+    assert matrix is not None
+    match = match_samples(matrix, sheet.profile)
+    guess = sheet.profile.serves_as(DataType.SAMPLE_SHEET) or sheet.profile.types[0]
+    read = {key: value for key, value in guess.read.items() if key != "index_col"}
+    if match.column is not None:
+        read["index_col"] = match.column
+    elif "index_col" in guess.read:
+        read["index_col"] = guess.read["index_col"]
+    return TypeGuess(type=DataType.SAMPLE_SHEET, confidence=guess.confidence, read=read)

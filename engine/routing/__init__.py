@@ -1,1 +1,0 @@
-"""Decides how a question is answered."""

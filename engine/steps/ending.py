@@ -1,0 +1,100 @@
+"""The last stage of a run: its report is written and checked, it is remembered, and only then is it said to be over."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from engine.domain.events import ClaimChecked, RunFinished, WarningRaised
+from engine.domain.report import Report
+from engine.domain.results import RunRecord, RunStatus, Usage
+from engine.domain.run_view import RunView
+from engine.errors import StorageError
+from engine.knowledge.service import KnowledgeBase
+from engine.runs.records import RunRecords
+from engine.steps.grounder import ground_claims, ground_findings
+from engine.steps.remember import Remembering
+from engine.steps.synthesizer import synthesize
+from engine.toolbox.registry import ToolRegistry
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Ending:
+    """Ends runs. Killed before it is through, a run is found unfinished; resumed, it repeats nothing but its end."""
+
+    records: RunRecords
+    registry: ToolRegistry
+    knowledge: KnowledgeBase
+    remembering: Remembering
+    when_remembered: Callable[[], object]
+    """Called after a run was remembered, for those who keep counts of past runs."""
+
+    def end(self, record: RunRecord, status: RunStatus, *, report: bool = True) -> None:
+        """End a run: write its report, remember it, and only then say that it is over."""
+        results = self.records.store.results(record.run_id).values()
+        seconds = sum(result.seconds for result in results if result.status != "cached")
+        ended = {"finished_at": self.records.clock.now(), "usage": Usage(seconds=round(seconds, 3))}
+        record = record.model_copy(update={"status": status, **ended})
+        written = None
+        if report and self.records.store.plan(record.run_id) is not None:
+            view = self.records.view(record)
+            written = self._checked(view, synthesize(view, self.registry, self.records.artifacts))
+        self._say_over(record, written)
+
+    def end_in_any_case(self, record: RunRecord, status: RunStatus) -> None:
+        """End a run, without a report when that cannot be written.
+
+        Raises:
+            StorageError: when the end itself cannot be stored.
+        """
+        try:
+            self.end(record, status)
+        except StorageError:
+            raise
+        except Exception:  # noqa: BLE001 - a report that cannot be written must not leave the run without an end
+            _log.exception("The report on run %s could not be written", record.run_id)
+            self.end(record, status, report=False)
+
+    def answer(self, record: RunRecord, report: Report) -> None:
+        """End a run that needs no plan with its answer."""
+        ended = {"status": "succeeded", "finished_at": self.records.clock.now()}
+        self._say_over(record.model_copy(update=ended), report)
+
+    def _say_over(self, record: RunRecord, report: Report | None) -> None:
+        if report is not None:
+            record = self.records.with_report(record, report)
+            self._remember(record)
+        over = RunFinished(run_id=record.run_id, status=record.status, usage=record.usage)
+        self.records.update(record, over)
+
+    def _checked(self, view: RunView, report: Report) -> Report:
+        """Check the report against its tables and the graph; a fault of the graph must not cost the report."""
+        run_id, emit = view.record.run_id, self.records.log.emit
+        report = ground_findings(report, view, self.records.artifacts)
+        for found in report.findings:
+            emit(ClaimChecked(run_id=run_id, claim=found.text, label=found.grounding, evidence=found.evidence))
+        try:
+            checked = ground_claims(report, self.knowledge.check_findings)
+        except Exception as err:  # noqa: BLE001 - a border: the numbers are right whether or not they can be looked up
+            _log.warning("The claims of run %s could not be checked", run_id, exc_info=err)
+            message = f"The report's claims could not be checked against the knowledge graph: {err}"
+            emit(WarningRaised(run_id=run_id, message=message))
+            return report
+        for claim in checked.claims.claims if checked.claims else []:
+            evidence = [item.edge for item in claim.evidence][:5]
+            emit(ClaimChecked(run_id=run_id, claim=claim.text, label=claim.label, evidence=evidence))
+        return checked
+
+    def _remember(self, record: RunRecord) -> None:
+        """Keep the run as an episode and learn from it; neither may cost the run its end."""
+        try:
+            events = self.records.store.events(record.run_id, limit=1_000_000)
+            self.remembering.remember(self.records.view(record), events)
+            self.when_remembered()
+        except Exception as err:  # noqa: BLE001 - a border: the numbers are right whether or not they can be looked up
+            _log.warning("Run %s could not be remembered", record.run_id, exc_info=err)
+            message = f"This run could not be remembered: {err}"
+            self.records.log.emit(WarningRaised(run_id=record.run_id, message=message))

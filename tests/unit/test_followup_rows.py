@@ -1,0 +1,81 @@
+"""Rows that a follow-up keeps or leaves out reach every step that answers, or the follow-up is refused. The data are invented."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from engine.data.profiler import profile_files
+from engine.domain.plan import TaskDag
+from engine.errors import PlanError
+from engine.planning.planner import Planner
+from engine.toolbox.registry import builtin_tools
+
+RNG = np.random.default_rng(3)
+
+
+@pytest.fixture(scope="module")
+def planner() -> Planner:
+    return Planner(builtin_tools())
+
+
+@pytest.fixture(scope="module")
+def algae(tmp_path_factory):
+    doses = np.repeat([0.0, 0.3, 1, 3, 10, 30], 4)
+    rows = [
+        (strain, dose, f"R{k % 4 + 1}", 100 / (1 + dose / half) + RNG.normal(0, 3))
+        for strain, half in (("wild", 4.0), ("mutant", 1.0))
+        for k, dose in enumerate(doses)
+    ]
+    path = tmp_path_factory.mktemp("algae") / "algae.csv"
+    pd.DataFrame(rows, columns=["strain", "copper_uM", "Rack#", "growth"]).round(2).to_csv(path, index=False)
+    return profile_files([path])
+
+
+def conditions(plan: TaskDag, tool: str) -> list[str]:
+    """Return the conditions on the way to each step of a tool, "" where it reads the file as it is."""
+    return [
+        "; ".join(
+            str(step.params["condition"])
+            for step in plan.nodes
+            if step.tool == "filter_rows" and node.id in plan.descendants(step.id)
+        )
+        for node in plan.nodes
+        if node.tool == tool
+    ]
+
+
+TWO = "Is mutant more sensitive to copper than wild? What is the EC50 of each strain?"
+
+
+@pytest.mark.parametrize(
+    ("question", "condition"),
+    [("and just rack R3", "`Rack#` in ['R3']"), ("leave out Rack# R1 please", "`Rack#` not in ['R1']")],
+)
+def test_rows_reach_each_of_two_answers(planner, algae, question, condition):
+    first = planner.plan(TWO, algae).plan
+    answers = [n.tool for n in first.nodes if "dose_response" in n.tool]
+    assert len(answers) > 1
+    plan = planner.plan(question, algae, previous=first).plan
+    assert [n.tool for n in plan.nodes if n.tool in answers] == answers
+    assert all(conditions(plan, tool) == [condition] for tool in answers)
+    onward = planner.plan("with EC80", algae, previous=plan).plan
+    assert all(conditions(onward, tool) == [condition] for tool in answers)
+
+
+def test_a_sign_that_ends_a_name_is_read_with_it(planner, algae):
+    plan = planner.plan("Does growth differ between the strains, only Rack# R2?", algae).plan
+    assert conditions(plan, "compare_groups") == ["`Rack#` in ['R2']"]
+
+
+def test_what_was_to_be_left_out_is_never_kept(planner, algae):
+    first = planner.plan("only rack R3", algae, previous=planner.plan(TWO, algae).plan).plan
+    try:
+        plan = planner.plan("without R1", algae, previous=first).plan
+    except PlanError:
+        return  # nothing is left out of R3 by that: said, not done half
+    kept = [text for node in plan.nodes for text in conditions(plan, node.tool)]
+    assert not any(re.search(r"(?<!not )in \[[^\]]*'R1'", text) for text in kept)
