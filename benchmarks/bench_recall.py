@@ -78,8 +78,9 @@ def ways(lab: recall_data.Lab, embed: Callable[[list[str]], np.ndarray]) -> dict
         made.add_many(lab.episodes)
 
     def told(made: EpisodicMemory, query: recall_data.Query, least: float = 0.25, *, hints: bool = True) -> list[str]:
-        given = {"tools": query.tools, "domains": query.domains} if hints else {}
-        return [item.episode.id for item in made.recall(query.text, min_relevance=least, **given).episodes]
+        tools, domains = (query.tools, query.domains) if hints else ((), ())
+        found = made.recall(query.text, min_relevance=least, tools=tools, domains=domains)
+        return [item.episode.id for item in found.episodes]
 
     def best(scores: np.ndarray) -> list[str]:
         return [ids[at] for at in np.argsort(-scores)[:5]]

@@ -308,7 +308,7 @@ class SemanticMemory:
         """Ask the graph, once for all of them, which entities names mean."""
         new = {name: entity_key(name) for name in names if name not in self._entities}
         found = self.entities_of([name for name, key in new.items() if parse_quantity(key) is None]) if new else {}
-        self._entities |= new | found
+        self._entities |= {**new, **found}
 
     def _key(self, name: str) -> str:
         """Return what an entity is compared by: the node of the graph it means, else its own spelling."""
