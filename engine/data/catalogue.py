@@ -25,10 +25,8 @@ def _declared() -> dict[DataType, Kind]:
 
 KINDS = _declared()
 """Type -> what is declared of it, in the order in which kinds are asked what they recognise."""
-
 TABULAR = frozenset(kind.type for kind in KINDS.values() if kind.records)
 """Types that are one record a row."""
-
 BINARIES = tuple(kind.binary for kind in KINDS.values() if kind.binary)
 """How binary files of some kinds are known."""
 

@@ -43,8 +43,6 @@ _ADVICE = {
     "sequence alignments (BAM)": "count reads per gene first (for example with featureCounts) and add the count table",
     "sequence alignments (CRAM)": "count reads per gene first (for example with featureCounts) and add the count table",
 }
-
-
 MOST_WORKBOOK_BYTES = 500_000_000
 _MOST_MEMBERS = 10_000
 

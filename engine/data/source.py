@@ -9,7 +9,6 @@ Frame = Any
 """A pandas DataFrame. Its annotations name every type a call might return at once, which helps nobody here."""
 Column = Any
 """A pandas Series."""
-
 MAX_ROWS = 200_000
 MAX_CELLS = 20_000_000
 """More than this of a file is counted but not looked at."""

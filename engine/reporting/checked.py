@@ -33,7 +33,6 @@ TAGS: dict[Grounding, str] = {
     "contradicted": "DIFFERS FROM ITS TABLE",
 }
 """What stands behind a finding in a report."""
-
 NOT_CHECKED = (
     "None of this says whether the analysis is the one that the question asks for: that is to be read in the plan."
 )

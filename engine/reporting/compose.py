@@ -24,7 +24,6 @@ from engine.text.tokens import tokens
 from engine.toolbox.registry import ToolRegistry
 
 TITLE_LENGTH = 120
-
 _WEIGHT = {
     "analysis": 0,
     "reasoning": 0,

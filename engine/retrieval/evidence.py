@@ -55,9 +55,9 @@ class Evidence:
     def nothing(self) -> bool:
         """Say whether no tool has to do with the question.
 
-        Words that no tool has say so sooner; a single word that tools have is too little to say so.
+        A question of unknown words only says so sooner; a single known word is too little to say so.
         """
-        if self.measures["share"] == 0:
+        if self.measures["unknown"] == 1:
             return self.weak
         return self.probability < NONE and self.words > 1
 

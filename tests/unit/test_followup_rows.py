@@ -79,3 +79,50 @@ def test_what_was_to_be_left_out_is_never_kept(planner, algae):
         return  # nothing is left out of R3 by that: said, not done half
     kept = [text for node in plan.nodes for text in conditions(plan, node.tool)]
     assert not any(re.search(r"(?<!not )in \[[^\]]*'R1'", text) for text in kept)
+
+
+# ==== states of yes and no, and groups that are not named ====
+
+
+@pytest.fixture(scope="module")
+def ward(tmp_path_factory):
+    n = 120
+    table = pd.DataFrame(
+        {
+            "stay": range(1, n + 1),
+            "programme": ["as planned", "sham"] * (n // 2),
+            "smoker y/n": RNG.choice(["yes", "no"], n),
+            "relapse": RNG.integers(0, 2, n),
+            "weight_kg": RNG.normal(70, 9, n).round(1),
+        }
+    )
+    path = tmp_path_factory.mktemp("ward") / "ward.csv"
+    table.to_csv(path, index=False)
+    return profile_files([path])
+
+
+@pytest.mark.parametrize(
+    ("question", "condition"),
+    [
+        ("and without the smokers", "`smoker y/n` in ['no']"),
+        ("but without smokers", "`smoker y/n` in ['no']"),
+        ("and only the smokers", "`smoker y/n` in ['yes']"),
+        ("exclude the smokers", "`smoker y/n` not in ['yes']"),
+    ],
+)
+@pytest.mark.parametrize(
+    "asked", ["Does weight differ between the programmes?", "Is relapse rarer in sham? Compare weight by programme."]
+)
+def test_who_has_a_state_is_left_out_and_nothing_is_put_in_place(planner, ward, asked, question, condition):
+    first = planner.plan(asked, ward).plan
+    plan = planner.plan(question, ward, previous=first).plan
+    answers = [node.tool for node in first.nodes]
+    assert [node.tool for node in plan.nodes if node.tool != "filter_rows"] == answers
+    assert all(conditions(plan, tool) == [condition] for tool in answers)
+    assert [n.params for n in plan.nodes if n.tool in answers] == [n.params for n in first.nodes]
+
+
+def test_every_group_is_of_the_column_that_holds_a_control(planner, ward):
+    plan = planner.plan("how many had a relapse in every group, and is it different?", ward).plan
+    test = next(node.params for node in plan.nodes if node.tool == "proportion_test")
+    assert (test["event"], test["group"]) == ("relapse", "programme")

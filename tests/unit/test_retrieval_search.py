@@ -300,3 +300,16 @@ def test_threads_get_the_answers_of_one() -> None:
 
 
 SHARED = retriever(many(80))
+
+
+@pytest.mark.parametrize("vectors", [True, False])
+def test_a_need_in_everyday_words_finds_the_tool_of_the_method_it_means(vectors: bool) -> None:
+    others = [entry(f"shelf_{number}", f"Item {number} of the archive") for number in range(40)]
+    entries = [*others, entry("circos", "Chord and ideogram layouts from tabular annotation"), *ENTRIES]
+    matrix = EMBEDDER.embed([entry_text(e) for e in entries]) if vectors else None
+    index = ToolIndex.build(entries, matrix, EMBEDDER.embed(method_texts()) if vectors else None)
+    searcher = HybridRetriever(index, embed_query=lambda text: EMBEDDER.embed([text])[0])
+    found = searcher.search("picture of my genome with rings")
+    assert found.tools[0].name == "circos"
+    assert found.match == ("good" if vectors else "weak")
+    assert found.tools[0].why == "Known for `circular genome plot`."

@@ -182,3 +182,13 @@ def test_a_picture_and_a_summary_of_what_was_compared(planner, herd):
     plan = planner.plan("give me the means", herd, previous=first).plan
     assert plan.nodes[-1].params["columns"] == ["weight"]
     assert plan.nodes[-1].params["group_by"] == "diet"
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Do the animals separate by diet or by sex?", "I wonder whether the rows separate by diet"],
+)
+def test_rows_that_lie_apart_are_not_taken_apart(planner, herd, question):
+    plan = planner.plan(question, herd, analysis="dimension_reduction").plan
+    assert "filter_rows" not in [node.tool for node in plan.nodes]
+    assert any("diet" in map(str, node.params.values()) for node in plan.nodes)  # coloured by it

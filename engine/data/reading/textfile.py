@@ -15,10 +15,8 @@ from engine.data.source import UnusableFile
 
 MAX_BYTES = 128 * 1024 * 1024
 """How much of a text is held at most; a longer one is cut at a line's end."""
-
 _COUNT_SECONDS = 4.0
 """How long the lines of what is not looked at are counted."""
-
 _LINE = re.compile(r"\r\n|\r|\n")
 _FAMILIAR = set("°µμ±²³¹–—‘’“”…€§½¼¾®©×·•«»¿¡ºª\u00a0£¥")
 

@@ -11,7 +11,6 @@ from engine.data.structure.scales import HINTS, View, date_like, telling, two_st
 from engine.domain.profile import ColumnProfile, Role, RoleGuess, Structure
 
 __all__ = ["roles_of", "words"]
-
 _NAMING = HINTS["id"] | set("sample samples sampleid samplename name names cell library run patientid".split())
 _SUBJECT = HINTS["subject"] | HINTS["cluster"] - HINTS["batch"]
 _CLOCK = HINTS["time"] - HINTS["duration"]

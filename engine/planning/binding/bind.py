@@ -142,8 +142,6 @@ ALL = ("measures", "predictors", "anything")
 """Parts that may mean every column."""
 ABLE, MOST = 0.6, 40
 """How well a column must fit, and how many at most, to be named where all are meant."""
-
-
 Near = Callable[[Sequence[str]], dict[str, float]]
 """Names of columns -> how near each is in meaning to the words of the question that name nothing."""
 

@@ -117,8 +117,6 @@ def _as_chosen(bound: Bound, param: ParamSpec, given: Mapping[str, Any], levels:
 
 
 SIDES = ("interest", "reference")
-
-
 _THAN = re.compile(
     r"\b(?:than|versus|vs\.?|against|compared (?:to|with))\s+(?:(?:the|in|those|from|of|with|for)\s+)*(?P<word>[A-Za-z-]{4,})",
     re.IGNORECASE,

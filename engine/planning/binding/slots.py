@@ -227,7 +227,6 @@ _OUTCOME: frozenset[Part] = _parts("outcome")
 _CAUSE: frozenset[Part] = _parts("cause", "by", "over")
 _HELD: frozenset[Part] = _parts("adjust")
 _SUBJECT: frozenset[Part] = _parts("subject")
-
 SLOTS: dict[str, Slot] = {
     "measure": Slot(_measure, _OUTCOME, _CAUSE | _HELD | _SUBJECT, only=True),
     "y": Slot(_any_number, _OUTCOME, _parts("cause", "over", "by")),

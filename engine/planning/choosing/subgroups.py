@@ -30,6 +30,12 @@ _BEFORE = re.compile(
     r"\b(?:sep[ae]rate?\w*|individually|apart)\s+(?:(?:for|in|by|within|among|per|of)\s+)?(?:each |every |the |both )?)$",
     re.IGNORECASE,
 )
+_LIE_APART = re.compile(
+    r"\b(?:do|does|did|will|would|whether|if|how)\s+(?!(?:you|we|i|it|this|that)\b)[^,;.?!]{2,60}?\bsep[ae]rate\s+(?:by|in|within|among|for)\b"
+    r"[^,;.?!]*$",
+    re.IGNORECASE,
+)
+"""`do the fish separate by pond`: they are asked to lie apart, nobody is to take them apart."""
 _AFTER = re.compile(
     r"^\s*(?:groups?|levels?)?[\s,(]*(?:sep[ae]rate?\w*|individually|apart|on their own)\b(?!\s+(?:for|in|by|within|among|per|of|each|every)\b)",
     re.IGNORECASE,
@@ -52,8 +58,15 @@ def each_level(reading: Reading, data: Data) -> Each | None:
     for stretch in _stretches(reading):
         first, last = reading.words[stretch[0].first], reading.words[stretch[-1].last]
         column = data.column(stretch[0].column)
-        told = _BEFORE.search(reading.question[: first.start]) or _AFTER.match(reading.question[last.end :])
-        if not told or column is None or not is_group(column) or not 2 <= len(column.levels) <= MOST:
+        before = reading.question[: first.start]
+        told = _BEFORE.search(before) or _AFTER.match(reading.question[last.end :])
+        if (
+            not told
+            or (told.re is _BEFORE and _LIE_APART.search(before))
+            or column is None
+            or not is_group(column)
+            or not 2 <= len(column.levels) <= MOST
+        ):
             continue
         levels = [level for level, rows in column.levels.items() if rows >= FEWEST]
         named = [m.level for m in stretch if m.level]

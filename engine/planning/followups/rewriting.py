@@ -11,6 +11,7 @@ from engine.planning.followups.words import (
     BARELY,
     INSTEAD,
     SAME_FOR,
+    SOME_ROWS,
     asking,
 )
 from engine.planning.reading.reading import Reading, Restriction
@@ -79,7 +80,7 @@ def swapped(turn: Turn) -> tuple[str, str, str] | None:
     ]
     known = [name for name in told if base.strength(name)]
     fresh = [name for name in told if name not in known]
-    barely = BARELY.search(own.question) and not asking(turn.fresh)
+    barely = BARELY.search(own.question) and not SOME_ROWS.search(own.question) and not asking(turn.fresh)
     said = SAME_FOR.search(own.question) or INSTEAD.search(own.question) or barely
     if len(fresh) != 1 or not said or own.restrictions:
         return None

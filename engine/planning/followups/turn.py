@@ -10,6 +10,7 @@ from engine.domain.plan import TaskDag, TaskNode
 from engine.domain.toolspec import ParamSpec, ToolSpec
 from engine.planning.choosing.score import Candidate
 from engine.planning.followups.words import short
+from engine.planning.naming.mention import NO, YES
 from engine.planning.reading.contrast import control_level
 from engine.planning.reading.reading import Contrast, Reading, Restriction
 from engine.planning.tables.sheets import Data, is_group
@@ -258,7 +259,8 @@ def rows_in_own_words(turn: Turn, row: Restriction) -> str:
     """Return rows in the words of the follow-up where these are names, so that they are read surely: `only men`."""
     own, data = turn.own, turn.data
     words = own.question[own.words[row.first].start : own.words[row.last].end]
-    if row.op not in ("in", "not in") or not own.mentions:
+    polar = {value.strip().lower() for value in row.values} <= YES | NO  # `only without oedema` says it twice
+    if row.op not in ("in", "not in") or not own.mentions or polar:
         return in_words(row)
     sign = "only" if row.op == "in" else "without"
     several = sum({*row.values} <= {*column.levels} for column in data.columns()) > 1  # `yes` alone says nothing

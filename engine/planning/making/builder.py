@@ -24,12 +24,8 @@ from engine.text.tokens import tokens
 from engine.toolbox.registry import ToolRegistry
 
 _DEEPEST = 6
-
-
 ALIKE = 0.9
 """From this strength on the name of a column is the name of what a step would make."""
-
-
 Maker = Callable[[ToolSpec], str | None]
 """Plans a tool that needs parameters, with all that belongs to it, and returns its step; None when they cannot be settled."""
 

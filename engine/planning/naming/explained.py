@@ -14,8 +14,6 @@ from engine.text.tokens import Token, tokens
 _MEANS = re.compile(
     r"(?<![\w.])(?P<code>-?\d{1,3})\s*(?:=|\bis\b|\bare\b|\bmeans?\b|\bstands? for\b)\s*(?:the\s+|an?\s+)?(?P<said>[A-Za-z][\w-]{2,})"
 )
-
-
 _IN_BRACKETS = (
     re.compile(r"(?P<said>[A-Za-z][\w-]{2,})\s*\(\s*(?P<code>-?\d{1,2})\s*\)"),
     re.compile(r"[(,]\s*(?P<code>\d{1,2})\s+(?P<said>[A-Za-z][\w-]{2,})\s*(?=[,)])"),

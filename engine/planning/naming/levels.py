@@ -154,12 +154,8 @@ def _names_two(window: Sequence[Token], level: str, column: ColumnProfile) -> bo
 
 
 _NEGATIVE = frozenset("negative neg absent undetected".split())
-
-
 _NAME_LONG = 3
 """A level of more words than this is a remark or an explanation rather than a name."""
-
-
 _SEVERAL = re.compile(r"\b(?:both|all|two|three|four|five|[2-9])\s+(?:of\s+)?(?:the\s+|these\s+)?$", re.IGNORECASE)
 
 

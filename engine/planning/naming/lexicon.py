@@ -105,8 +105,6 @@ def same_meaning(word: str, part: str) -> bool:
 
 CUT = 6
 """From so many letters on the beginning of a term stands for it."""
-
-
 _DERIVED = re.compile(r"(?:ic|ical|y|ies|ia|ity|ous|osis|otic|es|etic|ance|ant|ent|ency|ancy|ion|ive|ism|ist|al|e)$")
 """Endings by which nouns and adjectives of one word differ: `atopic` and `atopy`, `anaemic` and `anaemia`."""
 

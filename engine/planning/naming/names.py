@@ -38,12 +38,8 @@ QUANTITIES = {
     "seconds": "s sec secs",
 }
 """Quantity -> the units it is measured in (the SI and what laboratories write)."""
-
-
 _SPAN = re.compile(r"(?:day|night|week|month|year|hour|minute)s?[ _.](?:in|on|at|of)[ _.]", re.IGNORECASE)
 """`days in clinic` are days: the clinic alone is not they."""
-
-
 _SQUARED = re.compile(r"(?<![^\W_])[kcdmµu]?m[23²³](?![^\W_])")
 """Areas and volumes, whose power is no number of the name."""
 

@@ -26,7 +26,6 @@ _NOT_GENES = frozenset(
     ).split()
 )
 _BEST = "most|best|strongest|top|highest|largest|lowest|smallest|heaviest|lightest|longest|shortest|oldest|youngest|biggest|worst|fastest|slowest|tallest"
-
 UNIT = r"(?:\s*(?:years?|yrs?|y|kg|g|mg|cm|mm|m|days?|weeks?|months?|%|points?|mmHg)\b(?:\s+(?:old|of age))?)?"
 UP = r"(?:above|over|more|older|higher|greater|later|up|upwards?|onwards?|beyond|longer|heavier|larger|taller|worse)"
 DOWN = r"(?:below|under|less|younger|fewer|lower|earlier|down|downwards?|shorter|lighter|smaller|before)"

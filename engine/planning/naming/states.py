@@ -23,7 +23,22 @@ _WHOM = re.compile(
 _AMONG = re.compile(
     r"(?:\bonly|\bjust|\bin|\bamong|\bfor|\bwithin|\bof|\bthe|\ball|^|[,:;(])\s*(?:the\s+)?$", re.IGNORECASE
 )
-_LACKS = re.compile(rf"(?<!and )(?<!or )(?<!/)\b(?:{'|'.join(NEGATORS)})[\s-]+(?:any\s+|the\s+)?$", re.IGNORECASE)
+_THOSE = re.compile(
+    r"(?:^\W*(?:(?:and|but|now|ok)\s+)?(?:only|just)|\b(?:exclud\w+|exclude|omit|drop|remove|ignore|leav(?:e|ing) out))\s+"
+    r"(?:the|all|(?:(?:the|all)\s+)?(?:ones|those|patients|people|subjects|animals|rows|cases)\s+(?:with|who have|that have))\s+$",
+    re.IGNORECASE,
+)
+"""`only the anaemics`, `exclude those with oedema`: whose rows are kept or left out."""
+_FROM = re.compile(r"\s+(?:from|as|column|variable|term|effect|covariate|adjust\w*)\b", re.IGNORECASE)
+"""What follows a column that is dropped itself."""
+_LACKS = re.compile(
+    rf"(?:(?<!and )(?<!or )(?<!/)|(?<=^and )|(?<=^but ))\b(?:{'|'.join(NEGATORS)})[\s-]+(?:any\s+|the\s+)?$",
+    re.IGNORECASE,
+)
+
+
+NAMED, KIN = 0.7, 0.6
+"""How surely a column must be named for one of its states; people may be called by a word that is only its kin: `the anaemics`."""
 
 
 def states_meant(
@@ -40,17 +55,24 @@ def states_meant(
         levels = {level.strip().lower(): level for level in column.levels} if column is not None else {}
         yes = next((levels[level] for level in levels if level in YES), None)
         no = next((levels[level] for level in levels if level in NO), None)
-        if column is None or mention.level or no is None or mention.strength < 0.7:
+        if column is None or mention.level or no is None:
             continue
         start, end = words[mention.first].start, words[mention.last].end
-        lacks = _LACKS.search(text[:start])
+        if mention.last + 1 < len(words) and words[mention.last + 1].text in levels:
+            continue  # `without oedema yes` names its state itself
+        those = _THOSE.search(text[:start]) is not None and not _FROM.match(text[end:])
+        if mention.strength < (KIN if those else NAMED):
+            continue
+        # A name such as `oedema y/n` takes the `without` before it for its own `n`.
+        starts = [words[at].start for at in range(mention.first, mention.last + 1)]
+        lacks = next((said for at in starts if (said := _LACKS.search(text[:at]))), None)
         if lacks and (column.scale == "binary" or column.role("dose") >= LIKELY):
             first = next(at for at, word in enumerate(words) if word.end > lacks.start())
             found.append(ColumnMention(column.name, no, first, mention.last, 0.9))
         elif (
             yes is not None
             and column.scale == "binary"
-            and (_SET_APART.match(text[end:]) or (_WHOM.match(text[end:]) and _AMONG.search(text[:start])))
+            and (_SET_APART.match(text[end:]) or (_WHOM.match(text[end:]) and _AMONG.search(text[:start])) or those)
         ):
             found.append(ColumnMention(column.name, yes, mention.first, mention.last, 0.9))
     return found

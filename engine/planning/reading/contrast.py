@@ -17,7 +17,7 @@ from engine.text.tokens import tokens
 
 _CONTROLS = (
     "control controls ctrl ctl con untreated vehicle veh dmso wt wildtype placebo normal healthy mock baseline none "
-    "no sham naive unt unstimulated unstim standard pbs scramble scrambled nontargeting nt sicontrol before pre "
+    "no sham naive unt unstimulated unstim standard usual usualcare standardcare careasusual conventional pbs scramble scrambled nontargeting nt sicontrol before pre "
     "negative neg resting 0 false n adjacent reference benign nontumor parental day0 0h d0 t0 uninfected nc kontrolle "
     "unbehandelt temoin controle absent never nein non"
 ).split()
@@ -181,8 +181,6 @@ _NOT_YET = re.compile(
     re.IGNORECASE,
 )
 """What a code says that does not mean that the event came."""
-
-
 _SAYS_MORE = re.compile(
     r"\s*(?:=|:|(?:is|are|means?|was|were|for)\b|[(]?\s*(?:and|or|/|,)?\s*(?:\w+\s+)?(?:censored|alive|lost|missing|unknown)\b)",
     re.IGNORECASE,

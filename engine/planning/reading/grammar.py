@@ -71,8 +71,6 @@ _RELATIONS: tuple[tuple[str, dict[str, Part]], ...] = (
 )  # fmt: skip
 _COMPILED = tuple((re.compile(pattern, re.IGNORECASE), roles) for pattern, roles in _RELATIONS)
 _AGAINST = r"(?:vs\.?|versus|against|compared (?:to|with)|relative to|over|than|(?<=er )then|(?<=more )then|(?<=less )then|rather than|minus|instead of|from|better|worse)"
-
-
 _REMARK = re.compile(r"(<c\d+>)\s*\((?:[^()<]|<l\d+>)*\)")
 """What a column's codes stand for, between it and the next of a list: `smoking (0 never/1 current) and ASA`."""
 

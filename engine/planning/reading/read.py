@@ -16,6 +16,7 @@ from engine.planning.naming.mention import SURE_NAME, ColumnMention
 from engine.planning.naming.numbered import numbered_mentions
 from engine.planning.naming.overlaps import beside_own, cover, of_neighbours
 from engine.planning.naming.states import states_meant, undosed
+from engine.planning.reading.arms import groups_meant
 from engine.planning.reading.coded import Coded
 from engine.planning.reading.contrast import control_level
 from engine.planning.reading.grammar import contrasts, parts_of, ranges
@@ -52,8 +53,6 @@ _EVERY = re.compile(
     r"\bprognostic factors?\b|\bwhat (?:affects?|influences?|determines?|drives?|predicts?)\b",
     re.IGNORECASE,
 )
-
-
 _EXPLAINED = re.compile(r"(?<![\w.])-?\d{1,2}\s*[=:]\s*[A-Za-z][^,;.()=]*")
 """`2 = death without relapse` says what a code stands for and leaves out no rows."""
 
@@ -168,7 +167,7 @@ def _mentions(question: str, words: list[Token], data: Data, inside: list[tuple[
     found: list[ColumnMention] = []
     for sheet in data.sheets:
         named = column_mentions(words, sheet.columns, question)
-        named += [*wide_mentions(words, sheet.structure), *generic_mentions(words, sheet)]
+        named += [*wide_mentions(words, sheet.structure), *generic_mentions(words, sheet), *groups_meant(words, sheet)]
         every = [*named, *level_mentions(words, sheet.columns, question)]
         every += beginnings(words, sheet.columns, question)
         every += numbered_mentions(words, sheet.columns, named, question)

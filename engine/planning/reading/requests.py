@@ -24,8 +24,6 @@ _CUT = re.compile(
     r"which|whether|how|what|is|are|do|does|did)\b)",
     re.IGNORECASE,
 )
-
-
 SHORT = 3
 """A further request has at least so many words: `and how many` belongs to what stands before it."""
 
@@ -77,8 +75,6 @@ def items_alone(question: str) -> list[str]:
 _JOINS = frozenset({"and", "plus", "then", "&", "+", "also"})
 _ADDS = re.compile(r"[+;]|,\W*(?:and|then|plus|also)\b|\b(?:and|plus) (?:then|also)\b|^\W*plus\b", re.IGNORECASE)
 """What adds a further request; a comma or an `and` alone mostly lists columns."""
-
-
 CUTS = 5
 """At most so many places are judged, those where words add a request first."""
 

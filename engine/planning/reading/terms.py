@@ -27,8 +27,6 @@ def part_of_term(m: ColumnMention, first: int, last: int) -> bool:
 
 TERM = 0.75
 """From this strength on several words name a column as the term that they are together."""
-
-
 _STATISTICS = frozenset(
     "sensitivity specificity accuracy precision prevalence significance significant power effect interaction correlation variance "
     "deviation median mean average range percentile quartile interval confidence residual heterogeneity".split()

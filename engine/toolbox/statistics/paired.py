@@ -129,7 +129,7 @@ def describe_columns_pair(row, first, second, alpha):
         "first": param("The later or treated measurement", kind="column", of="table", role="measure_a"),
         "second": param("The earlier or baseline measurement, subtracted from the first", kind="column", of="table",
                         role="measure_b"),
-        "subject": param("The column that names the subject, to notice repeated ones; may be empty", kind="column",
+        "subject": param("The column that names the subject, to notice repeated ones", kind="column",
                          of="table", role="pair"),
         "test": param("Which test; auto chooses by the differences and says which it took",
                       choices=["auto", "paired_t", "wilcoxon"],
