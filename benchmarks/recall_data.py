@@ -1,4 +1,11 @@
-"""Graded queries over past analyses, and the rankings that recall is compared with."""
+"""Graded questions over past analyses, and the rankings that recall is compared with.
+
+Four banks: the twelve questions that came with the records of ../shared/data/recall_dev.jsonl (`given`), those written
+for tuning (`own`, recall_queries.tsv), and two by an author who did not know the code: a hundred over the same records
+(`same`, recall_same.jsonl) and fifty over the eighty records of each of three invented laboratories (`labs`,
+recall_labs.jsonl). Of the last two the questions marked `even` are for scoring only: no weight was fitted on them and
+nobody looked at them while recall was written.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +13,10 @@ import json
 import math
 import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,37 +24,72 @@ from engine.domain.memory import Episode
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORDS = ROOT.parent / "shared" / "data" / "recall_dev.jsonl"
-OWN = Path(__file__).with_name("recall_queries.tsv")
+_HERE = Path(__file__).parent
+OWN, SAME, LABS = (_HERE / name for name in ("recall_queries.tsv", "recall_same.jsonl", "recall_labs.jsonl"))
+UNSEEN = "even"
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A query and what is relevant to it; nothing is when the kind is `empty`."""
+    """A question and what is relevant to it; nothing is when the kind is `empty`."""
 
     kind: str
     text: str
     grades: dict[str, int]
-    given: bool
-    """True for the queries that came with the records."""
+    bank: str
+    half: str = "odd"
+    tools: tuple[str, ...] = ()
+    """Tools and fields that whoever asks thinks of."""
+    domains: tuple[str, ...] = ()
 
 
-def load() -> tuple[list[Episode], list[Query]]:
-    """Return the records and all queries."""
-    episodes: list[Episode] = []
-    queries: list[Query] = []
-    for line in RECORDS.read_text(encoding="utf-8").splitlines():
-        entry = json.loads(line)
-        if entry.pop("kind") == "episode":
-            episodes.append(Episode.model_validate(entry))
-        else:
-            grades = {item["id"]: item["grade"] for item in entry["relevant"]}
-            queries.append(Query(entry["type"], entry["query"], grades, given=True))
+@dataclass(frozen=True, slots=True)
+class Lab:
+    """What a laboratory remembers, and questions to it."""
+
+    name: str
+    episodes: list[Episode]
+    queries: list[Query]
+
+
+def labs() -> list[Lab]:
+    """Return the laboratories: that of the shared records, where they are, and the three invented ones."""
+    found = []
+    if RECORDS.is_file():
+        records = _lines(RECORDS)
+        queries = [*_queries(records, "given"), *_own(), *_queries(_lines(SAME), "same")]
+        found.append(Lab("shared", list(_episodes(records)), queries))
+    records = _lines(LABS)
+    for name in sorted({record["lab"] for record in records}):
+        here = [record for record in records if record["lab"] == name]
+        found.append(Lab(name, list(_episodes(here)), list(_queries(here, "labs"))))
+    return found
+
+
+def _lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def _episodes(records: list[dict[str, Any]]) -> Iterator[Episode]:
+    for record in records:
+        if record["kind"] == "episode":
+            yield Episode.model_validate({name: v for name, v in record.items() if name not in ("kind", "lab")})
+
+
+def _queries(records: list[dict[str, Any]], bank: str) -> Iterator[Query]:
+    for record in records:
+        if record["kind"] != "episode":
+            grades = {item["id"]: item["grade"] for item in record["relevant"]}
+            hints = tuple(record["tools_hint"]), tuple(record["domains"])
+            yield Query(record["type"], record["query"], grades, bank, record.get("half", "odd"), *hints)
+
+
+def _own() -> Iterator[Query]:
     for line in OWN.read_text(encoding="utf-8").splitlines():
         if not line.startswith("#"):
             kind, text, relevant = line.split("\t")
             grades = {f"ep{n}": int(grade) for n, grade in (item.split(":") for item in relevant.split())}
-            queries.append(Query(kind, text, grades, given=False))
-    return episodes, queries
+            yield Query(kind, text, grades, "own")
 
 
 def ndcg(found: list[str], grades: dict[str, int], depth: int = 5) -> float:

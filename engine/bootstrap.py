@@ -22,10 +22,10 @@ from engine.asking.proposing import Proposing
 from engine.asking.suggestions import Suggestions
 from engine.errors import ModelUnavailable, StorageError, UserError
 from engine.knowledge.service import KnowledgeBase
-from engine.memory.episodes import EpisodicMemory
-from engine.memory.facts import SemanticMemory
+from engine.memory.episodes.memory import EpisodicMemory
+from engine.memory.facts.memory import SemanticMemory
 from engine.memory.service import Memory
-from engine.memory.working import WorkingMemory, resolve_budget
+from engine.memory.working.memory import WorkingMemory, resolve_budget
 from engine.orchestrator import Orchestrator
 from engine.planning.planner import Planner
 from engine.ports.profiler import Profiler
@@ -258,7 +258,7 @@ def make_memory(
         episodic=EpisodicMemory(
             episodes,
             embed=embeddings.vectors_of if embeddings else None,
-            embed_query=embeddings.query if embeddings else None,
+            embed_query=embeddings.embedder.embed if embeddings else None,
             clock=clock,
         ),
         semantic=SemanticMemory(facts, clock, ids),

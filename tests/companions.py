@@ -13,10 +13,10 @@ from engine.asking.proposed_plan import PlanMaker
 from engine.asking.proposing import Proposing
 from engine.data.service import LocalProfiler
 from engine.knowledge.service import KnowledgeBase
-from engine.memory.episodes import EpisodicMemory
-from engine.memory.facts import SemanticMemory
+from engine.memory.episodes.memory import EpisodicMemory
+from engine.memory.facts.memory import SemanticMemory
 from engine.memory.service import Memory
-from engine.memory.working import WorkingMemory
+from engine.memory.working.memory import WorkingMemory
 from engine.orchestrator import Orchestrator
 from engine.planning.planner import Planner
 from engine.retrieval.service import ToolFinder

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from engine.api.calls import Calls, passed_on
-from engine.memory.episodes import EpisodicMemory
-from engine.memory.facts import SemanticMemory
+from engine.memory.episodes.memory import EpisodicMemory
+from engine.memory.facts.memory import SemanticMemory
 from engine.memory.service import Memory
-from engine.memory.working import WorkingMemory
+from engine.memory.working.memory import WorkingMemory
 from engine.ports.conversations import ConversationStore
 
 _ALL, _EPISODES, _FACTS = "memory", "memory.episodic", "memory.semantic"

@@ -63,6 +63,9 @@ class EpisodeSignals(Value):
     """How well an episode fits a query, each 0 to 1."""
 
     fingerprint: float = 0.0
+    """Share of the question's words, by rarity, that the episode has."""
+    near: float = 0.0
+    """The same, with words of a like meaning or spelling counted in part."""
     tools: float = 0.0
     domains: float = 0.0
     entities: float = 0.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,17 +19,19 @@ from engine.domain.memory import (
     WorkingView,
 )
 from engine.errors import NotFoundError
+from engine.knowledge import entities
 from engine.knowledge.service import KnowledgeBase
 from engine.memory import merging, transfer
-from engine.memory.episodes import EMBED_NOW, EpisodicMemory
-from engine.memory.facts import SemanticMemory
-from engine.memory.graph_door import GraphSent, graph_source, resend, send_to_graph, stated_edges, take_from_graph
-from engine.memory.tokens import describe_budget
-from engine.memory.wording import quoted
-from engine.memory.working import WorkingMemory
+from engine.memory.episodes.memory import EpisodicMemory
+from engine.memory.episodes.vectors import EMBED_NOW
+from engine.memory.facts.graph_door import GraphSent, graph_source, resend, send_to_graph, stated_edges, take_from_graph
+from engine.memory.facts.memory import SemanticMemory
+from engine.memory.working.memory import WorkingMemory
+from engine.memory.working.tokens import describe_budget
 from engine.ports.conversations import ConversationStore
 from engine.ports.memory import EpisodeStore, FactStore
 from engine.settings import Settings
+from engine.text.prose import quoted
 
 
 @dataclass(slots=True)
@@ -50,8 +52,10 @@ class Memory:
     """Held while facts and what the graph states of them change together; taken before the locks of the tiers."""
 
     def __post_init__(self) -> None:
-        """Have the graph follow facts that are stated anew."""
+        """Have the graph follow facts that are stated anew, and facts be joined by what the graph knows names of."""
         self.semantic.when_restated = self._restated
+        self.semantic.entities_of = self._entities_of
+        self.semantic.graph_version = self.knowledge.store.version
 
     def recall(
         self,
@@ -241,6 +245,10 @@ class Memory:
             self.knowledge.remove(run_id)
             return True
         return False
+
+    def _entities_of(self, names: Collection[str]) -> dict[str, str]:
+        view = self.knowledge.view()
+        return {name: found[0].id for name, found in entities.fitting(view, names).items() if len(found) == 1}
 
     def _link(self, name: str) -> tuple[str, NodeType] | None:
         mentions = self.knowledge.link(name)

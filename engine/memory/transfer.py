@@ -24,9 +24,9 @@ from pydantic import ValidationError
 from engine.domain.base import Value
 from engine.domain.memory import Episode, Fact, Message, Summary
 from engine.errors import DataError, NotFoundError, StorageError, UserError
-from engine.memory.wording import quoted
 from engine.ports.conversations import ConversationStore
 from engine.ports.memory import EpisodeStore, FactStore
+from engine.text.prose import quoted
 
 _LONGEST_LINE = 64 << 20
 """Bytes in a line; more is no record of memory."""

@@ -202,6 +202,10 @@ class SearchIndex:
 
     # ==== questions ====
 
+    def knows(self, group: str, name: str) -> bool:
+        """Say whether any document has a name of a group."""
+        return group in self._names and name in self._names[group]
+
     def idf(self, word: str) -> float:
         """Return how rare a word is: 0 for an unknown one, about 9 for a word of one document in 10,000."""
         return self._rarity(self._words.count(word)) if word in self._words else 0.0

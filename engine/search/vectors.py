@@ -22,6 +22,11 @@ class Vectors:
         """float32, (capacity, dimensions); rows without a vector are zero."""
         self._filled = np.zeros(0, bool)
 
+    @property
+    def dimensions(self) -> int:
+        """How many numbers a vector has, 0 before the first."""
+        return 0 if self._matrix is None else self._matrix.shape[1]
+
     def put(self, rows: np.ndarray, vectors: np.ndarray) -> None:
         """Store vectors, shape (rows, dimensions), under row numbers in any order, made to length 1.
 

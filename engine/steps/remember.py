@@ -16,7 +16,7 @@ from engine.domain.run_view import RunView
 from engine.errors import EngineError, NotFoundError
 from engine.knowledge.learning import learn_run
 from engine.knowledge.service import KnowledgeBase
-from engine.memory.lessons import Changer, episode_of, repair_sentences
+from engine.memory.episodes.lessons import Changer, episode_of, repair_sentences
 from engine.memory.service import Memory
 from engine.settings import Settings
 

@@ -19,3 +19,11 @@ def full_stop(text: str) -> str:
     """Return a text on one line that ends as a sentence does; "" stays empty."""
     text = one_line(text)
     return text if not text or text[-1] in ".!?" else f"{text}."
+
+
+_LONGEST_NAME = 60
+
+
+def quoted(name: str) -> str:
+    """Return an id or a name in quotes; of a whole text given for one the beginning and how long it is."""
+    return repr(name) if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]!r}... ({len(name):,} signs)"

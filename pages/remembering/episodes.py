@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 SHOWN = 30
 _SIGNALS = {
     "fingerprint": "Words",
+    "near": "Words or like ones",
     "tools": "Tools",
     "domains": "Fields",
     "entities": "Entities",

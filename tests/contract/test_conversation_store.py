@@ -11,7 +11,7 @@ import pytest
 
 from engine.domain.memory import Message, Summary
 from engine.errors import NotFoundError, StorageError
-from engine.memory.working import TalkStore
+from engine.memory.working.memory import TalkStore
 from engine.ports.conversations import ConversationStore
 from storage.database import Database
 from storage.memory.conversations import DuckConversations

@@ -13,7 +13,7 @@ from engine.domain.plan import Dataset, TaskDag, TaskNode
 from engine.domain.profile import ColumnProfile, Profile
 from engine.domain.report import Report
 from engine.domain.results import Issue, NodeResult, Route, RunRecord, Verdict
-from engine.memory.lessons import episode_of, lessons, quality, repair_sentences
+from engine.memory.episodes.lessons import episode_of, lessons, quality, repair_sentences
 from storage.memory.episodes_twin import EpisodesTwin
 
 NODES = [

@@ -15,7 +15,7 @@ from test_memory_service import PAPER, label, source_ids
 from test_memory_service import memory as memory
 
 from engine.domain.memory import Episode
-from engine.memory.episodes import EpisodicMemory
+from engine.memory.episodes.memory import EpisodicMemory
 from engine.memory.service import Memory
 from engine.memory.transfer import export_memory
 from storage.memory.episodes_twin import EpisodesTwin

@@ -11,11 +11,11 @@ from engine.domain.knowledge import EdgeRows, EdgeType, GraphSource, NodeRows, N
 from engine.domain.memory import Episode, Fact
 from engine.errors import NotFoundError, StorageError
 from engine.knowledge.service import KnowledgeBase
-from engine.memory.episodes import EpisodicMemory
-from engine.memory.facts import SemanticMemory
+from engine.memory.episodes.memory import EpisodicMemory
+from engine.memory.facts.memory import SemanticMemory
 from engine.memory.service import Memory
 from engine.memory.transfer import export_memory
-from engine.memory.working import WorkingMemory
+from engine.memory.working.memory import WorkingMemory
 from engine.settings import Settings
 from storage.graph.twin import GraphStoreTwin
 from storage.memory.conversations_twin import ConversationsTwin
@@ -262,6 +262,21 @@ def test_a_fact_that_comes_retracted_or_changed_leaves_or_changes_in_the_graph(m
     assert [(f.id, f.in_graph) for f in memory.semantic.facts()] == [
         (one.id, False), (two.id, True), ("fact_new", False),
     ]  # fmt: skip
+
+
+def test_facts_are_joined_by_the_entity_that_the_graph_knows_under_several_names(memory: Memory) -> None:
+    nodes = NodeRows()
+    nodes.add("Gene::7157", NodeType.GENE, "TP53", aliases=["tumor protein p53"])
+    nodes.add("Gene::4193", NodeType.GENE, "MDM2")
+    memory.semantic.add("tumor protein p53", "activates", "MDM2", "a paper")
+    memory.semantic.add("TP53", "inhibits", "MDM2", "a notebook")
+    assert memory.semantic.contradictions() == []
+    memory.knowledge.store.add(GraphSource(id="more", name="More", kind="generic"), [nodes])
+    ((one, other),) = memory.semantic.contradictions()
+    assert {one.fact.subject, other.fact.subject} == {"tumor protein p53", "TP53"}
+    assert len(memory.facts("tumor protein p53")) == 2
+    same = memory.semantic.add("Gene::7157", "blocks", "MDM2", "another paper")
+    assert next(view for view in memory.facts() if same in view.facts).support > same.confidence
 
 
 def test_a_fact_whose_opposite_the_graph_states_is_sent_with_a_warning(memory: Memory) -> None:

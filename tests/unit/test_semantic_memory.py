@@ -13,11 +13,11 @@ from engine.adapters.fakes import CountingIds, FrozenClock
 from engine.domain.knowledge import EdgeType, GraphImport, NodeType
 from engine.domain.memory import Fact
 from engine.errors import NotFoundError, UserError
-from engine.memory.contradictions import entity_key, exclude_each_other, relation_of, statement_of
-from engine.memory.facts import SemanticMemory
-from engine.memory.graph_door import send_to_graph, to_graph_rows
-from engine.memory.quantities import agree, canonical, parse_quantity
-from engine.memory.statements import combined_support
+from engine.memory.facts.contradictions import entity_key, exclude_each_other, relation_of, statement_of
+from engine.memory.facts.graph_door import send_to_graph, to_graph_rows
+from engine.memory.facts.memory import SemanticMemory
+from engine.memory.facts.quantities import agree, canonical, parse_quantity
+from engine.memory.facts.support import combined_support
 from storage.memory.facts_twin import FactsTwin
 
 
@@ -393,7 +393,7 @@ def test_what_is_listed_is_worked_out_once_until_something_changes(memory, monke
     memory.all().clear()
     memory.contradictions().clear()
     with monkeypatch.context() as patch:
-        patch.setattr("engine.memory.statements.StatementIndex.view", lambda *_, **__: 1 / 0)
+        patch.setattr("engine.memory.facts.support.StatementIndex.view", lambda *_, **__: 1 / 0)
         assert len(memory.all()) == 2
         assert len(memory.contradictions()) == 1
     memory.retract(fact.id)
@@ -662,3 +662,35 @@ def test_no_words_break_the_way_from_fact_to_edge(subject, predicate, object) ->
     fact = a_fact(subject=subject, predicate=predicate, object=object)
     _, edges, skipped = to_graph_rows([fact], lambda text: (f"N::{text}", NodeType.GENE))
     assert len(edges) + len(skipped) == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (("Lep knockout", "has", "low body weight"), ("lep-knockout", "has", "high body weight")),
+        (("Lep knockout", "has low", "body weight"), ("Lep knockout", "has", "high body weight")),
+        (("IL6", "has", "a half-life of 20 minutes"), ("IL-6", "has", "half-life of 6 hours")),
+        (("the tumour", "is", "weakly HER2 positive"), ("the tumor", "is", "weakly HER2 negative")),
+    ],
+)
+def test_opposite_and_measured_objects_exclude_each_other(
+    one: tuple[str, str, str], other: tuple[str, str, str]
+) -> None:
+    assert exclude_each_other(statement_of(*one), statement_of(*other))
+    memory = SemanticMemory(FactsTwin(), FrozenClock(), CountingIds())
+    memory.add(*one, "a")
+    memory.add(*other, "b")
+    assert len(memory.contradictions()) == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (("Lep knockout", "has", "low body weight"), ("Lep knockout", "has", "high blood glucose")),
+        (("Lep knockout", "has", "low body weight"), ("Lep knockout", "lacks", "high body weight")),
+        (("IL6", "has", "a half-life of 20 minutes"), ("IL6", "has", "a half-life of 1200 s")),
+        (("imatinib", "treats", "early leukemia"), ("imatinib", "treats", "late leukemia")),
+    ],
+)
+def test_what_can_both_be_true_is_no_contradiction(one: tuple[str, str, str], other: tuple[str, str, str]) -> None:
+    assert not exclude_each_other(statement_of(*one), statement_of(*other))

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from engine.adapters.fakes import FrozenClock
 from engine.domain.memory import Message, Summary
 from engine.errors import DataError, ModelUnavailable, NotFoundError, UserError
-from engine.memory.compress import Compressor, Passage, extract, numbers_in, passages_of, split_sentences
-from engine.memory.tokens import (
+from engine.memory.working.compress import Compressor, Passage, extract, numbers_in, passages_of, split_sentences
+from engine.memory.working.memory import WorkingMemory
+from engine.memory.working.tokens import (
     TokenCounter,
     cut_middle,
     cut_to_tokens,
@@ -22,7 +23,6 @@ from engine.memory.tokens import (
     estimate_tokens,
     resolve_budget,
 )
-from engine.memory.working import WorkingMemory
 from engine.ports.chat import ChatReply
 from storage.memory.conversations_twin import ConversationsTwin
 
@@ -584,3 +584,19 @@ def test_locks_of_conversations_do_not_pile_up() -> None:
         working.view(f"c{n}")
     gc.collect()
     assert len(working._locks) <= 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Do not use lane 3 of the second flow cell because the library was loaded at the wrong concentration there",
+        "We keep the samples of donor 4 in the analysis of the second batch, but only after the barcodes are repaired",
+    ],
+)
+def test_a_sentence_that_a_word_turns_is_told_whole_or_not_at_all(text: str) -> None:
+    counter = TokenCounter()
+    for limit in range(1, counter.count(text) + 8):
+        told = extract([Passage("user", text)], limit, counter)
+        assert told in ("", f"user: {text}")
+    plain = text.replace("not ", "").split(", but")[0].split(" because")[0]
+    assert any(extract([Passage("user", plain)], limit, counter).endswith(" ...") for limit in range(5, 15))

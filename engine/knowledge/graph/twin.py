@@ -39,8 +39,10 @@ def _columns(nodes: list[Node], edges: list[Edge], sources: Iterable[GraphSource
                 raise DataError(message, advice="Add the node, or leave the edge out.")
     origins = {source.id: source for source in sources}
     for edge in edges:
-        about = {"id": edge.origin, "name": edge.origin, "at": edge.at, "license": edge.license}
-        origins.setdefault(edge.origin, GraphSource.model_construct(kind="generic", **about))
+        source = GraphSource.model_construct(
+            id=edge.origin, name=edge.origin, kind="generic", at=edge.at, license=edge.license
+        )
+        origins.setdefault(edge.origin, source)
     for node in nodes:
         if node.source:
             origins.setdefault(node.source, GraphSource(id=node.source, name=node.source, kind="generic"))

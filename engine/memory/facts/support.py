@@ -7,7 +7,14 @@ import re
 from collections.abc import Collection, Iterable
 
 from engine.domain.memory import Fact, FactView
-from engine.memory.contradictions import Statement, exclude_each_other, has_one_object, statement_of
+from engine.memory.facts.contradictions import (
+    KeyOf,
+    Statement,
+    compared_by_object,
+    entity_key,
+    exclude_each_other,
+    statement_of,
+)
 
 _CROWD = 50
 """Statements that exclude each other under one predicate up to which every pair is reported; beyond, each is set
@@ -68,8 +75,16 @@ def combined_support(facts: Iterable[Fact]) -> float:
 class StatementIndex:
     """Facts by statement, and statements by what can exclude them."""
 
-    def __init__(self, facts: Iterable[Fact], functional: frozenset[str]) -> None:
+    def __init__(self, facts: Iterable[Fact], functional: frozenset[str], key_of: KeyOf = entity_key) -> None:
+        """Gather facts.
+
+        Args:
+            facts: those there are.
+            functional: predicates of which a subject has one object only.
+            key_of: gives the form in which entities are compared.
+        """
         self._functional = functional
+        self._key_of = key_of
         self.facts: dict[str, Fact] = {}
         self.members: dict[Statement, dict[str, None]] = {}
         """Statement -> ids of the facts that state it."""
@@ -81,13 +96,17 @@ class StatementIndex:
         for fact in facts:
             self.put(fact)
 
+    def statement(self, fact: Fact) -> Statement:
+        """Return what a fact says."""
+        return statement_of(fact.subject, fact.predicate, fact.object, self._key_of)
+
     def put(self, fact: Fact) -> None:
         """Add a fact or its newer state."""
         before = self._stated.get(fact.id)
-        statement = before or statement_of(fact.subject, fact.predicate, fact.object)
+        statement = before or self.statement(fact)
         if before is not None and _words(self.facts[fact.id]) != _words(fact):
             self.drop(fact.id)
-            statement = statement_of(fact.subject, fact.predicate, fact.object)
+            statement = self.statement(fact)
         self._best.clear()
         self.facts[fact.id] = fact
         self._stated[fact.id] = statement
@@ -114,7 +133,7 @@ class StatementIndex:
 
     def same_source(self, fact: Fact) -> Fact | None:
         """Return the fact by which the same source stated the same before, or None."""
-        statement = statement_of(fact.subject, fact.predicate, fact.object)
+        statement = self.statement(fact)
         speaker = _spoken_by(fact)
         known = [
             self.facts[name] for name in self.members.get(statement, ()) if _spoken_by(self.facts[name]) == speaker
@@ -169,7 +188,7 @@ class StatementIndex:
 
     def _groups(self, statement: Statement) -> list[tuple[str, ...]]:
         groups: list[tuple[str, ...]] = [statement.pair]
-        if statement.relation == "is" or has_one_object(statement, self._functional):
+        if compared_by_object(statement, self._functional):
             groups.append((statement.subject, statement.relation, "one object"))
         return groups
 

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engine.errors import ModelUnavailable
-from engine.memory.tokens import TokenCounter, cut_to_tokens
+from engine.memory.working.tokens import TokenCounter, cut_to_tokens
 from engine.ports.chat import ChatMessage, ChatModel
 from engine.text import sentences
 
@@ -36,6 +36,12 @@ _FILLER = re.compile(
     r"sounds good|got it|well)\b[^\d]{0,40}$",
     re.IGNORECASE,
 )
+_TURNING = re.compile(
+    r"\b(?:no|not|never|none|nor|neither|cannot|without|except|excluding|unless|only|if|until|but|however|although"
+    r"|instead|rather|avoid\w*|exclud\w*|stop|fail\w*|lack\w*|un(?:til|less)|nicht|kein\w*|ohne|nur|aber|ne|pas|sans|sauf)\b|n['\u2019]t\b",
+    re.IGNORECASE,
+)
+"""Words by which what follows, or what went before, means something else: a sentence with one is told whole or not."""
 _QUESTION_MARKS = ("?", "\uff1f")
 _IDEOGRAPHS = 0x2E80
 """From this sign on, scripts are written without blanks between words."""
@@ -85,8 +91,9 @@ def passages_of(summary: str) -> list[Passage]:
 def extract(passages: Sequence[Passage], limit: int, counter: TokenCounter) -> str:
     """Return the most telling sentences of the passages, in their order, in at most `limit` tokens.
 
-    Sentences are copied as they are; where not even one fits, the best is cut between words and ends with an
-    ellipsis. The result is one line a passage, `speaker: sentences`, and "" when nothing fits.
+    Sentences are copied as they are; where not even one fits, the best of those that no word turns (`not`, `only`,
+    `unless`) is cut between words and ends with an ellipsis. The result is one line a passage, `speaker: sentences`,
+    and "" when nothing fits.
     """
     if limit <= 0:
         return ""
@@ -101,8 +108,9 @@ def extract(passages: Sequence[Passage], limit: int, counter: TokenCounter) -> s
         text = _written(chosen, passages)
     if chosen or not sentences:
         return text
-    best = max(sentences, key=lambda sentence: (sentence.weight, -sentence.place))
-    return _cut_sentence(best.text, limit, counter)
+    harmless = [sentence for sentence in sentences if not _TURNING.search(sentence.text)]
+    best = max(harmless, key=lambda sentence: (sentence.weight, -sentence.place), default=None)
+    return _cut_sentence(best.text, limit, counter) if best else ""
 
 
 def _weighed(passages: Sequence[Passage]) -> list[_Sentence]:

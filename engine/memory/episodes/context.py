@@ -93,3 +93,8 @@ def _give_up(records: list[_Record]) -> None:
 def _line(text: str) -> str:
     """Return a text on one line, so that no record can pass for two."""
     return " ".join(text.split())
+
+
+def records_in(text: str) -> int:
+    """Return how many records a context has: its first line is the heading, further lines of a record are indented."""
+    return sum(not line.startswith(" ") for line in text.splitlines()[1:])

@@ -10,10 +10,11 @@ Nothing here decides which of them is right.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from engine.domain.knowledge import OPPOSITE, SYMMETRIC, EdgeType
-from engine.memory.quantities import Quantity, agree, canonical, parse_quantity
+from engine.memory.facts.quantities import Quantity, agree, canonical, parse_quantity
 from engine.text.letters import plain
 
 FUNCTIONAL: frozenset[str] = frozenset(
@@ -80,10 +81,20 @@ _ANTONYMS: dict[str, frozenset[str]] = {}
 for _one, _other in (
     ("benign", "malignant"), ("benign", "pathogenic"), ("essential", "dispensable"), ("essential", "nonessential"),
     ("positive", "negative"), ("significant", "nonsignificant"), ("sensitive", "resistant"), ("present", "absent"),
-    ("oncogene", "tumorsuppressor"), ("viable", "lethal"),
+    ("oncogene", "tumorsuppressor"), ("viable", "lethal"), ("low", "high"), ("lower", "higher"),
+    ("decreased", "increased"), ("reduced", "increased"), ("reduced", "elevated"), ("short", "long"),
+    ("small", "large"), ("early", "late"), ("weak", "strong"), ("slow", "fast"), ("mild", "severe"),
+    ("thin", "thick"), ("rare", "common"), ("light", "heavy"), ("poor", "good"), ("normal", "abnormal"),
 ):  # fmt: skip
     _ANTONYMS[_one] = _ANTONYMS.get(_one, frozenset()) | {_other}
     _ANTONYMS[_other] = _ANTONYMS.get(_other, frozenset()) | {_one}
+
+_STATES = frozenset({"is", "has", "shows", "exhibits", "displays", "develops", "causes"})
+"""Relations under which a subject cannot have both of two opposite objects."""
+_QUALIFIED = re.compile(rf"({'|'.join(_STATES)})_({'|'.join(_ANTONYMS)})")
+"""`has low`, whose object is `low` and what follows."""
+_MEASURED = re.compile(r"(?:an?\s|the\s)?(.+?)\s(?:of|=)\s(.+)", re.IGNORECASE)
+"""`a half-life of 20 minutes`: what is measured, and the quantity."""
 
 _DENIALS: dict[str, str] = {"absent_in": "expressed_in", "lacks": "has"}
 """Relations that are another one denied."""
@@ -107,6 +118,9 @@ _ALIASES = {"p53": "tp53", "her2": "erbb2", "pd1": "pdcd1", "pdl1": "cd274", "cm
             "tnfa": "tnf", "ifngamma": "ifng", "il1beta": "il1b", "il1alpha": "il1a", "cox2": "ptgs2"}  # fmt: skip
 """Everyday names of one thing that only one entity has; whatever needs more than this is the graph's to link."""
 _ROMAN = {"i": "1", "ii": "2", "iii": "3", "iv": "4", "v": "5"}
+
+
+KeyOf = Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,23 +220,33 @@ def _stem(verb: str) -> str:
     return verb
 
 
-def statement_of(subject: str, predicate: str, object: str) -> Statement:
-    """Return what a fact says, in the form in which facts are compared."""
+def statement_of(subject: str, predicate: str, object: str, key_of: KeyOf = entity_key) -> Statement:
+    """Return what a fact says, in the form in which facts are compared.
+
+    Args:
+        subject: what the fact is about.
+        predicate: what it says of it.
+        object: about what else.
+        key_of: gives the form in which entities are compared.
+    """
     relation = relation_of(predicate)
-    denied = relation.denied
-    what = object.strip()
-    if relation.name == "is" and re.match(r"not\s", what, re.IGNORECASE):
+    name, denied, what = relation.name, relation.denied, object.strip()
+    if qualified := _QUALIFIED.fullmatch(name):
+        name, what = qualified[1], f"{qualified[2]} {what}"
+    if name == "is" and re.match(r"not\s", what, re.IGNORECASE):
         what, denied = what[4:].strip() or what, not denied
-    a, b = entity_key(subject), _object_key(relation.name, what)
+    if name in _STATES and (measured := _MEASURED.fullmatch(what)) and parse_quantity(measured[2]):
+        name, what = f"{name}_{entity_key(measured[1])}", measured[2]
+    a, b = key_of(subject), _object_key(name, what, key_of)
     if relation.passive:
         a, b = b, a
-    if relation.name in _SYMMETRIC and b < a:
+    if name in _SYMMETRIC and b < a:
         a, b = b, a
-    return Statement(a, relation.name, denied, b)
+    return Statement(a, name, denied, b)
 
 
-def _object_key(relation: str, text: str) -> str:
-    key = entity_key(text)
+def _object_key(relation: str, text: str, key_of: KeyOf) -> str:
+    key = key_of(text)
     if relation == "located_on_chromosome":
         return re.sub(r"^(?:chromosome|chr)", "", key) or key
     if relation in ("has_stage", "has_grade"):
@@ -250,8 +274,9 @@ def exclude_each_other(a: Statement, b: Statement, functional: frozenset[str] = 
         if a.relation == b.relation:
             return a.denied != b.denied
         return not a.denied and not b.denied and _opposite(a.relation, b.relation)
-    if a.relation == b.relation == "is" and not a.denied and not b.denied:
-        return b.object in _ANTONYMS.get(a.object, frozenset())
+    both_held = a.relation == b.relation and not a.denied and not b.denied
+    if both_held and a.relation in _STATES and _opposed(a.object, b.object):
+        return True
     if a.relation != b.relation or not (has_one_object(a, functional) and has_one_object(b, functional)):
         return False
     one, other = quantity_of(a), quantity_of(b)
@@ -260,6 +285,21 @@ def exclude_each_other(a: Statement, b: Statement, functional: frozenset[str] = 
     if a.relation not in functional:
         return False
     return not _refines(a.relation, a.object, b.object)
+
+
+def compared_by_object(statement: Statement, functional: frozenset[str] = FUNCTIONAL) -> bool:
+    """Say whether a statement can be excluded by one of the same subject and relation with another object."""
+    return statement.relation in _STATES or has_one_object(statement, functional)
+
+
+def _opposed(one: str, other: str) -> bool:
+    """Say whether two objects are the same but for a word and its opposite: `low body weight`, `high body weight`."""
+    return any(
+        one.replace(word, against, 1) == other
+        for word, opposites in _ANTONYMS.items()
+        if word in one
+        for against in opposites
+    )
 
 
 def _opposite(one: str, other: str) -> bool:

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import NamedTuple
 
 from engine.domain.memory import Fact, FactView
 from engine.errors import NotFoundError, UserError
-from engine.memory.contradictions import FUNCTIONAL, Statement, entity_key
-from engine.memory.statements import StatementIndex
-from engine.memory.wording import quoted
+from engine.memory.facts.contradictions import FUNCTIONAL, Statement, entity_key
+from engine.memory.facts.quantities import parse_quantity
+from engine.memory.facts.support import StatementIndex
 from engine.ports.memory import FactStore
 from engine.ports.system import Clock, IdSource
+from engine.text.prose import quoted
 
 _LONGEST = 2_000
 """Signs in a part of a statement."""
@@ -60,6 +61,13 @@ class SemanticMemory:
         self._functional = frozenset(functional)
         self._lock = threading.RLock()
         self._index: StatementIndex | None = None
+        self.entities_of: Callable[[Collection[str]], Mapping[str, str]] = lambda names: {}
+        """Gives the ids of the entities of the knowledge graph that names mean, without those that are unclear."""
+        self.graph_version: Callable[[], int] = lambda: 0
+        """Says which version of the graph `entities_of` answers from; with another, statements are gathered anew."""
+        self._gathered_from = 0
+        self._entities: dict[str, str] = {}
+        """Name -> the form it is compared in."""
         self._views: dict[bool, list[FactView]] = {}
         """All statements, without and with the retracted; emptied at every change."""
         self._pairs: list[tuple[FactView, FactView]] | None = None
@@ -120,6 +128,7 @@ class SemanticMemory:
         )
         with self._lock:
             index = self._loaded()
+            self._look_up([fact.subject, fact.object])
             known = index.same_source(fact)
             if known is None:
                 fact = fact.model_copy(update={"id": self._ids.new("fact")})
@@ -159,12 +168,13 @@ class SemanticMemory:
         Exact matches come first, then matches of whole words, then parts of words; within each, subjects before
         objects and the better supported first. Statements that were retracted are left out unless asked for.
         """
-        wanted = entity_key(entity)
         words = " ".join(entity.casefold().split())
-        if not wanted:
-            return []
         with self._lock:
             index = self._loaded()
+            self._look_up([entity])
+            wanted = self._key(entity)
+            if not wanted:
+                return []
             ranked = [
                 (rank, statement)
                 for statement in index.members
@@ -181,8 +191,8 @@ class SemanticMemory:
     def all(self, *, retracted: bool = False) -> list[FactView]:
         """Return all statements, pinned ones first, then the newest; with `retracted` those taken back as well."""
         with self._lock:
+            index = self._loaded()
             if retracted not in self._views:
-                index = self._loaded()
                 views = [index.view(statement, retracted=retracted) for statement in index.members]
                 found = [view for view in views if view is not None]
                 found.sort(key=lambda view: (view.fact.at, view.fact.id), reverse=True)
@@ -196,8 +206,9 @@ class SemanticMemory:
         In a pair the better supported statement comes first.
         """
         with self._lock:
+            index = self._loaded()
             if self._pairs is None:
-                self._pairs = self._excluding_pairs(self._loaded())
+                self._pairs = self._excluding_pairs(index)
             return list(self._pairs)
 
     @staticmethod
@@ -283,9 +294,25 @@ class SemanticMemory:
         self._pairs = None
 
     def _loaded(self) -> StatementIndex:
-        if self._index is None:
-            self._index = StatementIndex(self._store.facts(), self._functional)
+        version = self.graph_version()
+        if self._index is None or self._gathered_from != version:
+            facts = self._store.facts()
+            self._entities.clear()
+            self._look_up([name for fact in facts for name in (fact.subject, fact.object)])
+            self._index = StatementIndex(facts, self._functional, self._key)
+            self._gathered_from = version
+            self._outdate()
         return self._index
+
+    def _look_up(self, names: Collection[str]) -> None:
+        """Ask the graph, once for all of them, which entities names mean."""
+        new = {name: entity_key(name) for name in names if name not in self._entities}
+        found = self.entities_of([name for name, key in new.items() if parse_quantity(key) is None]) if new else {}
+        self._entities |= {**new, **found}
+
+    def _key(self, name: str) -> str:
+        """Return what an entity is compared by: the node of the graph it means, else its own spelling."""
+        return self._entities.get(name) or entity_key(name)
 
 
 def _rank(statement: Statement, fact: Fact, wanted: str, words: str) -> int | None:

@@ -14,9 +14,9 @@ from typing import NamedTuple
 from engine.domain.knowledge import Edge, EdgeRows, EdgeType, GraphImport, GraphSource, NodeRows, NodeType
 from engine.domain.memory import Fact
 from engine.errors import NotFoundError
-from engine.memory.contradictions import relation_of
-from engine.memory.facts import SemanticMemory
-from engine.memory.statements import source_keys
+from engine.memory.facts.contradictions import relation_of
+from engine.memory.facts.memory import SemanticMemory
+from engine.memory.facts.support import source_keys
 from engine.ports.graph import GraphStore
 from engine.ports.system import Clock
 

@@ -16,7 +16,7 @@ from engine.domain.plan import TaskDag, TaskNode
 from engine.domain.profile import Profile
 from engine.domain.report import Report
 from engine.domain.results import NodeResult, RunRecord
-from engine.memory.cues import identifiers
+from engine.memory.episodes.reading import identifiers
 from engine.text.prose import full_stop, listed
 
 Changer = Literal["edit", "repair"]

@@ -6,32 +6,29 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from engine.domain.memory import Episode, EpisodicContext, Recall
-from engine.errors import EngineError, ModelUnavailable, NotFoundError, UserError
-from engine.memory import context
-from engine.memory.cues import understand
-from engine.memory.index import EpisodeIndex, day
-from engine.memory.relevance import WEIGHTS, age_share
-from engine.memory.showing import newest_first, placed, recalled_of, records_in, searchable
-from engine.memory.signals import Ranked, rank
-from engine.memory.wording import quoted
+from engine.errors import NotFoundError, UserError
+from engine.memory.episodes import context
+from engine.memory.episodes.explain import PIN, Recalled, placed
+from engine.memory.episodes.index import FAILED, SUCCEEDED, EpisodeIndex
+from engine.memory.episodes.measures import measured
+from engine.memory.episodes.reading import read
+from engine.memory.episodes.relevance import models
+from engine.memory.episodes.vectors import Embed, EpisodeVectors
 from engine.ports.memory import EpisodeStore
 from engine.ports.system import Clock
+from engine.text.prose import quoted
 
 if TYPE_CHECKING:
     import numpy as np
 
-EmbedMany = Callable[[Sequence[str]], "np.ndarray"]
-EmbedOne = Callable[[str], "np.ndarray"]
-
-EMBED_NOW = 2000
-"""Episodes without a vector that a recall waits for: some ten seconds of work, once."""
-EMBED_BATCH = 256
-EMBED_WAIT_SECONDS = 5.0
 SHOWN_BELOW = 10
 """How many of those kept out `explain` shows."""
+AGE, HALF_LIFE_DAYS = 0.02, 365.0
+"""Most that age takes off, in the order of what passed only, and the age at which it takes off half of that."""
 
 
 class EpisodicMemory:
@@ -43,8 +40,8 @@ class EpisodicMemory:
     def __init__(
         self,
         store: EpisodeStore,
-        embed: EmbedMany | None = None,
-        embed_query: EmbedOne | None = None,
+        embed: Embed | None = None,
+        embed_query: Embed | None = None,
         clock: Clock | None = None,
     ) -> None:
         """Keep what is needed; nothing is read yet.
@@ -52,20 +49,17 @@ class EpisodicMemory:
         Args:
             store: where episodes are kept.
             embed: gives unit vectors for texts, shape (texts, dimensions); None: recall goes without meaning.
-            embed_query: the same for one query; `embed` by default.
+            embed_query: the same for a question and words of it, which need not be kept; `embed` by default.
             clock: says what time it is, for the age of episodes; without one age counts for nothing.
         """
         self._store = store
-        self._embed = embed
-        self._embed_query = embed_query
         self._clock = clock
         # Store and index change together under the first; it is taken before the second, which guards the index
         # alone, so that a recall never waits for the disk.
         self._writing = threading.RLock()
         self._lock = threading.RLock()
-        self._embedding = threading.Lock()
         self._index: EpisodeIndex | None = None
-        self._no_vectors = "" if embed is not None else "No embedding model is set up."
+        self._vectors = EpisodeVectors(embed, embed_query, self._lock, self._ready)
 
     # ==== keeping ====
 
@@ -181,21 +175,26 @@ class EpisodicMemory:
         started = time.perf_counter()
         _check(query, top, min_relevance)
         notes: list[str] = []
-        vector = self._query_vector(query, notes)
+        with self._lock:
+            asked = read(query, self._ready().known, tools=tools, domains=domains)
+        vectors = self._vectors.of_question(query, asked, notes)
+        kinds = (SUCCEEDED, FAILED) if success is None else (SUCCEEDED if success else FAILED,)
         with self._lock:
             index = self._ready()
-            cues = understand(query, index.known, tools=tools, domains=domains)
-            ranked = rank(index, cues, vector, success=success)
-            passed, below = self._gate(index, ranked, min_relevance, top, at)
-            episodes = [recalled_of(index, cues, ranked, position, order) for position, order in passed]
-            kept_out = [recalled_of(index, cues, ranked, position) for position in below] if explain else []
-        if not len(cues.unigrams) and vector is None:
+            vector, new_words = vectors or (None, {})
+            found = measured(index, asked, vector, new_words, kinds)
+            relevance = models()["words" if vectors is None else "vectors"].relevance(found)
+            passed, below = self._gate(index, found.rows, relevance, min_relevance, at)
+            recalled = Recalled(index, asked, found, relevance)
+            episodes = [recalled.item(place, order) for place, order in passed[:top]]
+            kept_out = [recalled.item(place) for place in below[:SHOWN_BELOW]] if explain else []
+        if not asked.words and vectors is None:
             notes.append("The query has no words to search by once common words are left out.")
         return Recall(
             query=query,
             episodes=placed(episodes),
             seconds=time.perf_counter() - started,
-            considered=len(ranked.rows),
+            considered=len(found.rows),
             below=kept_out,
             notes=notes,
         )
@@ -227,7 +226,7 @@ class EpisodicMemory:
             raise UserError(f"The token budget is {token_budget}; it must be at least 1.")
         recall = self.recall(query, top=top_k, domains=domains, min_relevance=min_relevance)
         text, tokens = context.build(recall.episodes, token_budget, count_tokens)
-        told = [item.episode.id for item in recall.episodes[: records_in(text)]]
+        told = [item.episode.id for item in recall.episodes[: context.records_in(text)]]
         if len(told) < len(recall.episodes):
             note = (
                 f"The budget of {token_budget:,} tokens has room for {len(told)} of the {len(recall.episodes)} past "
@@ -249,14 +248,14 @@ class EpisodicMemory:
         """Build the index and the vectors it lacks, so that the first recall does not wait for them."""
         with self._lock:
             self._ready()
-        self._fill_vectors([])
+        self._vectors.fill([])
 
     # ==== inside ====
 
     def _all(self) -> list[Episode]:
         with self._lock:
             if self._index is not None:
-                return [episode for episode in self._index.episodes if episode is not None]
+                return list(self._index.episodes.values())
         return self._store.episodes()
 
     def _change(self, episode_id: str, **fields: str | bool) -> Episode:
@@ -274,129 +273,24 @@ class EpisodicMemory:
             index = EpisodeIndex()
             index.add(self._store.episodes())
             self._index = index
-        elif self._index.wasteful:
-            self._index = self._index.compacted()
         return self._index
 
-    def _query_vector(self, query: str, notes: list[str]) -> np.ndarray | None:
-        """Return the query's unit vector, with every episode's vector in place; None with a note where that fails."""
-        import numpy as np
-
-        with self._lock:
-            self._ready()
-        if not self._vectors_ready(notes):
-            return None
-        try:
-            if self._embed_query is not None:
-                found = _guarded(self._embed_query, query)
-            else:
-                assert self._embed is not None
-                found = _guarded(self._embed, [query])[0]
-        except EngineError as error:
-            notes.append(_without_vectors(error.message))
-            return None
-        vector = found.reshape(-1)
-        length = float(np.linalg.norm(vector))
-        return vector / length if length > 0 and np.isfinite(length) else None
-
-    def _vectors_ready(self, notes: list[str]) -> bool:
-        """Make missing vectors now when they are few; make many beside the recall, which then says so."""
-        with self._lock:
-            many = len(self._ready().lacking_vectors(EMBED_NOW + 1)) > EMBED_NOW
-        if not many or self._no_vectors:
-            return self._fill_vectors(notes)
-        if not self._embedding.locked():
-            threading.Thread(target=self._fill_vectors, args=([],), name="episode-vectors", daemon=True).start()
-        notes.append("Vectors of many episodes are being made, so paraphrases may be missed for now.")
-        return True
-
-    def _fill_vectors(self, notes: list[str]) -> bool:
-        """Make the vectors that episodes lack and say whether meanings can be compared."""
-        if self._no_vectors:
-            notes.append(_without_vectors(self._no_vectors))
-            return False
-        # One thread makes them; others wait a moment and then go on with those that are there.
-        if not self._embedding.acquire(timeout=EMBED_WAIT_SECONDS):
-            notes.append("Vectors of some episodes are still being made, so paraphrases may be missed.")
-            return True
-        try:
-            while self._fill_batch():
-                pass
-        except EngineError as error:
-            if isinstance(error, ModelUnavailable):
-                # A model that is not here does not come by itself; a full disk passes, so that is tried again.
-                self._no_vectors = error.message
-            notes.append(_without_vectors(error.message))
-            return False
-        finally:
-            self._embedding.release()
-        return True
-
-    def _fill_batch(self) -> bool:
-        """Make the vectors of a batch, outside the lock so that others can go on recalling; False when none lacks."""
-        import numpy as np
-
-        assert self._embed is not None
-        with self._lock:
-            index = self._ready()
-            batch = [index.at(row) for row in index.lacking_vectors(EMBED_BATCH).tolist()]
-        if not batch:
-            return False
-        texts = [text for episode in batch for text in meaning_texts(episode)]
-        made = _guarded(self._embed, texts)
-        if made.ndim != 2 or len(made) != len(texts) or not np.isfinite(made).all():
-            raise ModelUnavailable(
-                f"The embedding model gave vectors of shape {made.shape} for {len(texts)} texts, or numbers that "
-                "are not finite.",
-                advice="Choose another model with the setting embedding_model.",
-            )
-        with self._lock:
-            if index is self._index:
-                index.put_vectors(batch, made[0::2] + made[1::2])
-        return True
-
     def _gate(
-        self, index: EpisodeIndex, ranked: Ranked, min_relevance: float, top: int, at: str | None
+        self, index: EpisodeIndex, rows: np.ndarray, relevance: np.ndarray, least: float, at: str | None
     ) -> tuple[list[tuple[int, float]], list[int]]:
-        """Return positions in `ranked` of what is recalled, with what orders it, and of the best of what is not."""
+        """Return places of what is recalled, with what orders it, and of what is not, both best first."""
         import numpy as np
 
-        if not len(ranked.rows):
-            return [], []
-        held = np.array([not index.at(row).doubted for row in ranked.rows.tolist()], dtype=bool)
-        opened = bool(held.any()) and float(ranked.alone[held].max()) >= min_relevance
-        fits = held & (ranked.relevance >= min_relevance) if opened else np.zeros(len(ranked.rows), dtype=bool)
-        passed = np.flatnonzero(fits)
+        passed = np.flatnonzero(relevance >= least).tolist()
         now = day(at) if at else day(self._clock.now()) if self._clock else float("nan")
-        order = ranked.relevance[passed] - WEIGHTS.age * age_share(now - index.days[ranked.rows[passed]])
-        pinned = [index.at(row).pinned for row in ranked.rows[passed].tolist()]
-        order = order + WEIGHTS.pin * np.asarray(pinned, dtype=np.float64)
-        best = np.argsort(-order, kind="stable")[:top]
-        chosen = list(zip(passed[best].tolist(), order[best].tolist(), strict=True))
-        return chosen, np.flatnonzero(~fits)[:SHOWN_BELOW].tolist()
-
-
-def meaning_texts(episode: Episode) -> tuple[str, str]:
-    """Return the two texts whose vectors together stand for an episode: what happened, and what it was about."""
-    domains = ", ".join(name.replace("_", " ") for name in episode.domains)
-    entities = ", ".join(episode.entities)
-    tools = " ".join(name.replace("_", " ") for name in episode.tools)
-    whole = f"{episode.task}. {entities}. {episode.result_summary} {episode.lessons} {domains}"
-    subject = f"{domains}: {episode.task}. {entities}. {tools}"
-    return whole, subject
-
-
-def _guarded(embed: Callable[[Any], np.ndarray], given: Any) -> np.ndarray:
-    """Return vectors, float32; whatever else goes wrong in a model becomes an error that recall can go on after."""
-    import numpy as np
-
-    try:
-        return np.asarray(embed(given), dtype=np.float32)
-    except EngineError:
-        raise
-    except Exception as error:
-        reason = " ".join(str(error).split())[:200]
-        raise EngineError(f"The embedding model failed ({type(error).__name__}: {reason}).") from error
+        order = {}
+        for place in passed:
+            episode = index.at(int(rows[place]))
+            age = AGE * age_share(now - day(episode.at))
+            order[place] = float(relevance[place]) - age + PIN * episode.pinned
+        passed.sort(key=lambda place: -order[place])
+        kept_out = np.flatnonzero(relevance < least)
+        return [(place, order[place]) for place in passed], kept_out[np.argsort(-relevance[kept_out])].tolist()
 
 
 def _check(query: str, top: int, min_relevance: float) -> None:
@@ -408,5 +302,29 @@ def _check(query: str, top: int, min_relevance: float) -> None:
         raise UserError(f"The least relevance is {min_relevance}; it must be from 0 to 1.")
 
 
-def _without_vectors(reason: str) -> str:
-    return f"Recalled without comparing meanings, so paraphrases may be missed: {reason}"
+def searchable(episode: Episode) -> str:
+    """Return the text that a list of episodes is searched in, in lower case."""
+    lists = (episode.tools, episode.domains, episode.entities, episode.data_names)
+    texts = (episode.id, episode.task, episode.result_summary, episode.lessons, episode.plan_summary)
+    return " ".join([*texts, *(name for names in lists for name in names)]).lower()
+
+
+def newest_first(episode: Episode) -> tuple[bool, bool, float]:
+    """Return what episodes are listed by: pinned ones first, then the newest; an unreadable time is the oldest."""
+    moment = day(episode.at)
+    readable = moment == moment
+    return not episode.pinned, not readable, -moment if readable else 0.0
+
+
+def day(at: str) -> float:
+    """Return a UTC time in ISO 8601 as days since 1970; NaN when it cannot be read."""
+    try:
+        moment = datetime.fromisoformat(at)
+    except ValueError:
+        return float("nan")
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() / 86_400
+
+
+def age_share(days: float) -> float:
+    """Return 0 for now to 1 for long ago: half at a year; 0 where the age is not known."""
+    return 1.0 - 0.5 ** (max(days, 0.0) / HALF_LIFE_DAYS) if days == days else 0.0

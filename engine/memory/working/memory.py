@@ -15,12 +15,12 @@ from weakref import WeakValueDictionary
 
 from engine.domain.memory import Message, Summary, WorkingView
 from engine.errors import NotFoundError
-from engine.memory.compress import Compressor, Passage, passages_of
-from engine.memory.tokens import TokenCounter, cut_middle, resolve_budget
-from engine.memory.wording import quoted
+from engine.memory.working.compress import Compressor, Passage, passages_of
+from engine.memory.working.tokens import TokenCounter, cut_middle, resolve_budget
 from engine.ports.chat import ChatModel
 from engine.ports.conversations import ConversationStore
 from engine.ports.system import Clock
+from engine.text.prose import quoted
 
 _REFILL = 0.8
 """Compression goes on until this part of the free room is used, so that it does not happen at every message."""

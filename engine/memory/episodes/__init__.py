@@ -1,0 +1,1 @@
+"""Episodic memory: past analyses and which of them bear on a question."""
