@@ -55,11 +55,12 @@ class Evidence:
     def nothing(self) -> bool:
         """Say whether no tool has to do with the question.
 
-        A question of unknown words only says so sooner; a single known word is too little to say so.
+        A question of unknown words only says so sooner; a single known word is too little to say so, and a method
+        that is named word for word, and that a tool here is for, is something.
         """
         if self.measures["unknown"] == 1:
             return self.weak
-        return self.probability < NONE and self.words > 1
+        return self.probability < NONE and self.words > 1 and self.measures["method_words"] < 1
 
     @property
     def weak(self) -> bool:
@@ -95,14 +96,17 @@ def weigh(
     whole = index.texts.whole(asked.words)
     everything = whole + index.texts.rarest * len(asked.unknown)
     count = len(asked.words) + len(asked.unknown)
+    share = index.texts.coverage(best, asked.words) * whole / everything
+    # A method that no tool here is known for says of a match what the words of the best tool say, and no more.
+    counts = np.where(index.served, 1.0, share)
     measures = {
-        "share": index.texts.coverage(best, asked.words) * whole / everything,
-        "method_words": _certainty(index.methods.words.bm25(asked.words)),
+        "share": share,
+        "method_words": _certainty(index.methods.words.bm25(asked.words) * counts),
         "elsewhere_words": _certainty(index.methods.elsewhere.bm25(asked.words)),
         "unknown": len(asked.unknown) / count,
     }
     if cosines is not None and methods is not None:
-        nearest = {"nearest": float(cosines.max()), "method": float(methods.all_texts.max())}
+        nearest = {"nearest": float(cosines.max()), "method": float((methods.all_texts * counts).max())}
         measures |= {**nearest, "elsewhere": methods.elsewhere}
     return Evidence(measures, count, not index.suite_words(best).isdisjoint(asked.words))
 

@@ -203,6 +203,11 @@ class ToolIndex:
                 matches.setdefault(place, []).append((-float(scores[place]), row))
         return {place: [row for _, row in sorted(found)] for place, found in matches.items()}
 
+    @cached_property
+    def served(self) -> np.ndarray:
+        """Whether a tool of these is known to be for each method, bool: what none is for says nothing of a match."""
+        return np.array([len(self.tools_of(place)) > 0 for place in range(len(self.methods.methods))], bool)
+
     def suite_words(self, row: int) -> frozenset[str]:
         """Return the words of the name of a tool's suite."""
         suite = self.entries[row].suite

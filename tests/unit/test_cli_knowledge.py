@@ -96,7 +96,7 @@ def test_remembered_episodes_are_recalled_with_their_signals(folder, document):
     assert set(found) >= {"query", "episodes", "seconds"}
     first = found["episodes"][0]
     assert first["id"] == "ep2"
-    assert set(first["signals"]) == {"fingerprint", "tools", "domains", "entities", "semantic"}
+    assert set(first["signals"]) == {"fingerprint", "near", "tools", "domains", "entities", "semantic"}
     assert {"task", "result_summary", "lessons", "success", "score"} <= set(first)
     assert document("memory", "import", folder / "memory.jsonl")["skipped"] == 2
 

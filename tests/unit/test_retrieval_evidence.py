@@ -84,7 +84,7 @@ TOOLS = [
 
 
 def test_a_question_with_little_in_common_is_said_to_match_weakly() -> None:
-    found = retriever(TOOLS).search("a note about the survival of wolves")
+    found = retriever(TOOLS).search("survival of wolves after curves in forests")
     assert found.match == "weak"
     assert found.tools
     assert WEAK in found.notes
@@ -103,6 +103,15 @@ def test_nothing_is_said_once() -> None:
     assert (found.match, found.tools) == ("none", [])
     assert found.notes.count(NOTHING) == 1
     assert WEAK not in found.notes
+
+
+def test_a_method_that_no_tool_here_is_for_makes_no_good_match() -> None:
+    question = "predict the effect of variants"
+    others = [entry("kaplan_meier", "Survival curves of groups."), entry("box_plot", "Draw groups as boxes.")]
+    for_it = entry("vep", "Tells what it does to a protein.")
+    assert retriever(others).search(question).match != "good"
+    with_it = retriever([*others, for_it]).search(question)
+    assert (with_it.match, with_it.tools[0].name) == ("good", "vep")
 
 
 def test_a_tools_own_name_is_a_good_match_whatever_its_text_says() -> None:

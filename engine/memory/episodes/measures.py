@@ -112,8 +112,7 @@ def _coverage(
         likeness = np.maximum(_likeness(index, asked, new_words, numbers), same)
         nearest[:, filled] = np.maximum.reduceat(likeness[:, places], starts[filled], axis=1)
         there[:, filled] = np.logical_or.reduceat(same[:, places], starts[filled], axis=1)
-    search = index.search
-    rarity = np.array([search.idf(form) or search.rarest for form in asked.words], np.float32) / search.rarest
+    rarity = _rarity(index, asked)
     whole = max(1e-9, float(rarity.sum()))
     wanted = rarity * np.array([technicality(word.text.lower()) for word in asked.words.values()], np.float32)
     missing = wanted[:, None] * (1 - nearest)
@@ -124,6 +123,17 @@ def _coverage(
         "strangest": missing.max(axis=0, initial=0.0),
     }
     return found, float(wanted.sum()) / whole
+
+
+def _rarity(index: EpisodeIndex, asked: Question) -> np.ndarray:
+    """Return how rare each word of the question is, 1 for one that no episode has.
+
+    Counted among the unrelated texts too: else a name that the only episode has would be as common as can be.
+    """
+    episodes = index.search.size + _BACKGROUND  # as its counts do, with what was removed
+    having = np.array([index.search.words.count(form) for form in asked.words], np.float32)
+    rarity = np.log1p((episodes - having + 0.5) / (having + 0.5))
+    return rarity / np.log1p((episodes + 0.5) / 0.5)
 
 
 def _likeness(
