@@ -144,45 +144,26 @@ def fit_order(given: Sequence[Case], names: list[str]) -> Confidence:
         gain = (2.0**case.grades - 1) / 7
         if not gain.any():
             continue
-        matrix = np.column_stack([case.found.measures[name] for name in names])
-        values += [matrix, matrix]
+        rows = [
+            dict(zip(names, row, strict=True)) for row in zip(*(case.found.measures[n] for n in names), strict=True)
+        ]
+        values += [*rows, *rows]
         outcomes += [np.ones(len(gain)), np.zeros(len(gain))]
         shares += [gain / gain.sum(), (1 - gain) / max(1e-9, (1 - gain).sum())]
-    return logistic(np.vstack(values), np.concatenate(outcomes), np.concatenate(shares), names, RIDGE_ORDER)
+    outcome, share = np.concatenate(outcomes).tolist(), np.concatenate(shares)
+    return Confidence.fit(values, outcome, ridge=RIDGE_ORDER, share=share)
 
 
 def fit_answers(given: Sequence[Case], order: Confidence) -> Confidence:
     """Fit whether the best candidates answer; both outcomes count the same in all."""
     model = Model(order, order)
     rows = [of_the_best(case.found, model.scores(case.found.measures)) for case in given]
-    names = list(rows[0])
     outcome = np.array([float(case.answered) for case in given])
     # The questions as they were put count as much as all that were made of them.
     share = np.array([1.0 if case.whole else 0.5 for case in given])
     for value in (0.0, 1.0):
         share[outcome == value] /= share[outcome == value].sum() / (len(given) / 2)
-    matrix = np.array([[row[name] for name in names] for row in rows])
-    return logistic(matrix, outcome, share, names, RIDGE_ANSWERS)
-
-
-def logistic(values: np.ndarray, outcome: np.ndarray, share: np.ndarray, names: list[str], ridge: float) -> Confidence:
-    """Fit a logistic model with weighted cases by Newton's method, weights held back on measures of unit variance."""
-    mean = np.average(values, axis=0, weights=share)
-    scale = np.sqrt(np.average((values - mean) ** 2, axis=0, weights=share)) + 1e-9
-    design = np.column_stack([(values - mean) / scale, np.ones(len(values))])
-    held = ridge * np.append(np.ones(len(names)), 0.0)
-    found = np.zeros(len(names) + 1)
-    for _ in range(50):
-        expected = 1 / (1 + np.exp(-np.clip(design @ found, -30, 30)))
-        slope = design.T @ (share * (expected - outcome)) + held * found
-        curve = (design * (share * expected * (1 - expected))[:, None]).T @ design + np.diag(held + 1e-9)
-        step = np.linalg.solve(curve, slope)
-        found -= step
-        if np.abs(step).max() < 1e-8:
-            break
-    weights = found[:-1] / scale
-    bias = float(found[-1] - weights @ mean)
-    return Confidence(dict(zip(names, weights.round(4).tolist(), strict=True)), round(bias, 4))
+    return Confidence.fit(rows, outcome.tolist(), ridge=RIDGE_ANSWERS, share=share)
 
 
 def logit(probability: float) -> float:

@@ -7,9 +7,7 @@ from collections.abc import Mapping
 from engine.api.runs import RunCalls
 from engine.domain.results import RunRecord
 from engine.domain.run_view import Conversation
-from engine.errors import (
-    NotFoundError,
-)
+from engine.errors import NotFoundError
 
 LONGEST_TITLE = 200
 """Characters of a conversation's name."""

@@ -12,9 +12,7 @@ from engine.domain.events import EngineEvent
 from engine.domain.plain_json import plain
 from engine.domain.plan import TaskDag
 from engine.domain.profile import Profile
-from engine.errors import (
-    PlanError,
-)
+from engine.errors import PlanError
 
 
 def plan_document(plan: TaskDag, profiles: Sequence[Profile] = (), goals: Sequence[GoalBrief] = ()) -> dict[str, Any]:

@@ -12,9 +12,7 @@ from engine.api.knowledge import KnowledgeCalls
 from engine.api.memory import MemoryCalls
 from engine.api.plans import PlanCalls
 from engine.api.reports import ReportCalls
-from engine.api.without_workspace import sandbox_facts
 from engine.bootstrap import Parts, build
-from engine.runs.warming import Warming
 from engine.settings import Settings, load_settings
 
 
@@ -55,17 +53,9 @@ class Engine(PlanCalls, ConversationCalls, ReportCalls):
         if self.settings.warm_workers:
             self._parts.sandbox.warm()
 
-    def warm_knowledge(self) -> None:
-        """Load the embedding model, the search index, memory and the graph, so that the first question is quick."""
-        Warming(self._parts.companions).run()
-
     def warm_in_background(self) -> None:
         """Start warming and return at once; a step that comes earlier waits for it or starts cold."""
         self._parts.warming.start()
-
-    def sandbox_report(self) -> dict[str, Any]:
-        """Return what isolates steps on this machine, tested."""
-        return sandbox_facts(self._parts.sandbox)
 
     def close(self) -> None:
         """Stop the runs (they can be resumed) and what is being imported, and release the workspace."""

@@ -11,9 +11,7 @@ from engine.domain.events import EngineEvent
 from engine.domain.plan import TaskDag
 from engine.domain.results import Artifact, RunRecord
 from engine.domain.run_view import RunView
-from engine.errors import (
-    DataError,
-)
+from engine.errors import DataError
 from engine.orchestrator import Orchestrator
 from engine.ports.artifacts import ArtifactStore
 from engine.ports.runs import RunStore

@@ -11,9 +11,7 @@ from engine.bootstrap import make_profiler, make_sandbox, workspace_holder
 from engine.domain.knowledge import NodeType
 from engine.domain.profile import Profile
 from engine.domain.toolspec import ToolSpec
-from engine.errors import (
-    SandboxUnavailable,
-)
+from engine.errors import SandboxUnavailable
 from engine.ports.sandbox import Sandbox
 from engine.settings import Settings
 from engine.toolbox.analyses import Analysis, load_analyses

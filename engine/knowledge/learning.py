@@ -23,7 +23,7 @@ from engine.domain.hashing import sha256_text
 from engine.domain.knowledge import Edge, EdgeRows, EdgeType, GraphSource, Node, NodeRows, NodeType
 from engine.domain.memory import Episode
 from engine.domain.plan import DATA_PREFIX, Dataset, TaskDag, TaskNode
-from engine.domain.results import Artifact, NodeResult
+from engine.domain.results import DONE, Artifact, NodeResult
 from engine.knowledge.graph.view import GraphView
 from engine.knowledge.importers.reading.ids import is_ensembl_gene, without_version
 
@@ -37,7 +37,6 @@ SIGNIFICANT = 0.05
 """A finding teaches something when its adjusted p-value (or its only p-value) is below this."""
 
 _MOST_FINDINGS = 200
-_DONE = ("succeeded", "cached")
 _ENTITY_COLUMNS: dict[str, tuple[NodeType, ...]] = {
     "feature": (NodeType.GENE,),
     "gene": (NodeType.GENE,),
@@ -94,7 +93,7 @@ def learn_run(
     run_id = episode.run_id or episode.id
     source = GraphSource(id=run_id, name=_name(run_id, episode.task), kind="run", at=episode.at, confidence=FOUND_ONCE)
     learned = Learned(source)
-    done = {node.id: node for node in plan.nodes if node.id in results and results[node.id].status in _DONE}
+    done = {node.id: node for node in plan.nodes if node.id in results and results[node.id].status in DONE}
     known = titles or {}
     for tool in dict.fromkeys(node.tool for node in done.values()):
         learned.nodes.add(_tool(tool), NodeType.TOOL, known.get(tool) or tool, [tool] if known.get(tool) else [])

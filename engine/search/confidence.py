@@ -7,9 +7,8 @@ words are that meet), and only a model fitted on questions with known answers sa
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -28,21 +27,30 @@ class Confidence:
 
     @classmethod
     def fit(
-        cls, measures: Sequence[Mapping[str, float]], answered: Sequence[bool], *, ridge: float = 1.0
+        cls,
+        measures: Sequence[Mapping[str, float]],
+        answered: Sequence[bool],
+        *,
+        ridge: float = 1.0,
+        share: np.ndarray | None = None,
     ) -> Confidence:
-        """Fit by Newton's method; both outcomes count the same in all, however many there are of each.
+        """Fit by Newton's method.
 
         Args:
             measures: for each question; the names of the first are used.
             answered: whether the answer to each was one.
             ridge: how much large weights are held back, on measures brought to unit variance.
+            share: how much each counts; when None, both outcomes count the same in all, however many there are of each.
         """
         names = list(measures[0])
         values = np.array([[row.get(name, 0.0) for name in names] for row in measures])
-        mean, scale = values.mean(axis=0), np.maximum(values.std(axis=0), 1e-9)
+        mean = np.average(values, axis=0, weights=share)
+        scale = np.maximum(np.sqrt(np.average((values - mean) ** 2, axis=0, weights=share)), 1e-9)
         design = np.column_stack([(values - mean) / scale, np.ones(len(values))])
         outcome = np.asarray(answered, float)
-        share = np.where(outcome > 0, 0.5 / max(1.0, outcome.sum()), 0.5 / max(1.0, (1 - outcome).sum())) * len(outcome)
+        if share is None:
+            many = max(1.0, outcome.sum()), max(1.0, (1 - outcome).sum())
+            share = np.where(outcome > 0, 0.5 / many[0], 0.5 / many[1]) * len(outcome)
         penalty = ridge * np.append(np.ones(len(names)), 0.0)
         found = np.zeros(len(names) + 1)
         for _ in range(50):
@@ -57,13 +65,3 @@ class Confidence:
         return cls(
             dict(zip(names, weights.round(6).tolist(), strict=True)), round(float(found[-1] - weights @ mean), 6)
         )
-
-    def to_json(self) -> str:
-        """Return the model as text."""
-        return json.dumps(asdict(self), indent=1)
-
-    @classmethod
-    def from_json(cls, text: str) -> Confidence:
-        """Read what `to_json` wrote."""
-        kept = json.loads(text)
-        return cls(kept["weights"], kept["bias"])

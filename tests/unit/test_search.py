@@ -205,4 +205,3 @@ def test_a_fitted_model_tells_apart_what_can_be_told() -> None:
     found = np.array([model.probability(row) for row in rows])
     assert found[good].mean() > 0.7 > 0.3 > found[~good].mean()
     assert abs(model.weights["noise"]) < 0.2 * model.weights["near"]
-    assert Confidence.from_json(model.to_json()) == model

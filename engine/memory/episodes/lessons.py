@@ -15,7 +15,7 @@ from engine.domain.memory import Episode, EpisodeStep
 from engine.domain.plan import TaskDag, TaskNode
 from engine.domain.profile import Profile
 from engine.domain.report import Report
-from engine.domain.results import NodeResult, RunRecord
+from engine.domain.results import DONE, NodeResult, RunRecord
 from engine.memory.episodes.reading import identifiers
 from engine.text.prose import full_stop, listed
 
@@ -24,7 +24,6 @@ Changer = Literal["edit", "repair"]
 MOST_ENTITIES = 40
 MOST_CAVEATS = 3
 RESULT_CHARACTERS = 700
-_DONE = ("succeeded", "cached")
 _PLAIN = (str, int, float, bool)
 
 
@@ -138,7 +137,7 @@ def quality(nodes: Sequence[TaskNode], results: Mapping[str, NodeResult]) -> flo
     marks = [0.0] * len(nodes)
     for position, node in enumerate(nodes):
         result = results.get(node.id)
-        if result is not None and result.status in _DONE:
+        if result is not None and result.status in DONE:
             marks[position] = result.verdict.quality if result.verdict is not None else 1.0
     return round(sum(marks) / len(marks), 3)
 
@@ -217,7 +216,7 @@ def _caveats(nodes: Sequence[TaskNode], results: Mapping[str, NodeResult]) -> li
     said: list[str] = []
     for node in nodes:
         result = results.get(node.id)
-        if result is None or result.status not in _DONE or result.verdict is None:
+        if result is None or result.status not in DONE or result.verdict is None:
             continue
         said += [issue.message for issue in result.verdict.issues if issue.severity != "info"]
     return _distinct(said)[:MOST_CAVEATS]

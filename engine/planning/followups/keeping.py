@@ -11,9 +11,7 @@ from engine.errors import PlanError
 from engine.planning.followups.anew import Try
 from engine.planning.followups.follow import FollowUp
 from engine.planning.followups.turn import flat
-from engine.planning.followups.words import (
-    short,
-)
+from engine.planning.followups.words import short
 from engine.toolbox.registry import ToolRegistry
 
 
