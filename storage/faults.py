@@ -1,7 +1,7 @@
 """What the disk and the database say when something is wrong, turned into a sentence a person can act on.
 
 DuckDB reports a full disk, a damaged file and a file of a newer release with the same few exception
-classes, so the text decides; the texts are those of DuckDB 2.0 and `tests/unit/test_storage_faults.py`
+classes, so the text decides; the texts are those of DuckDB 2.0 and `tests/storage/test_storage_faults.py`
 provokes each of them for real.
 """
 
