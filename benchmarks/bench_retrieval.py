@@ -42,7 +42,7 @@ from engine.domain.retrieval import CatalogueEntry  # noqa: E402
 from engine.errors import ModelUnavailable  # noqa: E402
 from engine.ports.embedder import Embedder  # noqa: E402
 from engine.retrieval.hybrid import HybridRetriever  # noqa: E402
-from engine.retrieval.index import ToolIndex, entry_text, method_texts  # noqa: E402
+from engine.retrieval.indexes.index import ToolIndex, entry_text, method_texts  # noqa: E402
 
 TOOLS = 20_000
 GOAL = 1.2

@@ -26,7 +26,7 @@ from benchmarks.retrieval_questions import TASKS, bank, labelled_entries, withou
 from benchmarks.retrieval_questions import questions as labelled_questions  # noqa: E402
 from engine.adapters.embedding import load_embedder  # noqa: E402
 from engine.retrieval.evidence import GOOD, NONE, weigh  # noqa: E402
-from engine.retrieval.index import ToolIndex, entry_text, method_texts  # noqa: E402
+from engine.retrieval.indexes.index import ToolIndex, entry_text, method_texts  # noqa: E402
 from engine.retrieval.understanding import understand  # noqa: E402
 from engine.search.confidence import Confidence  # noqa: E402
 from engine.search.vectors import dots  # noqa: E402

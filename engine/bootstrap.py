@@ -31,7 +31,7 @@ from engine.planning.planner import Planner
 from engine.ports.profiler import Profiler
 from engine.ports.sandbox import Limits, Sandbox
 from engine.ports.system import Clock, IdSource
-from engine.retrieval.embedding_cache import CachedEmbeddings
+from engine.retrieval.indexes.embedding_cache import CachedEmbeddings
 from engine.retrieval.service import ToolFinder
 from engine.retrieval.usage import UsageHistory
 from engine.runs.deleting import Deleting

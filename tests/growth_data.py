@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from engine.domain.datatypes import DataType
-from engine.domain.hashing import sha256_bytes
+from engine.domain.encoding.hashing import sha256_bytes
 from engine.domain.plan import Dataset, TaskDag, TaskNode
 
 

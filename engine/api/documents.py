@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from engine.domain.brief import GoalBrief
+from engine.domain.encoding.plain_json import plain
 from engine.domain.events import EngineEvent
-from engine.domain.plain_json import plain
 from engine.domain.plan import TaskDag
 from engine.domain.profile import Profile
 from engine.errors import PlanError

@@ -8,8 +8,9 @@ from typing import Any
 
 from engine.api.runs import RunCalls
 from engine.provenance.verify import Verification, verify_path
-from engine.reporting import bundle, html, markdown, verified
-from engine.reporting import run_json as run_json_document
+from engine.reporting import verified
+from engine.reporting.forms import bundle, html, markdown
+from engine.reporting.forms import run_json as run_json_document
 
 
 class ReportCalls(RunCalls):

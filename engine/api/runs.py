@@ -15,7 +15,7 @@ from engine.errors import DataError
 from engine.orchestrator import Orchestrator
 from engine.ports.artifacts import ArtifactStore
 from engine.ports.runs import RunStore
-from engine.reporting.contents import image_bytes
+from engine.reporting.forms.contents import image_bytes
 from engine.runs.deleting import Deleting
 from engine.runs.queue import RunQueue
 from engine.runs.records import RunRecords

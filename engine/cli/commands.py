@@ -12,11 +12,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from engine.cli import kept, know, plans, serve, show
+from engine.cli import kept, plans, serve, show
+from engine.cli.know import commands as know
 from engine.cli.plans import changes_of, columns_of, opened
 from engine.cli.say import emit, say
 from engine.cli.show_plan import plan_text
-from engine.domain.plain_json import json_text
+from engine.domain.encoding.plain_json import json_text
 from engine.errors import EngineError, NotFoundError, PlanError, WorkspaceInUse
 
 _OURS = (EngineError.code, "storage_error", "integrity_error", "sandbox_unavailable")
@@ -152,7 +153,7 @@ def _failed_before_running(record: Any) -> int:
 
 def _check_out(out: str | None) -> None:
     """Find out before an hour of work that the result has no place to go."""
-    from engine.reporting.bundle import refuse_foreign
+    from engine.reporting.forms.bundle import refuse_foreign
 
     if out is None:
         return
@@ -259,7 +260,7 @@ def _imported_tool(options: argparse.Namespace, built_in: list[str]) -> int:
     """Show a tool of an imported catalogue."""
     import difflib
 
-    from engine.cli.know_output import open_with
+    from engine.cli.know.output import open_with
 
     with open_with(options) as engine:
         entries = {entry.name: entry for entry in engine.catalogue.entries()}

@@ -17,9 +17,9 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from engine.cli import know_arguments as know
+from engine.cli.know import arguments as know
 from engine.cli.say import say
-from engine.domain.plain_json import json_text
+from engine.domain.encoding.plain_json import json_text
 from engine.errors import EngineError, UserError
 
 FORMATS = ("md", "html", "pdf", "notebook", "json")

@@ -12,7 +12,7 @@ from typing import Any
 
 from engine.cli import show_plan
 from engine.cli.say import emit, say
-from engine.domain.plain_json import json_text
+from engine.domain.encoding.plain_json import json_text
 from engine.errors import EngineError, NotFoundError, PlanError, UserError
 
 

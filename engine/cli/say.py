@@ -6,8 +6,8 @@ import argparse
 import sys
 from typing import Any, TextIO
 
-from engine.domain.escaping import visible
-from engine.domain.plain_json import json_text
+from engine.domain.encoding.escaping import visible
+from engine.domain.encoding.plain_json import json_text
 
 
 def say(text: str, *, to: TextIO | None = None, end: str = "\n", flush: bool = False) -> None:

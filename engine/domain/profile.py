@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from engine.domain.base import Value
 from engine.domain.datatypes import DataType
-from engine.domain.hashing import sha256_value
+from engine.domain.encoding.hashing import sha256_value
 
 ColumnKind = Literal["integer", "number", "category", "boolean", "text", "identifier", "date"]
 Role = Literal[

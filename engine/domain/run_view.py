@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from engine.domain.base import Value
+from engine.domain.encoding.sealing import SealHead
 from engine.domain.plan import TaskDag
 from engine.domain.profile import Profile
 from engine.domain.report import Report
 from engine.domain.results import NodeResult, Route, RunRecord
-from engine.domain.sealing import SealHead
 
 
 class Conversation(Value):

@@ -18,8 +18,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from engine.domain.datatypes import DataType
+from engine.domain.encoding.hashing import sha256_text
 from engine.domain.findings import Finding
-from engine.domain.hashing import sha256_text
 from engine.domain.knowledge import Edge, EdgeRows, EdgeType, GraphSource, Node, NodeRows, NodeType
 from engine.domain.memory import Episode
 from engine.domain.plan import DATA_PREFIX, Dataset, TaskDag, TaskNode

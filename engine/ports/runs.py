@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Protocol
 
+from engine.domain.encoding.sealing import SealHead, StoredRun
 from engine.domain.events import EngineEvent
 from engine.domain.plan import TaskDag
 from engine.domain.results import NodeResult, RunRecord
-from engine.domain.sealing import SealHead, StoredRun
 
 
 class RunStore(Protocol):
@@ -76,7 +76,7 @@ class RunStore(Protocol):
     def stored(self, run_id: str) -> StoredRun:
         """Return everything stored of a run as it lies there, also what cannot be understood any more.
 
-        Every change that leaves a run at rest (`engine.domain.sealing`) is sealed in the same transaction.
+        Every change that leaves a run at rest (`engine.domain.encoding.sealing`) is sealed in the same transaction.
         """
         ...
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from engine.domain.hashing import sha256_value
+from engine.domain.encoding.hashing import sha256_value
 from engine.domain.plan import DATA_PREFIX
 from engine.domain.results import DONE
 

@@ -21,7 +21,7 @@ import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from engine.domain.escaping import in_markdown as _e
+from engine.domain.encoding.escaping import in_markdown as _e
 from engine.domain.plan import DATA_PREFIX, TaskNode
 from engine.domain.results import DONE, Artifact, NodeResult
 from engine.domain.run_view import RunView

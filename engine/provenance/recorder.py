@@ -14,7 +14,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from engine.domain.hashing import sha256_value
+from engine.domain.encoding.hashing import sha256_value
 from engine.domain.plan import DATA_PREFIX, TaskNode
 from engine.domain.results import NodeResult
 from engine.domain.run_view import RunView

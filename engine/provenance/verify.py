@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from engine.domain.base import Value
+from engine.domain.encoding.hashing import sha256_value
+from engine.domain.encoding.sealing import StoredRun, alterations, written_before_seals
 from engine.domain.findings import Finding
-from engine.domain.hashing import sha256_value
 from engine.domain.run_view import RunView
-from engine.domain.sealing import StoredRun, alterations, written_before_seals
 from engine.errors import EngineError, NotFoundError
 from engine.ports.artifacts import ArtifactStore
 from engine.provenance.consistency import inconsistencies

@@ -15,7 +15,7 @@ from importlib.resources import files
 
 import numpy as np
 
-from engine.retrieval.index import Nearness, ToolIndex
+from engine.retrieval.indexes.index import Nearness, ToolIndex
 from engine.retrieval.understanding import Understood
 from engine.search.confidence import Confidence
 

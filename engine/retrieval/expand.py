@@ -1,7 +1,7 @@
 """Stage 2: tools that the question does not name but that belong to the answer, with what brought each.
 
-A walk of at most two links from the best candidates, over links between tools (`engine.retrieval.tool_graph`), over the
-knowledge graph and over what finished runs used together, and to the operations that usually come first according to
+A walk of at most two links from the best candidates, over links between tools (`engine.retrieval.indexes.tool_graph`),
+over the knowledge graph and over what finished runs used together, and to the operations that usually come first by
 the table of methods. It stays selective: few starting points, few members of any group (the ones that fit the question
 best), few links at any node, and at most about one tool in twenty is passed on.
 """
@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from engine.knowledge.graph.view import GraphView
-from engine.retrieval.index import ToolIndex
+from engine.retrieval.indexes.index import ToolIndex
+from engine.retrieval.indexes.tool_graph import WEIGHTS, Link
 from engine.retrieval.search import Candidates
-from engine.retrieval.tool_graph import WEIGHTS, Link
 from engine.retrieval.usage import UsageHistory
 
 SEEDS = 12

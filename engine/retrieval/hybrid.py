@@ -14,7 +14,7 @@ from engine.knowledge.graph.view import GraphView
 from engine.ports.chat import ChatModel
 from engine.retrieval.evidence import NOTHING, WEAK
 from engine.retrieval.expand import Expansion, expand
-from engine.retrieval.index import ToolIndex
+from engine.retrieval.indexes.index import ToolIndex
 from engine.retrieval.reasons import why, written_words
 from engine.retrieval.rerank import SHARES, Ranked, order_by_model, rank, seat
 from engine.retrieval.search import WEIGHTS, Candidates, search

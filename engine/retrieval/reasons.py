@@ -6,11 +6,11 @@ from collections.abc import Collection
 
 import numpy as np
 
-from engine.retrieval.index import ToolIndex
+from engine.retrieval.indexes.index import ToolIndex
+from engine.retrieval.question.words import words
 from engine.retrieval.rerank import Ranked, fits
 from engine.retrieval.search import Candidates
 from engine.retrieval.usage import UsageHistory
-from engine.retrieval.words import words
 from engine.text.prose import listed
 
 _NEAR = 0.6

@@ -12,7 +12,7 @@ from engine.domain.retrieval import CatalogueEntry
 from engine.errors import ModelUnavailable
 from engine.ports.chat import ChatMessage, ChatModel
 from engine.retrieval.expand import Expansion
-from engine.retrieval.index import ToolIndex
+from engine.retrieval.indexes.index import ToolIndex
 from engine.retrieval.search import Candidates
 from engine.retrieval.usage import UsageHistory
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from engine.retrieval.evidence import NOTHING, SURE_WORDS, Evidence, weigh
-from engine.retrieval.index import Nearness, ToolIndex
+from engine.retrieval.indexes.index import Nearness, ToolIndex
 from engine.retrieval.understanding import Understood
 from engine.search.vectors import best, dots, spread
 

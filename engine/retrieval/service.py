@@ -24,10 +24,10 @@ from engine.ports.chat import ChatModel
 from engine.ports.system import Clock
 from engine.retrieval.catalogues.calling import call_entry
 from engine.retrieval.catalogues.read import READERS
-from engine.retrieval.embedding_cache import CachedEmbeddings
 from engine.retrieval.hybrid import HybridRetriever
-from engine.retrieval.index import entry_text, spec_entry
-from engine.retrieval.kept_index import BUILT_IN, KeptIndex
+from engine.retrieval.indexes.embedding_cache import CachedEmbeddings
+from engine.retrieval.indexes.index import entry_text, spec_entry
+from engine.retrieval.indexes.kept_index import BUILT_IN, KeptIndex
 from engine.retrieval.usage import KeptUsage, UsageHistory
 
 Progress = Callable[[int, int], None]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from engine.retrieval.index import ToolIndex
-from engine.retrieval.vocabulary import read
-from engine.retrieval.words import query_words
+from engine.retrieval.indexes.index import ToolIndex
+from engine.retrieval.question.vocabulary import read
+from engine.retrieval.question.words import query_words
 
 _PUNCTUATION = ".,;:!?()[]{}<>\"'`"
 _LONG = 8

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import TypeVar
 
-from engine.domain.hashing import sha256_bytes
+from engine.domain.encoding.hashing import sha256_bytes
 from engine.domain.profile import Profile
 from engine.domain.report import Report
 from engine.domain.results import RunRecord

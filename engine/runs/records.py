@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
+from engine.domain.encoding.plain_json import json_text
 from engine.domain.events import EngineEvent, ReportReady
-from engine.domain.plain_json import json_text
 from engine.domain.profile import Profile
 from engine.domain.report import Report
 from engine.domain.results import Route, RunRecord, RunStatus

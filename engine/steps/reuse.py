@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from engine.domain.encoding.sealing import alterations
 from engine.domain.events import ArtifactSaved, NodeFinished, NodeVerdict
 from engine.domain.plan import TaskNode
 from engine.domain.results import Artifact, NodeResult
-from engine.domain.sealing import alterations
 from engine.domain.toolspec import Repair
 from engine.runs.records import RunRecords
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from engine.data.catalogue import KINDS
 from engine.domain.datatypes import DataType
-from engine.domain.hashing import sha256_text, sha256_value
+from engine.domain.encoding.hashing import sha256_text, sha256_value
 from engine.domain.toolspec import ToolSpec
 from engine.toolbox.registry import function_source
 from engine.toolbox.results import save_result

@@ -199,7 +199,7 @@ def _plain_number(name: str, column: Any) -> bool:
 
 
 def _texts(name: str, column: Any) -> Any:
-    from engine.domain.escaping import visible
+    from engine.domain.encoding.escaping import visible
 
     return column.map(lambda cell: "" if cell != cell else p_text(cell) if is_p(name, column) else visible(cell))
 
@@ -250,7 +250,7 @@ def _spec(chart: Chart) -> dict[str, Any]:
 
 def _said(name: str) -> str:
     """Return a column's name for a hint, where `image` and `title` alone would be commands."""
-    from engine.domain.escaping import visible
+    from engine.domain.encoding.escaping import visible
 
     shown = " ".join(visible(name).split())
     return f"{shown}\N{WORD JOINER}" if shown in ("image", "title") else shown

@@ -160,7 +160,7 @@ def graph_node(
     node_id: str, name: str, label: str, color: str, *, shape: str = "circle", selected: bool = False
 ) -> dict[str, Any]:
     """Return a node of a graph: a coloured mark with its label below; `name` is what hovering shows."""
-    from engine.domain.escaping import visible
+    from engine.domain.encoding.escaping import visible
 
     style: dict[str, Any] = {"color": color}
     if selected:

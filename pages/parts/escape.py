@@ -1,6 +1,6 @@
 """How names and other texts are shown as typed: the one place that knows what Streamlit and the drawings make of text.
 
-For files that are written, see `engine.domain.escaping`.
+For files that are written, see `engine.domain.encoding.escaping`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _JOINER = "\N{WORD JOINER}"
 
 def plain(text: object) -> str:
     """Return text so that Streamlit's Markdown shows it as typed: `log2_fc`, `p*q` or `![x](http://y)` do nothing."""
-    from engine.domain.escaping import visible  # not before the first paint
+    from engine.domain.encoding.escaping import visible  # not before the first paint
 
     typed = _LINE_START.sub(" ", visible(text))
     parts = [_MARKS.sub(r"\\\1", part) for part in _TOGETHER.split(typed)]
@@ -34,7 +34,7 @@ def plain(text: object) -> str:
 
 def drawn(text: object) -> str:
     """Return text for a label or hint of a drawing, where `{b}` is a command and `<img ...>` would be HTML."""
-    from engine.domain.escaping import visible
+    from engine.domain.encoding.escaping import visible
 
     return re.sub(r"([{<&])", rf"\1{_JOINER}", visible(text))
 

@@ -238,7 +238,7 @@ def units_of(findings: Iterable[Any], artifact: Any) -> dict[str, str]:
 
 def show_artifact(engine: Engine, artifact: Any, *, key: str, findings: Iterable[Any] = ()) -> None:
     """Show an artifact as what it is, with a button that saves it; `findings` may know the units of its columns."""
-    from engine.domain.escaping import visible
+    from engine.domain.encoding.escaping import visible
 
     path = engine.artifact(artifact.sha256)
     if artifact.type == "figure":

@@ -169,7 +169,7 @@ def _code(engine: Engine, spec: Any, result: Any) -> None:
 
 
 def _output(engine: Engine, result: Any) -> None:
-    from engine.domain.escaping import visible
+    from engine.domain.encoding.escaping import visible
 
     shown = False
     for name, sha256 in (("stdout", result.stdout_sha256), ("stderr", result.stderr_sha256)) if result else ():

@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from engine.domain.hashing import sha256_bytes
+from engine.domain.encoding.hashing import sha256_bytes
 from engine.errors import DataError, NotFoundError, StorageError
 from storage import faults
 

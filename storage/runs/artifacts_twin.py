@@ -6,7 +6,7 @@ import tempfile
 import threading
 from pathlib import Path
 
-from engine.domain.hashing import sha256_bytes
+from engine.domain.encoding.hashing import sha256_bytes
 from engine.errors import DataError, NotFoundError
 
 

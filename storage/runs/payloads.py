@@ -13,10 +13,10 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from engine.domain.base import Value
+from engine.domain.encoding.sealing import StoredRow, chained
 from engine.domain.events import EVENT, EngineEvent
 from engine.domain.plan import TaskDag
 from engine.domain.results import NodeResult, RunRecord
-from engine.domain.sealing import StoredRow, chained
 from engine.errors import IntegrityError, SchemaTooNew, StorageError
 
 RUN, PLAN, RESULT, EVENT_FORM = "run", "plan", "node_result", "event"

@@ -15,10 +15,19 @@ from typing import Any
 
 import duckdb
 
+from engine.domain.encoding.sealing import (
+    AT_REST,
+    SealHead,
+    StoredRow,
+    StoredRun,
+    StoredSeal,
+    at_rest,
+    head_of,
+    new_seal,
+)
 from engine.domain.events import EngineEvent
 from engine.domain.plan import TaskDag
 from engine.domain.results import NodeResult, RunRecord
-from engine.domain.sealing import AT_REST, SealHead, StoredRow, StoredRun, StoredSeal, at_rest, head_of, new_seal
 from engine.errors import IntegrityError, NotFoundError, SchemaTooNew, StorageError
 from storage.database import Database
 from storage.runs import payloads

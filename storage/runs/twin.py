@@ -12,10 +12,10 @@ import threading
 from collections.abc import Collection, Sequence
 from typing import Literal
 
+from engine.domain.encoding.sealing import SealHead, StoredRow, StoredRun, StoredSeal, at_rest, head_of, new_seal
 from engine.domain.events import EngineEvent
 from engine.domain.plan import TaskDag
 from engine.domain.results import NodeResult, RunRecord
-from engine.domain.sealing import SealHead, StoredRow, StoredRun, StoredSeal, at_rest, head_of, new_seal
 from engine.errors import IntegrityError, NotFoundError, SchemaTooNew, StorageError
 from storage.runs import payloads
 from storage.runs.payloads import Stored

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from engine.domain.hashing import sha256_text
+from engine.domain.encoding.hashing import sha256_text
 from engine.errors import IntegrityError, StorageError
 from storage import faults
 

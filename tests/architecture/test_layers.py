@@ -73,7 +73,9 @@ def test_asking_for_help_loads_neither_heavy_libraries_nor_the_databases():
 
 
 def test_the_domain_loads_neither_files_nor_processes_of_ours():
-    loaded = loaded_by("import engine.domain.events, engine.domain.plan, engine.domain.results, engine.domain.hashing")
+    loaded = loaded_by(
+        "import engine.domain.events, engine.domain.plan, engine.domain.results, engine.domain.encoding.hashing"
+    )
     assert not loaded & {*HEAVY, "duckdb", "pandas", "numpy", "storage"}
 
 

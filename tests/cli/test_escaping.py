@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from engine.cli.main import main
-from engine.domain.escaping import in_html, in_markdown, visible
+from engine.domain.encoding.escaping import in_html, in_markdown, visible
 
 ROOT = Path(__file__).parents[2]
 MARKED = st.text(alphabet="ab1 .-+=#*_~`[]()<>!|&;:/\\$@w\n", max_size=30)

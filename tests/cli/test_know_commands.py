@@ -15,9 +15,9 @@ import duckdb
 import pytest
 
 from engine.api import open_engine
-from engine.cli import know_output
+from engine.cli.know import output as know_output
 from engine.cli.main import main
-from engine.domain.plain_json import json_text
+from engine.domain.encoding.plain_json import json_text
 from engine.errors import WorkspaceInUse
 from engine.knowledge.service import KnowledgeBase
 from storage import faults

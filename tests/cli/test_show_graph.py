@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.cli import show_know as show
+from engine.cli.know import show as show
 from engine.cli.show_words import counted
 from engine.domain.knowledge import (
     Edge,

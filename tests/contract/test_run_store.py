@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engine.domain.datatypes import DataType
+from engine.domain.encoding.sealing import alterations
 from engine.domain.events import (
     EngineEvent,
     NodeFinished,
@@ -26,7 +27,6 @@ from engine.domain.events import (
 from engine.domain.findings import Finding, FindingValue
 from engine.domain.plan import Dataset, OpenQuestion, TaskDag, TaskNode
 from engine.domain.results import Artifact, Issue, NodeResult, NodeStatus, RunRecord, Usage, Verdict
-from engine.domain.sealing import alterations
 from engine.errors import NotFoundError, StorageError
 from engine.ports.runs import RunStore
 from storage.runs.store import DuckRunStore

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.data.kind import write_table
-from engine.domain.plain_json import json_text
+from engine.domain.encoding.plain_json import json_text
 from engine.toolbox.results import save_result
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from engine.domain.datatypes import DataType
-from engine.domain.hashing import canonical_json, sha256_text, sha256_value
+from engine.domain.encoding.hashing import canonical_json, sha256_text, sha256_value
 from engine.domain.plan import Dataset, TaskDag, TaskNode
 
 

@@ -15,7 +15,7 @@ import pytest
 from growth_data import table_plan, write_growth
 
 from engine.cli.main import main
-from engine.domain.sealing import StoredRow
+from engine.domain.encoding.sealing import StoredRow
 from engine.provenance.verify import Verification, verify_path
 from engine.reporting.verified import verify
 from engine.toolbox.registry import builtin_tools

@@ -18,7 +18,7 @@ from reporting_run import FolderStore, dataset, execute, small_plan, small_regis
 from engine.domain.datatypes import DataType
 from engine.domain.plan import TaskDag, TaskNode
 from engine.provenance.verify import verify_path
-from engine.reporting.bundle import write_bundle
+from engine.reporting.forms.bundle import write_bundle
 from engine.toolbox.registry import builtin_tools
 
 RUN = """

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.domain.escaping import visible
+from engine.domain.encoding.escaping import visible
 from engine.domain.results import FINAL
 from pages.parts.escape import drawn, hint, plain
 from pages.parts.words import STATES, counted, duration, number, seconds_between, setting, shortened, size

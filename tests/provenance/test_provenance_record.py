@@ -5,11 +5,11 @@ import json
 import pytest
 from reporting_run import FolderStore, execute, small_plan, small_registry
 
-from engine.domain.hashing import sha256_value
+from engine.domain.encoding.hashing import sha256_value
 from engine.errors import NotFoundError
 from engine.provenance.recorder import provenance, written
 from engine.provenance.verify import hash_file, verify_path, verify_run
-from engine.reporting.bundle import write_bundle
+from engine.reporting.forms.bundle import write_bundle
 
 
 @pytest.fixture(scope="module")

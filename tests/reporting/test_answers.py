@@ -12,9 +12,9 @@ from reporting_run import FolderStore, execute, small_plan, small_registry, with
 from engine.cli.show import outcome_text
 from engine.domain.plan import Chosen, Span
 from engine.domain.report import Report
-from engine.reporting import html, markdown, run_json
 from engine.reporting.answers import caveats
-from engine.reporting.links import LinkPlaces, linked
+from engine.reporting.forms import html, markdown, run_json
+from engine.reporting.forms.links import LinkPlaces, linked
 from engine.reporting.spoken import MOST_WORDS, spoken
 from engine.steps.synthesizer import synthesize
 from engine.toolbox.registry import ToolRegistry

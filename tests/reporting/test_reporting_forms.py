@@ -13,10 +13,10 @@ from engine.domain.results import RunRecord
 from engine.domain.run_view import RunView
 from engine.errors import UserError
 from engine.provenance.verify import verify_path
-from engine.reporting import html, markdown, pdf, run_json
-from engine.reporting.bundle import export, write_bundle
-from engine.reporting.contents import gather
-from engine.reporting.tables import Excerpt, excerpt
+from engine.reporting.forms import html, markdown, pdf, run_json
+from engine.reporting.forms.bundle import export, write_bundle
+from engine.reporting.forms.contents import gather
+from engine.reporting.forms.excerpts import Excerpt, excerpt
 from engine.steps.synthesizer import synthesize
 
 
@@ -264,7 +264,7 @@ def test_bundle_written_again_keeps_what_was_edited(made, tmp_path):
 
 def test_large_data_stay_where_they_are(made, tmp_path, monkeypatch):
     view, store = made
-    monkeypatch.setattr("engine.reporting.bundle.DATA_LIMIT", 100)
+    monkeypatch.setattr("engine.reporting.forms.bundle.DATA_LIMIT", 100)
     write_bundle(view, store, small_registry(), tmp_path / "out")
     assert not (tmp_path / "out" / "data").exists()
     assert "BIODESK_DATA" in (tmp_path / "out" / "README.md").read_text()

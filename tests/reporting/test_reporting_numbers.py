@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.domain.findings import Finding, FindingValue
-from engine.reporting.links import LinkPlaces, linked
+from engine.reporting.forms.links import LinkPlaces, linked
 from engine.reporting.numbers import format_cell, format_number, format_p, is_p_column, parse_number
 
 

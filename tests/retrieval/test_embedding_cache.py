@@ -15,7 +15,7 @@ import pytest
 from engine.adapters.fakes import HashEmbedder
 from engine.errors import IntegrityError, ModelUnavailable
 from engine.ports.vectors import VectorIndex
-from engine.retrieval.embedding_cache import CachedEmbeddings
+from engine.retrieval.indexes.embedding_cache import CachedEmbeddings
 from storage.vectors.store import LanceVectors
 from storage.vectors.twin import VectorsTwin
 
@@ -153,7 +153,7 @@ def test_a_killed_process_loses_at_most_the_batch_it_worked_on(tmp_path: Path) -
     code = (
         "import time; from pathlib import Path\n"
         "from engine.adapters.fakes import HashEmbedder\n"
-        "from engine.retrieval.embedding_cache import CachedEmbeddings; from storage.vectors.store import LanceVectors\n"
+        "from engine.retrieval.indexes.embedding_cache import CachedEmbeddings; from storage.vectors.store import LanceVectors\n"
         f"cached = CachedEmbeddings(HashEmbedder(), LanceVectors(Path({str(tmp_path / 'v')!r})))\n"
         "def said(done, total):\n"
         "    print(done, flush=True)\n"

@@ -6,8 +6,8 @@ from importlib.resources import files
 
 import pytest
 
-from engine.retrieval import methods
-from engine.retrieval.methods import Method, elsewhere, load_methods
+from engine.retrieval.question import methods
+from engine.retrieval.question.methods import Method, elsewhere, load_methods
 
 
 def raw_text() -> str:

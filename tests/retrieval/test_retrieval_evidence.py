@@ -14,7 +14,7 @@ from engine.domain.retrieval import CatalogueEntry
 from engine.retrieval.evidence import NOTHING, WEAK, Evidence
 from engine.retrieval.expand import Expansion, Reached
 from engine.retrieval.hybrid import HybridRetriever
-from engine.retrieval.index import ToolIndex, entry_text, method_texts
+from engine.retrieval.indexes.index import ToolIndex, entry_text, method_texts
 from engine.retrieval.rerank import CROWDING_MOST, Ranked, seat
 
 EMBEDDER = HashEmbedder()

@@ -13,7 +13,7 @@ import pytest
 from engine.domain.retrieval import CatalogueEntry
 from engine.retrieval.catalogues.read import READERS
 from engine.retrieval.hybrid import HybridRetriever
-from engine.retrieval.index import ToolIndex, entry_text, spec_entry
+from engine.retrieval.indexes.index import ToolIndex, entry_text, spec_entry
 from engine.toolbox.registry import builtin_tools
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "tool_catalogues"

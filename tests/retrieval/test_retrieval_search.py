@@ -18,7 +18,7 @@ from engine.domain.retrieval import CatalogueEntry, ToolSearch
 from engine.errors import ModelUnavailable
 from engine.knowledge.graph.twin import GraphTwin
 from engine.retrieval.hybrid import HybridRetriever
-from engine.retrieval.index import ToolIndex, entry_text, method_texts, spec_entry
+from engine.retrieval.indexes.index import ToolIndex, entry_text, method_texts, spec_entry
 from engine.retrieval.usage import UsageHistory
 from engine.toolbox.registry import builtin_tools
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.retrieval import vocabulary
-from engine.retrieval.vocabulary import load_vocabulary, read
+from engine.retrieval.question import vocabulary
+from engine.retrieval.question.vocabulary import load_vocabulary, read
 
 ENGLISH = frozenset(
     [

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.retrieval.words import STOP, Speller, query_words, stem, words
+from engine.retrieval.question.words import STOP, Speller, query_words, stem, words
 
 
 @pytest.mark.parametrize(

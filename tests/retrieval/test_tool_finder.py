@@ -16,9 +16,9 @@ from engine.adapters.fakes import FrozenClock, HashEmbedder
 from engine.domain.retrieval import CatalogueEntry, CatalogueInfo, ToolSearch
 from engine.errors import ModelUnavailable, NotFoundError, StorageError
 from engine.knowledge.graph.twin import GraphTwin
-from engine.retrieval import kept_index
-from engine.retrieval.embedding_cache import CachedEmbeddings
-from engine.retrieval.index import ToolIndex, entry_text
+from engine.retrieval.indexes import kept_index
+from engine.retrieval.indexes.embedding_cache import CachedEmbeddings
+from engine.retrieval.indexes.index import ToolIndex, entry_text
 from engine.retrieval.service import ToolFinder
 from engine.retrieval.usage import KeptUsage, UsageHistory
 from storage.tools.catalogues_twin import CataloguesTwin

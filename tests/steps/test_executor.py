@@ -11,7 +11,7 @@ import pytest
 
 from engine.adapters.fakes import CountingIds, EchoSandbox, FrozenClock
 from engine.domain.datatypes import DataType
-from engine.domain.hashing import sha256_bytes
+from engine.domain.encoding.hashing import sha256_bytes
 from engine.domain.plan import Dataset, TaskDag, TaskNode
 from engine.domain.results import ExecResult, NodeResult, RunRecord
 from engine.domain.toolspec import InputSpec, OutputSpec, ParamSpec, ToolSpec

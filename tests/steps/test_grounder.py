@@ -14,8 +14,8 @@ from engine.domain.results import Artifact, NodeResult, RunRecord, Verdict
 from engine.domain.run_view import RunView
 from engine.knowledge.graph.twin import GraphTwin
 from engine.knowledge.grounding.findings import check_findings
-from engine.reporting import html, markdown, pdf, run_json
 from engine.reporting.checked import checked_lines, of_steps
+from engine.reporting.forms import html, markdown, pdf, run_json
 from engine.steps.grounder import ground_claims, ground_findings
 from engine.steps.result_file import ResultFile
 from engine.toolbox.bulk_rna.common import changed_by

@@ -398,7 +398,7 @@ from pathlib import Path
 from engine.domain.findings import Finding, FindingValue
 from engine.domain.results import Artifact
 from engine.reporting.checked import reread
-from engine.reporting.tables import excerpt
+from engine.reporting.forms.excerpts import excerpt
 from engine.toolbox.checks import CHECKS, StepOutputs
 from engine.toolbox.large_tables import longest_row_is_short
 from storage.runs.artifacts import FileArtifacts

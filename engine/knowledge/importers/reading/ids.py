@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 
-from engine.domain.hashing import sha256_text
+from engine.domain.encoding.hashing import sha256_text
 from engine.domain.knowledge import NodeType
 
 Resolve = Callable[[str, NodeType], str | None]

@@ -12,9 +12,9 @@ import numpy as np
 
 from engine.domain.retrieval import CatalogueEntry
 from engine.domain.toolspec import ToolSpec
-from engine.retrieval.methods import Method, elsewhere, load_methods
-from engine.retrieval.tool_graph import ToolGraph
-from engine.retrieval.words import Speller, words
+from engine.retrieval.indexes.tool_graph import ToolGraph
+from engine.retrieval.question.methods import Method, elsewhere, load_methods
+from engine.retrieval.question.words import Speller, words
 from engine.search.index import Document, Field, SearchIndex
 from engine.search.vectors import dots
 from engine.text.names import in_one

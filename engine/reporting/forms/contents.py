@@ -17,10 +17,10 @@ from engine.errors import EngineError
 from engine.ports.artifacts import ArtifactStore
 from engine.provenance.scripts import recorded_script, split_script
 from engine.reporting.compose import report_of
-from engine.reporting.links import LinkPlaces, Piece, linked
+from engine.reporting.forms.excerpts import Excerpt, excerpts
+from engine.reporting.forms.links import LinkPlaces, Piece, linked
 from engine.reporting.methods import effective_params, spec_of
 from engine.reporting.status import is_complete, status_lines
-from engine.reporting.tables import Excerpt, excerpts
 from engine.toolbox.figures import read_figure
 from engine.toolbox.registry import ToolRegistry
 

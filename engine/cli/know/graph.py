@@ -9,8 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from engine.cli import show_graph as show
-from engine.cli.know_output import Counter, open_with, require_words
+from engine.cli.know import show_graph as show
+from engine.cli.know.output import Counter, open_with, require_words
 from engine.cli.say import emit, say
 from engine.errors import UserError
 

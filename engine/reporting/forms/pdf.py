@@ -10,8 +10,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.domain.escaping import in_html as _e
-from engine.domain.escaping import visible
+from engine.domain.encoding.escaping import in_html as _e
+from engine.domain.encoding.escaping import visible
 from engine.domain.findings import Finding
 from engine.domain.report import ReportFigure, ShownTable
 from engine.domain.run_view import RunView
@@ -20,9 +20,9 @@ from engine.provenance.files import file_name
 from engine.provenance.recorder import maker
 from engine.reporting.checked import TAGS, checked_lines
 from engine.reporting.compose import TITLE_LENGTH
-from engine.reporting.contents import Contents, anchor, gather, image_bytes, row_anchor
+from engine.reporting.forms.contents import Contents, anchor, gather, image_bytes, row_anchor
+from engine.reporting.forms.excerpts import Excerpt
 from engine.reporting.numbers import format_cell, shown_cells
-from engine.reporting.tables import Excerpt
 from engine.toolbox.figures import is_svg
 from engine.toolbox.registry import ToolRegistry
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 
-from engine.domain.escaping import in_html as _e
+from engine.domain.encoding.escaping import in_html as _e
 from engine.domain.findings import Finding
 from engine.domain.report import Answer, MethodStep, ReportFigure, ShownTable
 from engine.domain.results import Artifact
@@ -18,10 +18,10 @@ from engine.ports.artifacts import ArtifactStore
 from engine.provenance.files import file_name
 from engine.provenance.recorder import maker
 from engine.reporting.checked import TAGS, checked_lines
-from engine.reporting.contents import Contents, anchor, cell_anchor, gather, image_bytes, row_anchor
-from engine.reporting.html_style import STYLE
+from engine.reporting.forms.contents import Contents, anchor, cell_anchor, gather, image_bytes, row_anchor
+from engine.reporting.forms.excerpts import Excerpt
+from engine.reporting.forms.html_style import STYLE
 from engine.reporting.numbers import format_cell, shown_cells
-from engine.reporting.tables import Excerpt
 from engine.toolbox.figures import is_svg
 from engine.toolbox.registry import ToolRegistry
 

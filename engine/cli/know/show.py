@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.cli.show_graph import (
+from engine.cli.know.show_graph import (
     check_document,
     check_text,
     edges_text,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from engine.domain.escaping import in_markdown as _e
+from engine.domain.encoding.escaping import in_markdown as _e
 from engine.domain.findings import Finding
 from engine.domain.report import Report
 from engine.domain.run_view import RunView

@@ -14,8 +14,8 @@ import numpy as np
 from engine.domain.retrieval import CatalogueEntry
 from engine.errors import EngineError, ModelUnavailable, StorageError
 from engine.ports.system import Clock
-from engine.retrieval.embedding_cache import CachedEmbeddings
-from engine.retrieval.index import ToolIndex, entry_text, method_texts
+from engine.retrieval.indexes.embedding_cache import CachedEmbeddings
+from engine.retrieval.indexes.index import ToolIndex, entry_text, method_texts
 
 _LOG = logging.getLogger(__name__)
 BUILT_IN = "biodesk"

@@ -14,7 +14,7 @@ import uuid
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from engine.domain.escaping import in_markdown
+from engine.domain.encoding.escaping import in_markdown
 from engine.domain.run_view import RunView
 from engine.errors import EngineError, StorageError, UserError
 from engine.ports.artifacts import ArtifactStore
@@ -22,7 +22,7 @@ from engine.provenance.files import DATA, FORMAT, PROVENANCE, artifact_files, co
 from engine.provenance.notebook import modules_of, notebook, to_json
 from engine.provenance.recorder import plain, provenance, written
 from engine.provenance.verify import hash_file
-from engine.reporting import html, markdown, pdf, run_json
+from engine.reporting.forms import html, markdown, pdf, run_json
 from engine.toolbox.registry import ToolRegistry
 
 DATA_LIMIT = 1024**3

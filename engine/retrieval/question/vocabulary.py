@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from importlib.resources import files
 
-from engine.retrieval.words import STOP, stem
+from engine.retrieval.question.words import STOP, stem
 from engine.text.letters import without_accents
 
 _COLUMNS = "language\tsaid\tmeant"

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from engine.cli import show_know as show
-from engine.cli.know_graph import kg
-from engine.cli.know_output import Counter, open_with, require_words
+from engine.cli.know import show as show
+from engine.cli.know.graph import kg
+from engine.cli.know.output import Counter, open_with, require_words
 from engine.cli.say import emit
 from engine.cli.show_words import counted
 from engine.errors import UserError

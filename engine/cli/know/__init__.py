@@ -1,0 +1,1 @@
+"""Commands of the knowledge graph and of the memory."""

@@ -1,0 +1,1 @@
+"""Words of questions and tools: splitting, abbreviations, other languages, the table of methods."""
