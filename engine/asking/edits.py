@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from engine.domain.plan import Settler, TaskDag, TaskNode
+from engine.domain.plan import Settler, TaskDag, TaskNode, texts_of
 from engine.domain.toolspec import ParamSpec, ToolSpec
 from engine.errors import PlanError
 from engine.toolbox.registry import ToolRegistry
@@ -102,9 +102,9 @@ def _without_past(old: TaskNode, new: TaskNode, names: Sequence[str]) -> TaskNod
 
     Also of two that changed their places: a reason that quotes both said which is set against which.
     """
-    quoted = {repr(text) for name in names for text in _texts(old.params.get(name))}
-    now = {text for value in new.params.values() for text in _texts(value)}
-    gone = {text for name in names for text in _texts(old.params.get(name))} - now
+    quoted = {repr(text) for name in names for text in texts_of(old.params.get(name))}
+    now = {text for value in new.params.values() for text in texts_of(value)}
+    gone = {text for name in names for text in texts_of(old.params.get(name))} - now
     speaks = [re.compile(rf"(?<!\w){re.escape(text)}(?!\w)") for text in gone]
     reasons = [reason for reason in new.reasons if not any(pattern.search(reason) for pattern in speaks)]
     reasons = [reason for reason in reasons if sum(text in reason for text in quoted) < _BOTH]
@@ -126,10 +126,6 @@ def _name_now(old: TaskNode, new: TaskNode) -> str:
 
 
 _BOTH = 2
-
-
-def _texts(value: Any) -> list[str]:
-    return [str(item) for item in (value if isinstance(value, list) else [value]) if item not in (None, "")]
 
 
 def chosen_now(

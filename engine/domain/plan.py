@@ -7,7 +7,7 @@ by `engine.toolbox.typecheck`, which knows the catalogue.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from pydantic import AliasChoices, ConfigDict, Field
 
@@ -35,6 +35,16 @@ Taken = Literal[
 ]
 """What words of a question were taken for. `asked` are the words that say what kind of analysis is wanted, `filler`
 those that say nothing of it, `unused` those that nothing in the plan answers to."""
+
+
+def listed(value: Any) -> list[Any]:
+    """Return what a parameter holds as a list: the values of a list, or the one value."""
+    return cast("list[Any]", value) if isinstance(value, list) else [value]
+
+
+def texts_of(value: Any) -> list[str]:
+    """Return what a parameter holds as texts, without what is empty."""
+    return [str(item) for item in listed(value) if item not in (None, "")]
 
 
 class Span(Value):

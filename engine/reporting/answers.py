@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from engine.domain.findings import Finding
-from engine.domain.plan import TaskNode
+from engine.domain.plan import TaskNode, listed
 from engine.domain.report import Answer, Report, ShownTable
 from engine.domain.results import Artifact, NodeResult
 from engine.domain.run_view import RunView
@@ -183,7 +183,7 @@ def _figure(view: RunView, pair: Done, registry: ToolRegistry) -> Artifact | Non
 
 def _texts(values: Iterable[Any]) -> Iterator[str]:
     for value in values:
-        yield from (item for item in (value if isinstance(value, list) else [value]) if isinstance(item, str) and item)
+        yield from (item for item in listed(value) if isinstance(item, str) and item)
 
 
 # ==== the table ====

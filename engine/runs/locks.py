@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 
@@ -16,7 +16,7 @@ class RunLocks:
         """Run -> its lock and how many hold it or wait for it; a run nobody is at has none."""
 
     @contextmanager
-    def of(self, run_id: str) -> Iterator[None]:
+    def of(self, run_id: str) -> Generator[None, None, None]:
         """Hold the run's lock. Not to be entered twice by one thread."""
         with self._guard:
             lock, users = self._held.get(run_id, (threading.Lock(), 0))

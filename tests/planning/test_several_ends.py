@@ -28,6 +28,25 @@ def transplants(request, tmp_path_factory):
     return profile_file(path), event
 
 
+def test_an_end_in_codes_is_what_the_data_say_it_is(tmp_path):
+    """`status` 1 and 2 say by themselves neither yes nor no: the structure of the data knows that 2 is the event."""
+    rng, n = np.random.default_rng(3), 120
+    path = tmp_path / "grafts.csv"
+    pd.DataFrame(
+        {"pid": range(1, n + 1), "time": rng.exponential(300, n).round() + 1, "status": rng.choice([1, 2], n),
+         "relapse": rng.choice(["no", "yes"], n), "arm": rng.choice(["x", "y"], n)}
+    ).to_csv(path, index=False)  # fmt: skip
+    profile = profile_file(path)
+    known = {"survival": {"time": "time", "event": "status", "event_value": "2"}}
+    profile = profile.model_copy(update={"structure": profile.structure.model_copy(update=known)})
+    plan = Planner(builtin_tools()).plan("Cumulative incidence of relapse by arm, allowing for death", [profile]).plan
+    (made,) = [node for node in plan.nodes if node.tool == "derive_column"]
+    assert (
+        made.params["expression"]
+        == "if_else(`relapse` == 'yes', 'relapse', if_else(`status` == 2, 'status', 'censored'))"
+    )
+
+
 CODES = "0 = still in remission, 1 = rejection, 2 = death"
 
 

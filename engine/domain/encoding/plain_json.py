@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
 
 def json_text(document: Any, *, ascii_only: bool = False, indent: int | None = None) -> str:
@@ -17,6 +17,7 @@ def plain(value: Any) -> Any:
     """Return nested mappings and sequences with None in place of NaN and infinities."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
+    # What JSON holds is told apart by looking: a checker knows no more of it than that it is a mapping or a sequence.
     if isinstance(value, Mapping):
-        return {key: plain(item) for key, item in value.items()}
-    return [plain(item) for item in value] if isinstance(value, list | tuple) else value
+        return {key: plain(item) for key, item in cast("Mapping[Any, Any]", value).items()}
+    return [plain(item) for item in cast("Sequence[Any]", value)] if isinstance(value, list | tuple) else value

@@ -13,7 +13,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from engine.domain.base import Value
 from engine.domain.results import FINAL
@@ -156,9 +156,9 @@ def written_before_seals(stored: StoredRun) -> bool:
 def at_rest(rows: Iterable[StoredRow]) -> bool:
     """Say whether the newest state among rows is one in which nobody works on the run."""
     states = [row for row in rows if row.table == "run"]
-    content = _content(max(states, key=lambda row: row.place).payload) if states else None
+    fields = _fields(max(states, key=lambda row: row.place).payload) if states else None
     # A run whose state is gone or unreadable is not at work either.
-    return not isinstance(content, dict) or content.get("status") in AT_REST
+    return fields is None or fields.get("status") in AT_REST
 
 
 # ==== seals and rows ====
@@ -303,12 +303,11 @@ def _gone(key: str) -> str:
 
 def _digests(row: StoredRow) -> dict[str, str]:
     """Return the SHA-256 of each column, of each field of the payload, and of the row as a whole."""
-    content = _content(row.payload)
-    fields = content if isinstance(content, dict) else {}
+    fields = _fields(row.payload) or {}
     return {
         _WHOLE: _sha256(_whole(row)),
         **{_COLUMN + name: _sha256(_canonical(value)) for name, value in row.columns.items()},
-        **{str(name): _sha256(_canonical(value)) for name, value in fields.items()},
+        **{name: _sha256(_canonical(value)) for name, value in fields.items()},
     }
 
 
@@ -321,6 +320,12 @@ def _content(payload: str) -> Any:
         return json.loads(payload)
     except (ValueError, RecursionError):
         return None
+
+
+def _fields(payload: str) -> dict[str, Any] | None:
+    """Return the fields of a payload, or None where it is no object of JSON."""
+    content = _content(payload)
+    return cast("dict[str, Any]", content) if isinstance(content, dict) else None
 
 
 def _canonical(value: Any) -> str:

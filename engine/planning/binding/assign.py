@@ -7,7 +7,7 @@ and a surely named column without a part cost. What no word names is taken from 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -149,15 +149,16 @@ class Assignment:
     def _weigh(self, param: ParamSpec, name: str) -> float:
         slot, column = slot_of(param.role), self._as_left(name)
         fits = slot.fits(column, self.sheet) if column else 0.0
-        if fits <= 0 or self._ruled_out(param, name):
+        if fits <= 0 or self._ruled_out(param, name) or self._not_meant(param, name, fits):
             return -1.0
-        reading = self.reading
-        strength = reading.strength(name)
+        earlier = next((m.first for m in self.reading.mentions if m.column == name), 0)
+        return fits * (self.reading.strength(name) + self._grammar(param, name, column)) - 0.002 * earlier
+
+    def _not_meant(self, param: ParamSpec, name: str, fits: float) -> bool:
+        """Say whether a column that could play a part has not been named for it."""
+        reading, slot, strength = self.reading, slot_of(param.role), self.reading.strength(name)
         if param.called and not called(param, name) and (strength < SURE_NAME or name not in reading.named()):
-            return -1.0
-        grammar = 0.45 * reading.is_a(name, *slot.wants) - 0.45 * reading.is_a(name, *slot.shuns)
-        grammar += CALLED * called(param, name)
-        contrasted = any(c.column == name for c in reading.contrasts)
+            return True
         natural = slot.natural(self.sheet) if slot.natural else []
         told = param.role in ("time", "event") and strength >= SURE_NAME and name in reading.named()
         told = told or (
@@ -167,7 +168,23 @@ class Assignment:
             and two_states(self.sheet, name)
         )
         if natural and name not in natural and fits < 0.8 and not told:
-            return -1.0  # what the structure of the data offers is surer than a word
+            return True  # what the structure of the data offers is surer than a word
+        if (
+            name not in reading.named()
+            and not self._contrasted(name)
+            and param.role in ("split", "group_optional", "factors")
+            # One of two states names the comparison with the other, except for `is it synergistic in HCT`.
+            and (not two_states(self.sheet, name) or (param.role != "factors" and self._only_there(name)))
+        ):
+            return True  # one level named restricts the rows, it does not compare
+        unpaired = param.role == "pair" and param.name not in self.needed
+        return unpaired and not (reading.paired or reading.is_a(name, "subject"))  # pairs are where somebody says so
+
+    def _grammar(self, param: ParamSpec, name: str, column: ColumnProfile | None) -> float:
+        """Return what the sentence says for a column in a part, below zero where it speaks against it."""
+        reading, slot, contrasted = self.reading, slot_of(param.role), self._contrasted(name)
+        grammar = 0.45 * reading.is_a(name, *slot.wants) - 0.45 * reading.is_a(name, *slot.shuns)
+        grammar += CALLED * called(param, name)
         chosen_by_it = column is not None and cases_and_controls(column.levels)
         compares = param.role in ("group", "condition", "ordered", "covariates", "predictors", "factors")
         if contrasted and compares and not chosen_by_it:
@@ -179,20 +196,6 @@ class Assignment:
             grammar += 0.3  # `status was judged good or poor`
         if not contrasted and name in reading.restricted() and name not in reading.named():
             grammar -= 0.8
-        if (
-            name not in reading.named()
-            and not contrasted
-            and param.role in ("split", "group_optional", "factors")
-            # One of two states names the comparison with the other, except for `is it synergistic in HCT`.
-            and (not two_states(self.sheet, name) or (param.role != "factors" and self._only_there(name)))
-        ):
-            return -1.0  # one level named restricts the rows, it does not compare
-        if (
-            param.role == "pair"
-            and param.name not in self.needed
-            and not (reading.paired or reading.is_a(name, "subject"))
-        ):
-            return -1.0  # rows are paired where somebody says so
         one = reading.levels(name)
         if (
             not contrasted
@@ -212,8 +215,11 @@ class Assignment:
             grammar -= 0.25
         if name in self.kept and param.role in ("group", "condition") and self._other_group(name):
             grammar -= 0.6  # `by salt in the mutant` compares by salt
-        earlier = next((m.first for m in reading.mentions if m.column == name), 0)
-        return fits * (strength + grammar) - 0.002 * earlier
+        return grammar
+
+    def _contrasted(self, name: str) -> bool:
+        """Say whether levels of a column are set against each other."""
+        return any(c.column == name for c in self.reading.contrasts)
 
     def _as_left(self, name: str) -> ColumnProfile | None:
         """Return a column without the levels whose rows are left out: two states where only two are left."""
@@ -259,6 +265,11 @@ class Assignment:
             return True  # the drug did not happen to those with the disease
         if param.role in _EXPLAINED and reading.parts.get(name) == {"adjust"}:
             return True  # what is only held constant is neither compared nor explained
+        return self._is_whom(param, name)
+
+    def _is_whom(self, param: ParamSpec, name: str) -> bool:
+        """Say whether a column only says which rows are meant, where a part would make more of it."""
+        reading = self.reading
         kept = name in self.kept and not self._more_there(name)
         if param.role in ("covariates", "held") and kept and not reading.is_a(name, "adjust"):
             return True  # `in the wild type` is about those rows, it holds nothing constant
@@ -266,8 +277,7 @@ class Assignment:
             return True  # `the median time of the ill` asks for no median of being ill
         if param.role == "held" and name not in reading.named() and not reading.is_a(name, "adjust"):
             return True  # a level that is named is compared or kept, never held constant
-        contrasted = any(c.column == name for c in reading.contrasts)
-        constant = name in self.alone and not contrasted and not reading.is_a(name, "outcome")
+        constant = name in self.alone and not self._contrasted(name) and not reading.is_a(name, "outcome")
         return constant and param.role in _COMPARES | _HAPPENS  # only one of its groups is left
 
     def _more_there(self, name: str) -> bool:
@@ -347,36 +357,8 @@ class Assignment:
 
     def _finish(self, chosen: dict[str, Any], used: set[str], total: float) -> None:
         for param in self.many:
-            slot = slot_of(param.role)
             gains = {name: self._gain(param, name) for name in self.free if name not in used}
-            picked = [name for name, gain in gains.items() if gain > 0.12]
-            picked = list(dict.fromkeys(name for one in picked for name in self._with_replicates(one, slot, used)))
-            picked += [name for name in self._between(picked) if name not in (*picked, *used)]
-            picked = [name for name in picked if self._like_the_pair(name, chosen)]
-            measured = [name for name in picked if not self._whom(name)]
-            picked = measured or picked
-            if param.most:
-                best = sorted(picked, key=lambda n: -gains.get(n, 0.0))[: param.most]  # those of a range are not named
-                picked = [name for name in picked if name in best]
-            guessed = False
-            if param.called and len(picked) < max(1, param.least):
-                own = self._called_so(param)
-                if len(own) >= max(1, param.least) and set(picked) <= set(own):
-                    picked, guessed = own, not picked
-            kin = [f for f in (slot.families(self.sheet) if slot.families else []) if set(picked) & set(f)]
-            if (
-                slot.natural is not None
-                and not (slot.families and any(self.reading.parts.get(n) == {"adjust"} for n in self.free))
-                and (family := kin[0] if len(kin) == 1 else slot.natural(self.sheet))
-                and (set(picked) & set(family) or param.name in self.needed)
-            ):
-                own = [name for name in family if name in picked and name in self.reading.named()]
-                several = len(own) > 1 and not _COURSE.search(self.reading.question)
-                picked, guessed = own if several else list(family), not set(picked) & set(family)
-            if self.reading.every and not picked and param.role in ("predictors", "covariates", "measures", "anything"):
-                picked, guessed = self._all(slot, used), True
-                if len(picked) > MANY and not param.required:
-                    picked = []  # left empty, the step takes all
+            picked, guessed = self._several(param, gains, chosen, used)
             if len(picked) >= max(1, param.least):
                 chosen[param.name + ("*" if guessed else "")] = picked
                 used |= set(picked)
@@ -389,6 +371,41 @@ class Assignment:
             self.best = total
             self.chosen = {key.rstrip("*"): value for key, value in chosen.items()}
             self.guessed = {key.rstrip("*") for key in chosen if key.endswith("*")}
+
+    def _several(
+        self, param: ParamSpec, gains: Mapping[str, float], chosen: Mapping[str, Any], used: set[str]
+    ) -> tuple[list[str], bool]:
+        """Return the columns for a parameter that takes several, and whether no word names one of them."""
+        slot = slot_of(param.role)
+        picked = [name for name, gain in gains.items() if gain > 0.12]
+        picked = list(dict.fromkeys(name for one in picked for name in self._with_replicates(one, slot, used)))
+        picked += [name for name in self._between(picked) if name not in (*picked, *used)]
+        picked = [name for name in picked if self._like_the_pair(name, chosen)]
+        measured = [name for name in picked if not self._whom(name)]
+        picked = measured or picked
+        if param.most:
+            best = sorted(picked, key=lambda n: -gains.get(n, 0.0))[: param.most]  # those of a range are not named
+            picked = [name for name in picked if name in best]
+        guessed = False
+        if param.called and len(picked) < max(1, param.least):
+            own = self._called_so(param)
+            if len(own) >= max(1, param.least) and set(picked) <= set(own):
+                picked, guessed = own, not picked
+        kin = [f for f in (slot.families(self.sheet) if slot.families else []) if set(picked) & set(f)]
+        if (
+            slot.natural is not None
+            and not (slot.families and any(self.reading.parts.get(n) == {"adjust"} for n in self.free))
+            and (family := kin[0] if len(kin) == 1 else slot.natural(self.sheet))
+            and (set(picked) & set(family) or param.name in self.needed)
+        ):
+            own = [name for name in family if name in picked and name in self.reading.named()]
+            several = len(own) > 1 and not _COURSE.search(self.reading.question)
+            picked, guessed = own if several else list(family), not set(picked) & set(family)
+        if self.reading.every and not picked and param.role in ("predictors", "covariates", "measures", "anything"):
+            picked, guessed = self._all(slot, used), True
+            if len(picked) > MANY and not param.required:
+                picked = []  # left empty, the step takes all
+        return picked, guessed
 
     def _like_the_pair(self, name: str, chosen: dict[str, Any]) -> bool:
         """Say whether a column could hold what a chosen pair of columns holds: a height is no further reading of a weight."""

@@ -80,7 +80,7 @@ def references_said(bound: Bound, reading: Reading) -> None:
     param, sheet = next((p for p in bound.spec.params if p.role == "references"), None), bound.sheet
     if param is None or sheet is None:
         return
-    found = {}
+    found: dict[str, str] = {}
     for name in dict.fromkeys(bound.of_role("predictors", "covariates", "factors")):
         column = sheet.column(name)
         if column is None or not 2 <= len(column.levels) <= FEW_LEVELS:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from engine.domain.plan import OpenQuestion
+from engine.domain.plan import OpenQuestion, listed
 from engine.domain.toolspec import ParamSpec, ToolSpec
 from engine.planning.reading.reading import Restriction
 from engine.planning.tables.sheets import Sheet
@@ -40,11 +40,11 @@ class Bound:
     def columns(self) -> list[str]:
         """Return the columns that the parameters name."""
         named = [self.params.get(p.name) for p in self.spec.params if p.kind in ("column", "columns")]
-        return [c for value in named for c in (value if isinstance(value, list) else [value]) if c]
+        return [c for value in named for c in listed(value) if c]
 
     def of_role(self, *roles: str) -> list[str]:
         """Return the columns bound to parameters of these roles."""
         named = [
             self.params.get(p.name) for p in self.spec.params if p.kind in ("column", "columns") and p.role in roles
         ]
-        return [c for value in named for c in (value if isinstance(value, list) else [value]) if c]
+        return [c for value in named for c in listed(value) if c]

@@ -59,11 +59,6 @@ def repetition(bound: Bound) -> Repeated | None:
     return None
 
 
-def _columns(bound: Bound) -> list[ColumnProfile]:
-    sheet = bound.sheet
-    return [c for name in bound.columns() if sheet and (c := sheet.column(name))]
-
-
 def _group(bound: Bound) -> ColumnProfile | None:
     names = bound.of_role("group", "condition", "ordered", "factors")
     return bound.sheet.column(names[0]) if names and bound.sheet else None
@@ -103,7 +98,7 @@ def repeated(bound: Bound, reading: Reading) -> bool:
 def nothing_left(bound: Bound, reading: Reading) -> bool:
     """Every column that is surely named has a part in the step."""
     sheet = bound.sheet
-    subjects = {item.subject for item in sheet.structure.repeated} if sheet else set()
+    subjects = {item.subject for item in sheet.structure.repeated} if sheet else set[str]()
     left = [
         n
         for n in bound.unused

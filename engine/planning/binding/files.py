@@ -94,7 +94,11 @@ def methods_named(tools: Iterable[ToolSpec], question: str) -> set[str]:
                 and re.search(rf"(?<!\w){re.escape(said)}s?(?!\w)", lower)
             ):
                 owners.setdefault(said, set()).add(tool.name)
-    names = {(_unhyphened(n), tool.name) for tool in tools for n in (tool.title, *tool.keywords)} if owners else set()
+    names = (
+        {(_unhyphened(n), tool.name) for tool in tools for n in (tool.title, *tool.keywords)}
+        if owners
+        else set[tuple[str, str]]()
+    )
     return {
         tool
         for name, own in owners.items()
@@ -113,7 +117,7 @@ def _played(role: str, data: Data) -> bool:
 
 def reachable(data: Data, tools: Iterable[ToolSpec]) -> set[DataType]:
     """Return the types of data that the files are, or that steps can make of them."""
-    found = data.types() | ({DataType.TABLE} if data.types() & TABULAR else set())
+    found = data.types() | ({DataType.TABLE} if data.types() & TABULAR else set[DataType]())
     if any(sheet.columns for sheet in data.sheets) and len(data.sheets) > 1:
         found.add(DataType.SAMPLE_SHEET)
     able = [tool for tool in tools if tool.runnable]

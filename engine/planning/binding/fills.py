@@ -15,6 +15,7 @@ from engine.planning.binding.slots import panel_units, slot_of
 from engine.planning.naming.lexicon import UNITS
 from engine.planning.naming.mention import LIKELY, ColumnMention
 from engine.planning.reading.reading import Reading
+from engine.planning.tables.as_tools import conversion
 from engine.planning.tables.sheets import is_group
 from engine.text.names import name_parts
 from engine.text.times import time_unit
@@ -216,8 +217,6 @@ def _per(bound: Bound, reading: Reading) -> None:
 
 def _units_in(unit: str, pieces: list[str]) -> float:
     """Return how many of the unit that a name ends in make one of another, 0 where they are of different kinds."""
-    from engine.toolbox.tables.units import conversion
-
     own = next((piece for piece in reversed(pieces) if piece in UNITS), "")
     if not own or unit not in UNITS or time_unit(own):
         return 0.0

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from engine.domain.plan import OpenQuestion
+from engine.domain.plan import OpenQuestion, listed
 from engine.domain.profile import ColumnProfile
 from engine.domain.toolspec import ParamSpec
 from engine.planning.binding.bound import Bound
@@ -19,11 +19,9 @@ CHOICES, SAID = 40, 8
 """So many columns are offered, and so many of them named in a sentence."""
 
 
-def flat(values: Any) -> list[str]:
+def flat(values: Iterable[Any]) -> list[str]:
     """Return the texts among values and lists of values."""
-    return [
-        item for value in values for item in (value if isinstance(value, list) else [value]) if isinstance(item, str)
-    ]
+    return [item for value in values for item in listed(value) if isinstance(item, str)]
 
 
 def levels_given(bound: Bound, reading: Reading, given: Mapping[str, Any]) -> None:

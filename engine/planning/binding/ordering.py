@@ -164,9 +164,7 @@ def summary_said(reading: Reading, data: Data, rows: Sequence[Restriction]) -> S
 
 def _groups(column: ColumnProfile) -> bool:
     """Say whether several rows share a level of a column."""
-    return column.scale in ("category", "code", "ordered", "binary", "identifier", "text") and not (
-        is_number(column) and column.scale == "number"
-    )
+    return column.scale in ("category", "code", "ordered", "binary", "identifier", "text")
 
 
 def fill_order(bound: Bound, reading: Reading, data: Data) -> None:
@@ -203,7 +201,7 @@ def fill_order(bound: Bound, reading: Reading, data: Data) -> None:
     summary = summary_said(reading, data, bound.rows) if "by" in names else None
     if summary is None or not (summary.rows or bound.rows or order):
         return
-    about = {item.column for item in (*summary.rows, *bound.rows)} | ({order.sort_by} if order else set())
+    about = {item.column for item in (*summary.rows, *bound.rows)} | ({order.sort_by} if order else set[str]())
     others = sorted(name for name in about if not (c := data.column(name)) or not is_number(c) or name == summary.by)
     if others or len({item.column for item in bound.rows}) > 1:
         message = f"The question chooses levels of {summary.by!r} by a summary and rows by {', '.join(others) or 'another column'} at once."

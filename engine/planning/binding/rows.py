@@ -1,5 +1,8 @@
 """Which rows a step keeps, as far as the words say it surely, and how a filter says so."""
 
+# Most methods of pandas carry no types of what they return, which is all that these rules would find here.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+
 from __future__ import annotations
 
 import re
@@ -19,8 +22,14 @@ from engine.planning.tables.sheets import Data
 
 def rows_kept(bound: Bound, reading: Reading) -> None:
     """Decide which rows the step is about: surely restricted ones, and levels named of columns that nothing else takes."""
+    _restricted(bound, reading)
+    _named_levels(bound, reading)
+    _sides_of_several(bound, reading)
+
+
+def _restricted(bound: Bound, reading: Reading) -> None:
+    """Keep the rows that the words keep or leave out, unless the level is an outcome's or a side of a comparison."""
     taken = set(bound.columns())
-    sheet = bound.sheet
     for item in reading.restrictions:
         if item.op == "in" and (_leaves_out_a_side(bound, item) or _leaves_one_level(bound, reading, item)):
             continue
@@ -28,6 +37,11 @@ def rows_kept(bound: Bound, reading: Reading) -> None:
             item.column not in taken and item.op == "in"
         ):
             bound.rows.append(item)
+
+
+def _named_levels(bound: Bound, reading: Reading) -> None:
+    """Keep the rows of levels that are named, where no part of the step already says so."""
+    taken, sheet = set(bound.columns()), bound.sheet
     have = {item.column for item in bound.rows}
     for name in dict.fromkeys(m.column for m in reading.mentions if m.level):
         column = sheet.column(name) if sheet else None
@@ -49,6 +63,11 @@ def rows_kept(bound: Bound, reading: Reading) -> None:
         alone = name not in taken and max(m.strength for m in mentions) >= 0.75 and len(levels) < len(column.levels)
         if alone or (partial and not kept_by_tool):
             bound.rows.append(Restriction(name, "in", levels, mentions[0].first, mentions[-1].last, sure=False))
+
+
+def _sides_of_several(bound: Bound, reading: Reading) -> None:
+    """Fill the levels that a step compares of those that a column has, where the question names them."""
+    sheet = bound.sheet
     for param in bound.spec.params:
         if param.role == "levels" and sheet is not None:
             own = sheet.column(str(bound.params.get(param.of) or ""))
@@ -155,7 +174,7 @@ def condition(rows: Sequence[Restriction], data: Data) -> str:
 
     Leaving out values leaves the rows without one: a condition on nothing is neither true nor false otherwise.
     """
-    parts = []
+    parts: list[str] = []
     for item in sorted(rows, key=lambda row: row.first):
         column = data.column(item.column)
         numeric = column is not None and column.kind in ("integer", "number")

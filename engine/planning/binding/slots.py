@@ -7,7 +7,7 @@ and what to take when no word names one. Ids and codes are never measured, never
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from engine.data.structure.scales import two_states
 from engine.domain.profile import ColumnProfile
@@ -17,7 +17,8 @@ from engine.planning.tables.sheets import Sheet, cases_and_controls, is_group, i
 Fits = Callable[[ColumnProfile, Sheet], float]
 
 
-class Slot(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Slot:
     """A part: how well a column fits (0 not at all, 1 fully), the grammar for and against it, and its natural filler."""
 
     fits: Fits

@@ -39,12 +39,12 @@ def unexplained(reading: Reading, analyses: list[str], bounds: list[Bound], file
         files: names of the data files, whose words are of the data.
     """
     general = model().general
-    asked = frozenset().union(*(model().own.get(key, frozenset()) for key in analyses))
+    asked = frozenset[str]().union(*(model().own.get(key, frozenset()) for key in analyses))
     known = {stem(part) for name in files for part in name_parts(name)}
     for bound in bounds:
         spec = bound.spec
         known |= {token.stem for text in (spec.title, spec.description, *spec.keywords) for token in tokens(text)}
-    left, explained = [], _in_other_words(reading)
+    left, explained = list[int](), _in_other_words(reading)
     for at, token in enumerate(reading.words):
         if at in reading.used or at in explained or (token.number is not None and not _loose(reading, at)):
             continue

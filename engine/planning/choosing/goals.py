@@ -137,7 +137,7 @@ def _also(reading: Reading, goals: list[Candidate], every: list[Candidate]) -> l
     """Return the steps that the question names beside what it asks: `... and a volcano plot`."""
     planned = {goal.bound.spec.name: goal.bound.spec for goal in goals if goal.bound is not None}
     known = {word.lower() for spec in planned.values() for word in (spec.title, *spec.keywords)}
-    found = []
+    found: list[Candidate] = []
     for other in every:
         bound = other.bound
         if (

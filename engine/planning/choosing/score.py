@@ -211,7 +211,7 @@ def _fit(item: Candidate, reading: Reading, data: Data, tools: list[ToolSpec]) -
 def _used(item: Candidate, reading: Reading) -> float:
     """Return the share of the columns named, each as surely as it is named, that have a part in the step."""
     whole = sum(reading.strength(name) for name in reading.named())
-    taken = set(item.bound.columns()) if item.bound else set()
+    taken = set(item.bound.columns()) if item.bound else set[str]()
     return sum(reading.strength(name) for name in taken) / whole if whole else 0.0
 
 
@@ -245,7 +245,7 @@ def _held_left(item: Candidate, reading: Reading) -> int:
 
 def _heirs(unfit: Candidate, analyses: dict[str, Analysis], within: set[DataType], aside: set[str]) -> set[str]:
     """Return the analyses that are meant where the data do not serve one: those it names, and those that stand for it."""
-    own = set(unfit.analysis.instead) if unfit.unmet else set()
+    own = set(unfit.analysis.instead) if unfit.unmet else set[str]()
     unable = (
         not unfit.feasible or unfit.bound is None or unfit.analysis.id in aside
         or bool(unfit.unmet or unfit.bound.missing or _lacking(unfit, within))
@@ -281,7 +281,7 @@ def _candidate(
     feasible = item.feasible
     if not able or not feasible:
         return item
-    options = []
+    options: list[tuple[tuple[bool, bool, int, float], Bound, tuple[str, ...]]] = []
     for tool in able:
         bound = bind(tool, reading, data, needs=analysis.needs)
         if bound.missing and whole is not None:
@@ -290,7 +290,7 @@ def _candidate(
         named = sum(word.lower() in reading.question.lower() for word in (tool.title, *tool.keywords))
         fed = all(port.optional or port.type in within for port in tool.inputs)
         other = tool.name not in reading.chosen  # a person who chose a column for a step wants that step
-        options.append((other, not fed, len(unmet), -bound.score - 0.3 * min(3, named), bound, unmet))
-    best = min(options, key=lambda option: option[:4])
-    item.bound, item.unmet = best[4], best[5]
+        place = (other, not fed, len(unmet), -bound.score - 0.3 * min(3, named))
+        options.append((place, bound, unmet))
+    _, item.bound, item.unmet = min(options, key=lambda option: option[0])
     return item

@@ -118,7 +118,7 @@ def apart(goal: Candidate, each: Each) -> list[Candidate]:
     if bound is None:
         return [goal]
     first, last = each.mentions[0].first, each.mentions[-1].last
-    found = []
+    found: list[Candidate] = []
     for level in each.levels:
         row = Restriction(each.column, "in", (level,), first, last, sure=True)
         reasons = [*bound.reasons, f"One step for each level of {each.column!r}, as the question asks."]

@@ -6,10 +6,11 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from engine.domain.plan import texts_of
 from engine.errors import PlanError
 from engine.planning.choosing.subgroups import each_level
 from engine.planning.followups.rewriting import cut, with_name
-from engine.planning.followups.turn import Pair, Turn, flat, in_words
+from engine.planning.followups.turn import Pair, Turn, in_words
 from engine.planning.followups.words import (
     ALL,
     APART,
@@ -137,13 +138,13 @@ def _with_ends(turn: Turn, pair: Pair, interest: str, reference: str) -> list[Tr
         own |= {name: level for name, level in ((high, interest), (low, reference)) if level}
     else:
         own[low] = [
-            *(i for i in flat(own.get(low)) if not i.startswith(f"{pair.column}=")),
+            *(i for i in texts_of(own.get(low)) if not i.startswith(f"{pair.column}=")),
             f"{pair.column}={reference}",
         ]
     new_level = {interest, reference} - {pair.interest, pair.reference}
     for param in turn.specs[pair.tool].params if new_level and pair.interest else ():
         if param.role == "levels" and own.get(param.name):
-            own[param.name] = [changed.get(level, level) for level in flat(own[param.name])]
+            own[param.name] = [changed.get(level, level) for level in texts_of(own[param.name])]
     text = turn.base.question.rstrip(" .?!;,")
     if new_level and pair.interest:
         text = _levels_put(turn, pair.column, changed)
@@ -180,7 +181,7 @@ def whole_again(turn: Turn) -> list[Try]:
     """
     base = turn.base
     each = each_level(base, turn.data)
-    able = {row.column for row in turn.rows()} | ({each.column} if each is not None else set())
+    able = {row.column for row in turn.rows()} | ({each.column} if each is not None else set[str]())
     whole = WHOLE.search(turn.question) or (ALL.search(turn.question) and able & {*turn.own.named()})
     if not whole or PICTURE.search(turn.question):
         return []

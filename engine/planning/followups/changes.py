@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from engine.domain.plan import TaskNode
+from engine.domain.plan import TaskNode, texts_of
 from engine.domain.toolspec import ParamSpec
 from engine.planning.binding.fills import marked
-from engine.planning.followups.turn import Turn, flat
+from engine.planning.followups.turn import Turn
 from engine.planning.followups.words import ADDS, BARE, JOINED, LIMIT, NOT_ADJUSTED, OTHER_SIDE
 from engine.planning.naming.mention import ColumnMention
 from engine.planning.reading.reading import Reading, Restriction
@@ -79,7 +79,7 @@ def _marked(turn: Turn) -> dict[tuple[str, str], Any]:
     found: dict[tuple[str, str], Any] = {}
     adds = ADDS.search(turn.question) is not None
     for node, param, said in _singled_out(turn):
-        before = flat(node.params.get(param.name)) if adds else []
+        before = texts_of(node.params.get(param.name)) if adds else []
         if before or not adds:  # to what a step recognises by itself nothing can be added
             found[node.tool, param.name] = list(dict.fromkeys([*before, *(m.level for m in said)]))
     return found

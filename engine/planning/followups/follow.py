@@ -18,13 +18,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from engine.domain.plan import TaskDag, TaskNode
+from engine.domain.plan import TaskDag, TaskNode, listed, texts_of
 from engine.errors import PlanError
 from engine.planning.followups.anew import Try, compared_anew, other_form, whole_again
 from engine.planning.followups.changes import let_go, other_side, rows_said, settings_of
 from engine.planning.followups.onward import coming_next, holding
 from engine.planning.followups.rewriting import overridden, swapped, with_column
-from engine.planning.followups.turn import HELD, Judge, Kept, Turn, columns_of, flat, rows_in_own_words, told
+from engine.planning.followups.turn import HELD, Judge, Kept, Turn, columns_of, rows_in_own_words, told
 from engine.planning.followups.words import (
     ADDED,
     CLAUSE,
@@ -71,13 +71,13 @@ class FollowUp(NamedTuple):
         """
         values = [value for node in plan.nodes for value in node.params.values()]
         texts = " ".join(value for value in values if isinstance(value, str))
-        lists = [{*value} for value in values if isinstance(value, list)]
+        lists = [{*listed(value)} for value in values if isinstance(value, list)]
         kept = all(f"`{row.column}`" in texts or {*row.values} in lists for row in self.rows) and one.holds in texts
         kept = kept and all(self._about_rows(plan, node) for node in plan.nodes if node.tool in self.answered_by)
         kept = kept and not any(f"`{name}`" in texts for name in one.lifted)
         others = [name for name in self.before if name not in one.lifted and f"`{name}`" not in one.holds]
         kept = kept and all((f"`{name}`" in texts) == self.before[name] for name in others)
-        constant = {*self.held} <= {item for value in values for item in flat(value)}
+        constant = {*self.held} <= {item for value in values for item in texts_of(value)}
         tools = {node.tool for node in plan.nodes}
         if one.holds and not tools & self.answered_by:
             return False  # the logarithm alone is no answer
@@ -98,7 +98,7 @@ class FollowUp(NamedTuple):
         way = [step for step in plan.nodes if step is node or node.id in plan.descendants(step.id)]
         values = [value for step in way for value in step.params.values()]
         texts = " ".join(value for value in values if isinstance(value, str))
-        lists = [{*flat(value)} for value in values]
+        lists = [{*texts_of(value)} for value in values]
         return all(
             (f"`{row.column}`" in texts and not _kept_still(row, texts)) or {*row.values} in lists for row in self.rows
         )
@@ -162,14 +162,7 @@ def _changed(turn: Turn, registry: ToolRegistry) -> FollowUp:
         more = more and len(own.words) > SHORT  # `the ones older than 50 years` asks for nothing more
     rows = rows_said(turn, more=more)
     against = [c for c in own.contrasts if c.explicit or c.column not in {row.column for row in rows}]
-    free, held = let_go(turn), _held(turn)
-    if held and all(map(turn.is_held, held)) and not (rows or settings):
-        message = f"{', '.join(held)} is held constant in the plan before already."
-        raise PlanError(message, advice=f"It was read as going on from {turn.kept}.")
-    free = [name for name in free if turn.is_held(name)]
-    if NOT_ADJUSTED.search(question) and not free:
-        message = f"Nothing that {question!r} could take back is held constant in the plan before."
-        raise PlanError(message, advice=f"It was read as going on from {turn.kept}.")
+    held, free = _held_and_freed(turn, alone=not (rows or settings))
     kept, gone = turn.taken(rows)
     new = told(turn.specs, against, rows, settings, held, free)
     merged = _merged(
@@ -180,7 +173,7 @@ def _changed(turn: Turn, registry: ToolRegistry) -> FollowUp:
     if change is not None:
         old, column, anew = change
         new_kept = with_column(kept, old, column) if kept else {}
-        keys = [(turn.last, new_kept), (turn.last, {}), ("", {})]
+        keys: list[tuple[str, Kept]] = [(turn.last, new_kept), (turn.last, {}), ("", {})]
         tries += [
             Try(anew, key, turn.kept, f"{column} in place of {old}", chosen=chosen) for key, chosen in _once(keys)
         ]
@@ -211,6 +204,23 @@ def _changed(turn: Turn, registry: ToolRegistry) -> FollowUp:
         frozenset(node.tool for node in turn.answering()),
         turn.restricted(),
     )
+
+
+def _held_and_freed(turn: Turn, *, alone: bool) -> tuple[list[str], list[str]]:
+    """Return the columns that are to be held constant, and those that are not to be any more.
+
+    Raises:
+        PlanError: when nothing is taken back, or, where a follow-up says nothing else (`alone`), all is held already.
+    """
+    held, free = _held(turn), [name for name in let_go(turn) if turn.is_held(name)]
+    message = ""
+    if alone and held and all(map(turn.is_held, held)):
+        message = f"{', '.join(held)} is held constant in the plan before already."
+    elif NOT_ADJUSTED.search(turn.question) and not free:
+        message = f"Nothing that {turn.question!r} could take back is held constant in the plan before."
+    if message:
+        raise PlanError(message, advice=f"It was read as going on from {turn.kept}.")
+    return held, free
 
 
 def _held(turn: Turn) -> list[str]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from engine.domain.plan import TaskDag, TaskNode
+from engine.domain.plan import TaskDag, TaskNode, texts_of
 from engine.domain.profile import Profile
 from engine.errors import PlanError
 from engine.planning.followups.anew import Try
 from engine.planning.followups.follow import FollowUp
-from engine.planning.followups.turn import flat
 from engine.planning.followups.words import short
 from engine.toolbox.registry import ToolRegistry
 
@@ -54,14 +53,14 @@ def with_what_was_set(plan: TaskDag, before: TaskDag, said: FollowUp, registry: 
     Which level is set against which is not touched: see `sides_set`.
     """
     kept = _set_by_hand(before)
-    nodes = []
+    nodes: list[TaskNode] = []
     for node in plan.nodes:
         params, settled, reasons = dict(node.params), dict(node.settled), list(node.reasons)
         for (tool, name), value in said.settings.items():
             if tool == node.tool and params.get(name) != value:
                 params[name], settled[name] = value, "plan"
         for name, value in kept.get(node.tool, {}).items():
-            named = isinstance(value, str | list) and bool({*flat(params.get(name))} & said.named)
+            named = isinstance(value, str | list) and bool({*texts_of(params.get(name))} & said.named)
             named = named or registry.get(node.tool).other_side(name) is not None
             if (node.tool, name) not in said.settings and params.get(name) != value and not named:
                 params[name], settled[name] = value, "set"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from engine.domain.plan import texts_of
 from engine.planning.choosing.score import Candidate
 from engine.planning.followups.anew import Try
-from engine.planning.followups.turn import HELD, OUTCOMES, Turn, flat, in_words
+from engine.planning.followups.turn import HELD, OUTCOMES, Turn, in_words
 from engine.planning.followups.words import (
     BY,
     PICTURE,
@@ -60,7 +61,7 @@ def coming_next(turn: Turn, merged: str, changed: set[str]) -> list[Try]:
     found: list[Try] = []
     for one in worded[:2]:
         # What runs along a column (`plot that over time`) takes all of its values.
-        along = {*one.bound.of_role("x", "over", "time", "dose")} if one.bound is not None else set()
+        along = {*one.bound.of_role("x", "over", "time", "dose")} if one.bound is not None else set[str]()
         lifted = tuple(row.column for row in turn.rows() if row.column in along & named)
         rows = [in_words(row) for row in turn.rows() if row.column not in {*again, *lifted}]
         new = "; ".join([one.analysis.name, *(f"all values of {name}" for name in lifted)])
@@ -112,7 +113,7 @@ def holding(turn: Turn, held: Sequence[str], every: Iterable[Candidate]) -> list
         for node in turn.answering()
         for param in turn.specs[node.tool].params
         if param.kind == "column"
-        for column in flat(node.params.get(param.name))
+        for column in texts_of(node.params.get(param.name))
     ]
     able = [
         c

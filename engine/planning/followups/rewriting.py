@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from engine.planning.followups.turn import Kept, Turn, flat
+from engine.domain.plan import listed, texts_of
+from engine.planning.followups.turn import Kept, Turn
 from engine.planning.followups.words import (
     BARELY,
     INSTEAD,
@@ -86,7 +87,7 @@ def swapped(turn: Turn) -> tuple[str, str, str] | None:
         return None
     column = data.column(fresh[0])
     explained = [name for name in turn.outcomes() if base.strength(name)]
-    used = {item for node in turn.before.nodes for value in node.params.values() for item in flat(value)}
+    used = {item for node in turn.before.nodes for value in node.params.values() for item in texts_of(value)}
     alike = [
         name
         for name in [*explained, *(name for name in base.named() if name in used)]
@@ -110,12 +111,8 @@ def with_column(kept: Kept, old: str, new: str) -> Kept:
     """Return what was taken over with one column in the place of another."""
 
     def put(value: Any) -> Any:
-        return (
-            [new if item == old else item for item in value]
-            if isinstance(value, list)
-            else new
-            if value == old
-            else value
-        )
+        if isinstance(value, list):
+            return [new if item == old else item for item in listed(value)]
+        return new if value == old else value
 
     return {tool: {name: put(value) for name, value in params.items()} for tool, params in kept.items()}

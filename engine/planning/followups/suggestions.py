@@ -7,10 +7,10 @@ question plans without asking anything is found out by planning it (`Planner.sug
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
-from engine.domain.plan import TaskDag
+from engine.domain.plan import TaskDag, listed
 from engine.domain.profile import ColumnProfile
 from engine.domain.toolspec import ToolSpec
 from engine.planning.followups.turn import outcomes
@@ -155,5 +155,5 @@ def _alike(column: ColumnProfile, other: ColumnProfile | None) -> bool:
     return other is not None and (column.scale in NUMBERS) == (other.scale in NUMBERS) and not is_group(column)
 
 
-def _names(values: Sequence[object] | object) -> list[str]:
-    return [str(v) for value in values for v in (value if isinstance(value, list) else [value]) if v]  # type: ignore[attr-defined]
+def _names(values: Iterable[Any]) -> list[str]:
+    return [str(v) for value in values for v in listed(value) if v]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from engine.domain.plan import TaskDag, TaskNode
+from engine.domain.plan import TaskDag, TaskNode, texts_of
 from engine.domain.toolspec import ParamSpec, ToolSpec
 from engine.planning.choosing.score import Candidate
 from engine.planning.followups.words import short
@@ -41,7 +41,7 @@ def columns_of(roles: Sequence[str], nodes: Iterable[TaskNode], specs: Mapping[s
         if node.tool in specs
         for param in specs[node.tool].params
         if param.kind in ("column", "columns") and param.role in roles
-        for column in flat(node.params.get(param.name))
+        for column in texts_of(node.params.get(param.name))
     ]
 
 
@@ -149,11 +149,11 @@ class Turn:
                 if value in (None, "", []) or not _names_data(param) or node.params.get(param.of) in about:
                     continue
                 if param.kind == "columns" and param.role in EXPLAINS:
-                    rest = [name for name in flat(value) if name not in single]
-                    gone |= {*flat(value)} - {*rest} if rest else set()
+                    rest = [name for name in texts_of(value) if name not in single]
+                    gone |= {*texts_of(value)} - {*rest} if rest else set()
                     value = rest or value
                 if param.role == "references":
-                    value = [item for item in flat(value) if item.partition("=")[0] not in about]
+                    value = [item for item in texts_of(value) if item.partition("=")[0] not in about]
                 if value:
                     own[param.name] = value
             found.setdefault(node.tool, []).append(own)
@@ -175,7 +175,7 @@ class Turn:
             )
             if low is not None and high is not None and (name := str(node.params.get(low.of) or "")):
                 list_ = next((p.name for p in params if p.role == "levels" and p.of == low.of), "")
-                levels = flat(node.params.get(list_)) or self._levels(name)
+                levels = texts_of(node.params.get(list_)) or self._levels(name)
                 ends = str(node.params.get(high.name) or ""), str(node.params.get(low.name) or "")
                 return Pair(node.tool, name, *_both(*ends, levels), (high.name, low.name), levels)
             several = next((p for p in params if p.role == "references"), None)
@@ -184,7 +184,7 @@ class Turn:
         return None
 
     def _of_model(self, node: TaskNode, param: ParamSpec) -> Pair | None:
-        told = {item.partition("=")[0]: item.partition("=")[2] for item in flat(node.params.get(param.name))}
+        told = {item.partition("=")[0]: item.partition("=")[2] for item in texts_of(node.params.get(param.name))}
         names = [n for n in columns_of(EXPLAINS, [node], self.specs) if len(self._levels(n)) > 1]
         first = [*(n for n in names if n in self.own.columns()), *(n for n in names if n in told), *names]
         if not first:
@@ -211,11 +211,6 @@ def _names_data(param: ParamSpec) -> bool:
     return param.kind in ("column", "columns") or param.role in ("interest", "reference", "references", "levels")
 
 
-def flat(value: Any) -> list[str]:
-    """Return a value of a parameter as texts."""
-    return [str(item) for item in (value if isinstance(value, list) else [value]) if item not in (None, "")]
-
-
 def told(
     specs: Mapping[str, ToolSpec], against: Sequence[Contrast], rows: Sequence[Restriction], settings: Mapping[tuple[str, str], Any],
     held: list[str], free: list[str],
@@ -235,7 +230,7 @@ def told(
 def _said(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return f"{value:g}" if isinstance(value, float) else ", ".join(flat(value))
+    return f"{value:g}" if isinstance(value, float) else ", ".join(texts_of(value))
 
 
 def _rows(row: Restriction) -> str:

@@ -39,7 +39,14 @@ def with_first_end(reading: Reading, data: Data) -> tuple[Reading, Data] | None:
 
 
 def _is_end(column: ColumnProfile, sheet: Sheet) -> bool:
-    return two_states(list(column.levels)) is not None and slot_of("event").fits(column, sheet) > 0
+    return bool(_happened(column, sheet)) and slot_of("event").fits(column, sheet) > 0
+
+
+def _happened(column: ColumnProfile, sheet: Sheet) -> str:
+    """Return the level that says that an end came: as its words say, or for the usual event as the data do; "" if neither."""
+    survival = sheet.structure.survival
+    known = survival.get("event_value", "") if column.name == survival.get("event") else ""
+    return next(iter(two_states(list(column.levels))[1:]), known)
 
 
 def _seen(
@@ -51,7 +58,7 @@ def _seen(
     called = [c.name for c in able if fits(c, sheet) > 0]
     time = called[0] if len(called) == 1 else clock
     name = f"first of {first.name} and {usual.name}"
-    happened = [_condition(column) for column in (first, usual)]
+    happened = [_condition(column, _happened(column, sheet)) for column in (first, usual)]
     made = Made(
         name,
         f"if_else({happened[0]}, {first.name!r}, if_else({happened[1]}, {usual.name!r}, 'censored'))",
@@ -73,7 +80,6 @@ def _seen(
                    coding=reading.coding, explained=reading.explained, chosen=reading.chosen), anew  # fmt: skip
 
 
-def _condition(column: ColumnProfile) -> str:
-    happened = (two_states(list(column.levels)) or ["", ""])[1]
+def _condition(column: ColumnProfile, happened: str) -> str:
     value = happened if column.kind in ("integer", "number") else repr(happened)
     return f"`{column.name}` == {value}"

@@ -4,6 +4,10 @@ The sentence sets apart rows that no column tells apart. A step makes the column
 had it.
 """
 
+# Most methods of pandas carry no types of what they return, which is all that these rules would find here.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportMissingTypeStubs=false
+
 from __future__ import annotations
 
 import re
@@ -119,12 +123,12 @@ def _of_the_rest(reading: Reading, data: Data) -> _Cut | None:
     said = _THE_REST.search(reading.question, own.end() if own and same else end)
     if said is None:
         place = [_place(item)] if _is_more_in(item, reading, data) else []
-        sides = (place, []) if up else ([], place)
-        return _Cut(item.column, float(item.values[0]), item.op in (">=", "<"), *sides, []) if place else None
+        above, below = (place, []) if up else ([], place)
+        return _Cut(item.column, float(item.values[0]), item.op in (">=", "<"), above, below, []) if place else None
     rest = [n for n, word in enumerate(reading.words) if word.start == said.start("rest")]
     other = [(rest[0], rest[0])] if rest else []
-    sides = ([_place(item)], other) if up else (other, [_place(item)])
-    return _Cut(item.column, float(item.values[0]), item.op in (">=", "<"), *sides, [])
+    above, below = ([_place(item)], other) if up else (other, [_place(item)])
+    return _Cut(item.column, float(item.values[0]), item.op in (">=", "<"), above, below, [])
 
 
 def _of_halves(reading: Reading, data: Data) -> _Cut | None:
@@ -188,7 +192,7 @@ def _seen(cut: _Cut, reading: Reading, data: Data, sheet: Sheet, column: ColumnP
     levels = dict(zip((above, below), counts, strict=True))
     profile = ColumnProfile(name=name, kind="category", scale="binary", distinct=2, levels=levels, order=[below, above])
     shown = view(sheet, [*sheet.columns, profile], sheet.structure.repeated, made)
-    shown._frame = sheet.frame().assign(**{name: upper.map({True: above, False: below}).where(values.notna())})
+    shown.rows = sheet.frame().assign(**{name: upper.map({True: above, False: below}).where(values.notna())})
     anew = Data([shown if s is sheet else s for s in data.sheets])
     mentions = [ColumnMention(name, above, *place, 1.0) for place in cut.above]
     mentions += [ColumnMention(name, below, *place, 1.0) for place in cut.below]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from engine.planning.naming.mention import SURE, ColumnMention
@@ -101,13 +102,14 @@ def _spans(reading: Reading, data: Data) -> dict[int, tuple[ColumnMention, int]]
     spans = {words[m.first].start: (m, words[m.last].end) for m in reading.mentions}
     if not any(_JOINER.search(text, start, end) for start, (_, end) in spans.items()):
         return spans
-    spans, start = {}, 0
+    apart: dict[int, tuple[ColumnMention, int]] = {}
+    start = 0
     for stop, following in [*((m.start(), m.end()) for m in _JOINER.finditer(text)), (len(text), len(text))]:
         part = tokens(text[start:stop])
         for mention in find(text[start:stop], data.columns()):
-            spans[start + part[mention.first].start] = (mention, start + part[mention.last].end)
+            apart[start + part[mention.first].start] = (mention, start + part[mention.last].end)
         start = following
-    return spans
+    return apart
 
 
 def _written(text: str, at: int, names: list[str]) -> FormulaPiece | None:
@@ -130,10 +132,10 @@ def _written(text: str, at: int, names: list[str]) -> FormulaPiece | None:
     return None
 
 
-def _mentioned(text: str, at: int, spans: dict) -> FormulaPiece | None:
-    mention, end = spans.get(at, (None, 0))
-    if mention is None:
+def _mentioned(text: str, at: int, spans: Mapping[int, tuple[ColumnMention, int]]) -> FormulaPiece | None:
+    if at not in spans:
         return None
+    mention, end = spans[at]
     spoken = text[at:end].lower()
     if (
         re.fullmatch(r"change|difference|ratio|sum|total|mean|gain|loss|growth|log|increase", spoken)

@@ -4,6 +4,9 @@
 it, under the name of its formula; a step that uses it gets the step that makes it put before.
 """
 
+# Most methods of pandas carry no types of what they return, which is all that these rules would find here.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+
 from __future__ import annotations
 
 import re
@@ -164,7 +167,7 @@ def with_joined(data: Data, keys: Sequence[str], step: str) -> Data:
     columns, structure = look(frame)
     types = [TypeGuess(type=DataType.TABLE, confidence=1.0)]
     update = {"column_profiles": columns, "structure": structure, "types": types, "rows": len(frame)}
-    return Data([Sheet(left.profile.model_copy(update=update), step=step, _frame=frame)])
+    return Data([Sheet(left.profile.model_copy(update=update), step=step, rows=frame)])
 
 
 _KEY = "__key"

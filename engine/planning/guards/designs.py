@@ -7,6 +7,10 @@ before anything runs.
 # The stubs of pandas give wide unions for plain indexing, which these functions narrow by what they read.
 # pyright: reportArgumentType=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportIndexIssue=false
 # pyright: reportAssignmentType=false, reportReturnType=false, reportGeneralTypeIssues=false, reportOperatorIssue=false
+# Most methods of pandas carry no types of what they return, which is all that these rules would find here.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportMissingTypeStubs=false
+
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from engine.planning.guards import designs, groups, named, subjects  # noqa: F401 - they register their guards
+from engine.planning.guards import designs, groups, named, subjects
 from engine.planning.guards.case import GUARDS, Case
 from engine.planning.guards.values import one_unit
+
+_OF = (designs, groups, named, subjects)
+"""The modules that put their guards into the table when they are read."""
 
 
 def run_guards(names: list[str], case: Case) -> None:

@@ -1,5 +1,8 @@
 """Guards of rows that belong together: subjects, herds, numbers that start anew, slopes over time."""
 
+# Most methods of pandas carry no types of what they return, which is all that these rules would find here.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+
 from __future__ import annotations
 
 import re

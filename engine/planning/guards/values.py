@@ -1,5 +1,8 @@
 """Guards of values: several units in one column, codes for missing values, keys that no two files share."""
 
+# Most methods of pandas carry no types of what they return, which is all that these rules would find here.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+
 from __future__ import annotations
 
 import re

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from engine.domain.datatypes import DataType
 from engine.domain.plan import DATA_PREFIX, OpenQuestion
@@ -225,8 +226,8 @@ class Assembler:
         ref = made.builder.source(source.type, path=(bound.spec.name, maker.name))
         if ref is None:
             raise missing([s.profile for s in made.data.sheets], bound.spec, source.type)
-        before = next((n.params for n in made.builder.nodes if ref.startswith(f"{n.id}.")), {})
-        found = {}
+        before = next((n.params for n in made.builder.nodes if ref.startswith(f"{n.id}.")), dict[str, Any]())
+        found: dict[str, str] = {}
         for value in [said[split.name]] if split.name in said else split.each:
             text = _in_other_words(split, str(value), before)
             params = {**said, split.name: value}

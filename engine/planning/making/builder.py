@@ -105,7 +105,7 @@ class StepBuilder:
         A column of the file that is called like the one a step would make is taken; an optional one is made only when the
         words name it.
         """
-        found = {}
+        found: dict[str, str] = {}
         for param in spec.params:
             makers = [part.split(":") for part in param.made_by.split(",") if part]
             if not makers or given.get(param.name):

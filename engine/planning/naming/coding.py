@@ -71,7 +71,7 @@ def _statements(text: str) -> list[StatedCoding]:
             found[-1].append(match)
         else:
             found.append([match])
-    said = []
+    said: list[StatedCoding] = []
     for block in found:
         meant = {float(m["code1"] or m["code2"]): bool(m["yes1"] or m["yes2"]) for m in block}
         told = all(m["is1"] or m["is2"] for m in block)
@@ -102,7 +102,7 @@ def codings(
     all of them, to every column that is named and has these codes.
     """
     found: dict[str, Coding] = {}
-    spans = []
+    spans: list[tuple[int, int]] = []
     for said in _statements(text):
         able = {c.name: coding for c in columns if (coding := _levels(c, said.meant))}
         named = [m for m in mentions if not m.level and m.column in able]

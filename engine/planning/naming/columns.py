@@ -47,7 +47,7 @@ def _shared(
     words: Sequence[Token], found: Sequence[ColumnMention], names: Sequence[tuple[Name, ColumnProfile]]
 ) -> list[ColumnMention]:
     """Return what a second noun names together with the first one's beginning: the weight in `mother's age and weight`."""
-    extra = []
+    extra: list[ColumnMention] = []
     for mention in (m for m in found if m.width > 1 and m.strength >= SURE):
         at = mention.last + 2
         if at < len(words) and words[at - 1].text in _JOINS and words[at].text not in STOP:
@@ -83,7 +83,7 @@ def literally(words: Sequence[Token], name: str, text: str, column: str = "") ->
     """Return the places where a name of several parts stands as it is written in the file: `perim_ch_1`, `PT+CBT`."""
     if len(name_parts(name)) < 2:
         return []
-    found = []
+    found: list[ColumnMention] = []
     for match in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE):
         inside = [at for at, w in enumerate(words) if match.start() <= w.start and w.end <= match.end()]
         if inside:

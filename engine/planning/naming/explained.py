@@ -70,7 +70,7 @@ def letters_told(text: str, columns: Sequence[ColumnProfile]) -> dict[str, dict[
 
 def _letters_explained(words: Sequence[Token], columns: Sequence[ColumnProfile], text: str) -> list[ColumnMention]:
     """Return the places of levels that the question explains, and of the words that only one of them stands for."""
-    found = []
+    found: list[ColumnMention] = []
     for column, told in letters_told(text, columns).items():
         stems = {level: {t.stem for t in tokens(said) if t.text not in STOP} for level, said in told.items()}
         for at, word in enumerate(words):

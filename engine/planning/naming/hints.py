@@ -48,7 +48,7 @@ _MEANT: tuple[tuple[frozenset[str], Callable[[Sheet], list[str]]], ...] = (
 
 def _measured_in(words: Sequence[Token], sheet: Sheet) -> list[ColumnMention]:
     """Return `temperature` as a mention of `storage_C`, where one column alone has a unit of that quantity."""
-    found = []
+    found: list[ColumnMention] = []
     for at, token in enumerate(words):
         units = QUANTITIES.get(token.text, "").split()
         names = [c.name for c in sheet.columns if (c.unit.lower() or _unit(c.name)) in units] if units else []
@@ -92,7 +92,7 @@ def _with(names: list[str], unit: str) -> list[str]:
 
 def generic_mentions(words: Sequence[Token], sheet: Sheet) -> list[ColumnMention]:
     """Return words such as `dose` or `patients` as mentions of the only column of that part, weaker than a name."""
-    found = []
+    found: list[ColumnMention] = []
     for meant, columns in _MEANT:
         here = [
             at
@@ -110,7 +110,7 @@ _END = frozenset("end finally last".split())
 
 def wide_mentions(words: Sequence[Token], structure: Structure) -> list[ColumnMention]:
     """Return labels of wide measures (`at 2 h`, `week 4`, `pre`, `the third brood`, `broods 1, 2 and 3`) as their columns."""
-    found = []
+    found: list[ColumnMention] = []
     for wide in (w for w in structure.wide if w.ordered):
         own = {stem(part) for part in name_parts(wide.name) if len(part) > 1}
         ends = {_START: wide.columns[0], _END: wide.columns[-1]}

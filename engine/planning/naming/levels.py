@@ -62,7 +62,7 @@ _SET_AGAINST = re.compile(
 
 def beginnings(words: Sequence[Token], columns: Sequence[ColumnProfile], text: str) -> list[ColumnMention]:
     """Return two words set against each other whose beginnings are levels of one column: `upstream` and `downstream` for up, down."""
-    found = []
+    found: list[ColumnMention] = []
     for match in _SET_AGAINST.finditer(text):
         at = [n for n, w in enumerate(words) if w.start in (match.start("a"), match.start("b"))]
         if len(at) != 2 or words[at[0]].stem == words[at[1]].stem:
@@ -99,27 +99,9 @@ def _level(
 ) -> list[ColumnMention]:
     if not name.parts:
         return []
-    if len(level.strip()) == 1:  # never a letter by itself, but `women` where the levels are F and M
-        meant = [
-            at
-            for at, w in enumerate(words)
-            if len(w.text) > 2
-            and w.text not in STOP | {"number"}
-            and same_meaning(w.text, level.strip().lower())
-            and "-" not in text[w.end : w.end + 1]  # `non-inferior`
-        ]
-        written = rf"\b(?:of|in|for|and|or|vs\.?|versus|against|than|only|type|group)\s+(?P<l>{re.escape(level.strip())})(?![\w'-])"
-        if not level.strip().isupper() or level.strip() in "AI":  # no article ends a phrase: `heavier than those on a.`
-            written = rf"\b(?:of|in|for|vs\.?|versus|against|than|with|on|to|from|type|group)\s+(?P<l>{re.escape(level.strip())})(?=\s*(?:[,.;:?!)]|$)|\s+(?:and|or|vs|versus|against)\b)"
-        starts = {match.start("l") for match in re.finditer(written, text)}  # `the fresh weight of S`
-        others = "|".join(re.escape(other.strip()) for other in column.levels if other != level)
-        against = rf"(?<![\w'-])(?:(?:{others})\s+(?:vs\.?|versus|against|than)\s+(?P<l>{re.escape(level.strip())})|(?P<m>{re.escape(level.strip())})\s+(?:vs\.?|versus|against)\s+(?:{others}))(?![\w'-])"
-        starts |= {
-            match.start("l" if match["l"] else "m") for match in re.finditer(against, text)
-        }  # `B versus A, adjusted`
-        meant += [at for at, w in enumerate(words) if w.start in starts]
-        return [ColumnMention(column.name, level, at, at, 0.85) for at in meant]
-    found = []
+    if len(level.strip()) == 1:
+        return [ColumnMention(column.name, level, at, at, 0.85) for at in _letters(words, column, level, text)]
+    found: list[ColumnMention] = []
     denied = level.strip().lower().split()[0] in NEGATORS
     distinctive = [part for part in name.parts if weights[part] == 1 and len(part) >= 4]
     for first, last in windows(words, text, min(LONGEST, len(name.parts) + 1) + 1):
@@ -146,6 +128,28 @@ def _level(
     return found
 
 
+def _letters(words: Sequence[Token], column: ColumnProfile, level: str, text: str) -> list[int]:
+    """Return the tokens that name a level of one letter: never it by itself, but `women` where the levels are F and M."""
+    meant = [
+        at
+        for at, w in enumerate(words)
+        if len(w.text) > 2
+        and w.text not in STOP | {"number"}
+        and same_meaning(w.text, level.strip().lower())
+        and "-" not in text[w.end : w.end + 1]  # `non-inferior`
+    ]
+    written = rf"\b(?:of|in|for|and|or|vs\.?|versus|against|than|only|type|group)\s+(?P<l>{re.escape(level.strip())})(?![\w'-])"
+    if not level.strip().isupper() or level.strip() in "AI":  # no article ends a phrase: `heavier than those on a.`
+        written = rf"\b(?:of|in|for|vs\.?|versus|against|than|with|on|to|from|type|group)\s+(?P<l>{re.escape(level.strip())})(?=\s*(?:[,.;:?!)]|$)|\s+(?:and|or|vs|versus|against)\b)"
+    starts = {match.start("l") for match in re.finditer(written, text)}  # `the fresh weight of S`
+    others = "|".join(re.escape(other.strip()) for other in column.levels if other != level)
+    against = rf"(?<![\w'-])(?:(?:{others})\s+(?:vs\.?|versus|against|than)\s+(?P<l>{re.escape(level.strip())})|(?P<m>{re.escape(level.strip())})\s+(?:vs\.?|versus|against)\s+(?:{others}))(?![\w'-])"
+    starts |= {
+        match.start("l" if match["l"] else "m") for match in re.finditer(against, text)
+    }  # `B versus A, adjusted`
+    return meant + [at for at, w in enumerate(words) if w.start in starts]
+
+
 def _names_two(window: Sequence[Token], level: str, column: ColumnProfile) -> bool:
     """Say whether words joined by `and` end in another level of the column."""
     joined = any(word.text in ("and", "or", "vs", "versus", "against", "than") for word in window[1:-1])
@@ -162,19 +166,9 @@ _SEVERAL = re.compile(r"\b(?:both|all|two|three|four|five|[2-9])\s+(?:of\s+)?(?:
 def _one_word(token: Token, level: str, name: Name, strength: float, distinctive: Sequence[str], text: str) -> float:
     """Return how surely a single word names a level, 0 where the word has another meaning."""
     word, written = token.text, text[token.start : token.end]
-    if word in STOP and word != level.lower():
+    remark = len(name.parts) > _NAME_LONG  # of `largest trial, check with Anna` one word is not enough
+    if (remark and STOP & set(name.parts)) or _says_else(token, level, name, text):
         return 0.0
-    if word in _PLAIN_WORDS and not re.search(r"[=:'\"]\s*$", text[: token.start]):
-        return 0.0  # `no p-values` names no level
-    if word.removesuffix("s") in PERSONS and word not in name.parts:
-        return 0.0  # `the patients` are no sites called Case
-    if word.endswith("s") and word not in name.parts and _SEVERAL.search(text[: token.start]):
-        return 0.0  # `both arms` are all levels, not the one called treatment
-    if word == "test" == level.lower() and (token.start == 0 or written.islower()):
-        return 0.0  # `Test every feature`: a verb, not the rows of a level so called
-    remark = len(name.parts) > _NAME_LONG
-    if remark and STOP & set(name.parts):
-        return 0.0  # of `largest trial, check with Anna` one word is not enough
     if strength < SURE and any(alike(word, part) >= 0.8 for part in distinctive):
         strength = 0.8
     if strength < SURE and len(word) > 5 and not remark and any(same_meaning(word, part) for part in name.parts):
@@ -186,6 +180,21 @@ def _one_word(token: Token, level: str, name: Name, strength: float, distinctive
     if len(level) <= 2 and written != level and strength >= 0.97:
         return 0.0  # `no`, `an`, `OJ`: short names count as written only
     return strength
+
+
+def _says_else(token: Token, level: str, name: Name, text: str) -> bool:
+    """Say whether a single word has a meaning of its own where it stands."""
+    word, before = token.text, text[: token.start]
+    if word in STOP and word != level.lower():
+        return True
+    if word in _PLAIN_WORDS and not re.search(r"[=:'\"]\s*$", before):
+        return True  # `no p-values` names no level
+    if word.removesuffix("s") in PERSONS and word not in name.parts:
+        return True  # `the patients` are no sites called Case
+    if word.endswith("s") and word not in name.parts and _SEVERAL.search(before):
+        return True  # `both arms` are all levels, not the one called treatment
+    # `Test every feature`: a verb, not the rows of a level so called
+    return word == "test" == level.lower() and (not before or text[token.start : token.end].islower())
 
 
 _PLAIN_WORDS = frozenset("no yes not none with without".split())

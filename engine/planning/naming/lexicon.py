@@ -70,6 +70,11 @@ def alike(word: str, part: str) -> float:
         return 0.0  # EXON12 is not EXON1
     if len(word) < 3 or len(part) < 2:
         return 0.0
+    return _spelt_alike(word, part)
+
+
+def _spelt_alike(word: str, part: str) -> float:
+    """Return how surely one of two words is a beginning, an end, a relative or a slip of the other, 0 to 1."""
     if part in _WHOLE and word.startswith(part):
         return 0.0  # an agent has no age
     if len(part) >= 3 and len(word) >= 4 and (word.startswith(part) or part.startswith(word)):

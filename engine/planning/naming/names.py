@@ -65,7 +65,7 @@ class Name:
         self.weights = [
             1.0 / (1.0 + math.log(max(1, weights[part]))) * (0.4 if len(part) == 1 else 1.0) for part in self.parts
         ]
-        self.units = {part for part in parts if part in UNITS} if units else set()
+        self.units = {part for part in parts if part in UNITS} if units else set[str]()
         self.terms = list(in_terms(tuple(self.parts)))
         self.term_weights = self._of_terms()
         self.time = timed(self.parts)
@@ -75,7 +75,8 @@ class Name:
 
     def _of_terms(self) -> list[float]:
         """Return the weight of each term: that of the rarest of its words."""
-        weights, left = [], list(zip(self.parts, self.weights, strict=True))
+        weights: list[float] = []
+        left = list(zip(self.parts, self.weights, strict=True))
         for term in self.terms:
             taken = [left.pop(0)]
             while "".join(part for part, _ in taken) != term:
@@ -150,7 +151,7 @@ def _together(window: Sequence[Token]) -> list[str]:
 def _by_parts(words: Sequence[str], parts: Sequence[str], weights: Sequence[float]) -> float:
     """Return how surely words name what has these parts, each with its weight."""
     total = sum(weights)
-    found, used, hits = 0.0, set(), []
+    found, used, hits = 0.0, set[int](), list[float]()
     for part, weight in zip(parts, weights, strict=True):
         best, at = max(((alike(word, part), at) for at, word in enumerate(words)), default=(0.0, 0))
         hits.append(best)

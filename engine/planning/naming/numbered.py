@@ -23,31 +23,37 @@ def numbered_mentions(
     `month 4`, `group 1 vs group 2`, `stages I and IV`, `day 664 and day 1004`, `patient 9`, `the fourth period`.
     """
     by_name = {column.name: column for column in columns}
-    after: dict[int, list[tuple[str, float]]] = {}
-    for mention in named:
-        if not mention.level:
-            for name in (mention.column, *mention.rivals):
-                after.setdefault(mention.last + 1, []).append((name, mention.strength))
-    for at, token in enumerate(words):
-        unit = time_unit(token.text)
-        for column in columns if unit else ():
-            if unit in (time_unit(part) for part in name_parts(column.name + " " + column.unit)):
-                after.setdefault(at + 1, []).append((column.name, 0.75))
-    for at, token in enumerate(words[:-1]):
-        if token.text in PERSONS and words[at + 1].number is not None and len(ids := _ids(columns)) == 1:
-            after.setdefault(at + 1, []).append((ids[0], 0.8))
     heads = {m.first for m in named if not m.level and m.strength >= SURE}
     ends = _ends(words, by_name, named, text)
     found = [*_before(words, by_name, named, text), *_runs(words, columns, heads), *_measured(words, columns)]
     found = [m for m in found if not any(e.first <= m.first <= e.last for e in ends)]
     found += [*ends, *_at_a_time(words, columns)]
-    for start, able in after.items():
+    for start, able in _beside(words, columns, named).items():
         for name, strength in able:
             column = by_name.get(name)
             if column is not None and (column.levels or column.scale in ("number", "count", "ordered", "code")):
                 found += _numbers_from(words, start, column, strength, text, heads - {start})
     numbered = {c.name for c in columns if c.scale in ("code", "identifier")}  # `patients 65 and over` is no patient 65
     return [m for m in found if m.column not in numbered or not CUT_AFTER.match(text[words[m.last].end :])]
+
+
+def _beside(
+    words: Sequence[Token], columns: Sequence[ColumnProfile], named: Sequence[ColumnMention]
+) -> dict[int, list[tuple[str, float]]]:
+    """Return token -> (column, how surely) where a number would be a level: behind its name, its unit or whom it counts."""
+    places: dict[int, list[tuple[str, float]]] = {}
+    for mention in named:
+        for name in (mention.column, *mention.rivals) if not mention.level else ():
+            places.setdefault(mention.last + 1, []).append((name, mention.strength))
+    for at, token in enumerate(words):
+        unit = time_unit(token.text)
+        for column in columns if unit else ():
+            if unit in (time_unit(part) for part in name_parts(column.name + " " + column.unit)):
+                places.setdefault(at + 1, []).append((column.name, 0.75))
+    for at, token in enumerate(words[:-1]):
+        if token.text in PERSONS and words[at + 1].number is not None and len(ids := _ids(columns)) == 1:
+            places.setdefault(at + 1, []).append((ids[0], 0.8))
+    return places
 
 
 def _ids(columns: Sequence[ColumnProfile]) -> list[str]:
@@ -62,7 +68,7 @@ def _at_a_time(words: Sequence[Token], columns: Sequence[ColumnProfile]) -> list
 
     Where no column states that unit, it is the only column of times that states none: `time`.
     """
-    found = []
+    found: list[ColumnMention] = []
     for at, token in enumerate(words[:-1]):
         unit = time_unit(words[at + 1].text) or {"h": "hour", "d": "day"}.get(words[at + 1].text, "")
         before = [word.text for word in words[max(0, at - 2) : at] if word.text != "the"][-1:]
@@ -85,14 +91,14 @@ _ALONE = frozenset("only just alone without except excluding".split())
 def _times_in(column: ColumnProfile) -> set[str]:
     """Return the units of time that the name and unit of a column state."""
     parts = name_parts(f"{column.name} {column.unit}")
-    short = {"hour"} if name_parts(column.name)[-1:] == ["h"] else set()
+    short = {"hour"} if name_parts(column.name)[-1:] == ["h"] else set[str]()
     return {*map(time_unit, parts)} - {""} | short
 
 
 def _measured(words: Sequence[Token], columns: Sequence[ColumnProfile]) -> list[ColumnMention]:
     """Return numbers with a unit that only one column has, as its level: `at 2 mg only`, `100 mM salt`."""
     units = {c.name: {piece.lower() for piece in re.split(r"[_\s()\[\]./,]+", f"{c.name} {c.unit}")} for c in columns}
-    found = []
+    found: list[ColumnMention] = []
     for at, token in enumerate(words[:-1]):
         unit = words[at + 1].text
         if token.number is None or unit not in UNITS or time_unit(unit):
@@ -108,7 +114,7 @@ def _before(
     words: Sequence[Token], by_name: dict[str, ColumnProfile], named: Sequence[ColumnMention], text: str
 ) -> list[ColumnMention]:
     """Return numbers that stand before their column: `fourth period`, `second drug`, `after 4 weeks of exposure`."""
-    found = []
+    found: list[ColumnMention] = []
     for mention in named:
         before = words[mention.first - 1] if mention.first else None
         if before is None or mention.level:
@@ -155,7 +161,7 @@ def _ends(
     words: Sequence[Token], by_name: dict[str, ColumnProfile], named: Sequence[ColumnMention], text: str
 ) -> list[ColumnMention]:
     """Return `at the highest dose` and `on the last day` as the level at that end of a column of doses or times."""
-    found = []
+    found: list[ColumnMention] = []
     for mention in (m for m in named if not m.level and m.first and m.first == m.last):
         column, said = by_name.get(mention.column), words[mention.first - 1]
         if column is not None and (level := _of_two(column, said)):

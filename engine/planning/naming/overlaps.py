@@ -52,11 +52,11 @@ def of_neighbours(mentions: Sequence[ColumnMention], words: Sequence[Token]) -> 
     def beside(m: ColumnMention) -> set[str]:
         return {n.column for n in named if n.last + 1 == m.first or m.last + 1 == n.first}
 
-    kept = []
+    kept: list[ColumnMention] = []
     for m in mentions:
         near = beside(m)
         polar = m.level and words[m.first].text in POLAR
-        others = near | {n.column for n in named if m.first < n.first <= m.last} if polar else set()
+        others = near | {n.column for n in named if m.first < n.first <= m.last} if polar else set[str]()
         if others and m.column not in others:
             continue
         own = [name for name in near if m.width == 1 and words[m.first].text in name_parts(name)]

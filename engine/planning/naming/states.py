@@ -95,7 +95,7 @@ def undosed(
     mentions: Sequence[ColumnMention], words: Sequence[Token], columns: Sequence[ColumnProfile]
 ) -> list[ColumnMention]:
     """Return the 0 of `0, 10 and 20 mg` as the level without any, where a column has doses and a placebo."""
-    found = []
+    found: list[ColumnMention] = []
     for at, word in enumerate(words):
         if word.number != 0:
             continue

@@ -139,15 +139,8 @@ def event_level(reading: Reading, column: ColumnProfile, known: str = "") -> tup
     if (told := _told_event(reading.question, column)) is not None:
         return told, []
     affirmed = (two_states(levels) or [None])[-1]
-    named = [level for level in reading.levels(column.name) if level in levels]
-    if affirmed is not None and named and affirmed not in named and not _asked_of(reading, column.name):
-        named = []  # `of the PCR negatives many had a positive strip` asks nothing of the negatives
-    said = [m.level for m in reading.mentions if m.column == column.name and m.level in named]
-    named.sort(key=said.count, reverse=True)
-    if known in levels and named and all(_NOT_YET.search(level) for level in named):
-        named = []  # who is alive at a year is told by the deaths
-    if len(named) == 1 or (named and said.count(named[0]) > said.count(named[1])):
-        return named[0], []
+    if (named := _named_event(reading, column, known, affirmed)) is not None:
+        return named, []
     if known in levels:
         return known, [_happened(column, known)] if _doubtful(column, known) else []
     if affirmed is not None:
@@ -162,6 +155,27 @@ def event_level(reading: Reading, column: ColumnProfile, known: str = "") -> tup
         return next(level for level in levels if level != control), []
     proposed = (column.order or sorted(levels))[-1]
     return proposed, [_happened(column, proposed, blocking=True)]
+
+
+def _named_event(reading: Reading, column: ColumnProfile, known: str, affirmed: str | None) -> str | None:
+    """Return the level that the question names as what happened, the most often of several, or None.
+
+    Args:
+        reading: the question.
+        column: the outcome.
+        known: what the structure of the data says to have happened, if anything.
+        affirmed: the level that says yes, where the column has one.
+    """
+    levels = list(column.levels)
+    named = [level for level in reading.levels(column.name) if level in levels]
+    if affirmed is not None and named and affirmed not in named and not _asked_of(reading, column.name):
+        named = []  # `of the PCR negatives many had a positive strip` asks nothing of the negatives
+    said = [m.level for m in reading.mentions if m.column == column.name and m.level in named]
+    named.sort(key=said.count, reverse=True)
+    if known in levels and named and all(_NOT_YET.search(level) for level in named):
+        named = []  # who is alive at a year is told by the deaths
+    clear = len(named) == 1 or (len(named) > 1 and said.count(named[0]) > said.count(named[1]))
+    return named[0] if clear else None
 
 
 _SHARE_OF = re.compile(

@@ -95,7 +95,14 @@ def _beside_column(coded: Coded, columns: Mapping[str, ColumnProfile]) -> Iterat
 
 def _without_column(coded: Coded, columns: Mapping[str, ColumnProfile]) -> Iterator[Restriction]:
     """Yield what is said of persons by their years, and of years by themselves."""
-    question, ages, years = coded.question, _ages(columns), _years(columns)
+    yield from _of_persons(coded, _ages(columns))
+    yield from _in_a_unit(coded, columns)
+    yield from _of_calendar(coded, _years(columns))
+
+
+def _of_persons(coded: Coded, ages: Sequence[str]) -> Iterator[Restriction]:
+    """Yield what is said of how old persons are: `patients over 65`, `aged 18 to 40`."""
+    question = coded.question
     if len(ages) == 1:
         forms = (
             rf"\b{_PERSONS}\s+(?:aged\s+|who (?:are|were)\s+)?(?P<w>over|above|under|below|(?:older|younger)\s+than)\s+{_NUMBER}",
@@ -111,11 +118,21 @@ def _without_column(coded: Coded, columns: Mapping[str, ColumnProfile]) -> Itera
         for match in re.finditer(rf"\b(?:aged|between|ages)\s+{_NUMBER}\s*(?:to|-|–|and)\s*{_OTHER}(?:\s*(?:years?|yrs?|y)\b)?", question, re.IGNORECASE):  # fmt: skip
             if re.search(r"age|years?|yrs?", match[0], re.IGNORECASE):
                 yield from _of_words(coded, ages[0], "between", match, match["n"], match["m"])
+
+
+def _in_a_unit(coded: Coded, columns: Mapping[str, ColumnProfile]) -> Iterator[Restriction]:
+    """Yield what is said by a unit that one column has: `those who weigh more than 90 kg`."""
+    question = coded.question
     for match in re.finditer(rf"\b(?:who|that|which|with|having|of|weigh\w*|\w+er)\s+(?:(?!<)\w+\s+){{0,2}}?(?P<w>{_WORDS}|than)\s+{_NUMBER}\s*(?P<u>[A-Za-z/%]+[23]?)\b", question, re.IGNORECASE):  # fmt: skip
         able = [c.name for c in columns.values() if _has_unit(c, match["u"].lower())]
         if len(able) == 1:
             way: Op = _COMPARE.get(match["w"].lower()) or ("<" if _DOWN.search(match[0]) else ">")
             yield from _of_words(coded, able[0], way, match, match["n"])
+
+
+def _of_calendar(coded: Coded, years: Sequence[str]) -> Iterator[Restriction]:
+    """Yield what is said by calendar years: `since 2015`, `between 1998 and 2004`."""
+    question = coded.question
     if len(years) == 1:
         for match in re.finditer(rf"\b(?P<w>since|after|from|before|until|prior to|up to)\s+{_YEAR}(?P<on>\s+on\w*)?\b", question, re.IGNORECASE):  # fmt: skip
             yield from _of_words(coded, years[0], _COMPARE[match["w"].lower()], match, match["n"])
@@ -186,7 +203,7 @@ _LEVEL_ON = re.compile(
 
 def onwards(coded: Coded, columns: Mapping[str, ColumnProfile]) -> list[Restriction]:
     """Return `from day 2 on` and `stage III or higher`: a level of an order and all beyond it."""
-    found = []
+    found: list[Restriction] = []
     for match in _LEVEL_ON.finditer(coded.text):
         mention = coded.inside(match["l"] or match["m"])[0]
         column = columns.get(mention.column)

@@ -3,6 +3,9 @@
 That is decided for the column it is said of, before anything is planned, so that every step reads the file alike.
 """
 
+# Most methods of pandas carry no types of what they return, which is all that these rules would find here.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+
 from __future__ import annotations
 
 import re

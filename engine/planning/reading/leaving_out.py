@@ -78,7 +78,7 @@ def talked_of(coded: Coded, gone: Sequence[ColumnMention]) -> list[ColumnMention
         coded: the question.
         gone: the levels that are left out; of a clause that has some, only other levels of their columns are returned.
     """
-    found = []
+    found: list[ColumnMention] = []
     for clause in re.split(r"[.;?!,()]", coded.text):
         named = [mention for mention in coded.inside(clause) if mention.level] if _TALKS.search(clause) else []
         columns = {mention.column for mention in named if mention in gone}
@@ -106,7 +106,7 @@ def _told_apart(coded: Coded, match: re.Match[str], columns: Mapping[str, Column
     before = coded.text[start : match.start()]
     for column in own:
         others = {m.level for m in coded.inside(before) if m.level and m.column == column}
-        levels = {*columns[column].levels} if column in columns else set()
+        levels = {*columns[column].levels} if column in columns else set[str]()
         again = said["again"] and re.search(rf"\b{said['again']}\b", before, re.IGNORECASE)
         if others and (again or levels <= others | {own[column]}):
             return True

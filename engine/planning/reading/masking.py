@@ -72,7 +72,7 @@ ENOUGH = 2
 
 def leaving_words(reading: Reading) -> list[tuple[int, int]]:
     """Return the characters that only say which rows are left out: they do not tell what is asked of the others."""
-    found = []
+    found: list[tuple[int, int]] = []
     for item in reading.restrictions:
         if item.sure and item.op == "not in":
             start, end = reading.words[item.first].start, reading.words[item.last].end

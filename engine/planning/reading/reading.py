@@ -96,7 +96,7 @@ class Reading:
     """Levels named where rows are said to be left out or counted: their rows alone are never meant."""
     explained: set[int] = field(default_factory=set)
     """The tokens that say so: they ask for nothing."""
-    chosen: Choices = field(default_factory=dict)
+    chosen: Choices = field(default_factory=dict[str, Mapping[str, Any]])
     """The columns, levels and values that a person chose; they go before all words."""
     used: dict[int, tuple[Taken, str, float]] = field(default_factory=dict)
     """Token -> what it was taken for, so far."""

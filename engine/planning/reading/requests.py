@@ -37,7 +37,7 @@ def requests_of(question: str, words: list[Token]) -> list[Request]:
             pieces.append((at, match.start()))
         at = match.end()
     pieces.append((at, len(question)))
-    found = []
+    found: list[Request] = []
     for start, end in pieces:
         inside = [n for n, token in enumerate(words) if start <= token.start < end]
         listed = (
@@ -96,7 +96,7 @@ def cuts(reading: Reading, request: Request, named: Sequence[int]) -> list[Cut]:
         request: the stretch of it that may be two.
         named: the tokens where a column is named, other than whom the rows are about.
     """
-    words, found = reading.words, []
+    words, found = reading.words, list[Cut]()
     for at in range(request.first + 1, request.last + 1):
         join = words[at].text.lower() in _JOINS
         between = reading.question[words[at - 1].end : words[at].start]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal, NamedTuple
 
 from engine.domain.profile import ColumnProfile
 from engine.planning.naming.mention import ColumnMention
@@ -18,43 +19,57 @@ _ONLY = r"(?:only|just|solely|exclusively|restrict\w* (?:\w+ )?to|limit\w* (?:\w
 
 def restrictions(coded: Coded, columns: dict[str, ColumnProfile]) -> list[Restriction]:
     """Return the rows to keep or leave out that the words name, surely (`only women`) or perhaps (`in women`)."""
-    text = coded.text
-    found: list[Restriction] = []
     gone = list(left_out(coded, columns))
     spared = talked_of(coded, [mention for named in gone for mention in named])
-    within = ranges(coded, columns)
-
-    def add(meant: re.Match[str] | Sequence[ColumnMention], op: str, sure: bool) -> None:  # noqa: FBT001 - a local helper
-        grouped: dict[str, list[ColumnMention]] = {}
-        for mention in coded.inside(meant["l"]) if isinstance(meant, re.Match) else meant:
-            if op == "not in" or mention not in spared:
-                grouped.setdefault(mention.column, []).append(mention)
-        for column, named in grouped.items():
-            values = tuple(dict.fromkeys(mention.level for mention in named if mention.level))
-            if column in within and {*values} <= {*within[column]}:
-                values = tuple(within[column])
-            if values and not any(r.column == column and set(values) <= set(r.values) and r.sure for r in found):
-                found.append(Restriction(column, op, values, named[0].first, named[-1].last, sure))  # type: ignore[arg-type]
-
+    rows = _Rows([], ranges(coded, columns))
     for named in gone:
-        add(named, "not in", True)
+        rows.add(named, "not in", sure=True)
+    for match, sure in _kept_alone(coded):
+        rows.add([m for m in coded.inside(match["l"]) if m not in spared], "in", sure=sure)
+    rows.found.extend([*onwards(coded, columns), *compared(coded, columns)])
+    for match in _in_passing(coded.text):
+        rows.add([m for m in coded.inside(match["l"]) if m not in spared], "in", sure=False)
+    return _merged([item for item in _agreeing(rows.found) if not _says_nothing(item, columns)])
+
+
+class _Rows(NamedTuple):
+    """The restrictions found so far."""
+
+    found: list[Restriction]
+    within: Mapping[str, Sequence[str]]
+    """Column -> the levels of a range that is named by its ends."""
+
+    def add(self, mentions: Sequence[ColumnMention], op: Literal["in", "not in"], *, sure: bool) -> None:
+        """Add levels that are named together, unless rows of them are surely restricted already."""
+        for column in dict.fromkeys(mention.column for mention in mentions):
+            named = [mention for mention in mentions if mention.column == column]
+            values = tuple(dict.fromkeys(mention.level for mention in named if mention.level))
+            if column in self.within and {*values} <= {*self.within[column]}:
+                values = tuple(self.within[column])
+            if values and not any(r.column == column and {*values} <= {*r.values} and r.sure for r in self.found):
+                self.found.append(Restriction(column, op, values, named[0].first, named[-1].last, sure))
+
+
+def _kept_alone(coded: Coded) -> Iterator[tuple[re.Match[str], bool]]:
+    """Yield where levels (`l`) are said to be the only ones, and whether surely."""
+    text = coded.text
     for match in re.finditer(rf"\b{_ONLY}\b(?:\s+(?:in|for|with|the|those|among|of|from|at|on|use|using|\w+))?{SHORT}(?P<l>{LEVELS})", text, re.IGNORECASE):  # fmt: skip
-        add(match, "in", True)
+        yield match, True
         further = re.compile(rf"(?:\s*(?:<c\d+>|(?!<)[\w'-]+))?\s*(?:,\s*)?(?:that|who|which|with|and|but)\s+(?:(?:did|do|does|were|are|was|is|have|had|has|of|in|the|only)\s+){{0,2}}(?P<l>{LEVELS})", re.IGNORECASE)  # fmt: skip
         while match and (match := further.match(text, match.end())):
-            add(match, "in", True)
+            yield match, True
     for match in re.finditer(
         rf"(?P<l>{LEVELS})(?:\s+(?:<c\d+>|(?!<)[\w'-]+)){{0,1}}\s+(?:only|alone|ones?)\b(?!\s+(?:\d|<l))",
         text,
         re.IGNORECASE,
     ):
-        add(match, "in", not _beside_others(coded, match))
-    found += [*onwards(coded, columns), *compared(coded, columns)]
-    for match in re.finditer(rf"\b(?:in|among|within|for|at|on|during|of|with|by)\s+(?:(?:the|all|our)\s+)?(?:<c\d+>\s*)?(?P<l>{LEVELS})", text, re.IGNORECASE):  # fmt: skip
-        add(match, "in", False)
-    for match in re.finditer(rf"(?:^|[:(,]\s*)(?:<c\d+>\s*)?(?P<l>{LEVELS})\s*[:,]", text):
-        add(match, "in", False)
-    return _merged([item for item in _agreeing(found) if not _says_nothing(item, columns)])
+        yield match, not _beside_others(coded, match)
+
+
+def _in_passing(text: str) -> Iterator[re.Match[str]]:
+    """Yield where levels (`l`) may be said to be those meant: `in women`, `women: ...`."""
+    yield from re.finditer(rf"\b(?:in|among|within|for|at|on|during|of|with|by)\s+(?:(?:the|all|our)\s+)?(?:<c\d+>\s*)?(?P<l>{LEVELS})", text, re.IGNORECASE)  # fmt: skip
+    yield from re.finditer(rf"(?:^|[:(,]\s*)(?:<c\d+>\s*)?(?P<l>{LEVELS})\s*[:,]", text)
 
 
 def _beside_others(coded: Coded, match: re.Match[str]) -> bool:

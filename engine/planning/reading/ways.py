@@ -75,7 +75,7 @@ def is_about(way: Way, steps: Iterable[ToolSpec]) -> bool:
 
 def not_done(reading: Reading, steps: Iterable[ToolSpec]) -> list[str]:
     """Return what is said of the ways that a question asks for and that no step of the plan goes."""
-    steps, lines = [*steps], []
+    steps, lines = [*steps], list[str]()
     own = {param.name for spec in steps for param in spec.params}
     for said, way in ways_said(reading.question):
         taken = [

@@ -1,5 +1,8 @@
 """The data as the planner sees them: each file with its columns and structure, and the values when a decision needs them."""
 
+# pandas has no stubs of its own.
+# pyright: reportMissingTypeStubs=false
+
 from __future__ import annotations
 
 import re
@@ -103,7 +106,8 @@ class Sheet:
     made: tuple[Made, ...] = ()
     step: str = ""
     """The output of a step that the rows come from, where they are no file's."""
-    _frame: pd.DataFrame | None = None
+    rows: pd.DataFrame | None = None
+    """The rows once they are read, see `frame`."""
 
     @property
     def name(self) -> str:
@@ -138,11 +142,11 @@ class Sheet:
 
     def frame(self) -> pd.DataFrame:
         """Return the rows, read once."""
-        if self._frame is None:
+        if self.rows is None:
             from engine.planning.tables.values import load_rows
 
-            self._frame = load_rows(self.profile)
-        return self._frame
+            self.rows = load_rows(self.profile)
+        return self.rows
 
 
 @dataclass(slots=True)

@@ -1,5 +1,8 @@
 """Reads the rows of a file as the planner needs them: texts and numbers, the `obs` columns of single-cell data."""
 
+# pandas has no stubs of its own.
+# pyright: reportMissingTypeStubs=false
+
 from __future__ import annotations
 
 from pathlib import Path

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from engine.domain.brief import REFERENCE, BriefPart, GoalBrief
-from engine.domain.plan import DATA_PREFIX, OpenQuestion, TaskDag, TaskNode
+from engine.domain.plan import DATA_PREFIX, OpenQuestion, TaskDag, TaskNode, listed, texts_of
 from engine.domain.profile import ColumnProfile, Profile
 from engine.domain.toolspec import ParamSpec, ToolSpec
 from engine.planning.binding.slots import slot_of
@@ -74,7 +74,7 @@ def briefs(
 ) -> list[GoalBrief]:
     """Return what a plan answers, one item for each goal in the order of the question."""
     data = with_spans(with_subjects(Data.of(list(profiles))))
-    told = []
+    told: list[GoalBrief] = []
     for key, node in goals_of(plan, registry, analyses):
         spec = registry.get(node.tool)
         role_of = {param.role: param.name for param in spec.params}
@@ -88,7 +88,7 @@ def goals_of(plan: TaskDag, registry: ToolRegistry, analyses: Mapping[str, Analy
     """Return the steps that answer, each with the analysis that it answers, in the order of the question."""
     wanted = [chosen.id for chosen in plan.analysis]
     top = max((node.priority for node in plan.nodes), default=0)
-    found = []
+    found: list[tuple[str, TaskNode]] = []
     for node in plan.nodes:
         spec = registry.get(node.tool)
         set_roles = {param.role for param in spec.params if node.params.get(param.name)}
@@ -188,7 +188,7 @@ class _Reader:
             return "none chosen" if param.role == "reference" else "nothing"
         if param.kind == "level":
             return str(value) + (self._happened(param, str(value)) if param.role in _HAPPENS else "")
-        names = [str(name) for name in value] if isinstance(value, list) else [str(value)]
+        names = [str(name) for name in listed(value)]
         if len(names) > 1:
             return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
         column = self._column(param, names[0])
@@ -211,10 +211,8 @@ class _Reader:
     # ==== groups and rows ====
 
     def _one_column(self, param: ParamSpec) -> str:
-        value = self.params[param.name]
-        if param.kind == "columns" and isinstance(value, list) and len(value) == 1:
-            return str(value[0])
-        return str(value) if param.kind == "column" and value else ""
+        names = texts_of(self.params[param.name]) if param.kind in ("column", "columns") else []
+        return names[0] if len(names) == 1 else ""
 
     def _counts(self, column: str) -> dict[str, int] | None:
         return None if self.used is None else self.used.levels.get(column)
@@ -264,9 +262,8 @@ class _Reader:
         sheet = self._sheet(explains) if explains else None
         if param is None or sheet is None:
             return []
-        texts = [str(text) for text in self.params[param.name] or []]
-        told = dict(text.split("=", 1) for text in texts if "=" in text)
-        found = []
+        told = dict(text.split("=", 1) for text in texts_of(self.params[param.name]) if "=" in text)
+        found: list[BriefPart] = []
         for name, column in factors_of(self.spec, self.params, {c.name: c for c in sheet.columns}).items():
             counts = self._counts(name)
             levels = natural(column, counts)
@@ -326,8 +323,9 @@ class _Reader:
         if param.kind == "level":
             column = sheet.column(str(self.node.params.get(param.of) or ""))
             return list(column.levels) if column else []
-        fits = slot_of(param.role).fits if param.role else (lambda column, _: 1.0)
-        able = [(fits(column, sheet), column.name) for column in sheet.columns]
+        able = [
+            (slot_of(param.role).fits(column, sheet) if param.role else 1.0, column.name) for column in sheet.columns
+        ]
         return [name for fit, name in sorted(able, key=lambda pair: -pair[0]) if fit > 0][:CANDIDATES]
 
     def _column(self, param: ParamSpec, name: str) -> ColumnProfile | None:
@@ -386,7 +384,7 @@ def _value(value: Any, unit: str) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     text = (
-        ", ".join(map(str, value))
+        ", ".join(map(str, listed(value)))
         if isinstance(value, list)
         else f"{value:g}"
         if isinstance(value, float)

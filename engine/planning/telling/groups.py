@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from engine.domain.plan import texts_of
 from engine.domain.profile import ColumnProfile
 from engine.domain.toolspec import ParamSpec, ToolSpec
-from engine.toolbox.tables.columns import likely_control, order_levels
+from engine.planning.tables.as_tools import likely_control, order_levels
 
 SHOWN_LEVELS = 6
 GROUPED = frozenset({"group", "group_optional", "condition", "factors", "split", "ordered", "category"})
@@ -96,7 +97,7 @@ def factors_of(
     spec: ToolSpec, params: Mapping[str, Any], columns: Mapping[str, ColumnProfile]
 ) -> dict[str, ColumnProfile]:
     """Return the explaining columns that a model takes as groups: names, numbers told to be such, or of two values."""
-    names = [str(n) for p in spec.params if p.role in _EXPLAIN for n in params.get(p.name) or []]
+    names = [name for p in spec.params if p.role in _EXPLAIN for name in texts_of(params.get(p.name))]
     found = {name: columns[name] for name in names if name in columns and columns[name].levels}
     groups = {name for name, column in found.items() if named_groups(spec, params, column)}
     return {name: column for name, column in found.items() if name in groups or len(column.levels) == 2}
@@ -104,7 +105,7 @@ def factors_of(
 
 def named_groups(spec: ToolSpec, params: Mapping[str, Any], column: ColumnProfile) -> bool:
     """Say whether a model takes a column as names; what else has two values is a number, and the lower its reference."""
-    as_groups = [str(n) for p in spec.params if p.role == "as_groups" for n in params.get(p.name) or []]
+    as_groups = [name for p in spec.params if p.role == "as_groups" for name in texts_of(params.get(p.name))]
     return column.name in as_groups or column.kind in ("category", "boolean", "text")
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from engine.domain.plan import listed
 from engine.domain.toolspec import Method, ToolSpec
 
 _CONDITION = re.compile(r"(?P<no>not )?(?P<param>\w+)(?:(?P<op>[=:~])(?P<value>.+))?")
@@ -78,5 +79,4 @@ def told_by_methods(spec: ToolSpec) -> set[str]:
 
 
 def _said(value: Any) -> str:
-    listed = isinstance(value, list)
-    return ", ".join(map(str, value)) if listed else f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{value:g}" if isinstance(value, float) else ", ".join(map(str, listed(value)))

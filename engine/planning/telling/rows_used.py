@@ -3,6 +3,10 @@
 # The stubs of pandas give wide unions for plain indexing.
 # pyright: reportArgumentType=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportIndexIssue=false
 # pyright: reportReturnType=false, reportAssignmentType=false, reportOptionalMemberAccess=false
+# Most methods of pandas carry no types of what they return, which is all that these rules would find here.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportMissingTypeStubs=false
+
 from __future__ import annotations
 
 from collections import OrderedDict
@@ -10,9 +14,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from engine.domain.plan import DATA_PREFIX, TaskDag, TaskNode
+from engine.domain.plan import DATA_PREFIX, TaskDag, TaskNode, texts_of
 from engine.domain.profile import Profile
 from engine.domain.toolspec import ToolSpec
+from engine.planning.tables.as_tools import complete_rows, evaluate_expression, level_labels, order_levels, plain_table
 from engine.toolbox.registry import ToolRegistry
 
 if TYPE_CHECKING:
@@ -114,7 +119,6 @@ def _count(
     matched: tuple[str, str] | None,
 ) -> Used:
     from engine.planning.tables.values import load_rows
-    from engine.toolbox.tables.columns import complete_rows, level_labels, order_levels
 
     table = _changed(load_rows(profile), changes)
     for column, levels in groups.items():
@@ -134,8 +138,6 @@ def _count(
 
 def _matched(table: pd.DataFrame, subject: str, column: str) -> tuple[pd.DataFrame, int]:
     """Return the rows of the subjects that have one in every group, and how many these subjects are."""
-    from engine.toolbox.tables.columns import level_labels
-
     owners, groups = level_labels(table[subject]), level_labels(table[column])
     have = groups.groupby(owners).nunique()
     whole = have.index[have == groups.nunique()]
@@ -145,9 +147,6 @@ def _matched(table: pd.DataFrame, subject: str, column: str) -> tuple[pd.DataFra
 def _changed(table: pd.DataFrame, changes: list[Change]) -> pd.DataFrame:
     import numpy as np
     import pandas as pd
-
-    from engine.toolbox.tables.columns import plain_table
-    from engine.toolbox.tables.expressions import evaluate_expression
 
     table = plain_table(table)
     for change in changes:
@@ -165,4 +164,4 @@ def columns_of(node: TaskNode, spec: ToolSpec, names: list[str]) -> Iterator[str
     for name in names:
         param = spec.param(name)
         value = node.params.get(name, param.default if param else None)
-        yield from ([str(item) for item in value] if isinstance(value, list) else [str(value)] if value else [])
+        yield from texts_of(value)

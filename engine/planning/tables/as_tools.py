@@ -1,0 +1,25 @@
+"""What tools do with a table, for those who plan: the same functions, with types.
+
+The functions of tools carry no types, since their source is the cell of a notebook. Here, and nowhere else in planning, is said
+what they take and return.
+"""
+
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportMissingTypeStubs=false
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from engine.toolbox.tables import columns, expressions, units
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+plain_table: Callable[[pd.DataFrame], pd.DataFrame] = columns.plain_table
+level_labels: Callable[[pd.Series], pd.Series] = columns.level_labels
+order_levels: Callable[[Iterable[str | None]], list[str]] = columns.order_levels
+likely_control: Callable[[Sequence[str]], str | None] = columns.likely_control
+complete_rows: Callable[[pd.DataFrame, Sequence[str]], tuple[pd.DataFrame, list[str]]] = columns.complete_rows
+evaluate_expression: Callable[[str, pd.DataFrame], pd.Series] = expressions.evaluate_expression
+conversion: Callable[[str, str, float, float, str], tuple[float, float]] = units.conversion
