@@ -345,9 +345,9 @@ class Attendant:
                     poll.unregister(report_read)
                 if descriptor == wake:
                     os.read(wake, 4096)
-            for pid, status, usage in _reap():
-                if pid == job:
-                    return "", status, usage
+            ended = next(((status, usage) for pid, status, usage in _reap() if pid == job), None)
+            if ended is not None:
+                return "", *ended
             excess = self._excess(request) if request["watch"] else ""
             if excess:
                 return excess, None, None

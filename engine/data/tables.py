@@ -84,47 +84,64 @@ def _named_rows(table: TableFound, frame: Frame) -> Frame:
         raise UnusableFile(message)
     frame = frame.copy(deep=False)
     frame.columns = [str(column).strip() for column in frame.columns]
-    texts = table.source.first_column
     if not short_header:
-        blank = frame.isna().all(axis=1)
-        if blank.any():
-            frame = frame[~blank].reset_index(drop=True)
-            table.source.rows -= int(blank.sum())
-            texts = (
-                [t for t, skip in zip(texts, blank, strict=True) if not skip]
-                if texts and len(texts) == len(blank)
-                else None
-            )
-            table.source.first_column = texts
-            frame = whole_again(frame)
+        frame = _without_blank_rows(table, frame)
+    frame = _without_empty_columns(table, frame)
+    texts = table.source.first_column
+    if texts and len(texts) == len(frame) and any(re.match(r"0\d+$", text) for text in texts[:1000]):
+        frame.isetitem(0, texts)  # 001 is a name, not the number 1
+    if short_header or (len(frame.columns) and frame.columns[0] == "Unnamed: 0"):
+        frame = _rows_called(table, frame, short_header=short_header)
+    return frame
+
+
+def _without_blank_rows(table: TableFound, frame: Frame) -> Frame:
+    blank, texts = frame.isna().all(axis=1), table.source.first_column
+    if not blank.any():
+        return frame
+    table.source.rows -= int(blank.sum())
+    table.source.first_column = (
+        [text for text, skip in zip(texts, blank, strict=True) if not skip]
+        if texts and len(texts) == len(blank)
+        else None
+    )
+    return whole_again(frame[~blank].reset_index(drop=True))
+
+
+def _without_empty_columns(table: TableFound, frame: Frame) -> Frame:
+    """Leave out the columns without a name and a value that a spreadsheet added."""
     empty = [c for c in frame.columns if (c.startswith("Unnamed: ") or c == "empty") and frame[c].isna().all()]
     if empty:
         table.read["drop"] = list(dict.fromkeys([*table.read.get("drop", []), *empty]))
         if frame.columns[0] in empty:
-            table.source.first_column = texts = None
+            table.source.first_column = None
         frame = frame.drop(columns=empty)
-    if texts and len(texts) == len(frame) and any(re.match(r"0\d+$", text) for text in texts[:1000]):
-        frame.isetitem(0, texts)  # 001 is a name, not the number 1
-    if short_header or (len(frame.columns) and frame.columns[0] == "Unnamed: 0"):
-        ids = frame.index.astype(str).str.strip() if short_header else frame.iloc[:, 0]
-        if row_numbers(ids):
-            if not short_header:
-                frame = frame.iloc[:, 1:]
-                table.read["drop"] = [*table.read.get("drop", []), "Unnamed: 0"]
-                table.source.first_column = None
-            else:
-                frame = frame.reset_index(drop=True)
-                table.source.first_column = None
-            return frame
-        label = "gene" if identify([str(i) for i in ids]).feature_like else "row"
-        while label in frame.columns:
-            label += "_name"
-        table.read["row_names"] = label
+    return frame
+
+
+def _rows_called(table: TableFound, frame: Frame, *, short_header: bool) -> Frame:
+    """Name the column of row names, or leave it out where it only counts the rows.
+
+    Args:
+        table: what is found of the table; gets how it is to be read.
+        frame: its rows.
+        short_header: whether the row names are the index, since the header has no name for them.
+    """
+    ids = frame.index.astype(str).str.strip() if short_header else frame.iloc[:, 0]
+    if row_numbers(ids):
+        table.source.first_column = None
         if short_header:
-            frame = frame.reset_index(drop=True)
-            frame.insert(0, label, list(ids))
-        else:
-            frame = frame.rename(columns={"Unnamed: 0": label})
+            return frame.reset_index(drop=True)
+        table.read["drop"] = [*table.read.get("drop", []), "Unnamed: 0"]
+        return frame.iloc[:, 1:]
+    label = "gene" if identify([str(i) for i in ids]).feature_like else "row"
+    while label in frame.columns:
+        label += "_name"
+    table.read["row_names"] = label
+    if not short_header:
+        return frame.rename(columns={"Unnamed: 0": label})
+    frame = frame.reset_index(drop=True)
+    frame.insert(0, label, list(ids))
     return frame
 
 

@@ -31,40 +31,62 @@ def run_graph(
         finished: nodes that succeeded before and are not run.
         on_skip: called with (node, the failed node it waited for) for each node that cannot run.
     """
-    succeeded = set(finished)
-    failed: set[str] = set()
-    waiting = [node for node in nodes if node not in succeeded]
-    running: dict[Future[bool], str] = {}
-    error: BaseException | None = None
+    graph = _Graph(nodes, upstream, finished, on_skip)
     with ThreadPoolExecutor(max_workers=workers, thread_name_prefix="step") as pool:
         while True:
-            stop = cancel.cancelled or error is not None
-            for node in list(waiting):
-                if stop:
-                    break
-                blocker = next((u for u in upstream.get(node, ()) if u in failed), None)
-                if blocker is not None:
-                    waiting.remove(node)
-                    failed.add(node)
-                    on_skip(node, blocker)
-                elif len(running) < workers and all(u in succeeded for u in upstream.get(node, ())):
-                    # Never more than can run: what waits in a pool would start even after a cancellation.
-                    waiting.remove(node)
-                    running[pool.submit(work, node)] = node
-            if not running:
-                # A skip may have come after the node that waits for it was looked at: look again.
-                if stop or not any(u in failed for node in waiting for u in upstream.get(node, ())):
-                    break
-                continue
-            done, _ = wait(running, return_when=FIRST_COMPLETED)
-            for future in done:
-                node = running.pop(future)
-                problem = future.exception()
-                if problem is not None:
-                    error = error or problem
-                elif future.result():
-                    succeeded.add(node)
-                else:
-                    failed.add(node)
-    if error is not None:
-        raise error
+            stop = cancel.cancelled or graph.error is not None
+            if not stop:
+                graph.start(workers, lambda node: pool.submit(work, node))
+            if graph.running:
+                graph.take()
+            # A skip may have come after the node that waits for it was looked at: look again.
+            elif stop or not any(map(graph.blocker, graph.waiting)):
+                break
+    if graph.error is not None:
+        raise graph.error
+
+
+class _Graph:
+    """Where every node of a plan stands."""
+
+    def __init__(
+        self,
+        nodes: Sequence[str],
+        upstream: Mapping[str, Sequence[str]],
+        finished: frozenset[str],
+        on_skip: Callable[[str, str], None],
+    ) -> None:
+        self._upstream, self._on_skip = upstream, on_skip
+        self._succeeded, self._failed = set(finished), set[str]()
+        self.waiting = [node for node in nodes if node not in finished]
+        self.running: dict[Future[bool], str] = {}
+        self.error: BaseException | None = None
+        """What the first node raised that raised anything."""
+
+    def blocker(self, node: str) -> str | None:
+        """Return a failed node that this one waits for, or None."""
+        return next((other for other in self._upstream.get(node, ()) if other in self._failed), None)
+
+    def start(self, workers: int, submit: Callable[[str], Future[bool]]) -> None:
+        """Start what can run and skip what cannot any more."""
+        for node in list(self.waiting):
+            blocker = self.blocker(node)
+            if blocker is not None:
+                self.waiting.remove(node)
+                self._failed.add(node)
+                self._on_skip(node, blocker)
+            elif len(self.running) < workers and self._succeeded.issuperset(self._upstream.get(node, ())):
+                # Never more than can run: what waits in a pool would start even after a cancellation.
+                self.waiting.remove(node)
+                self.running[submit(node)] = node
+
+    def take(self) -> None:
+        """Wait until a node ends, and note how."""
+        done, _ = wait(self.running, return_when=FIRST_COMPLETED)
+        for future in done:
+            node = self.running.pop(future)
+            problem = future.exception()
+            if problem is not None:
+                self.error = self.error or problem
+            else:
+                (self._succeeded if future.result() else self._failed).add(node)

@@ -80,9 +80,8 @@ def _png_problem(data: bytes) -> str:
         elif kind == b"PLTE":
             palette = True
         elif kind == b"IDAT":
-            if data[25] == 3 and not palette:
-                return "it is a damaged PNG"
-            left = _inflated(inflater, bytes(body), left)
+            without_palette = data[25] == 3 and not palette
+            left = -1 if without_palette else _inflated(inflater, bytes(body), left)
             if left < 0:
                 return "it is a damaged PNG"
         elif kind == b"IEND":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -24,14 +24,7 @@ def sentences(structure: Any) -> Iterator[str]:
     """Yield what was found of a table's rows, one sentence each."""
     if structure.unit not in ("", "row"):
         yield f"One row is {structure.unit}."
-    for repeated in structure.repeated:
-        apart = f", told apart by {_names(repeated.within)}" if repeated.within else ""
-        yield (
-            f"{counted(repeated.subjects, 'subject')} in {repeated.subject} with several rows{apart}: "
-            "these rows are not independent."
-        )
-        if repeated.between:
-            yield f"The same in all rows of a subject: {_names(repeated.between)}."
+    yield from _repeats(structure.repeated)
     for wide in structure.wide:
         yield f"{wide.name} stands in {len(wide.columns)} columns: {_names(wide.labels)}."
     if structure.survival:
@@ -48,6 +41,17 @@ def sentences(structure: Any) -> Iterator[str]:
         yield f"{part} counts a part of {total}."
     for parts in structure.compositions:
         yield f"Parts of one whole: {_names(parts)}."
+
+
+def _repeats(found: Iterable[Any]) -> Iterator[str]:
+    for repeated in found:
+        apart = f", told apart by {_names(repeated.within)}" if repeated.within else ""
+        yield (
+            f"{counted(repeated.subjects, 'subject')} in {repeated.subject} with several rows{apart}: "
+            "these rows are not independent."
+        )
+        if repeated.between:
+            yield f"The same in all rows of a subject: {_names(repeated.between)}."
 
 
 def _survival(parts: dict[str, str]) -> str:

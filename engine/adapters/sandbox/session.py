@@ -95,14 +95,14 @@ class Session:
         """Pass output on until the attendant reported and the outputs are at their end."""
         channel = self._lease.channel
         self._deadline = time.monotonic() + self.job.limits.seconds + GRACE_SECONDS
-        reported, outputs_by = False, None
+        outputs_by: float | None = None  # once the attendant reported: how long its outputs are waited for
         with selectors.DefaultSelector() as selector:
             selector.register(channel, selectors.EVENT_READ)
             selector.register(wake, selectors.EVENT_READ)
             for stream in self._streams:
                 selector.register(stream.read_end, selectors.EVENT_READ, stream)
             open_streams = len(self._streams)
-            while not reported or (open_streams and (outputs_by is None or time.monotonic() < outputs_by)):
+            while outputs_by is None or (open_streams and time.monotonic() < outputs_by):
                 for key, _ in selector.select(self._pause(time.monotonic(), outputs_by)):
                     if isinstance(key.data, Stream):
                         if not self._read(key.data):
@@ -111,16 +111,19 @@ class Session:
                     elif key.fd == wake:
                         selector.unregister(wake)
                         self._stop("disk" if self._disk.problem else "cancelled")
-                    elif not reported and not self._hear():
+                    elif not self._hear():
                         selector.unregister(channel)
-                        reported, outputs_by = True, time.monotonic() + KILL_SECONDS
-                now = time.monotonic()
-                if not reported:
-                    self._enforce(now)
-                for stream in self._streams:
-                    stream.live.flush(now)
+                        outputs_by = time.monotonic() + KILL_SECONDS
+                if outputs_by is None:
+                    self._enforce(time.monotonic())
+                self._show()
+        self._show(everything=True)
+
+    def _show(self, *, everything: bool = False) -> None:
+        """Show what came of the outputs and is due, or all of it."""
+        now = time.monotonic()
         for stream in self._streams:
-            stream.live.flush(time.monotonic(), everything=True)
+            stream.live.flush(now, everything=everything)
 
     def _enforce(self, now: float) -> None:
         """End what the attendant should have ended."""

@@ -14,6 +14,7 @@ import os
 import socket
 import struct
 import sys
+from collections.abc import Iterable
 
 _libc = ctypes.CDLL(None, use_errno=True) if os.name == "posix" else None
 
@@ -90,6 +91,11 @@ def _end(answer: int) -> list[Instruction]:
     return [(RETURN, 0, 0, answer)]
 
 
+def _one_of(values: Iterable[int], answer: int) -> list[Instruction]:
+    """End with the answer where what is loaded is one of the values; go on where not."""
+    return [line for value in values for line in _when(EQUAL, value, _end(answer))]
+
+
 def program(machine: str, *, alone: bool) -> list[Instruction]:
     """Return the filter for a machine.
 
@@ -107,26 +113,15 @@ def program(machine: str, *, alone: bool) -> list[Instruction]:
     lines = [_load(CONVENTION), (EQUAL, 1, 0, convention), *_end(REFUSE), _load(NUMBER)]
     if machine == "x86_64":
         lines += _when(AT_LEAST, X32, _end(REFUSE))
-    for numbers in (REFUSED if alone else {**REFUSED, **SHARED}).values():
-        number = numbers[column]
-        if number is not None:
-            lines += _when(EQUAL, number, _end(REFUSE))
-    sockets = [_load(FIRST)]
-    for family in FAMILIES if alone else ():
-        sockets += _when(EQUAL, family, _end(ALLOW))
-    pairs = [_load(SECOND), (KEEP_BITS, 0, 0, SOCKET_KIND)]
-    for kind in PAIRS:
-        pairs += _when(EQUAL, kind, _end(ALLOW))
-    pairs = [_load(FIRST), *_when(EQUAL, socket.AF_UNIX, [*pairs, *_end(REFUSE)]), *_end(REFUSE)]
-    typing = [_load(SECOND)]
-    for command in TERMINAL_INPUT:
-        typing += _when(EQUAL, command, _end(REFUSE))
+    refused = [numbers[column] for numbers in (REFUSED if alone else {**REFUSED, **SHARED}).values()]
+    lines += _one_of((number for number in refused if number is not None), REFUSE)
+    pairs = [_load(SECOND), (KEEP_BITS, 0, 0, SOCKET_KIND), *_one_of(PAIRS, ALLOW), *_end(REFUSE)]
     answers = {
         "clone": [_load(FIRST), *_when(ANY_BIT, NEW_NAMESPACES, _end(REFUSE)), *_end(ALLOW)],
         "clone3": _end(ABSENT),
-        "socket": [*sockets, *_end(REFUSE)],
-        "socketpair": _end(ALLOW) if alone else pairs,
-        "ioctl": [*typing, *_end(ALLOW)],
+        "socket": [_load(FIRST), *_one_of(FAMILIES if alone else (), ALLOW), *_end(REFUSE)],
+        "socketpair": _end(ALLOW) if alone else [_load(FIRST), *_when(EQUAL, socket.AF_UNIX, pairs), *_end(REFUSE)],
+        "ioctl": [_load(SECOND), *_one_of(TERMINAL_INPUT, REFUSE), *_end(ALLOW)],
     }
     for name, answer in answers.items():
         lines += _when(EQUAL, LOOKED_AT[name][column], answer)

@@ -57,14 +57,7 @@ def clean(frame: Frame, name: str, *, decimal: str = ".", marks_count: bool = Tr
         if repeated[position]:
             continue
         if position in coded_columns and position and (codes := missing_codes(frame[column], str(column))):
-            coded = frame[column].isin([float(code) for code in codes])
-            marked[str(column)] = int(coded.sum())
-            done.marks[str(column)] = codes
-            done.frame[column] = frame[column].where(~coded)
-            done.coded.append(str(column))
-            beside = "0 or more" if codes[0].startswith("-") else f"{float(done.frame[column].max()):g} or less"
-            taken = f"{codes[0]} is" if len(codes) == 1 else f"{' and '.join(codes)} are"
-            done.notes[str(column)] = [f"{taken} taken for a missing value: all others are {beside}."]
+            marked[str(column)] = _without_codes(done, column, codes)
             continue
         if dtypes[position].kind != "O":
             continue
@@ -75,18 +68,7 @@ def clean(frame: Frame, name: str, *, decimal: str = ".", marks_count: bool = Tr
             done.mixed.append(str(column))
             mixed.append(f"column {column!r} is numbers except for {reading}")
             continue
-        done.frame[column] = _as_numbers(frame[column], reading)
-        if reading.notes:
-            done.notes[str(column)] = [f"{note[0].upper()}{note[1:]}." for note in reading.notes]
-        if reading.unit:
-            done.units[str(column)] = reading.unit
-        # Spaces that cannot be seen and quotes hinder every reader.
-        written = [cell for cell in frame[column].dropna().unique() if isinstance(cell, str)]
-        seen = all(cell == tidy(cell) for cell in written if tidy(cell) in reading.values)
-        if reading.plain and marks_count and seen:
-            done.marks[str(column)] = sorted(cell for cell in written if tidy(cell) in reading.missing)
-        else:
-            done.numbers[str(column)] = reading.options()
+        _with_numbers(done, column, reading, marks_count=marks_count)
         if reading.doubtful:
             doubts.append(f"{name}: column {column!r}: {'; '.join(reading.notes)}.")
         elif reading.missing:
@@ -97,6 +79,35 @@ def clean(frame: Frame, name: str, *, decimal: str = ".", marks_count: bool = Tr
         done.frame[column] = done.frame[column].map(lambda cell, levels=levels: levels.get(cell, cell))
     done.warnings.extend(told_joins(name, done.same))
     return done
+
+
+def _without_codes(done: Cleaned, column: Any, codes: list[str]) -> int:
+    """Empty the cells of a column that hold a code for a missing value, and return how many they are."""
+    coded = done.frame[column].isin([float(code) for code in codes])
+    done.marks[str(column)] = codes
+    done.frame[column] = done.frame[column].where(~coded)
+    done.coded.append(str(column))
+    beside = "0 or more" if codes[0].startswith("-") else f"{float(done.frame[column].max()):g} or less"
+    taken = f"{codes[0]} is" if len(codes) == 1 else f"{' and '.join(codes)} are"
+    done.notes[str(column)] = [f"{taken} taken for a missing value: all others are {beside}."]
+    return int(coded.sum())
+
+
+def _with_numbers(done: Cleaned, column: Any, reading: CellReading, *, marks_count: bool) -> None:
+    """Put the numbers of a column in the place of its texts, and note how a reader of the file gets them."""
+    cells = done.frame[column]
+    done.frame[column] = _as_numbers(cells, reading)
+    if reading.notes:
+        done.notes[str(column)] = [f"{note[0].upper()}{note[1:]}." for note in reading.notes]
+    if reading.unit:
+        done.units[str(column)] = reading.unit
+    # Spaces that cannot be seen and quotes hinder every reader.
+    written = [cell for cell in cells.dropna().unique() if isinstance(cell, str)]
+    seen = all(cell == tidy(cell) for cell in written if tidy(cell) in reading.values)
+    if reading.plain and marks_count and seen:
+        done.marks[str(column)] = sorted(cell for cell in written if tidy(cell) in reading.missing)
+    else:
+        done.numbers[str(column)] = reading.options()
 
 
 def _may_be_coded(frame: Frame, dtypes: list[Any]) -> set[int]:

@@ -40,20 +40,47 @@ def time_to_event(table: View, times: list[str], repeated: list[Repeated]) -> di
     clock = {c.name for c in table.cols if _clock_score(c, times) >= 0.6}
     if not interval and any(set(r.within) - clock and r.confidence > BLOCK for r in repeated):
         return {}  # rows are occasions; what differs only in how long it was watched are several teeth of a patient
-    events = [(score, value, col) for col in table.cols if (score := _event_score(col, value := _event_value(col)))]
-    if not events:
+    events = _events(table, times)
+    if not events or (interval and events[0][0] < 0.5):
         return {}
+    score, value, event = events[0]
+    if interval:
+        return {"start": interval[0], "time": interval[1], "event": event.name, "event_value": value}
+    clocks = _clocks(table, times, events)
+    if not clocks:
+        return {}
+    fit, clock = clocks[0]
+    if score < 0.5:  # nothing in its name
+        ends = _ends_at(clock, events) if fit >= 0.4 else []
+        if len(ends) != 1:
+            return {}
+        _, value, event = ends[0]
+    elif score + fit < 1.0:
+        return {}
+    told = next((col for col in table.cols if event.numbers is not None and _says_the_same(event, col)), None)
+    if told is not None:  # a column of words for the codes
+        event, value = told, _event_value(told)
+    return {"time": clock.name, "event": event.name, "event_value": value}
+
+
+_Event = tuple[float, str, Col]
+"""How surely a column is an event, the value that says that it happened, the column."""
+
+
+def _events(table: View, times: list[str]) -> list[_Event]:
+    """Return the columns that may be the event, the surest first."""
+    events = [(score, value, col) for col in table.cols if (score := _event_score(col, value := _event_value(col)))]
     # Of two events that are named equally well, the one whose others were all watched to the end goes with the time.
     watched = {
         c.name for _, _, c in events if any(_ends_with_study(c, k) for k in table.cols if _clock_score(k, times))
     }
-    events.sort(key=lambda found: (-found[0], found[2].name not in watched))
-    score, value, event = events[0]
-    if interval and score < 0.5:
-        return {}
-    if interval:
-        return {"start": interval[0], "time": interval[1], "event": event.name, "event_value": value}
-    others = [col for _, _, col in events if col is not event]
+    return sorted(events, key=lambda found: (-found[0], found[2].name not in watched))
+
+
+def _clocks(table: View, times: list[str], events: list[_Event]) -> list[tuple[float, Col]]:
+    """Return (how surely, column) of what may hold the time until the first of the events, the surest first."""
+    (_, value, event), *rest = events
+    others = [col for _, _, col in rest]
     fitting = [
         (fit + _belongs(col, event, value, others), col)
         for col in table.cols
@@ -61,23 +88,15 @@ def time_to_event(table: View, times: list[str], repeated: list[Repeated]) -> di
     ]
     # What many lack is the wait until something that they never got.
     clocks = [(fit - float((col.codes < 0).mean()), col) for fit, col in fitting if fit > 0]
-    clocks.sort(key=lambda found: -found[0])
-    if not clocks:
-        return {}
-    if score < 0.5:  # nothing in its name: then the rows without the event must all end with the study
-        clock = clocks[0][1]
-        ends = [found for found in events if _ends_with_study(found[2], clock)]
-        if not ends and _until_an_event(clock.name):
-            ends = [found for found in events if _outlasts(found[2], clock)]
-        if clocks[0][0] < 0.4 or len(ends) != 1:
-            return {}
-        score, value, event = ends[0]
-    elif score + clocks[0][0] < 1.0:
-        return {}
-    told = next((col for col in table.cols if event.numbers is not None and _says_the_same(event, col)), None)
-    if told is not None:  # a column of words for the codes
-        event, value = told, _event_value(told)
-    return {"time": clocks[0][1].name, "event": event.name, "event_value": value}
+    return sorted(clocks, key=lambda found: -found[0])
+
+
+def _ends_at(clock: Col, events: list[_Event]) -> list[_Event]:
+    """Return the events whose rows without them were all watched to the end of the study."""
+    ends = [found for found in events if _ends_with_study(found[2], clock)]
+    if not ends and _until_an_event(clock.name):
+        ends = [found for found in events if _outlasts(found[2], clock)]
+    return ends
 
 
 _ENTRY = re.compile(

@@ -37,6 +37,21 @@ def _hand_over(count, steps, queue, distances):
                 place += 1
 
 
+@numba.njit([_I8(_I4[::1], _I2[::1], _I4[::1])], cache=True, nogil=True)
+def _begin(seeds, steps, queue):
+    """Put the seeds into the queue, each once; return how many they are, or -1 when one is no node."""
+    for seed in seeds:
+        if seed < 0 or seed >= len(steps):
+            return np.int64(-1)
+    count = np.int64(0)
+    for seed in seeds:
+        if steps[seed] < 0:
+            steps[seed] = 0
+            queue[count] = seed
+            count += 1
+    return count
+
+
 @numba.njit(
     [_I8(_NUMBERS, _NUMBERS, _I8, _I4[::1], _NUMBERS, _NUMBERS, _I8, _I2[::1], _I4[::1], _I2[::1])],
     cache=True,
@@ -47,16 +62,9 @@ def walk(offsets, near, slots, seeds, low, high, hops, steps, queue, distances):
 
     `queue` gets the nodes in ascending order and `distances` theirs; `steps` holds -1 before and after.
     """
-    nodes = len(steps)
-    for seed in seeds:
-        if seed < 0 or seed >= nodes:
-            return np.int64(-1)
-    count = np.int64(0)
-    for seed in seeds:
-        if steps[seed] < 0:
-            steps[seed] = 0
-            queue[count] = seed
-            count += 1
+    count = _begin(seeds, steps, queue)
+    if count < 0:
+        return count
     begin = 0
     for hop in range(1, hops + 1):
         end = count

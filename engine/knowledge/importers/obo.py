@@ -223,14 +223,7 @@ def _add(path: Path, number: int, term: _Term, tag: str, value: str) -> None:
     elif tag == "namespace":
         term.namespace = value.strip().lower()
     elif tag in _SYNONYM_TAGS:
-        quoted = _SYNONYM.match(value)
-        if quoted is None:
-            raise bad_line(path, number, f"the synonym {shown(value)} is not in quotes.")
-        scope = _SYNONYM_TAGS[tag] or quoted[2] or "RELATED"
-        if scope == "EXACT" or quoted[3] in _ACRONYMS:
-            term.aliases.append(_unescaped(quoted[1]))
-        elif scope == "RELATED":
-            term.related.append(_unescaped(quoted[1]))
+        _add_synonym(path, number, term, tag, value)
     elif tag == "alt_id":
         term.alternatives.append(_plain(_entry(value)))
     elif tag in ("xref", "xref_analog"):
@@ -238,12 +231,27 @@ def _add(path: Path, number: int, term: _Term, tag: str, value: str) -> None:
     elif tag == "is_a":
         term.links.append(("is_a", _entry(value)))
     elif tag == "relationship":
-        parts = value.split("!")[0].split()
-        if len(parts) < 2:
-            raise bad_line(path, number, f"the relationship {shown(value)} names no target.")
-        term.links.append((parts[0], parts[1]))
+        term.links.append(_relationship(path, number, value))
     elif tag == "is_obsolete":
         term.obsolete = value.strip().lower().startswith("true")
+
+
+def _relationship(path: Path, number: int, value: str) -> tuple[str, str]:
+    parts = value.split("!")[0].split()
+    if len(parts) < 2:
+        raise bad_line(path, number, f"the relationship {shown(value)} names no target.")
+    return parts[0], parts[1]
+
+
+def _add_synonym(path: Path, number: int, term: _Term, tag: str, value: str) -> None:
+    quoted = _SYNONYM.match(value)
+    if quoted is None:
+        raise bad_line(path, number, f"the synonym {shown(value)} is not in quotes.")
+    scope = _SYNONYM_TAGS[tag] or quoted[2] or "RELATED"
+    if scope == "EXACT" or quoted[3] in _ACRONYMS:
+        term.aliases.append(_unescaped(quoted[1]))
+    elif scope == "RELATED":
+        term.related.append(_unescaped(quoted[1]))
 
 
 def _add_xref(term: _Term, value: str) -> None:

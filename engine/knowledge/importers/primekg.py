@@ -194,11 +194,10 @@ def _file(path: Path, nodes: _Nodes, seen: _Seen, found: set[EdgeType]) -> Batch
         if meaning is None:
             raise bad_line(path, line, f"the relation {shown(relation)} is none of PrimeKG's.")
         code, type, first = meaning
-        x, y = known((x_kind, x_id, x_source)), known((y_kind, y_id, y_source))
+        x = known((x_kind, x_id, x_source))
         if x is None:
             x = nodes.add(path, line, (x_kind, x_id, x_source), x_name)
-        if y is None:
-            y = known((y_kind, y_id, y_source))  # the two may be one
+        y = known((y_kind, y_id, y_source))  # after x is added: the two may be one
         if y is None:
             y = nodes.add(path, line, (y_kind, y_id, y_source), y_name)
         if first is None:

@@ -70,13 +70,7 @@ def _definitions(text: str, hits: list[Hit]) -> dict[str, list[_Definition]]:
     defined: defaultdict[str, list[_Definition]] = defaultdict(list)
     if not after and not before:
         return defined
-    by_end: dict[int, Hit] = {}
-    by_start: dict[int, Hit] = {}
-    for hit in hits:
-        if hit.end not in by_end or by_end[hit.end].start > hit.start:
-            by_end[hit.end] = hit
-        if hit.start not in by_start or by_start[hit.start].end < hit.end:
-            by_start[hit.start] = hit
+    by_end, by_start = _longest(hits)
     for place, short in after:
         hit = by_end.get(place)
         if hit is not None and _means(text, short, hit):
@@ -90,6 +84,18 @@ def _definitions(text: str, hits: list[Hit]) -> dict[str, list[_Definition]]:
     for definitions in defined.values():
         definitions.sort(key=lambda d: d.place)
     return defined
+
+
+def _longest(hits: list[Hit]) -> tuple[dict[int, Hit], dict[int, Hit]]:
+    """Return end -> the longest hit that ends there, and start -> the longest that starts there."""
+    by_end: dict[int, Hit] = {}
+    by_start: dict[int, Hit] = {}
+    for hit in hits:
+        if hit.end not in by_end or by_end[hit.end].start > hit.start:
+            by_end[hit.end] = hit
+        if hit.start not in by_start or by_start[hit.start].end < hit.end:
+            by_start[hit.start] = hit
+    return by_end, by_start
 
 
 def _candidates(text: str) -> tuple[list[tuple[int, str]], list[tuple[int, int, str]]]:

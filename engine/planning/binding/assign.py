@@ -407,7 +407,7 @@ class Assignment:
                 picked = []  # left empty, the step takes all
         return picked, guessed
 
-    def _like_the_pair(self, name: str, chosen: dict[str, Any]) -> bool:
+    def _like_the_pair(self, name: str, chosen: Mapping[str, Any]) -> bool:
         """Say whether a column could hold what a chosen pair of columns holds: a height is no further reading of a weight."""
         pair = [chosen.get(p.name) or chosen.get(f"{p.name}*") for p in self.singles if slot_of(p.role).pairs]
         columns = [column for other in [name, *pair] if other and (column := self.sheet.column(other))]
