@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.measuring import arguments, report, summary, target  # noqa: E402
-from engine.bootstrap import Parts, build  # noqa: E402
+from engine.bootstrap import EngineParts, build  # noqa: E402
 from engine.domain.datatypes import DataType  # noqa: E402
 from engine.domain.plan import Dataset, TaskDag, TaskNode  # noqa: E402
 from engine.settings import load_settings  # noqa: E402
@@ -60,7 +60,7 @@ def bench_count_rows(table):
     return {"counted": counted, "findings": [finding]}
 
 
-def one_run(parts: Parts, plan: TaskDag, waits: list[float]) -> dict[str, float]:
+def one_run(parts: EngineParts, plan: TaskDag, waits: list[float]) -> dict[str, float]:
     """Run the plan once; return sandbox, node and run overhead in milliseconds."""
     began = time.perf_counter()
     run_id = parts.orchestrator.start_plan(plan, user="bench")
@@ -77,7 +77,7 @@ def one_run(parts: Parts, plan: TaskDag, waits: list[float]) -> dict[str, float]
     }
 
 
-def timed_nodes(parts: Parts) -> list[float]:
+def timed_nodes(parts: EngineParts) -> list[float]:
     """Make the executor note how long each node takes, and return where."""
     waits: list[float] = []
     execute = type(parts.orchestrator.strategy.executor).run

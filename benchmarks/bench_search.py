@@ -23,14 +23,14 @@ sys.path.insert(0, str(ROOT))
 import numpy as np  # noqa: E402
 
 from benchmarks.measuring import arguments, report, summary, target  # noqa: E402
-from engine.search.index import Document, Field, Query, SearchIndex, Weights  # noqa: E402
+from engine.search.index import Document, FieldWeight, Query, ScoreWeights, SearchIndex  # noqa: E402
 from engine.search.vectors import best  # noqa: E402
 from storage.vectors.store import LanceVectors  # noqa: E402
 
 SIZES = {1_000: 10.0, 20_000: 10.0, 100_000: 60.0}
 """Documents -> the most milliseconds that a question may take, p95."""
 DIMENSIONS, VOCABULARY = 384, 20_000
-WEIGHTS = Weights(words=0.5, vector=0.4, names={"tool": 0.05, "entity": 0.05})
+WEIGHTS = ScoreWeights(words=0.5, vector=0.4, names={"tool": 0.05, "entity": 0.05})
 
 
 def documents(count: int, draw: np.random.Generator) -> list[Document]:
@@ -69,7 +69,7 @@ def measured(count: int, rounds: int) -> tuple[list[dict[str, Any]], list[dict[s
     vectors = centres[draw.integers(0, 400, count)] + draw.standard_normal((count, DIMENSIONS), np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     began = time.perf_counter()
-    index = SearchIndex({"title": Field(2.0, 0.4), "text": Field(1.0, 0.6)})
+    index = SearchIndex({"title": FieldWeight(2.0, 0.4), "text": FieldWeight(1.0, 0.6)})
     index.add(made)
     index.put_vectors([document.id for document in made], vectors)
     build = (time.perf_counter() - began) * 1000

@@ -27,7 +27,7 @@ from engine.memory.episodes import relevance  # noqa: E402
 from engine.memory.episodes.index import FAILED, SUCCEEDED, EpisodeIndex  # noqa: E402
 from engine.memory.episodes.measures import Measured, measured  # noqa: E402
 from engine.memory.episodes.reading import read  # noqa: E402
-from engine.memory.episodes.relevance import Model, of_the_best  # noqa: E402
+from engine.memory.episodes.relevance import RelevanceModel, of_the_best  # noqa: E402
 from engine.memory.episodes.vectors import meaning_texts  # noqa: E402
 from engine.search.confidence import Confidence  # noqa: E402
 
@@ -123,18 +123,18 @@ def cases(lab: recall_data.Lab, vectors: Vectors | None, draw: np.random.Generat
     return found
 
 
-def fit(given: Sequence[Case], *, vectors: bool) -> Model:
+def fit(given: Sequence[Case], *, vectors: bool) -> RelevanceModel:
     """Return the model fitted on cases."""
     names = [name for name in relevance.ORDER if vectors or name not in MEANINGS]
     order = fit_order([case for case in given if case.answered], names)
     answers = fit_answers(given, order)
-    shut = Model(order, answers)
+    shut = RelevanceModel(order, answers)
     # Of banks whose author did not know the code.
     asked = [case for case in given if not case.answered and case.whole and case.query.bank != "own"]
     empty = [shut.relevance(case.found).max() for case in asked]
     bar = logit(float(np.quantile(empty, SILENT)))
     bias = answers.bias - bar + logit(USUAL_LEAST)
-    return Model(order, Confidence(answers.weights, round(float(bias), 6)))
+    return RelevanceModel(order, Confidence(answers.weights, round(float(bias), 6)))
 
 
 def fit_order(given: Sequence[Case], names: list[str]) -> Confidence:
@@ -156,7 +156,7 @@ def fit_order(given: Sequence[Case], names: list[str]) -> Confidence:
 
 def fit_answers(given: Sequence[Case], order: Confidence) -> Confidence:
     """Fit whether the best candidates answer; both outcomes count the same in all."""
-    model = Model(order, order)
+    model = RelevanceModel(order, order)
     rows = [of_the_best(case.found, model.scores(case.found.measures)) for case in given]
     outcome = np.array([float(case.answered) for case in given])
     # The questions as they were put count as much as all that were made of them.
@@ -170,7 +170,7 @@ def logit(probability: float) -> float:
     return float(np.log(probability / (1 - probability)))
 
 
-def mark(case: Case, model: Model, least: float) -> float:
+def mark(case: Case, model: RelevanceModel, least: float) -> float:
     """Return nDCG@5 of what passes."""
     fits = model.relevance(case.found)
     order = [place for place in np.argsort(-fits, kind="stable") if fits[place] >= least][:5]
@@ -178,7 +178,7 @@ def mark(case: Case, model: Model, least: float) -> float:
     return float(sum((2 ** case.grades[at] - 1) / np.log2(place + 2) for place, at in enumerate(order)) / best)
 
 
-def line(name: str, given: Sequence[tuple[Case, Model]]) -> str:
+def line(name: str, given: Sequence[tuple[Case, RelevanceModel]]) -> str:
     """Return how well models do on cases."""
     told = [mark(case, model, USUAL_LEAST) for case, model in given if case.answered]
     opened = [mark(case, model, 0.0) for case, model in given if case.answered]

@@ -64,7 +64,7 @@ from storage.workspace import Workspace, is_only_readable
 
 
 @dataclass(slots=True)
-class Parts:
+class EngineParts:
     """A built engine, taken apart again by `close`."""
 
     settings: Settings
@@ -98,7 +98,7 @@ class Parts:
                 closing.callback(part.close)
 
 
-def build(settings: Settings) -> Parts:
+def build(settings: Settings) -> EngineParts:
     """Open the workspace and connect everything.
 
     Raises:
@@ -130,7 +130,7 @@ def try_workspace(settings: Settings) -> None:
     _open(settings).close()
 
 
-def _connect(settings: Settings, workspace: Workspace) -> Parts:
+def _connect(settings: Settings, workspace: Workspace) -> EngineParts:
     clock, ids, registry = SystemClock(), RandomIds(), builtin_tools()
     read_only = workspace.read_only
     artifacts = FileArtifacts(workspace.artifacts, read_only=read_only)
@@ -196,7 +196,7 @@ def _connect(settings: Settings, workspace: Workspace) -> Parts:
     if not read_only:
         mark_interrupted(records, workspace.runs)
     companions = [finder.warm, planner.warm, memory.episodic.warm, knowledge.view, knowledge.linker]
-    return Parts(
+    return EngineParts(
         settings=settings,
         workspace=workspace,
         database=database,

@@ -23,7 +23,7 @@ sys.path.insert(0, str(ROOT))
 
 from engine.domain.knowledge import SYMMETRIC, EdgeType, NodeType  # noqa: E402
 from engine.knowledge.claims.features import FIRST, SECOND, relation_features, stance_features, tokens_of  # noqa: E402
-from engine.knowledge.claims.model import FILE, STANCES, Model, Softmax, sources_hash, training_files  # noqa: E402
+from engine.knowledge.claims.model import FILE, STANCES, ClaimModels, Softmax, sources_hash, training_files  # noqa: E402
 from engine.knowledge.claims.relations import COLUMN, RELATIONS, family, possible  # noqa: E402
 
 RARE = 3
@@ -207,13 +207,13 @@ def train_stance(rows: Sequence[Row], penalty: float) -> tuple[list[str], np.nda
     return vocabulary.names, model.coef_.T
 
 
-def model_of(names: Sequence[str], weights: np.ndarray, stance_names: Sequence[str], stance: np.ndarray) -> Model:
+def model_of(names: Sequence[str], weights: np.ndarray, stance_names: Sequence[str], stance: np.ndarray) -> ClaimModels:
     """Make the models from their features and weights."""
     pairs = ((names, weights), (stance_names, stance))
-    return Model(*(Softmax({name: k for k, name in enumerate(n)}, w.astype(np.float32)) for n, w in pairs))
+    return ClaimModels(*(Softmax({name: k for k, name in enumerate(n)}, w.astype(np.float32)) for n, w in pairs))
 
 
-def save(model: Model, path: Path, made_of: str) -> None:
+def save(model: ClaimModels, path: Path, made_of: str) -> None:
     """Write the models in whole numbers of a byte, with the hash of what they were made of."""
     parts: dict[str, Any] = {"made_of": np.array(made_of)}
     for name, one in (("relation", model.relations), ("stance", model.stances)):
@@ -227,7 +227,7 @@ def save(model: Model, path: Path, made_of: str) -> None:
     np.savez_compressed(path, allow_pickle=False, **parts)
 
 
-def train(rows: Sequence[Row], frames: Sequence[Row]) -> Model:
+def train(rows: Sequence[Row], frames: Sequence[Row]) -> ClaimModels:
     """Fit both models."""
     relation = train_relation([*rows, *frames[::3]], PENALTY_RELATION)
     stance = train_stance([*rows, *frames], PENALTY_STANCE)

@@ -7,7 +7,7 @@ import operator
 from collections.abc import Callable
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from engine.bootstrap import Parts
+from engine.bootstrap import EngineParts
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -16,7 +16,7 @@ R = TypeVar("R")
 class Calls:
     """Calls on an open engine. They may come from any thread and return values, never a part of the engine."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: EngineParts) -> None:
         self._parts = parts
 
 

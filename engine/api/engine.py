@@ -12,14 +12,14 @@ from engine.api.knowledge import KnowledgeCalls
 from engine.api.memory import MemoryCalls
 from engine.api.plans import PlanCalls
 from engine.api.reports import ReportCalls
-from engine.bootstrap import Parts, build
+from engine.bootstrap import EngineParts, build
 from engine.settings import Settings, load_settings
 
 
 class Engine(PlanCalls, ConversationCalls, ReportCalls):
     """Biodesk, opened on a workspace. Methods may be called from any thread."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: EngineParts) -> None:
         Calls.__init__(self, parts)
         self.knowledge = KnowledgeCalls(parts)
         """The knowledge graph: search, neighbourhoods, paths, checking of texts, imports."""

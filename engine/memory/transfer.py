@@ -104,7 +104,7 @@ def read_memory(path: Path) -> MemoryRecords:
     """
     if "\0" in str(path):
         raise NotFoundError(f"There is no file {quoted(str(path))} to import.", advice="Check the path.")
-    reader = _Reader(path)
+    reader = _RecordReader(path)
     lines = 0
     for number, raw in _lines(path):
         if raw.strip():
@@ -187,7 +187,7 @@ def _kind_by_fields(record: dict[str, Any]) -> str | None:
     return "episode" if {"id", "task"} <= record.keys() else None
 
 
-class _Reader:
+class _RecordReader:
     """Collects the records of a file."""
 
     def __init__(self, path: Path) -> None:

@@ -24,7 +24,7 @@ from engine.search.vectors import best, dots, spread
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Weights:
+class SearchWeights:
     """What counts how much in a search."""
 
     lexical: float = 0.7
@@ -57,7 +57,7 @@ class Weights:
     """What methods still count for a question that looks for one particular tool; neighbours count nothing then."""
 
 
-WEIGHTS = Weights()
+WEIGHTS = SearchWeights()
 _SAMPLE = 29
 """Every how many tools one is looked at to know what is ordinary."""
 _POOL = 1000
@@ -98,7 +98,7 @@ class Candidates:
 
 
 def search(
-    index: ToolIndex, asked: Understood, *, count: int, vector: np.ndarray | None, weights: Weights = WEIGHTS
+    index: ToolIndex, asked: Understood, *, count: int, vector: np.ndarray | None, weights: SearchWeights = WEIGHTS
 ) -> Candidates:
     """Find the `count` best tools for a question; none when it has no word or meaning that any tool has.
 
@@ -154,7 +154,7 @@ def _methods(
     wanted: dict[str, float],
     near: Nearness | None,
     cosines: np.ndarray | None,
-    weights: Weights,
+    weights: SearchWeights,
 ) -> tuple[list[MatchedMethod], float]:
     """Return the methods the question is about, and how much they and neighbours are to be trusted, 0 to 1."""
     methods = index.methods
@@ -174,7 +174,9 @@ def _methods(
     return [match for match in found if match.weight > weights.least_method], trust
 
 
-def _by_words(index: ToolIndex, found: Candidates, direct: np.ndarray, belief: float, weights: Weights) -> np.ndarray:
+def _by_words(
+    index: ToolIndex, found: Candidates, direct: np.ndarray, belief: float, weights: SearchWeights
+) -> np.ndarray:
     """Return lexical scores, 0 to 1, with the names of the question's methods as more words."""
     expanded: dict[str, float] = {}
     for match in found.methods:
@@ -186,7 +188,7 @@ def _by_words(index: ToolIndex, found: Candidates, direct: np.ndarray, belief: f
     return lexical / max(float(lexical.max()), 1e-9)
 
 
-def _known_for(index: ToolIndex, found: Candidates, weights: Weights) -> np.ndarray:
+def _known_for(index: ToolIndex, found: Candidates, weights: SearchWeights) -> np.ndarray:
     """Note which tools are known for the question's methods; return what that is worth, 0 to 1, for every tool."""
     worth = np.zeros(len(index), np.float32)
     for match in found.methods:
@@ -197,7 +199,12 @@ def _known_for(index: ToolIndex, found: Candidates, weights: Weights) -> np.ndar
 
 
 def _by_meaning(
-    index: ToolIndex, found: Candidates, fixed: np.ndarray, cosines: np.ndarray, vector: np.ndarray, weights: Weights
+    index: ToolIndex,
+    found: Candidates,
+    fixed: np.ndarray,
+    cosines: np.ndarray,
+    vector: np.ndarray,
+    weights: SearchWeights,
 ) -> np.ndarray:
     """Return how near each tool is to what the question means, 0 (an ordinary tool) to 1 (the nearest).
 
@@ -226,7 +233,7 @@ def _by_meaning(
 
 
 def _choose(
-    index: ToolIndex, found: Candidates, count: int, share: float, weights: Weights, direct: np.ndarray
+    index: ToolIndex, found: Candidates, count: int, share: float, weights: SearchWeights, direct: np.ndarray
 ) -> None:
     """Pick the candidates, let alike tools support each other (by `share`), and scale the scores to 0..1."""
     rows = best(found.score, max(count, 50))

@@ -56,7 +56,7 @@ class ImportState:
 
 
 @dataclass(slots=True)
-class _Job:
+class _ImportJob:
     state: ImportState
     started: float
     cancel: CancelSource = field(default_factory=CancelSource)
@@ -68,7 +68,7 @@ class ImportRunner:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._job: _Job | None = None
+        self._job: _ImportJob | None = None
         self._closed = False
 
     def start(self, kind: str, title: str, work: Work) -> ImportState:
@@ -93,7 +93,7 @@ class ImportRunner:
                     advice="Wait until it is finished, or stop it; one import runs at a time.",
                     details={"kind": "import", "value": before.state.title, "limit": 1},
                 )
-            job = _Job(ImportState(id=uuid.uuid4().hex[:12], kind=kind, title=title), time.monotonic())
+            job = _ImportJob(ImportState(id=uuid.uuid4().hex[:12], kind=kind, title=title), time.monotonic())
             job.thread = threading.Thread(target=self._run, args=[job, work], name="biodesk-import", daemon=True)
             self._job = job
             # Started with the lock held: whoever closes at this moment then finds a thread to wait for.
@@ -146,14 +146,14 @@ class ImportRunner:
         if job.thread.is_alive():
             _log.warning("The import of %s did not stop within %g seconds.", job.state.title, _PATIENCE)
 
-    def _of(self, import_id: str) -> _Job:
+    def _of(self, import_id: str) -> _ImportJob:
         if self._job is None or self._job.state.id != import_id:
             raise NotFoundError(
                 "This import is not known any more.", advice="Another one was started since, or it was dismissed."
             )
         return self._job
 
-    def _run(self, job: _Job, work: Work) -> None:
+    def _run(self, job: _ImportJob, work: Work) -> None:
         def tell(step: str, first: int = 0, second: int = 0) -> None:
             with self._lock:
                 job.state = replace(job.state, step=step, counts=(first, second))
@@ -172,7 +172,7 @@ class ImportRunner:
             job.state = replace(_aged(job), **ended)
 
 
-def _aged(job: _Job) -> ImportState:
+def _aged(job: _ImportJob) -> ImportState:
     """Return the state with the seconds until now; those of an import that has ended do not grow."""
     return replace(job.state, seconds=time.monotonic() - job.started) if job.state.active else job.state
 

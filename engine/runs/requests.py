@@ -22,7 +22,7 @@ _EVERY_SECONDS = 0.3
 _PATIENCE_SECONDS = 10.0
 
 
-class _Refused(EngineError):
+class _AnswerRefused(EngineError):
     """What the other process answered."""
 
 
@@ -56,7 +56,7 @@ def request_cancel(workspace: Path, run_id: str, *, patience: float = _PATIENCE_
 
 
 def _refusal(said: dict[str, Any]) -> EngineError:
-    refused = _Refused(said["message"], advice=said["advice"])
+    refused = _AnswerRefused(said["message"], advice=said["advice"])
     # The other process's code and exit code, as if the command had been carried out here.
     refused.code, refused.exit_code = said["code"], said["exit_code"]  # type: ignore[misc]
     return refused

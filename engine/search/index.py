@@ -18,7 +18,7 @@ _LEAST_WASTE = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class FieldWeight:
     """How a field counts: `weight` for each of its words, `length` (0 to 1) for how much long texts are held back."""
 
     weight: float
@@ -54,7 +54,7 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Weights:
+class ScoreWeights:
     """What each part adds to a score between 0 and 1."""
 
     words: float = 0.5
@@ -63,11 +63,11 @@ class Weights:
     """Group -> weight; groups that are not here count nothing."""
 
 
-EVEN = Weights()
+EVEN = ScoreWeights()
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class RowScores:
     """How well each row fits, in arrays over all rows; those of removed documents hold anything."""
 
     words: np.ndarray
@@ -82,7 +82,7 @@ class Parts:
     allowed: np.ndarray
     """Whether the document is there and of an owner and kind that was asked for."""
 
-    def scores(self, weights: Weights) -> np.ndarray:
+    def scores(self, weights: ScoreWeights) -> np.ndarray:
         """Return the weighted sum of the parts, float32; -inf where a row is not allowed."""
         total = weights.words * np.minimum(1.0, self.words / (self.whole or 1.0))
         if self.cosine is not None:
@@ -93,7 +93,7 @@ class Parts:
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class FoundDocument:
     """A document that was found."""
 
     id: str
@@ -110,7 +110,7 @@ class SearchIndex:
     alone differs a little from that of one built with all the others at once.
     """
 
-    def __init__(self, fields: Mapping[str, Field]) -> None:
+    def __init__(self, fields: Mapping[str, FieldWeight]) -> None:
         self._fields = fields
         self._lengths = dict.fromkeys(fields, 0)
         """Field -> words of all documents together."""
@@ -223,14 +223,14 @@ class SearchIndex:
         """Return what a document with each of the words once would score, unknown ones as rare as can be."""
         return sum(weight * (self.idf(word) or self.rarest) for word, weight in words.items())
 
-    def parts(self, query: Query) -> Parts:
+    def parts(self, query: Query) -> RowScores:
         """Return how well every row fits each part of a query."""
         names = {}
         for group, wanted in query.names.items():
             whole = sum(wanted.values()) or 1.0
             shares = {name: weight / whole for name, weight in wanted.items()}
             names[group] = self._names.get(group, Postings()).sums(shares, self.size)
-        return Parts(
+        return RowScores(
             words=self.bm25(query.words),
             whole=self.whole(query.words),
             cosine=None if query.vector is None else self._vectors.cosines(query.vector, self.size),
@@ -238,7 +238,9 @@ class SearchIndex:
             allowed=self._allowed(query),
         )
 
-    def search(self, query: Query, *, top: int, weights: Weights = EVEN, least: float = 0.0) -> list[Hit]:
+    def search(
+        self, query: Query, *, top: int, weights: ScoreWeights = EVEN, least: float = 0.0
+    ) -> list[FoundDocument]:
         """Return the documents with the highest scores, best first, equal ones in the order they were added.
 
         Args:
@@ -257,11 +259,13 @@ class SearchIndex:
         there = {word: weight for word, weight in words.items() if self._words.has(row, word)}
         return self.whole(there) / (self.whole(words) or 1.0)
 
-    def _hit(self, row: int, query: Query, parts: Parts, score: float) -> Hit:
+    def _hit(self, row: int, query: Query, parts: RowScores, score: float) -> FoundDocument:
         found = {"words": float(parts.words[row]) / (parts.whole or 1.0), "coverage": self.coverage(row, query.words)}
         if parts.cosine is not None and not np.isnan(parts.cosine[row]):
             found["cosine"] = float(parts.cosine[row])
-        return Hit(self._ids[row], score, found | {group: float(share[row]) for group, share in parts.names.items()})
+        return FoundDocument(
+            self._ids[row], score, found | {group: float(share[row]) for group, share in parts.names.items()}
+        )
 
     def _allowed(self, query: Query) -> np.ndarray:
         allowed = self._there()

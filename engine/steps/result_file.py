@@ -36,7 +36,7 @@ class ResultFile(BaseModel):
         drawing: str = ""
         """Of a figure: the same as SVG."""
 
-    class Found(BaseModel):
+    class FoundSentence(BaseModel):
         """A sentence it found."""
 
         model_config = ConfigDict(extra="ignore")
@@ -48,7 +48,7 @@ class ResultFile(BaseModel):
 
     computed_on: str = Field(default="", max_length=300)
     outputs: dict[str, Output] = {}
-    findings: list[Found] = Field(default=[], max_length=MOST_FINDINGS)
+    findings: list[FoundSentence] = Field(default=[], max_length=MOST_FINDINGS)
     warnings: list[str] = Field(default=[], max_length=MOST_FINDINGS)
 
 

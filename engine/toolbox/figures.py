@@ -126,7 +126,7 @@ def _size_problem(width: float, height: float) -> str:
     return ""
 
 
-class _Refused(Exception):
+class _SvgRefused(Exception):
     """What was met in an SVG."""
 
 
@@ -144,14 +144,14 @@ class _SvgParts:
         element = element.lower()
         if self.elements == 1:
             if element != "svg":
-                raise _Refused("it is neither a PNG nor an SVG")
+                raise _SvgRefused("it is neither a PNG nor an SVG")
             _check_svg_size(attributes)
         if self.elements > MOST_ELEMENTS:
-            raise _Refused(f"it has more than {MOST_ELEMENTS:,} parts")
+            raise _SvgRefused(f"it has more than {MOST_ELEMENTS:,} parts")
         if element in _ACTIVE or (space != _DRAWN and space not in _DESCRIBING):
-            raise _Refused(f"it holds an element {element!r}")
+            raise _SvgRefused(f"it holds an element {element!r}")
         if self.style is not None:
-            raise _Refused("it holds a style sheet with parts")
+            raise _SvgRefused("it holds a style sheet with parts")
         if element == "style":
             self.style = []
         for attribute, value in attributes.items():
@@ -166,12 +166,12 @@ class _SvgParts:
         if self.style is not None:
             self.style.append(content)
         if _ELSEWHERE.search(content):
-            raise _Refused("it refers to something outside itself")
+            raise _SvgRefused("it refers to something outside itself")
 
 
 def _svg_problem(data: bytes) -> str:
     def refuse(*_: object) -> None:
-        raise _Refused("it declares entities or a style sheet")
+        raise _SvgRefused("it declares entities or a style sheet")
 
     parts = _SvgParts()
     parser = expat.ParserCreate("utf-8", " ")
@@ -184,7 +184,7 @@ def _svg_problem(data: bytes) -> str:
     parser.StartDoctypeDeclHandler = lambda _name, _system, _public, internal: refuse() if internal else None
     try:
         parser.Parse(data, True)
-    except _Refused as refused:
+    except _SvgRefused as refused:
         return str(refused)
     except (expat.ExpatError, ValueError):
         return "it is a damaged SVG"
@@ -194,18 +194,18 @@ def _svg_problem(data: bytes) -> str:
 def _check_encoding(encoding: str | None) -> None:
     # What is looked at here is UTF-8: a browser that is told another encoding would see another text.
     if encoding and encoding.lower() not in ("utf-8", "us-ascii", "ascii"):
-        raise _Refused("it is not written in UTF-8")
+        raise _SvgRefused("it is not written in UTF-8")
 
 
 def _check_attribute(name: str, value: str) -> None:
     if name.startswith("on") or name == "base":
-        raise _Refused("it holds a script")
+        raise _SvgRefused("it holds a script")
     if name in ("href", "src") and not _INLINE.match(value.strip()):
-        raise _Refused("it refers to something outside itself")
+        raise _SvgRefused("it refers to something outside itself")
     if name == "attributename" and value.rpartition(":")[2].strip().lower() == "href":
-        raise _Refused("it refers to something outside itself")
+        raise _SvgRefused("it refers to something outside itself")
     if not name.startswith("xmlns") and name not in ("href", "src") and _ELSEWHERE.search(value):
-        raise _Refused("it refers to something outside itself")
+        raise _SvgRefused("it refers to something outside itself")
 
 
 def _check_svg_size(attributes: dict[str, str]) -> None:
@@ -213,7 +213,7 @@ def _check_svg_size(attributes: dict[str, str]) -> None:
     try:
         width, height = (float(side[1]) if side else 1.0 for side in sides)
     except ValueError as error:
-        raise _Refused("it is a damaged SVG") from error
+        raise _SvgRefused("it is a damaged SVG") from error
     problem = _size_problem(width, height)
     if problem:
-        raise _Refused(problem)
+        raise _SvgRefused(problem)

@@ -80,13 +80,13 @@ def scan(path: Path, wanted: Mapping[str, Mapping[str, Scalar]], *, first: int =
     found.header = next(records, [])
     if path.stat().st_size > WHOLE_BYTES:
         try:
-            found.total = _scan_pieces(path, _Index(found.header, wanted), found.hits)
+            found.total = _scan_pieces(path, _SelectionIndex(found.header, wanted), found.hits)
         except ValueError:  # the quick reader refuses rows of unequal length: these are taken one by one
             found.hits = {name: RowHit() for name in wanted}
         else:
             found.first = [cells for _, cells in zip(range(first), records, strict=False)]
             return found
-    index = _Index(found.header, wanted)
+    index = _SelectionIndex(found.header, wanted)
     for found.total, cells in enumerate(records, start=1):
         if found.total <= first:
             found.first.append(cells)
@@ -192,7 +192,7 @@ def longest_row_is_short(path: Path) -> bool:
     return True
 
 
-class _Index:
+class _SelectionIndex:
     """Finds which selections a row meets by one look-up for each set of columns that selections name."""
 
     def __init__(self, header: Sequence[str], wanted: Mapping[str, Mapping[str, Scalar]]) -> None:
@@ -237,7 +237,7 @@ class _Index:
                 del self.groups[places]
 
 
-def _scan_pieces(path: Path, index: _Index, hits: Mapping[str, RowHit]) -> int:
+def _scan_pieces(path: Path, index: _SelectionIndex, hits: Mapping[str, RowHit]) -> int:
     """Fill `hits` from a large table and return how many rows it has."""
     import pyarrow as pa
     import pyarrow.compute as pc

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 
-class State(NamedTuple):
+class ShownState(NamedTuple):
     """How a state is shown."""
 
     label: str
@@ -16,20 +16,20 @@ class State(NamedTuple):
     color: str
 
 
-STATES: dict[str, State] = {
-    "queued": State("Waiting in line", ":material/hourglass_empty:", "gray"),
-    "planning": State("Making the plan", ":material/pending:", "blue"),
-    "awaiting_approval": State("Plan waits for you", ":material/rate_review:", "orange"),
-    "running": State("Running", ":material/pending:", "blue"),
-    "succeeded": State("Done", ":material/check_circle:", "green"),
-    "partial": State("Partly done", ":material/rule:", "orange"),
-    "failed": State("Failed", ":material/cancel:", "red"),
-    "unplanned": State("Not planned", ":material/help:", "gray"),
-    "cancelled": State("Stopped", ":material/stop_circle:", "gray"),
-    "interrupted": State("Interrupted", ":material/pause_circle:", "orange"),
-    "pending": State("Not started", ":material/radio_button_unchecked:", "gray"),
-    "cached": State("Reused", ":material/history:", "green"),
-    "skipped": State("Skipped", ":material/skip_next:", "gray"),
+STATES: dict[str, ShownState] = {
+    "queued": ShownState("Waiting in line", ":material/hourglass_empty:", "gray"),
+    "planning": ShownState("Making the plan", ":material/pending:", "blue"),
+    "awaiting_approval": ShownState("Plan waits for you", ":material/rate_review:", "orange"),
+    "running": ShownState("Running", ":material/pending:", "blue"),
+    "succeeded": ShownState("Done", ":material/check_circle:", "green"),
+    "partial": ShownState("Partly done", ":material/rule:", "orange"),
+    "failed": ShownState("Failed", ":material/cancel:", "red"),
+    "unplanned": ShownState("Not planned", ":material/help:", "gray"),
+    "cancelled": ShownState("Stopped", ":material/stop_circle:", "gray"),
+    "interrupted": ShownState("Interrupted", ":material/pause_circle:", "orange"),
+    "pending": ShownState("Not started", ":material/radio_button_unchecked:", "gray"),
+    "cached": ShownState("Reused", ":material/history:", "green"),
+    "skipped": ShownState("Skipped", ":material/skip_next:", "gray"),
 }
 """Run and step states alike."""
 
@@ -42,9 +42,9 @@ STRATEGIES = {
 }
 
 
-def state(name: str) -> State:
+def state(name: str) -> ShownState:
     """Return how a state is shown."""
-    return STATES.get(name, State(name, ":material/help:", "gray"))
+    return STATES.get(name, ShownState(name, ":material/help:", "gray"))
 
 
 def shortened(text: str, length: int = 90) -> str:

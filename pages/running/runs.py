@@ -9,7 +9,7 @@ import streamlit as st
 
 from pages.parts.engine import attempt
 from pages.parts.escape import plain
-from pages.parts.words import STATES, State, counted, duration, shortened, size, state, when
+from pages.parts.words import STATES, ShownState, counted, duration, shortened, size, state, when
 from pages.running.live import resume_button, stop_button
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def draw_badge(record: RunRecord) -> None:
     st.badge(shown.label, icon=shown.icon, color=shown.color)  # type: ignore[arg-type]
 
 
-def state_of(record: RunRecord) -> State:
+def state_of(record: RunRecord) -> ShownState:
     """Return how a run's state is shown; a question that cannot be planned did not fail."""
     return state("unplanned" if is_refused(record) else record.status)
 

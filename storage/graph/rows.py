@@ -62,7 +62,7 @@ class Incoming:
     started: float = field(default_factory=time.monotonic)
 
 
-class _Reader:
+class _BatchReader:
     """Takes batches one after the other; ids and relations are numbered as they are first met."""
 
     def __init__(self, source: GraphSource) -> None:
@@ -188,7 +188,7 @@ def collect(
             f"{source.name} cannot be stored: its confidence is {source.confidence:g}.",
             advice="Confidences go from 0 to 1.",
         )
-    reader = _Reader(source)
+    reader = _BatchReader(source)
     for rows in batches:
         check_cancelled(source, cancel)
         if isinstance(rows, NodeRows):

@@ -24,7 +24,7 @@ _IN_FORCE = """
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class GraphState:
     """The numbers to be handed out next, and the version."""
 
     version: int
@@ -33,13 +33,13 @@ class State:
     next_source: int
 
 
-def state(connection: Connection) -> State:
+def state(connection: Connection) -> GraphState:
     """Return the graph's state."""
     row = connection.execute("SELECT graph_version, next_node, next_edge, next_source FROM graph_state").fetchall()[0]
-    return State(*(int(value) for value in row))
+    return GraphState(*(int(value) for value in row))
 
 
-def save_state(connection: Connection, new: State) -> None:
+def save_state(connection: Connection, new: GraphState) -> None:
     """Store the graph's state."""
     connection.execute(
         "UPDATE graph_state SET graph_version = ?, next_node = ?, next_edge = ?, next_source = ?",

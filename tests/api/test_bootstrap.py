@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from engine.bootstrap import Parts
+from engine.bootstrap import EngineParts
 
 ORDER = ["suggestions", "imports", "requests", "queue", "log", "sandbox",
          "profiler", "vectors", "warming", "store", "database", "workspace"]  # fmt: skip
@@ -28,8 +28,8 @@ def test_every_part_is_closed_in_order(failing: list[str]) -> None:
     closed: list[str] = []
     made: dict[str, Any] = {name: Part(name, closed, fails=name in failing) for name in ORDER}
     made["records"] = SimpleNamespace(log=made.pop("log"), store=made.pop("store"))
-    rest = dict.fromkeys(set(Parts.__annotations__) - set(made))
-    parts = Parts(**made, **rest)  # type: ignore[arg-type]
+    rest = dict.fromkeys(set(EngineParts.__annotations__) - set(made))
+    parts = EngineParts(**made, **rest)  # type: ignore[arg-type]
     if failing:
         with pytest.raises(OSError, match=f"{failing[-1]} cannot be closed"):
             parts.close()

@@ -114,3 +114,15 @@ def test_every_module_begins_with_why_it_is_there():
     for folder in ("engine", "storage", "pages"):
         for path in (ROOT / folder).rglob("*.py"):
             assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))), path
+
+
+def test_no_two_classes_have_one_name():
+    """A field of tools may have its own: its files are read one at a time."""
+    places: dict[str, list[str]] = {}
+    for path in sorted(path for room in ("engine", "storage", "pages") for path in (ROOT / room).rglob("*.py")):
+        place = path.relative_to(ROOT).as_posix()
+        if not re.match(r"engine/toolbox/\w+/", place):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.ClassDef):
+                    places.setdefault(node.name, []).append(place)
+    assert {name: files for name, files in places.items() if len(files) > 1} == {}

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.domain.knowledge import EdgeType, NodeType
-from engine.knowledge.claims.clauses import Parts
+from engine.knowledge.claims.clauses import SentenceParts
 from engine.knowledge.claims.features import FIRST, SECOND, relation_features, tokens_of
 from engine.knowledge.claims.model import FILE, model, sources_hash
 from engine.knowledge.claims.relations import possible, sense_of
@@ -178,7 +178,7 @@ def test_a_process_is_taken_part_in_whatever_the_word() -> None:
 
 def test_features_do_not_depend_on_the_names_of_entities() -> None:
     one, two = "Simvastatin, which treats hypertension, binds HMGCR.", "Metformin, which treats obesity, binds EGFR."
-    made = [[c.tokens for c in Parts(t, LINKER.link(t), 0).clauses()] for t in (one, two)]
+    made = [[c.tokens for c in SentenceParts(t, LINKER.link(t), 0).clauses()] for t in (one, two)]
     assert made[0] == made[1]
     assert tokens_of("over-expression, 12.5") == tokens_of("Overexpression, 7")
 

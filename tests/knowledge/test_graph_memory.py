@@ -196,6 +196,6 @@ def test_nodes_indexed_in_two_parts_are_found_as_in_one(nodes: list[Any], query:
     view = graph(rows([(f"n{place}", kind, name) for place, (kind, name) in enumerate(nodes)]))
     got = {hit.node.id: hit.score for hit in search.search(view, query)}
     whole = Names(view.named_nodes())
-    one: search._Index = search._Index((search._Part(whole, search.np.arange(view.node_count)),), 1.0)
+    one: search._ViewIndex = search._ViewIndex((search._Part(whole, search.np.arange(view.node_count)),), 1.0)
     want = {hit.node.id: hit.score for hit in search._search(view, one, query, (), 20)}
     assert got == want

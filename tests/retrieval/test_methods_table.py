@@ -7,7 +7,7 @@ from importlib.resources import files
 import pytest
 
 from engine.retrieval.question import methods
-from engine.retrieval.question.methods import Method, elsewhere, load_methods
+from engine.retrieval.question.methods import Operation, elsewhere, load_methods
 
 
 def raw_text() -> str:
@@ -127,7 +127,7 @@ def test_a_damaged_table_says_where(monkeypatch: pytest.MonkeyPatch) -> None:
         methods, "files", lambda _package: Damaged(f"{header}\nmapping\ta|b\t\treads\tbam\t\twhere do reads belong\n")
     )
     assert fresh() == [
-        Method(
+        Operation(
             operation="mapping",
             synonyms=("a", "b"),
             programs=(),

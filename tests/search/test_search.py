@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.search.confidence import Confidence
-from engine.search.index import Document, Field, Query, SearchIndex, Weights
+from engine.search.index import Document, FieldWeight, Query, ScoreWeights, SearchIndex
 from engine.search.postings import Postings
 from engine.search.spelling import Spelling
 from engine.search.vectors import Vectors, best, dots, spread
 
-FIELDS = {"text": Field(1.0, 0.75)}
+FIELDS = {"text": FieldWeight(1.0, 0.75)}
 letters = st.lists(st.sampled_from("abcdefg"), max_size=12)
 
 
@@ -50,7 +50,7 @@ def test_scores_are_those_of_bm25(documents: list[list[str]], query: list[str]) 
 
 
 def test_a_field_of_more_weight_counts_more() -> None:
-    index = SearchIndex({"name": Field(3.0, 0.0), "text": Field(1.0, 0.0)})
+    index = SearchIndex({"name": FieldWeight(3.0, 0.0), "text": FieldWeight(1.0, 0.0)})
     index.add(
         [
             Document(id="named", words={"name": ["map"], "text": []}),
@@ -78,7 +78,7 @@ def test_parts_are_shares_and_add_up_to_the_score() -> None:
         names={"tool": {"opencfu": 1.0, "circos": 3.0}},
         vector=np.array([0.0, 1.0], np.float32),
     )
-    weights = Weights(words=0.3, vector=0.5, names={"tool": 0.2})
+    weights = ScoreWeights(words=0.3, vector=0.5, names={"tool": 0.2})
     first, second = index.search(query, top=5, weights=weights)
     assert (first.id, second.id) == ("both", "half")
     assert first.parts["tool"] == pytest.approx(0.25)
@@ -114,7 +114,7 @@ steps = st.lists(st.tuples(st.booleans(), st.integers(0, 30), letters), max_size
 @settings(deadline=None)
 @given(steps, st.integers(0, 3))
 def test_an_index_that_changed_finds_what_is_there(steps: list[tuple[bool, int, list[str]]], waste: int) -> None:
-    index, there = SearchIndex({"text": Field(1.0, 0.0)}), {}
+    index, there = SearchIndex({"text": FieldWeight(1.0, 0.0)}), {}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("engine.search.index._LEAST_WASTE", waste)
         for adds, number, words in steps:

@@ -65,7 +65,7 @@ class Clause:
     """Whether each entity of one group goes with that of the same place in the other: `respectively`."""
 
 
-class Parts:
+class SentenceParts:
     """A sentence as groups of entities and the tokens around them."""
 
     def __init__(self, text: str, mentions: Sequence[Mention], start: int) -> None:

@@ -24,7 +24,7 @@ STANCES = ("asserted", "denied", "unknown", "none")
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class RelationReading:
     """A relation that a clause may state of its two entities, with its probability."""
 
     relation: EdgeType
@@ -49,13 +49,13 @@ class Softmax:
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class ClaimModels:
     """Both models."""
 
     relations: Softmax
     stances: Softmax
 
-    def relation(self, tokens: Sequence[str], first: NodeType, second: NodeType) -> list[Reading]:
+    def relation(self, tokens: Sequence[str], first: NodeType, second: NodeType) -> list[RelationReading]:
         """Return how `@1` and `@2` may be related, likeliest first; what is missing to 1 is that they are not."""
         one, two = family(first), family(second)
         there = self.relations.logits(relation_features(tokens, FIRST, f"{one}>{two}"))
@@ -69,7 +69,7 @@ class Model:
         for kind, _ in found:
             if kind in SYMMETRIC and (kind, FIRST) in weights and (kind, SECOND) in weights:
                 weights[kind, FIRST] += weights.pop((kind, SECOND))
-        readings = [Reading(kind, subject, weight / total) for (kind, subject), weight in weights.items()]
+        readings = [RelationReading(kind, subject, weight / total) for (kind, subject), weight in weights.items()]
         return sorted(readings, key=lambda reading: -reading.p)
 
     def stance(self, tokens: Sequence[str]) -> dict[str, float]:
@@ -80,7 +80,7 @@ class Model:
 
 
 @cache
-def model() -> Model:
+def model() -> ClaimModels:
     """Return the trained models."""
     with np.load(FILE, allow_pickle=False) as stored:
         loaded = [
@@ -90,7 +90,7 @@ def model() -> Model:
             )
             for name in ("relation", "stance")
         ]
-    return Model(*loaded)
+    return ClaimModels(*loaded)
 
 
 def training_files() -> tuple[Path, Path, Path]:

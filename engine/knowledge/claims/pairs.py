@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from engine.domain.knowledge import EdgeType, Mention, NodeType
-from engine.knowledge.claims.clauses import Clause, Parts
+from engine.knowledge.claims.clauses import Clause, SentenceParts
 from engine.knowledge.claims.features import FIRST, no_change
-from engine.knowledge.claims.model import Reading, model
+from engine.knowledge.claims.model import RelationReading, model
 from engine.knowledge.claims.relations import Sense, family, kinds_of, sense_of
 
 LEAST = 0.4
@@ -43,7 +43,7 @@ class Pair:
     """How likely the clause claims so."""
 
 
-def pairs_of(parts: Parts, mentions: Sequence[Mention]) -> tuple[list[Pair], bool]:
+def pairs_of(parts: SentenceParts, mentions: Sequence[Mention]) -> tuple[list[Pair], bool]:
     """Return the clauses that claim something, in the order of the text, each gap used once.
 
     Returns:
@@ -89,7 +89,7 @@ def _read(clause: Clause, mentions: Sequence[Mention]) -> Pair | None:
 
 def _readings(
     clause: Clause, one: Mention, two: Mention
-) -> Iterator[tuple[float, tuple[NodeType, NodeType], list[Reading]]]:
+) -> Iterator[tuple[float, tuple[NodeType, NodeType], list[RelationReading]]]:
     """Yield how likely the two are related when taken as of two types, the types, and relations, likeliest first."""
     unlikely = _EVERYDAY * (min(one.score, two.score) < _EVERYDAY_SCORE)
     for a in _roles(one, two):
@@ -112,7 +112,7 @@ def _roles(mention: Mention, other: Mention) -> list[NodeType]:
 
 
 def _by_relation(
-    reading: Reading, kinds: tuple[NodeType, NodeType], mentions: tuple[Mention, Mention]
+    reading: RelationReading, kinds: tuple[NodeType, NodeType], mentions: tuple[Mention, Mention]
 ) -> tuple[NodeType, NodeType]:
     """Return the types with the side effect in place of the disease of that name where it is caused."""
     if reading.relation is not EdgeType.CAUSES:

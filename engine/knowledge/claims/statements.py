@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from engine.domain.knowledge import EdgeType, Mention, Node
-from engine.knowledge.claims.clauses import Parts
+from engine.knowledge.claims.clauses import SentenceParts
 from engine.knowledge.claims.pairs import Pair, pairs_of
 from engine.knowledge.claims.relations import Sense, family, kinds_of, options_for
 from engine.knowledge.linking.meant import meant, mutant_form
@@ -96,7 +96,7 @@ def read_sentence(sentence: Sentence, mentions: Sequence[Mention], previous: Men
         return Read(sentence, [], named)
     apart = _set_apart(text, found, start) if len(found) > 2 else None
     rest = [m for m in found if m is not apart]
-    parts = Parts(text, rest, start)
+    parts = SentenceParts(text, rest, start)
     pairs, related = pairs_of(parts, rest)
     statements = [s for pair in pairs for s in _statements(sentence, pair, rest)]
     statements += _echoes(parts, statements, rest)
@@ -151,7 +151,7 @@ def _in_place(made: Statement, mention: Mention, *, negated: bool | None = None)
     return None
 
 
-def _echoes(parts: Parts, made: Sequence[Statement], mentions: Sequence[Mention]) -> Iterator[Statement]:
+def _echoes(parts: SentenceParts, made: Sequence[Statement], mentions: Sequence[Mention]) -> Iterator[Statement]:
     """Yield what `while B does not` says of B."""
     for number, denied in parts.echoes() if made else ():
         if not any(mentions[number] in s.mentions for s in made):

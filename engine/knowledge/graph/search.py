@@ -74,7 +74,7 @@ class _Part:
 
 
 @dataclass(frozen=True, slots=True)
-class _Index:
+class _ViewIndex:
     """What one view is searched by. It does not hold the view, so that it goes when the view goes."""
 
     parts: tuple[_Part, ...]
@@ -82,7 +82,7 @@ class _Index:
     """Logarithm of the largest number of edges at a node, to weigh others by."""
 
 
-def _search(view: GraphView, index: _Index, text: str, types: Collection[NodeType], top: int) -> list[NodeHit]:
+def _search(view: GraphView, index: _ViewIndex, text: str, types: Collection[NodeType], top: int) -> list[NodeHit]:
     scores = _scores(index, text)
     codes = {NODE_CODE[kind] for kind in types}
     of = view.type_codes()
@@ -95,7 +95,7 @@ def _search(view: GraphView, index: _Index, text: str, types: Collection[NodeTyp
     return [_hit(view, number, *scores[number], degree) for number, degree in ranked[:top]]
 
 
-def _scores(index: _Index, text: str) -> Scores:
+def _scores(index: _ViewIndex, text: str) -> Scores:
     """Return every node of the view that fits, by number."""
     found: list[Scores] = [{} for _ in index.parts]
     query = normal(text)
@@ -128,7 +128,7 @@ def _hit(view: GraphView, number: int, score: float, key: str, degree: int) -> N
     return NodeHit(node=node, score=round(min(score, 1.0), 4), matched=matched, degree=degree)
 
 
-_indexes: WeakKeyDictionary[GraphView, _Index] = WeakKeyDictionary()
+_indexes: WeakKeyDictionary[GraphView, _ViewIndex] = WeakKeyDictionary()
 _names: OrderedDict[str, Names] = OrderedDict()
 """The indexes of names used last, by what `GraphView.names_key` says of them."""
 _guard = threading.Lock()
@@ -137,7 +137,7 @@ _making = threading.Lock()
 """Held while an index is made, so that nobody makes it twice; views that have theirs are searched meanwhile."""
 
 
-def _index(view: GraphView) -> _Index:
+def _index(view: GraphView) -> _ViewIndex:
     """Return the view's index, making it when it is first asked for."""
     found = _made(view)
     if found is None:
@@ -150,12 +150,12 @@ def _index(view: GraphView) -> _Index:
     return found
 
 
-def _made(view: GraphView) -> _Index | None:
+def _made(view: GraphView) -> _ViewIndex | None:
     with _guard:
         return _indexes.get(view)
 
 
-def _make(view: GraphView) -> _Index:
+def _make(view: GraphView) -> _ViewIndex:
     most = float(np.log1p(view.degrees.max(initial=1)))
     of_runs = np.isin(view.type_codes(), [NODE_CODE[kind] for kind in _OF_RUNS])
     changing, lasting = np.flatnonzero(of_runs), np.flatnonzero(~of_runs)
@@ -167,7 +167,7 @@ def _make(view: GraphView) -> _Index:
     _names.move_to_end(key)
     while len(_names) > _NAMES_KEPT:
         _names.popitem(last=False)
-    return _Index((_Part(names, lasting), _Part(Names(view.named_nodes(changing.tolist())), changing)), most)
+    return _ViewIndex((_Part(names, lasting), _Part(Names(view.named_nodes(changing.tolist())), changing)), most)
 
 
 def _without(nodes: Iterable[NamedNode], numbers: set[int]) -> Iterable[NamedNode]:

@@ -18,7 +18,7 @@ from engine.knowledge.importers import (
     obo,
     primekg,
 )
-from engine.knowledge.importers.reading.batches import Batches, Reading
+from engine.knowledge.importers.reading.batches import Batches, ImportReading
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +35,7 @@ class FormatInfo:
     """Under which terms such data usually is, "" when that depends on the file."""
     url: str = ""
     files: str = "one file"
-    read: Callable[[Reading], Batches]
+    read: Callable[[ImportReading], Batches]
 
 
 def _formats(*formats: FormatInfo) -> dict[str, FormatInfo]:

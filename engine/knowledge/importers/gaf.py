@@ -13,7 +13,7 @@ from pathlib import Path
 
 from engine.domain.knowledge import EdgeRows, EdgeType, NodeRows, NodeType
 from engine.errors import DataError
-from engine.knowledge.importers.reading.batches import Batches, Reading, edge_batches, node_batches
+from engine.knowledge.importers.reading.batches import Batches, ImportReading, edge_batches, node_batches
 from engine.knowledge.importers.reading.ids import TAXA, Genes, xref
 from engine.knowledge.importers.reading.text import bad_line, counted, line_blocks, numbered_lines, shown
 
@@ -86,7 +86,7 @@ class _Collected:
         yield from edge_batches(edges)
 
 
-def read(reading: Reading) -> Batches:
+def read(reading: ImportReading) -> Batches:
     """Yield the annotated genes and terms, then one edge for a gene and a term.
 
     Annotations with the qualifier NOT state that something does not hold; they are left out and counted, as are
@@ -119,7 +119,9 @@ def _no_annotation(path: Path, number: int, line: str, fields: int) -> DataError
     return bad_line(path, number, f"{counted(fields, 'field')} where GAF has 17 (at least 15), tab-separated.", advice)
 
 
-def _annotation(path: Path, number: int, fields: list[str], found: _Collected, genes: Genes, reading: Reading) -> None:
+def _annotation(
+    path: Path, number: int, fields: list[str], found: _Collected, genes: Genes, reading: ImportReading
+) -> None:
     database, local, symbol, qualifier, term = (text.strip() for text in fields[:5])
     evidence, aspect, name, synonyms, kind, taxon = fields[6], fields[8], fields[9], fields[10], fields[11], fields[12]
     if not _TERM.fullmatch(term):
@@ -171,7 +173,7 @@ def _meaning(aspect: str, qualifiers: list[str]) -> tuple[EdgeType, str]:
     return type, relation
 
 
-def read_associations(reading: Reading) -> Batches:
+def read_associations(reading: ImportReading) -> Batches:
     """Yield genes, terms and edges of a file with `gene<TAB>GO:1;GO:2` in each line.
 
     Such a file does not say what a term is: where the term is in the graph with its branch the edge follows it
@@ -200,7 +202,7 @@ def read_associations(reading: Reading) -> Batches:
     yield from found.batches()
 
 
-def _association(path: Path, number: int, line: str, found: _Collected, genes: Genes, reading: Reading) -> int:
+def _association(path: Path, number: int, line: str, found: _Collected, genes: Genes, reading: ImportReading) -> int:
     """Take a line's associations and return how many they are."""
     name, tab, rest = line.partition("\t")
     terms = [term.strip() for term in rest.split(";") if term.strip()]

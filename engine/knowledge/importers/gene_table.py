@@ -15,7 +15,7 @@ from pathlib import Path
 
 from engine.domain.knowledge import NodeRows, NodeType
 from engine.errors import DataError
-from engine.knowledge.importers.reading.batches import Batches, Reading, node_batches
+from engine.knowledge.importers.reading.batches import Batches, ImportReading, node_batches
 from engine.knowledge.importers.reading.ids import Genes, is_ensembl_gene, is_uniprot, without_version
 from engine.knowledge.importers.reading.tables import Row, Table, listed, number_in
 
@@ -53,7 +53,7 @@ class _Gene:
 
 
 @dataclass(slots=True)
-class _Row:
+class _GeneRow:
     symbol: str
     entrez: str
     aliases: list[str]
@@ -98,7 +98,7 @@ def _share(sample: list[tuple[int, Row]], at: int, test: Callable[[str], bool]) 
     return sum(map(test, values)) / len(values) if values else 0.0
 
 
-def read(reading: Reading) -> Batches:
+def read(reading: ImportReading) -> Batches:
     """Yield one node for every gene.
 
     Raises:
@@ -107,7 +107,7 @@ def read(reading: Reading) -> Batches:
     genes = reading.genes()
     found: dict[str, _Gene] = {}
     of_symbol: dict[str, str] = {}
-    later: list[_Row] = []
+    later: list[_GeneRow] = []
     for path in reading.paths:
         table = Table(path)
         rows = table.rows()
@@ -133,7 +133,7 @@ def read(reading: Reading) -> Batches:
     yield from node_batches(nodes)
 
 
-def _without_entrez(row: _Row, genes: Genes) -> str:
+def _without_entrez(row: _GeneRow, genes: Genes) -> str:
     """Return the id of a gene without an Entrez number: a node that exists, else its first identifier."""
     known = genes.existing(row.xrefs)
     if known or not row.xrefs:
@@ -142,7 +142,7 @@ def _without_entrez(row: _Row, genes: Genes) -> str:
     return row.xrefs[0] if by_symbol.startswith("symbol:") else by_symbol
 
 
-def _join(found: dict[str, _Gene], node_id: str, row: _Row) -> None:
+def _join(found: dict[str, _Gene], node_id: str, row: _GeneRow) -> None:
     gene = found.setdefault(node_id, _Gene(row.symbol))
     for alias in (row.symbol, *row.aliases):
         if alias != gene.name:
@@ -150,7 +150,7 @@ def _join(found: dict[str, _Gene], node_id: str, row: _Row) -> None:
     gene.xrefs.update(dict.fromkeys(row.xrefs))
 
 
-def _row(path: Path, number: int, fields: Row, places: dict[str, int], reading: Reading) -> _Row | None:
+def _row(path: Path, number: int, fields: Row, places: dict[str, int], reading: ImportReading) -> _GeneRow | None:
     def value(what: str) -> str:
         at = places[what]
         text = fields[at] if at >= 0 else ""
@@ -175,4 +175,4 @@ def _row(path: Path, number: int, fields: Row, places: dict[str, int], reading: 
     # Names have commas of their own ("P-glycoprotein, member 1"), so these columns are split at `|` only.
     former = [text.strip() for what in ("alias_name", "previous_name") for text in value(what).split("|")]
     aliases += [text for text in (name, *former) if text]
-    return _Row(symbol, entrez, aliases, xrefs)
+    return _GeneRow(symbol, entrez, aliases, xrefs)

@@ -12,7 +12,7 @@ from typing import Any
 
 from engine.domain.knowledge import SYMMETRIC, EdgeRows, EdgeType, NodeRows, NodeType
 from engine.errors import DataError
-from engine.knowledge.importers.reading.batches import BATCH, Batches, Reading
+from engine.knowledge.importers.reading.batches import BATCH, Batches, ImportReading
 from engine.knowledge.importers.reading.ids import is_number, type_of_id, xref
 from engine.knowledge.importers.reading.kinds import edge_type, node_type
 from engine.knowledge.importers.reading.tables import Table, listed
@@ -37,7 +37,7 @@ EDGE_COLUMNS: dict[str, tuple[str, ...]] = {
 class Builder:
     """Collects nodes and edges of a general form and hands them on in batches."""
 
-    def __init__(self, reading: Reading) -> None:
+    def __init__(self, reading: ImportReading) -> None:
         self._reading = reading
         self._genes = reading.genes()
         self._ids: dict[str, str] = {}
@@ -144,7 +144,7 @@ def part_of(keys: list[str]) -> str:
     return "nodes" if columns & set(NODE_COLUMNS["id"]) else ""
 
 
-def read(reading: Reading) -> Batches:
+def read(reading: ImportReading) -> Batches:
     """Yield the nodes of all tables of nodes, then the edges of all tables of edges.
 
     Raises:

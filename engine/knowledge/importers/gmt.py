@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from engine.domain.knowledge import EdgeRows, EdgeType, NodeRows, NodeType
-from engine.knowledge.importers.reading.batches import Batches, Reading, edge_batches, node_batches
+from engine.knowledge.importers.reading.batches import Batches, ImportReading, edge_batches, node_batches
 from engine.knowledge.importers.reading.text import bad_line, counted, numbered_lines, shown
 
 _COLLECTION = re.compile(r"^(HALLMARK|KEGG|REACTOME|BIOCARTA|PID|WP|GO|GOBP|GOCC|GOMF|HP|SA|SIG|ST|NABA)_")
@@ -21,7 +21,7 @@ def readable(name: str) -> str:
     return _COLLECTION.sub("", name).replace("_", " ").strip().lower() if "_" in name else name
 
 
-def read(reading: Reading) -> Batches:
+def read(reading: ImportReading) -> Batches:
     """Yield the sets and their genes, then the edges gene -> set.
 
     Raises:

@@ -15,7 +15,7 @@ from xml.parsers import expat
 
 from engine.errors import DataError
 from engine.knowledge.importers.generic import Builder, edge_of, node_of
-from engine.knowledge.importers.reading.batches import Batches, Reading
+from engine.knowledge.importers.reading.batches import Batches, ImportReading
 from engine.knowledge.importers.reading.text import bad_line, damaged, open_bytes
 
 _BLOCK = 1 << 16
@@ -23,7 +23,7 @@ _MAX_TEXT = 1 << 20
 """Longest value of one attribute, in characters."""
 
 
-class _Reader:
+class _GraphmlReader:
     """Handlers of the XML parser; finished elements wait in `found`."""
 
     def __init__(self, path: Path) -> None:
@@ -102,7 +102,7 @@ class _Reader:
         self._length = 0
 
 
-def read(reading: Reading) -> Batches:
+def read(reading: ImportReading) -> Batches:
     """Yield nodes and edges as they come.
 
     Raises:
@@ -121,7 +121,7 @@ def read(reading: Reading) -> Batches:
 
 
 def _elements(path: Path) -> Iterator[tuple[str, int, dict[str, str], dict[str, Any]]]:
-    reader = _Reader(path)
+    reader = _GraphmlReader(path)
     with open_bytes(path) as handle:
         while True:
             try:

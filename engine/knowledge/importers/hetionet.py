@@ -11,7 +11,7 @@ from pathlib import Path
 
 from engine.domain.knowledge import EdgeRows, EdgeType, NodeRows, NodeType
 from engine.errors import DataError
-from engine.knowledge.importers.reading.batches import BATCH, Batches, Reading
+from engine.knowledge.importers.reading.batches import BATCH, Batches, ImportReading
 from engine.knowledge.importers.reading.text import LONGEST_ROW, bad_line, counted, first_lines, line_blocks, shown
 
 KINDS: dict[str, NodeType] = {
@@ -81,7 +81,7 @@ def part_of(path: Path) -> str:
     return {tuple(NODES_HEADER): "nodes", tuple(EDGES_HEADER): "edges"}.get(tuple(fields), "")
 
 
-def read(reading: Reading) -> Batches:
+def read(reading: ImportReading) -> Batches:
     """Yield all nodes, then all edges, in whatever order the files are given.
 
     Raises:

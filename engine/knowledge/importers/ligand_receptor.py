@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.domain.knowledge import EdgeRows, EdgeType, NodeRows, NodeType
-from engine.knowledge.importers.reading.batches import Batches, Reading, edge_batches, node_batches
+from engine.knowledge.importers.reading.batches import Batches, ImportReading, edge_batches, node_batches
 from engine.knowledge.importers.reading.ids import Genes, is_uniprot
 from engine.knowledge.importers.reading.tables import Row, Table
 from engine.knowledge.importers.reading.text import bad_line
@@ -56,7 +56,7 @@ def form_of(table: Table) -> _Form:
     return _Form(table.required(*LIGANDS), table.required(*RECEPTORS))
 
 
-def read(reading: Reading) -> Batches:
+def read(reading: ImportReading) -> Batches:
     """Yield the genes, then the edges ligand -> receptor.
 
     Raises:
@@ -85,7 +85,9 @@ def read(reading: Reading) -> Batches:
     yield from edge_batches(edges)
 
 
-def _sides(path: Path, number: int, row: Row, form: _Form, reading: Reading) -> tuple[list[str], list[str], str] | None:
+def _sides(
+    path: Path, number: int, row: Row, form: _Form, reading: ImportReading
+) -> tuple[list[str], list[str], str] | None:
     relation = row[form.kind].strip().lower() if form.kind >= 0 else ""
     relation = relation or "ligand-receptor"
     if form.pair >= 0 and row[form.pair]:

@@ -8,14 +8,14 @@ from typing import Any
 
 from engine.errors import DataError
 from engine.knowledge.importers.generic import Builder, edge_of, node_of
-from engine.knowledge.importers.reading.batches import Batches, Reading
+from engine.knowledge.importers.reading.batches import Batches, ImportReading
 from engine.knowledge.importers.reading.text import line_blocks
 
 MAX_CHARACTERS = 128 * 1024 * 1024
 """Read as one document, JSON takes some five times its length in memory: about 0.6 GB at this size."""
 
 
-def read(reading: Reading) -> Batches:
+def read(reading: ImportReading) -> Batches:
     """Yield all nodes, then all edges.
 
     JSON has no lines to name once it is read, so an error inside names the position: node 3, edge 12.

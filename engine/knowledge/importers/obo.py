@@ -13,7 +13,7 @@ from pathlib import Path
 
 from engine.domain.knowledge import EdgeRows, EdgeType, NodeRows, NodeType
 from engine.errors import DataError
-from engine.knowledge.importers.reading.batches import BATCH, Batches, Reading, edge_batches
+from engine.knowledge.importers.reading.batches import BATCH, Batches, ImportReading, edge_batches
 from engine.knowledge.importers.reading.ids import type_of_id, xref
 from engine.knowledge.importers.reading.text import bad_line, numbered_lines, shown
 
@@ -115,7 +115,7 @@ def header_of(path: Path) -> dict[str, str]:
     return tags
 
 
-def read(reading: Reading) -> Batches:
+def read(reading: ImportReading) -> Batches:
     """Yield the terms, then their relations.
 
     A term that exists under its own, an alternative or (in Mondo) an equivalent identifier keeps that node's id.
@@ -161,7 +161,7 @@ def read(reading: Reading) -> Batches:
     yield from edge_batches(_edges(links, ids, reading))
 
 
-def _edges(links: list[tuple[str, str, str]], ids: dict[str, str], reading: Reading) -> EdgeRows:
+def _edges(links: list[tuple[str, str, str]], ids: dict[str, str], reading: ImportReading) -> EdgeRows:
     edges = EdgeRows()
     genes = reading.genes()
     for source, relation, target in links:

@@ -12,7 +12,7 @@ from operator import itemgetter
 from pathlib import Path
 
 from engine.domain.knowledge import EdgeRows, EdgeType, NodeRows, NodeType
-from engine.knowledge.importers.reading.batches import BATCH, Batches, Reading, node_batches
+from engine.knowledge.importers.reading.batches import BATCH, Batches, ImportReading, node_batches
 from engine.knowledge.importers.reading.tables import Table
 from engine.knowledge.importers.reading.text import bad_line, shown
 
@@ -102,7 +102,7 @@ def node_id(kind: str, local: str, source: str) -> tuple[str, list[str]]:
     return (known[0] if known else f"PrimeKG:{kind.replace('/', '_')}_{local}"), known
 
 
-def read(reading: Reading) -> Batches:
+def read(reading: ImportReading) -> Batches:
     """Yield batches: the nodes that are new in some rows, then these rows' edges that are new.
 
     Raises:
@@ -127,7 +127,7 @@ NodeKey = tuple[str, str, str]
 class _Nodes:
     """Gives every node a number and, the first time, a row."""
 
-    def __init__(self, reading: Reading) -> None:
+    def __init__(self, reading: ImportReading) -> None:
         self._genes = reading.genes()
         self.numbers: dict[NodeKey, int] = {}
         self.ids: list[str] = []

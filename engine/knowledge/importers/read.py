@@ -14,7 +14,7 @@ from engine.errors import DataError, UserError
 from engine.knowledge.importers import hetionet, obo
 from engine.knowledge.importers.detect import detect
 from engine.knowledge.importers.formats import FORMATS, FormatInfo, format_named
-from engine.knowledge.importers.reading.batches import Batches, Reading
+from engine.knowledge.importers.reading.batches import Batches, ImportReading
 from engine.knowledge.importers.reading.ids import Resolve, is_number, normal_organism, slug
 from engine.knowledge.importers.reading.text import check_readable, numbered_lines, shown
 
@@ -91,7 +91,7 @@ def open_import(
     for path in files:
         check_readable(path)
     info = format_named(detect(files) if format.strip().lower() in ("", "auto") else format)
-    reading = Reading(paths=files, organism=organism, resolve=resolve)
+    reading = ImportReading(paths=files, organism=organism, resolve=resolve)
     source = _source(info, reading, name, license, url)
     return source, _checked(info, reading), reading.warnings
 
@@ -165,7 +165,7 @@ def _edges(batch: EdgeRows, count: int, source: GraphSource) -> list[Edge]:
     return found
 
 
-def _checked(info: FormatInfo, reading: Reading) -> Batches:
+def _checked(info: FormatInfo, reading: ImportReading) -> Batches:
     rows = 0
     for batch in info.read(reading):
         rows += len(batch)
@@ -224,7 +224,9 @@ def _name_no_gene_by_number(batch: NodeRows) -> None:
                 batch.aliases[at] = [alias for alias in batch.aliases[at] if not is_number(alias)]
 
 
-def _source(info: FormatInfo, reading: Reading, name: str | None, license: str | None, url: str | None) -> GraphSource:
+def _source(
+    info: FormatInfo, reading: ImportReading, name: str | None, license: str | None, url: str | None
+) -> GraphSource:
     files: dict[str, str] = {}
     fetched: dict[str, str] = {}
     for path in reading.paths:

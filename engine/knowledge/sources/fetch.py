@@ -55,7 +55,7 @@ class _Restart(Exception):
 
 
 @dataclass(kw_only=True)
-class _Job:
+class _FileJob:
     """One file on its way."""
 
     source: RemoteSource
@@ -158,7 +158,9 @@ def fetch(
     for file in source.files:
         url = (urls or {}).get(file.name) or (f"{base_url.rstrip('/')}/{file.name}" if base_url else file.url)
         check_address(url)
-        job = _Job(source=source, file=file, url=url, folder=folder, progress=progress, cancel=cancel, timeout=timeout)
+        job = _FileJob(
+            source=source, file=file, url=url, folder=folder, progress=progress, cancel=cancel, timeout=timeout
+        )
         with _alone(job):
             if again or not _is_there(job):
                 _download(job, attempts, pause)
@@ -171,7 +173,7 @@ _running_guard = threading.Lock()
 
 
 @contextmanager
-def _alone(job: _Job) -> Iterator[None]:
+def _alone(job: _FileJob) -> Iterator[None]:
     """Keep two downloads of this process from writing one file."""
     place = job.target.absolute()
     with _running_guard:
@@ -186,7 +188,7 @@ def _alone(job: _Job) -> Iterator[None]:
             _running.discard(place)
 
 
-def _is_there(job: _Job) -> bool:
+def _is_there(job: _FileJob) -> bool:
     """Say whether the file was fetched before and is still what came then."""
     if not job.target.is_file():
         return False
@@ -199,7 +201,7 @@ def _is_there(job: _Job) -> bool:
     return True
 
 
-def _download(job: _Job, attempts: int, pause: Callable[[float], None]) -> None:
+def _download(job: _FileJob, attempts: int, pause: Callable[[float], None]) -> None:
     failures = restarts = 0
     while True:
         job.stop_if_cancelled()
@@ -221,7 +223,7 @@ def _download(job: _Job, attempts: int, pause: Callable[[float], None]) -> None:
             _wait(job, error.wait or float(2 ** (failures - 1)), pause)
 
 
-def _unreachable(job: _Job, error: Exception) -> FetchError:
+def _unreachable(job: _FileJob, error: Exception) -> FetchError:
     there = job.kept()
     kept = f" {there:,} bytes came and are kept." if there else ""
     message = f"{job.file.name} could not be fetched from {_host(job)}: {error}.{kept}"
@@ -229,7 +231,7 @@ def _unreachable(job: _Job, error: Exception) -> FetchError:
     return FetchError(message, advice=advice)
 
 
-def _wait(job: _Job, seconds: float, pause: Callable[[float], None]) -> None:
+def _wait(job: _FileJob, seconds: float, pause: Callable[[float], None]) -> None:
     left = min(seconds, 60.0)
     while left > 0:
         job.stop_if_cancelled()
@@ -238,7 +240,7 @@ def _wait(job: _Job, seconds: float, pause: Callable[[float], None]) -> None:
         left -= step
 
 
-def _attempt(job: _Job) -> None:
+def _attempt(job: _FileJob) -> None:
     """Ask for what is missing and append it to the part.
 
     Raises:
@@ -269,7 +271,7 @@ def _attempt(job: _Job) -> None:
         raise _Lost(reason(error)) from error
 
 
-def _refused(job: _Job, error: urllib.error.HTTPError) -> None:
+def _refused(job: _FileJob, error: urllib.error.HTTPError) -> None:
     """Turn the server's refusal into what follows from it."""
     if error.code == 416:
         raise _Restart("the server has no more than what came") from error
@@ -282,7 +284,7 @@ def _refused(job: _Job, error: urllib.error.HTTPError) -> None:
     raise FetchError(message, advice=advice, details={"status": error.code, "url": job.url}) from error
 
 
-def _receive(job: _Job, response: Any, start: int) -> None:
+def _receive(job: _FileJob, response: Any, start: int) -> None:
     headers = response.headers
     length = int(headers["Content-Length"]) if (headers.get("Content-Length") or "").isdigit() else None
     if response.status == 206:
@@ -325,14 +327,14 @@ def _piece(response: Any) -> bytes:
         raise _Lost(reason(error)) from error
 
 
-def _check_space(job: _Job, missing: int) -> None:
+def _check_space(job: _FileJob, missing: int) -> None:
     free = shutil.disk_usage(job.folder).free
     if missing > free:
         message = f"{job.file.name} needs {missing:,} more bytes in {job.folder}, where {free:,} are free."
         raise FetchError(message, advice="Make room or choose another folder.")
 
 
-def _finish(job: _Job, *, resumed: bool) -> None:
+def _finish(job: _FileJob, *, resumed: bool) -> None:
     """Check what came and give it its name."""
     digest = sha256_file(job.part)
     size = job.part.stat().st_size
@@ -366,7 +368,7 @@ def _finish(job: _Job, *, resumed: bool) -> None:
     job.state.unlink(missing_ok=True)
 
 
-def _read_to_the_end(job: _Job) -> None:
+def _read_to_the_end(job: _FileJob) -> None:
     """Read a gzip file whole: a server that states no length can break off without anybody noticing.
 
     Raises:
@@ -388,5 +390,5 @@ def _read_to_the_end(job: _Job) -> None:
             raise damaged(job.part, 0, error) from error
 
 
-def _host(job: _Job) -> str:
+def _host(job: _FileJob) -> str:
     return urllib.parse.urlsplit(job.url).netloc

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 
 from engine.domain.memory import Episode
 from engine.memory.episodes.reading import DOMAIN, ENTITY, TOOL, Word, name_key, pieces, spelling, words
-from engine.search.index import Document, Field, SearchIndex
+from engine.search.index import Document, FieldWeight, SearchIndex
 from engine.search.vectors import Vectors
 
 if TYPE_CHECKING:
     import numpy as np
 
 FIELDS = {
-    "task": Field(2.0, 0.5),
-    "entities": Field(2.0, 0.5),
-    "result": Field(1.5, 0.5),
-    "lessons": Field(1.2, 0.5),
-    "tools": Field(1.0, 0.5),
-    "plan": Field(0.7, 0.5),
-    "domains": Field(0.5, 0.5),
+    "task": FieldWeight(2.0, 0.5),
+    "entities": FieldWeight(2.0, 0.5),
+    "result": FieldWeight(1.5, 0.5),
+    "lessons": FieldWeight(1.2, 0.5),
+    "tools": FieldWeight(1.0, 0.5),
+    "plan": FieldWeight(0.7, 0.5),
+    "domains": FieldWeight(0.5, 0.5),
 }
 SUCCEEDED, FAILED, DOUBTED = "succeeded", "failed", "doubted"
 

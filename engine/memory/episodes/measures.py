@@ -15,12 +15,12 @@ import numpy as np
 
 from engine.memory.episodes.index import EpisodeIndex
 from engine.memory.episodes.reading import DOMAIN, ENTITY, TOOL, Question, spelling
-from engine.search.index import Query, Weights
+from engine.search.index import Query, ScoreWeights
 from engine.search.vectors import best, dots
 from engine.text.commonness import technicality
 
 MOST_CANDIDATES = 50
-_ROUGH = Weights(words=1.0, vector=1.0, names={ENTITY: 0.5, TOOL: 0.3, DOMAIN: 0.2})
+_ROUGH = ScoreWeights(words=1.0, vector=1.0, names={ENTITY: 0.5, TOOL: 0.3, DOMAIN: 0.2})
 """Brings candidates only; what they are worth is the model's to say."""
 _BACKGROUND, _USUAL_MEAN, _USUAL_SPREAD = 20.0, 0.1, 0.1
 """Unrelated texts that every memory is taken to have besides its own, and their cosines with a question: in a memory of

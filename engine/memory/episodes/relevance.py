@@ -28,7 +28,7 @@ LEADERS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class RelevanceModel:
     """The weights for one way of recalling."""
 
     order: Confidence
@@ -64,10 +64,10 @@ def of_the_best(found: Measured, scores: np.ndarray) -> dict[str, float]:
 
 
 @cache
-def models() -> dict[str, Model]:
+def models() -> dict[str, RelevanceModel]:
     """Return the fitted models: `vectors` and `words`."""
     text = resources.files("engine.memory.episodes").joinpath("relevance.json").read_text(encoding="utf-8")
     return {
-        way: Model(*(Confidence(part["weights"], part["bias"]) for part in (model["order"], model["answers"])))
+        way: RelevanceModel(*(Confidence(part["weights"], part["bias"]) for part in (model["order"], model["answers"])))
         for way, model in json.loads(text).items()
     }

@@ -144,7 +144,7 @@ _EDGES = {edge.value: edge for edge in EdgeType}
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class FactStatement:
     """What a fact says: equal for facts that say the same."""
 
     subject: str
@@ -220,7 +220,7 @@ def _stem(verb: str) -> str:
     return verb
 
 
-def statement_of(subject: str, predicate: str, object: str, key_of: KeyOf = entity_key) -> Statement:
+def statement_of(subject: str, predicate: str, object: str, key_of: KeyOf = entity_key) -> FactStatement:
     """Return what a fact says, in the form in which facts are compared.
 
     Args:
@@ -242,7 +242,7 @@ def statement_of(subject: str, predicate: str, object: str, key_of: KeyOf = enti
         a, b = b, a
     if name in _SYMMETRIC and b < a:
         a, b = b, a
-    return Statement(a, name, denied, b)
+    return FactStatement(a, name, denied, b)
 
 
 def _object_key(relation: str, text: str, key_of: KeyOf) -> str:
@@ -256,17 +256,17 @@ def _object_key(relation: str, text: str, key_of: KeyOf) -> str:
     return key
 
 
-def quantity_of(statement: Statement) -> Quantity | None:
+def quantity_of(statement: FactStatement) -> Quantity | None:
     """Return the number a statement gives as its object, or None."""
     return parse_quantity(statement.object)
 
 
-def has_one_object(statement: Statement, functional: frozenset[str] = FUNCTIONAL) -> bool:
+def has_one_object(statement: FactStatement, functional: frozenset[str] = FUNCTIONAL) -> bool:
     """Say whether another object for the same subject and relation would deny this one."""
     return not statement.denied and (statement.relation in functional or quantity_of(statement) is not None)
 
 
-def exclude_each_other(a: Statement, b: Statement, functional: frozenset[str] = FUNCTIONAL) -> bool:
+def exclude_each_other(a: FactStatement, b: FactStatement, functional: frozenset[str] = FUNCTIONAL) -> bool:
     """Say whether two statements cannot both be true; symmetric, and never true of a statement and itself."""
     if a.subject != b.subject:
         return False
@@ -287,7 +287,7 @@ def exclude_each_other(a: Statement, b: Statement, functional: frozenset[str] = 
     return not _refines(a.relation, a.object, b.object)
 
 
-def compared_by_object(statement: Statement, functional: frozenset[str] = FUNCTIONAL) -> bool:
+def compared_by_object(statement: FactStatement, functional: frozenset[str] = FUNCTIONAL) -> bool:
     """Say whether a statement can be excluded by one of the same subject and relation with another object."""
     return statement.relation in _STATES or has_one_object(statement, functional)
 

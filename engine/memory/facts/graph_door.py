@@ -38,7 +38,7 @@ class GraphSent(NamedTuple):
     """A sentence for each of `sent` of which another source of the graph states the opposite."""
 
 
-class _Row(NamedTuple):
+class _EdgeRow(NamedTuple):
     source: tuple[str, NodeType, str]
     edge: EdgeType
     target: tuple[str, NodeType, str]
@@ -199,7 +199,7 @@ def _voice(fact: Fact) -> str:
     return (publication or [key for key in keys if key.startswith("run:")] or keys)[0].replace(" ", "_")
 
 
-def _row(fact: Fact, link: Link) -> _Row | str:
+def _row(fact: Fact, link: Link) -> _EdgeRow | str:
     """Return a fact as an edge with its ends, or a sentence on why it cannot be one."""
     said = f"{fact.subject} {fact.predicate} {fact.object}"
     if fact.retracted:
@@ -220,4 +220,4 @@ def _row(fact: Fact, link: Link) -> _Row | str:
         ends.reverse()
     if ends[0][0] == ends[1][0]:
         return f"{said}: both sides are the same entity of the graph."
-    return _Row(ends[0], edge or EdgeType.RELATED_TO, ends[1], fact.predicate)
+    return _EdgeRow(ends[0], edge or EdgeType.RELATED_TO, ends[1], fact.predicate)

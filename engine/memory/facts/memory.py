@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from engine.domain.memory import Fact, FactView
 from engine.errors import NotFoundError, UserError
-from engine.memory.facts.contradictions import FUNCTIONAL, Statement, entity_key
+from engine.memory.facts.contradictions import FUNCTIONAL, FactStatement, entity_key
 from engine.memory.facts.quantities import parse_quantity
 from engine.memory.facts.support import StatementIndex
 from engine.ports.memory import FactStore
@@ -315,7 +315,7 @@ class SemanticMemory:
         return self._entities.get(name) or entity_key(name)
 
 
-def _rank(statement: Statement, fact: Fact, wanted: str, words: str) -> int | None:
+def _rank(statement: FactStatement, fact: Fact, wanted: str, words: str) -> int | None:
     """Return how well a statement fits an entity, 0 best; None when it does not mention it."""
     ranks: list[int] = []
     for side, key in enumerate((statement.subject, statement.object)):

@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterable
 
 from engine.domain.memory import Fact, FactView
 from engine.memory.facts.contradictions import (
+    FactStatement,
     KeyOf,
-    Statement,
     compared_by_object,
     entity_key,
     exclude_each_other,
@@ -86,17 +86,17 @@ class StatementIndex:
         self._functional = functional
         self._key_of = key_of
         self.facts: dict[str, Fact] = {}
-        self.members: dict[Statement, dict[str, None]] = {}
+        self.members: dict[FactStatement, dict[str, None]] = {}
         """Statement -> ids of the facts that state it."""
-        self._stated: dict[str, Statement] = {}
-        self._rivals: dict[tuple[str, ...], dict[Statement, None]] = {}
+        self._stated: dict[str, FactStatement] = {}
+        self._rivals: dict[tuple[str, ...], dict[FactStatement, None]] = {}
         """What statements share that may exclude each other -> those statements."""
-        self._best: dict[tuple[str, ...], Statement] = {}
+        self._best: dict[tuple[str, ...], FactStatement] = {}
         """The best supported of a crowd of rivals; emptied at every change."""
         for fact in facts:
             self.put(fact)
 
-    def statement(self, fact: Fact) -> Statement:
+    def statement(self, fact: Fact) -> FactStatement:
         """Return what a fact says."""
         return statement_of(fact.subject, fact.predicate, fact.object, self._key_of)
 
@@ -127,7 +127,7 @@ class StatementIndex:
         for group in self._groups(statement):
             del self._rivals[group][statement]
 
-    def facts_of(self, statement: Statement) -> list[Fact]:
+    def facts_of(self, statement: FactStatement) -> list[Fact]:
         """Return the facts that state it, oldest first."""
         return sorted((self.facts[name] for name in self.members[statement]), key=lambda fact: (fact.at, fact.id))
 
@@ -140,7 +140,7 @@ class StatementIndex:
         ]
         return known[-1] if known else None
 
-    def view(self, statement: Statement, *, retracted: bool = False) -> FactView | None:
+    def view(self, statement: FactStatement, *, retracted: bool = False) -> FactView | None:
         """Return a statement with what speaks for and against it.
 
         None when every fact that states it was retracted, unless those are asked for.
@@ -159,18 +159,18 @@ class StatementIndex:
             facts=facts,
         )
 
-    def excluding(self, statement: Statement) -> list[Statement]:
+    def excluding(self, statement: FactStatement) -> list[FactStatement]:
         """Return the believed statements that cannot be true together with this one, if it is believed itself."""
         if not self._believed(statement):
             return []
-        found: dict[Statement, None] = {}
+        found: dict[FactStatement, None] = {}
         for group in self._groups(statement):
             for other in self._compared(group, statement):
                 if exclude_each_other(statement, other, self._functional) and self._believed(other):
                     found[other] = None
         return list(found)
 
-    def _compared(self, group: tuple[str, ...], statement: Statement) -> Collection[Statement]:
+    def _compared(self, group: tuple[str, ...], statement: FactStatement) -> Collection[FactStatement]:
         """Return the rivals to compare with: all of them, in a crowd only the best supported."""
         rivals = self._rivals[group]
         if len(rivals) <= _CROWD:
@@ -183,10 +183,10 @@ class StatementIndex:
             return [self._best[group]]
         return list(rivals)[:_CROWD]
 
-    def _believed(self, statement: Statement) -> list[Fact]:
+    def _believed(self, statement: FactStatement) -> list[Fact]:
         return [fact for fact in self.facts_of(statement) if not fact.retracted]
 
-    def _groups(self, statement: Statement) -> list[tuple[str, ...]]:
+    def _groups(self, statement: FactStatement) -> list[tuple[str, ...]]:
         groups: list[tuple[str, ...]] = [statement.pair]
         if compared_by_object(statement, self._functional):
             groups.append((statement.subject, statement.relation, "one object"))

@@ -30,7 +30,7 @@ UNSEEN = frozenset({3, 9, 17, 20, 24, 26, 34, 38})
 Embed = Callable[[Sequence[str]], np.ndarray]
 
 
-class Model(NamedTuple):
+class ChooserModel(NamedTuple):
     """The trained file, unpacked."""
 
     analyses: list[str]
@@ -53,12 +53,12 @@ class Model(NamedTuple):
 
 
 @functools.cache
-def model() -> Model:
+def model() -> ChooserModel:
     """Return the trained model that ships with Biodesk."""
     with resources.files("engine.planning").joinpath(FILE).open("rb") as handle:
         stored = np.load(handle, allow_pickle=False)
         names = str(stored["features"]).split("\n")
-        return Model(
+        return ChooserModel(
             analyses=str(stored["analyses"]).split("\n"),
             vocabulary={name: at for at, name in enumerate(names)},
             idf=stored["idf"].astype(np.float32),

@@ -10,7 +10,7 @@ from engine.domain.plan import texts_of
 from engine.errors import PlanError
 from engine.planning.choosing.subgroups import each_level
 from engine.planning.followups.rewriting import cut, with_name
-from engine.planning.followups.turn import Pair, Turn, in_words
+from engine.planning.followups.turn import ComparedPair, Turn, in_words
 from engine.planning.followups.words import (
     ALL,
     APART,
@@ -80,7 +80,7 @@ def compared_anew(turn: Turn) -> list[Try]:
     return _with_one(turn, pair, said[0]) if len(said) == 1 else []
 
 
-def _levels_said(turn: Turn, pair: Pair) -> list[str]:
+def _levels_said(turn: Turn, pair: ComparedPair) -> list[str]:
     """Return the levels of the compared column that are named; `the reference` names none, beside it a number does."""
     words = turn.own.words
     named = [m for m in turn.own.mentions if m.column == pair.column and m.level]
@@ -95,7 +95,7 @@ def _levels_said(turn: Turn, pair: Pair) -> list[str]:
     ]
 
 
-def _turned(turn: Turn, pair: Pair | None, word: str) -> list[Try]:
+def _turned(turn: Turn, pair: ComparedPair | None, word: str) -> list[Try]:
     if pair is None or not (pair.interest and pair.reference):
         of = f"compares all groups of {pair.column}" if pair is not None else "compares no two groups"
         example = f", as in '{pair.levels[0]} as the reference'" if pair is not None and pair.levels else ""
@@ -106,7 +106,7 @@ def _turned(turn: Turn, pair: Pair | None, word: str) -> list[Try]:
     return _with_ends(turn, pair, pair.reference, pair.interest)
 
 
-def _with_one(turn: Turn, pair: Pair, level: str) -> list[Try]:
+def _with_one(turn: Turn, pair: ComparedPair, level: str) -> list[Try]:
     """Return the comparison with one level that is named as the reference, or in place of another."""
     against = REFERENCE.search(turn.question)
     if against is None:
@@ -128,7 +128,7 @@ def _with_one(turn: Turn, pair: Pair, level: str) -> list[Try]:
     return _with_ends(turn, pair, pair.interest, level)
 
 
-def _with_ends(turn: Turn, pair: Pair, interest: str, reference: str) -> list[Try]:
+def _with_ends(turn: Turn, pair: ComparedPair, interest: str, reference: str) -> list[Try]:
     """Return the question before with `interest` set against `reference`."""
     chosen, _ = turn.taken()
     own = dict(chosen.get(pair.tool, {}))
@@ -162,7 +162,7 @@ def _levels_put(turn: Turn, column: str, changed: Mapping[str, str]) -> str:
     return text
 
 
-def _of_every_group(turn: Turn, pair: Pair) -> list[Try]:
+def _of_every_group(turn: Turn, pair: ComparedPair) -> list[Try]:
     """Return the comparison of all groups of the column, in words of its own: the two are what the question before is made of."""
     measured = next(iter(turn.outcomes()), "")
     if not measured:

@@ -50,7 +50,7 @@ def outcomes(plan: TaskDag, specs: Mapping[str, ToolSpec], roles: Sequence[str] 
     return columns_of(roles, answering(plan, specs), specs)
 
 
-class Pair(NamedTuple):
+class ComparedPair(NamedTuple):
     """What a step compares with what: `interest` is empty where all groups are compared."""
 
     tool: str
@@ -165,7 +165,7 @@ class Turn:
         own = [row for row in rows if row.column == name]
         return [v for v in (column.levels if column else ()) if all(row.holds(v) for row in own)]
 
-    def pair(self) -> Pair | None:
+    def pair(self) -> ComparedPair | None:
         """Return what the first answering step compares with what."""
         for node in self.answering():
             params = self.specs[node.tool].params
@@ -177,20 +177,20 @@ class Turn:
                 list_ = next((p.name for p in params if p.role == "levels" and p.of == low.of), "")
                 levels = texts_of(node.params.get(list_)) or self._levels(name)
                 ends = str(node.params.get(high.name) or ""), str(node.params.get(low.name) or "")
-                return Pair(node.tool, name, *_both(*ends, levels), (high.name, low.name), levels)
+                return ComparedPair(node.tool, name, *_both(*ends, levels), (high.name, low.name), levels)
             several = next((p for p in params if p.role == "references"), None)
             if several is not None and (found := self._of_model(node, several)) is not None:
                 return found
         return None
 
-    def _of_model(self, node: TaskNode, param: ParamSpec) -> Pair | None:
+    def _of_model(self, node: TaskNode, param: ParamSpec) -> ComparedPair | None:
         told = {item.partition("=")[0]: item.partition("=")[2] for item in texts_of(node.params.get(param.name))}
         names = [n for n in columns_of(EXPLAINS, [node], self.specs) if len(self._levels(n)) > 1]
         first = [*(n for n in names if n in self.own.columns()), *(n for n in names if n in told), *names]
         if not first:
             return None
         levels = self._levels(first[0])
-        return Pair(node.tool, first[0], *_both("", told.get(first[0], ""), levels), ("", param.name), levels)
+        return ComparedPair(node.tool, first[0], *_both("", told.get(first[0], ""), levels), ("", param.name), levels)
 
     def _levels(self, name: str) -> list[str]:
         column = self.data.column(name)

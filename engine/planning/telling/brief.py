@@ -80,7 +80,7 @@ def briefs(
         role_of = {param.role: param.name for param in spec.params}
         unmet = [role for role in _needs(key, analyses) if role in role_of and not node.params.get(role_of[role])]
         title = analyses[key].name if key in analyses and not unmet else spec.title
-        told.append(_Reader(plan, node, spec, registry, data).brief(key, title))
+        told.append(_StepReader(plan, node, spec, registry, data).brief(key, title))
     return told
 
 
@@ -111,7 +111,7 @@ def _answered_above(plan: TaskDag, registry: ToolRegistry, top: int) -> set[str]
     return {key for node in plan.nodes if node.priority == top for key in registry.get(node.tool).answers}
 
 
-class _Reader:
+class _StepReader:
     """Reads one step of a plan."""
 
     def __init__(self, plan: TaskDag, node: TaskNode, spec: ToolSpec, registry: ToolRegistry, data: Data) -> None:

@@ -13,25 +13,25 @@ import numpy as np
 from engine.domain.retrieval import CatalogueEntry
 from engine.domain.toolspec import ToolSpec
 from engine.retrieval.indexes.tool_graph import ToolGraph
-from engine.retrieval.question.methods import Method, elsewhere, load_methods
+from engine.retrieval.question.methods import Operation, elsewhere, load_methods
 from engine.retrieval.question.words import Speller, words
-from engine.search.index import Document, Field, SearchIndex
+from engine.search.index import Document, FieldWeight, SearchIndex
 from engine.search.vectors import dots
 from engine.text.names import in_one
 
 TEXT_LENGTH = 1500
 """Characters of a text that are embedded; the default model reads about 1,000."""
 _FIELDS = {
-    "name": Field(weight=1.0, length=0.4),
-    "labels": Field(weight=1.0, length=0.4),
-    "text": Field(weight=1.0, length=0.45),
-    "data": Field(weight=0.3, length=0.6),
+    "name": FieldWeight(weight=1.0, length=0.4),
+    "labels": FieldWeight(weight=1.0, length=0.4),
+    "text": FieldWeight(weight=1.0, length=0.45),
+    "data": FieldWeight(weight=0.3, length=0.6),
 }
 _METHOD_FIELDS = {
-    "operation": Field(weight=2.0, length=0.3),
-    "synonyms": Field(weight=1.0, length=0.5),
-    "programs": Field(weight=1.0, length=0.3),
-    "phrases": Field(weight=0.6, length=0.5),
+    "operation": FieldWeight(weight=2.0, length=0.3),
+    "synonyms": FieldWeight(weight=1.0, length=0.5),
+    "programs": FieldWeight(weight=1.0, length=0.3),
+    "phrases": FieldWeight(weight=0.6, length=0.5),
 }
 _SAME_OPERATION = 12.0
 """Score of a built-in tool's names with a method from which it is taken to be for it."""
@@ -64,7 +64,7 @@ def entry_text(entry: CatalogueEntry) -> str:
 
 
 def method_texts() -> list[str]:
-    """Return the texts of all methods (see `Method.texts`) in the order of `load_methods`, then `elsewhere`."""
+    """Return the texts of all methods (see `Operation.texts`) in the order of `load_methods`, then `elsewhere`."""
     return [*(text for method in load_methods() for text in method.texts), *elsewhere()]
 
 
@@ -84,7 +84,7 @@ class Nearness:
 class MethodIndex:
     """The table of methods, ready to be matched with a question."""
 
-    methods: Sequence[Method]
+    methods: Sequence[Operation]
     words: SearchIndex
     synonyms: Sequence[frozenset[str]]
     """For each method, the stems of its name and synonyms."""
@@ -184,7 +184,7 @@ class ToolIndex:
 
     @cached_property
     def _built_in_for(self) -> Mapping[int, list[int]]:
-        """Method -> runnable tools that are for it, best first.
+        """Operation -> runnable tools that are for it, best first.
 
         A tool is for the one method that its name, title and keywords fit best: descriptions are left out because
         they also say what a tool does not do.
@@ -268,7 +268,7 @@ def _document(entry: CatalogueEntry) -> Document:
 
 
 def _method_index(
-    methods: Sequence[Method],
+    methods: Sequence[Operation],
     entries: Sequence[CatalogueEntry],
     vectors: np.ndarray | None,
 ) -> MethodIndex:
@@ -285,7 +285,7 @@ def _method_index(
     found.add(
         Document(id=method.operation, words=document) for method, document in zip(methods, documents, strict=True)
     )
-    aside = SearchIndex({"text": Field(weight=1.0, length=0.5)})
+    aside = SearchIndex({"text": FieldWeight(weight=1.0, length=0.5)})
     aside.add(Document(id=text, words={"text": words(text)}) for text in elsewhere())
     named = _rows_by_name(entries)
     starts = np.cumsum([0, *(1 + len(method.phrases) for method in methods)])
@@ -317,6 +317,6 @@ def _name_keys(name: str) -> set[str]:
     return {key for key in keys if len(key) > 1}
 
 
-def _tools_of(method: Method, named: Mapping[str, Sequence[int]]) -> np.ndarray:
+def _tools_of(method: Operation, named: Mapping[str, Sequence[int]]) -> np.ndarray:
     rows = {row for program in method.programs for row in named.get(in_one(program), ())}
     return np.array(sorted(rows), dtype=np.int32)

@@ -15,7 +15,7 @@ _COLUMNS = ("operation", "synonyms", "programs", "inputs", "outputs", "prerequis
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Method:
+class Operation:
     """An analysis operation."""
 
     operation: str
@@ -40,7 +40,7 @@ class Method:
 
 
 @cache
-def load_methods() -> list[Method]:
+def load_methods() -> list[Operation]:
     """Return all methods in the order of the table; one shared list, not to be written to."""
     text = files("engine.retrieval").joinpath("data", "methods.tsv").read_text(encoding="utf-8")
     header, *lines = text.splitlines()
@@ -56,11 +56,11 @@ def elsewhere() -> list[str]:
     return files("engine.retrieval").joinpath("data", "elsewhere.tsv").read_text(encoding="utf-8").splitlines()
 
 
-def _method(line: str, number: int) -> Method:
+def _method(line: str, number: int) -> Operation:
     fields = line.split("\t")
     if len(fields) != len(_COLUMNS):
         message = f"methods.tsv line {number} has {len(fields)} fields; expected {len(_COLUMNS)}"
         raise ValueError(message)
     operation, *lists = fields
     parts = (tuple(part.split("|")) if part else () for part in lists)
-    return Method(operation=operation, **dict(zip(_COLUMNS[1:], parts, strict=True)))
+    return Operation(operation=operation, **dict(zip(_COLUMNS[1:], parts, strict=True)))

@@ -48,7 +48,7 @@ class Vocabulary:
 
 
 @dataclass(slots=True)
-class Reading:
+class SearchedQuestion:
     """A question as it is searched for."""
 
     text: str
@@ -79,7 +79,7 @@ def load_vocabulary() -> Vocabulary:
     return Vocabulary(tables.pop("short"), tables.pop("instead"), tables)
 
 
-def read(question: str, known: Callable[[str], bool]) -> Reading:
+def read(question: str, known: Callable[[str], bool]) -> SearchedQuestion:
     """Read a question.
 
     Args:
@@ -87,7 +87,7 @@ def read(question: str, known: Callable[[str], bool]) -> Reading:
         known: says whether tool descriptions have a word as it is written.
     """
     tokens = question.split()
-    reading = Reading(question)
+    reading = SearchedQuestion(question)
     said: list[str] = []
     language = _language(tokens, known)
     long = len(tokens) > _LONG
@@ -109,7 +109,7 @@ def read(question: str, known: Callable[[str], bool]) -> Reading:
     return reading
 
 
-def _spelt_out(token: str, bare: str, reading: Reading) -> str:
+def _spelt_out(token: str, bare: str, reading: SearchedQuestion) -> str:
     """Return a word of the question, or what it stands for when it would be taken for another one."""
     vocabulary = load_vocabulary()
     if bare in vocabulary.instead:

@@ -17,7 +17,7 @@ Batches = Iterator[Rows]
 
 
 @dataclass(kw_only=True)
-class Reading:
+class ImportReading:
     """The files of one import and what its reader needs to know and to tell.
 
     `warnings` is complete when the reader's last batch was taken.
