@@ -27,6 +27,11 @@ def name_parts(name: str) -> list[str]:
     return [NUMBER_WORDS.get(word, word) for word in (plain(piece) for piece in PIECE.findall(spaced))]
 
 
+def joined(text: str, sign: str = "_") -> str:
+    """Return the letters and digits of a text as one word, with a sign in the place of all between them."""
+    return _BETWEEN.sub(sign, text).strip(sign)
+
+
 def in_one(name: str) -> str:
     """Return a name's letters and digits in one, for comparing: `tp53` of `TP-53`, `tnfalpha` of `TNF-α`."""
     return _BETWEEN.sub("", plain(name, micro=False))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 import threading
+import weakref
 from pathlib import Path
 
 from engine.domain.encoding.hashing import sha256_bytes
@@ -14,7 +16,8 @@ class ArtifactsTwin:
     """The `ArtifactStore` in a temporary folder that goes when the store does."""
 
     def __init__(self) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="biodesk-artifacts-")
+        self._folder = Path(tempfile.mkdtemp(prefix="biodesk-artifacts-"))
+        weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         self._lock = threading.Lock()
         self._known: set[str] = set()
 
@@ -67,7 +70,7 @@ class ArtifactsTwin:
         return self._hash(sha256) if self.has(sha256) else ""
 
     def _place(self, sha256: str) -> Path:
-        return Path(self._folder.name) / sha256
+        return self._folder / sha256
 
     def _hash(self, sha256: str) -> str:
         place = self._place(sha256)

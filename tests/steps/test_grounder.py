@@ -212,11 +212,11 @@ def test_no_form_of_a_report_shows_a_score_of_its_statements(run):
 
 def test_what_a_step_asserts_is_checked_like_all_it_writes():
     asserts = {"subject": "dexamethasone", "relation": "upregulates", "object": "DUSP1"}
-    assert ResultFile.Found.model_validate({"text": "t", "asserts": asserts}).asserts == Assertion(**asserts)
-    assert ResultFile.Found.model_validate({"text": "t", "asserts": None}).asserts is None
+    assert ResultFile.FoundSentence.model_validate({"text": "t", "asserts": asserts}).asserts == Assertion(**asserts)
+    assert ResultFile.FoundSentence.model_validate({"text": "t", "asserts": None}).asserts is None
     for wrong in ({"subject": "x"}, {**asserts, "sign": 2}, "a raises b"):
         with pytest.raises(ValueError, match="asserts"):
-            ResultFile.Found.model_validate({"text": "t", "asserts": wrong})
+            ResultFile.FoundSentence.model_validate({"text": "t", "asserts": wrong})
 
 
 @pytest.mark.parametrize(("change", "relation"), [(1.5, "upregulates"), (-1.5, "downregulates")])

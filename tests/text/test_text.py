@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.text.letters import GREEK, american, plain, without_accents
-from engine.text.names import in_one, name_parts, name_pieces
+from engine.text.names import in_one, joined, name_parts, name_pieces
 from engine.text.negation import denied_part
 from engine.text.numbers import as_number
 from engine.text.prose import full_stop, listed
@@ -114,6 +114,12 @@ def test_names_are_cut(name, parts, pieces):
 
 def test_spellings_of_a_name_are_one():
     assert len({in_one(name) for name in ("TNF-α", "TNF alpha", "tnf_ALPHA", "TNFα")}) == 1
+
+
+def test_a_name_becomes_one_word_with_one_sign_between_its_parts():
+    assert joined("tumour size (mm)") == joined("tumour  size_mm") == "tumour_size_mm"
+    assert joined("My genes, v2!", "-") == "My-genes-v2"
+    assert joined("...") == ""
 
 
 def test_points_in_time_have_one_form():

@@ -212,7 +212,10 @@ def _named(words: str) -> str:
 
 
 def _stem(verb: str) -> str:
-    """Return the listed stem a verb's form comes from, or the verb itself."""
+    """Return the listed stem a verb's form comes from, or the verb itself.
+
+    Only endings of verbs: the stems of `engine.text.stems` are those of nouns too, and `promoter of` is not `promotes`.
+    """
     for ending, instead in (("ies", "y"), ("es", "e"), ("es", ""), ("s", ""), ("ed", "e"), ("ed", ""), ("ing", "e"),
                             ("ing", "")):  # fmt: skip
         if verb.endswith(ending) and verb[: -len(ending)] + instead in _WORDS:

@@ -17,7 +17,6 @@ from engine.planning.formulas.nodes import (
     named,
     number,
     percent_change,
-    slug,
 )
 from engine.planning.formulas.terms import FormulaPiece
 
@@ -298,7 +297,7 @@ class Parser:
             a, b = b, a  # from a to b: b is so many times a
         if kind == "fold" or kind == "logfold":
             fold = join(a, "/", b, "per")
-            return named(fold, f"fold_change_{slug(fold.name)}") if kind == "fold" else call("log2", fold)
+            return named(fold, f"fold_change_{joined(fold.name)}") if kind == "fold" else call("log2", fold)
         if kind in ("changepct", "losspct"):
             return percent_change(a, b, loss=kind == "losspct")
         return {

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
+
+from engine.text.names import joined
 
 SUM, PRODUCT, POWER, ATOM = 1, 2, 3, 4
 """How tightly a part binds."""
@@ -23,14 +24,9 @@ class FormulaNode(NamedTuple):
         return self.text if self.binds >= binds else f"({self.text})"
 
 
-def slug(text: str) -> str:
-    """Return a text as one word."""
-    return re.sub(r"\W+", "_", text).strip("_")
-
-
 def column(name: str) -> FormulaNode:
     """Return a column as a part."""
-    return FormulaNode(f"`{name}`", slug(name), ATOM, (name,))
+    return FormulaNode(f"`{name}`", joined(name), ATOM, (name,))
 
 
 def number(value: float) -> FormulaNode:

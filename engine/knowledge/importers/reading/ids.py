@@ -15,6 +15,7 @@ from functools import lru_cache
 
 from engine.domain.encoding.hashing import sha256_text
 from engine.domain.knowledge import NodeType
+from engine.text.names import joined
 
 Resolve = Callable[[str, NodeType], str | None]
 """(symbol or xref, type) -> id of a node that exists, or None."""
@@ -231,5 +232,4 @@ def is_number(text: str) -> bool:
 
 def slug(text: str) -> str:
     """Return a text as part of an id: lower case letters of any script, digits and dashes."""
-    plain = unicodedata.normalize("NFKC", text).lower()
-    return re.sub(r"[\W_]+", "-", plain).strip("-") or sha256_text(text)[:8]
+    return joined(unicodedata.normalize("NFKC", text).lower(), "-") or sha256_text(text)[:8]
