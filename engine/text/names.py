@@ -27,7 +27,7 @@ def name_parts(name: str) -> list[str]:
     return [NUMBER_WORDS.get(word, word) for word in (plain(piece) for piece in PIECE.findall(spaced))]
 
 
-def joined(text: str, sign: str = "_") -> str:
+def one_word(text: str, sign: str = "_") -> str:
     """Return the letters and digits of a text as one word, with a sign in the place of all between them."""
     return _BETWEEN.sub(sign, text).strip(sign)
 

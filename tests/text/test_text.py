@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.text.letters import GREEK, american, plain, without_accents
-from engine.text.names import in_one, joined, name_parts, name_pieces
+from engine.text.names import in_one, name_parts, name_pieces, one_word
 from engine.text.negation import denied_part
 from engine.text.numbers import as_number
 from engine.text.prose import full_stop, listed
@@ -117,9 +117,9 @@ def test_spellings_of_a_name_are_one():
 
 
 def test_a_name_becomes_one_word_with_one_sign_between_its_parts():
-    assert joined("tumour size (mm)") == joined("tumour  size_mm") == "tumour_size_mm"
-    assert joined("My genes, v2!", "-") == "My-genes-v2"
-    assert joined("...") == ""
+    assert one_word("tumour size (mm)") == one_word("tumour  size_mm") == "tumour_size_mm"
+    assert one_word("My genes, v2!", "-") == "My-genes-v2"
+    assert one_word("...") == ""
 
 
 def test_points_in_time_have_one_form():

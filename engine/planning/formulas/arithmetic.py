@@ -19,6 +19,7 @@ from engine.planning.formulas.nodes import (
     percent_change,
 )
 from engine.planning.formulas.terms import FormulaPiece
+from engine.text.names import one_word
 
 FUNCTIONS = ("log2", "log10", "log1p", "log", "sqrt", "exp", "abs")
 _LOGS = ("log2", "log10", "log")
@@ -297,7 +298,7 @@ class Parser:
             a, b = b, a  # from a to b: b is so many times a
         if kind == "fold" or kind == "logfold":
             fold = join(a, "/", b, "per")
-            return named(fold, f"fold_change_{joined(fold.name)}") if kind == "fold" else call("log2", fold)
+            return named(fold, f"fold_change_{one_word(fold.name)}") if kind == "fold" else call("log2", fold)
         if kind in ("changepct", "losspct"):
             return percent_change(a, b, loss=kind == "losspct")
         return {

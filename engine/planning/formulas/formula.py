@@ -16,7 +16,7 @@ from engine.planning.formulas.terms import pieces
 from engine.planning.reading.reading import Reading
 from engine.planning.tables.sheets import Data
 from engine.text.letters import plain
-from engine.text.names import joined
+from engine.text.names import one_word
 
 _GENERIC = frozenset(
     "it this that column variable new col var field value please which with from for of as to a the an named called in is".split()
@@ -77,7 +77,7 @@ def _flag(reading: Reading, data: Data) -> tuple[str, str] | None:
     if not rows or len(rows) < len(reading.restrictions) or not _FLAGS.search(reading.question):
         return None
     words = {">": "above", ">=": "at_least", "<": "below", "<=": "at_most", "between": "between"}
-    name = "_and_".join(joined("_".join([item.column, words[item.op], *item.values])) for item in rows)
+    name = "_and_".join(one_word("_".join([item.column, words[item.op], *item.values])) for item in rows)
     return name, condition(rows, data)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from engine.text.names import joined
+from engine.text.names import one_word
 
 SUM, PRODUCT, POWER, ATOM = 1, 2, 3, 4
 """How tightly a part binds."""
@@ -26,7 +26,7 @@ class FormulaNode(NamedTuple):
 
 def column(name: str) -> FormulaNode:
     """Return a column as a part."""
-    return FormulaNode(f"`{name}`", joined(name), ATOM, (name,))
+    return FormulaNode(f"`{name}`", one_word(name), ATOM, (name,))
 
 
 def number(value: float) -> FormulaNode:

@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from engine.domain.encoding.hashing import sha256_text
 from engine.domain.knowledge import NodeType
-from engine.text.names import joined
+from engine.text.names import one_word
 
 Resolve = Callable[[str, NodeType], str | None]
 """(symbol or xref, type) -> id of a node that exists, or None."""
@@ -232,4 +232,4 @@ def is_number(text: str) -> bool:
 
 def slug(text: str) -> str:
     """Return a text as part of an id: lower case letters of any script, digits and dashes."""
-    return joined(unicodedata.normalize("NFKC", text).lower(), "-") or sha256_text(text)[:8]
+    return one_word(unicodedata.normalize("NFKC", text).lower(), "-") or sha256_text(text)[:8]
