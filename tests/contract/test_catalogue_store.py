@@ -186,12 +186,11 @@ def test_a_process_killed_while_replacing_leaves_one_whole_version(tmp_path: Pat
         "    print(n, flush=True)\n"
     )
     for stop in (3, 6, 9):
-        child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=ROOT)
-        assert child.stdout is not None
-        said = [child.stdout.readline() for _ in range(stop)]
-        os.kill(child.pid, signal.SIGKILL)
-        said += child.stdout.read().split("\n")[:-1]
-        child.wait()
+        with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=ROOT) as child:
+            assert child.stdout is not None
+            said = [child.stdout.readline() for _ in range(stop)]
+            os.kill(child.pid, signal.SIGKILL)
+            said += child.stdout.read().split("\n")[:-1]
         database = Database(path)
         store = DuckCatalogues(database)
         (found,) = store.catalogues()

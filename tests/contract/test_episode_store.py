@@ -178,14 +178,13 @@ while True:
 def test_killed_in_the_middle_of_writing_every_acknowledged_batch_is_there(tmp_path: Path) -> None:
     path = tmp_path / "b.duckdb"
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    writer = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, "-c", _WRITER, str(path)], stdout=subprocess.PIPE, text=True, env=environment
-    )
-    assert writer.stdout is not None
-    acknowledged = [int(writer.stdout.readline()) for _ in range(20)]
-    writer.send_signal(signal.SIGKILL)
-    acknowledged += [int(line) for line in writer.stdout.read().split()]
-    writer.wait()
+    ) as writer:
+        assert writer.stdout is not None
+        acknowledged = [int(writer.stdout.readline()) for _ in range(20)]
+        writer.send_signal(signal.SIGKILL)
+        acknowledged += [int(line) for line in writer.stdout.read().split()]
     database = Database(path)
     found = [int(e.id.removeprefix("ep")) for e in DuckEpisodes(database).episodes()]
     database.close()

@@ -530,17 +530,16 @@ def test_a_killed_import_leaves_the_store_as_before_or_complete(tmp_path: Path, 
     first.add(source("big", files={"f": "1"}), [nodes(EGFR, GRB2), edges(BIND)])
     before, version = content(first), first.version()
     database.close()
-    child = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, "-c", KILLED, str(path), moment],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
-    assert child.stdout is not None
-    assert child.stdout.readline().strip() in (b"now", b"done")
-    child.send_signal(signal.SIGKILL)
-    child.wait()
+    ) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline().strip() in (b"now", b"done")
+        child.send_signal(signal.SIGKILL)
     database = Database(path)
     store = DuckGraphStore(database)
     if moment == "committed":

@@ -341,15 +341,14 @@ def test_an_index_killed_while_adding_is_read_by_the_next_and_loses_only_the_las
     )
     for round_ in range(2):
         folder = tmp_path / "vectors"
-        child = subprocess.Popen(
+        with subprocess.Popen(
             [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2]
-        )
-        assert child.stdout is not None
-        for _ in range(70 + 13 * round_):
-            last = int(child.stdout.readline())
-        os.kill(child.pid, signal.SIGKILL)
-        last = max([last, *(int(line) for line in child.stdout.read().split("\n")[:-1] if line)])
-        child.wait()
+        ) as child:
+            assert child.stdout is not None
+            for _ in range(70 + 13 * round_):
+                last = int(child.stdout.readline())
+            os.kill(child.pid, signal.SIGKILL)
+            last = max([last, *(int(line) for line in child.stdout.read().split("\n")[:-1] if line)])
         index = LanceVectors(folder)
         ids = index.ids("cache")
         assert len(ids) == len(set(ids))

@@ -167,17 +167,16 @@ def test_a_process_killed_while_it_writes_leaves_nothing_that_is_trusted(
         "def wait(*a):\n    print('now', flush=True); sys.stdin.read()\n"
         "arrays._checksum = wait\narrays.save(Path(sys.argv[1]), {'near': np.arange(9)}, {})\n"
     )
-    child = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, "-c", program, str(tmp_path / str(store.version()))],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
-    assert child.stdout is not None
-    assert child.stdout.readline().strip() == b"now"
-    child.send_signal(signal.SIGKILL)
-    child.wait()
+    ) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline().strip() == b"now"
+        child.send_signal(signal.SIGKILL)
     assert len(list(tmp_path.iterdir())) == 1  # the unfinished one
     assert built(store, tmp_path, monkeypatch)
     assert [path.name for path in tmp_path.iterdir()] == [str(store.version())]

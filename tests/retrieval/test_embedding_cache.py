@@ -160,15 +160,14 @@ def test_a_killed_process_loses_at_most_the_batch_it_worked_on(tmp_path: Path) -
         "    time.sleep(0.05 if done < total / 2 else 600)\n"  # never done before it is killed
         "cached.vectors_of([f'text number {n}' for n in range(5_000)], progress=said)\n"
     )
-    child = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2]
-    )
-    assert child.stdout is not None
-    for _ in range(6):
-        done = int(child.stdout.readline())
-    os.kill(child.pid, signal.SIGKILL)
-    done = max([done, *(int(line) for line in child.stdout.read().split("\n")[:-1] if line)])
-    child.wait()
+    ) as child:
+        assert child.stdout is not None
+        for _ in range(6):
+            done = int(child.stdout.readline())
+        os.kill(child.pid, signal.SIGKILL)
+        done = max([done, *(int(line) for line in child.stdout.read().split("\n")[:-1] if line)])
     assert 0 < done < 5_000
     embedder = HashEmbedder()
     CachedEmbeddings(embedder, LanceVectors(tmp_path / "v")).vectors_of([f"text number {n}" for n in range(5_000)])

@@ -264,7 +264,8 @@ def _attempt(job: _FileJob) -> None:
         with job.opener.open(request, timeout=job.timeout) as response:
             _receive(job, response, start)
     except urllib.error.HTTPError as error:
-        _refused(job, error)
+        with error:  # it holds the connection
+            _refused(job, error)
     except urllib.error.URLError as error:
         raise _Lost(reason(error.reason)) from error
     except (http.client.HTTPException, ConnectionError, TimeoutError) as error:
