@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from engine.domain.datatypes import DataType
 from engine.domain.encoding.hashing import canonical_json, sha256_text, sha256_value
-from engine.domain.plan import Dataset, TaskDag, TaskNode
+from engine.domain.plan import Dataset, TaskDag, TaskNode, texts_of
 
 
 def a_plan(upstream: dict[str, list[str]], *, by_input: bool = False) -> TaskDag:
@@ -82,6 +82,14 @@ def test_plan_order_breaks_ties():
 def test_data_are_not_steps_to_wait_for():
     node = TaskNode(id="n1", name="n", tool="t", inputs={"x": "data:counts.csv", "y": "n0.de_table"}, depends_on=["n0"])
     assert node.upstream() == ["n0"]
+
+
+@pytest.mark.parametrize(
+    ("value", "texts"),
+    [("age", ["age"]), (["age", "sex"], ["age", "sex"]), ([1, "", None, 2.5], ["1", "2.5"]), (None, []), ("", []), (0, ["0"])],
+)  # fmt: skip
+def test_what_a_parameter_holds_is_read_as_texts(value, texts):
+    assert texts_of(value) == texts
 
 
 @pytest.mark.parametrize("name", ["1n", "", "n 1", "n.1", "../n", "n-1", "data:x"])
