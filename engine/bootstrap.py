@@ -25,7 +25,7 @@ from engine.knowledge.service import KnowledgeBase
 from engine.memory.episodes.memory import EpisodicMemory
 from engine.memory.facts.memory import SemanticMemory
 from engine.memory.service import Memory
-from engine.memory.working.memory import WorkingMemory, resolve_budget
+from engine.memory.working.memory import WorkingMemory
 from engine.orchestrator import Orchestrator
 from engine.planning.planner import Planner
 from engine.ports.profiler import Profiler
@@ -252,7 +252,6 @@ def make_memory(
 ) -> Memory:
     """Connect the three tiers of memory."""
     episodes, facts, talks = DuckEpisodes(database), DuckFacts(database), DuckConversations(database)
-    budget = resolve_budget(settings.working_memory_tokens, None)
     return Memory(
         settings=settings,
         episodic=EpisodicMemory(
@@ -262,7 +261,7 @@ def make_memory(
             clock=clock,
         ),
         semantic=SemanticMemory(facts, clock, ids),
-        working=WorkingMemory(talks, budget=budget, model=None, clock=clock),
+        working=WorkingMemory(talks, budget=settings.working_memory_tokens, clock=clock),
         episode_store=episodes,
         fact_store=facts,
         conversation_store=talks,

@@ -48,7 +48,7 @@ def made_orchestrator(folder: Path, sandbox: Any, store: Any, artifacts: Any) ->
         settings=settings,
         episodic=EpisodicMemory(episodes, clock=clock),
         semantic=SemanticMemory(facts, clock, CountingIds()),
-        working=WorkingMemory(talks, budget=16_000, model=None, clock=clock),
+        working=WorkingMemory(talks, budget=16_000, clock=clock),
         episode_store=episodes,
         fact_store=facts,
         conversation_store=talks,

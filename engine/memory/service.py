@@ -91,7 +91,7 @@ class Memory:
 
     def budget_in_words(self) -> str:
         """Return how large the budget of a conversation is and where that comes from."""
-        return describe_budget(self.settings.working_memory_tokens, None)
+        return describe_budget(self.settings.working_memory_tokens)
 
     def view(self, conversation: str) -> WorkingView:
         """Return the working memory of a conversation.

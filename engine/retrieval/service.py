@@ -20,7 +20,6 @@ from engine.domain.toolspec import ToolSpec
 from engine.errors import DataError, EngineError, ModelUnavailable, NotFoundError, StorageError
 from engine.knowledge.graph.view import GraphView
 from engine.ports.catalogues import CatalogueStore
-from engine.ports.chat import ChatModel
 from engine.ports.system import Clock
 from engine.retrieval.catalogues.calling import call_entry
 from engine.retrieval.catalogues.read import READERS
@@ -45,7 +44,6 @@ class ToolFinder:
     graph: Callable[[], GraphView] | None = None
     usage: Callable[[], UsageHistory] | None = None
     """What finished runs say of tools."""
-    model: ChatModel | None = None
     candidates: int = 200
     _guard: threading.Lock = field(default_factory=threading.Lock, init=False)
     _importing: threading.Lock = field(default_factory=threading.Lock, init=False)
@@ -244,7 +242,6 @@ class ToolFinder:
                     embed_query=self.embeddings.query if self.embeddings is not None else None,
                     graph=graph,
                     usage=usage,
-                    model=self.model,
                     no_vectors=built.no_vectors,
                     notes=notes,
                 )

@@ -38,7 +38,7 @@ def memory(tmp_path: Path) -> Memory:
         settings=Settings(),
         episodic=EpisodicMemory(episodes, clock=clock),
         semantic=SemanticMemory(facts, clock, CountingIds()),
-        working=WorkingMemory(talks, budget=1000, model=None, clock=clock),
+        working=WorkingMemory(talks, budget=1000, clock=clock),
         episode_store=episodes,
         fact_store=facts,
         conversation_store=talks,

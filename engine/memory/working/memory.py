@@ -15,9 +15,8 @@ from weakref import WeakValueDictionary
 
 from engine.domain.memory import Message, Summary, WorkingView
 from engine.errors import NotFoundError
-from engine.memory.working.compress import Compressor, Passage, passages_of
+from engine.memory.working.compress import Passage, extract, passages_of
 from engine.memory.working.tokens import TokenCounter, cut_middle, resolve_budget
-from engine.ports.chat import ChatModel
 from engine.ports.conversations import ConversationStore
 from engine.ports.system import Clock
 from engine.text.prose import quoted
@@ -59,7 +58,6 @@ class WorkingMemory:
         store: TalkStore,
         *,
         budget: int,
-        model: ChatModel | None,
         clock: Clock,
         counter: TokenCounter | None = None,
     ) -> None:
@@ -67,19 +65,17 @@ class WorkingMemory:
 
         Args:
             store: where conversations are kept.
-            budget: tokens a view may have, or -1 to work it out from the model (see `resolve_budget`).
-            model: writes the summaries; without one they are extracts.
+            budget: tokens a view may have, or -1 (see `resolve_budget`).
             clock: gives messages their time.
-            counter: counts tokens; the model's own count, or an estimate, when left out.
+            counter: counts tokens; they are estimated when left out.
 
         Raises:
             UserError: for a budget that is neither -1 nor at least 1.
         """
-        self.budget = resolve_budget(budget, model)
-        self.counter = counter or TokenCounter(model)
+        self.budget = resolve_budget(budget)
+        self.counter = counter or TokenCounter()
         self._store = store
         self._clock = clock
-        self._compressor = Compressor(self.counter, model)
         # A lock lives as long as somebody holds or awaits it, so thousands of conversations leave nothing behind.
         self._locks: WeakValueDictionary[str, threading.RLock] = WeakValueDictionary()
         self._guard = threading.Lock()
@@ -196,7 +192,7 @@ class WorkingMemory:
         summaries = _sound(stored, len(messages))
         if sum(m.tokens for m in messages) <= int(_REFILL * self.budget):
             summaries = []  # a larger budget than before: nothing needs to be short
-        summaries = _Squeeze(messages, summaries, self.budget, self._compressor, self.counter).run()
+        summaries = _Squeeze(messages, summaries, self.budget, self.counter).run()
         if summaries != stored:
             self._store.save_summaries(conversation, summaries)
         return messages, summaries
@@ -222,13 +218,11 @@ class _Squeeze:
         messages: list[Message],
         summaries: list[Summary],
         budget: int,
-        compressor: Compressor,
         counter: TokenCounter,
     ) -> None:
         self._messages = messages
         self._summaries = list(summaries)
         self._budget = budget
-        self._compressor = compressor
         self._counter = counter
         # Pinned messages and the newest are not shortened; all else shares what they leave.
         pinned = sum(m.tokens for m in messages[:-1] if m.pinned)
@@ -286,7 +280,7 @@ class _Squeeze:
         chunk = [m for m in self._messages[start:end] if not m.pinned]
         before = sum(m.tokens for m in chunk)
         limit = min(before // _MESSAGE_SHRINK, max(size // _MESSAGE_SHRINK, 1))
-        text = self._compressor.shorten([Passage(m.role, m.text) for m in chunk], limit)
+        text = extract([Passage(m.role, m.text) for m in chunk], limit, self._counter)
         self._summaries.append(self._summary(1, start + 1, end, text, before))
 
     def _merge(self) -> None:
@@ -297,7 +291,7 @@ class _Squeeze:
         level = max(levels) + (len(levels) == 1)
         limit = sum(s.tokens for s in members) // len(members)
         passages = [passage for s in members for passage in passages_of(s.text)]
-        text = self._compressor.shorten(passages, limit)
+        text = extract(passages, limit, self._counter)
         before = sum(s.tokens_before for s in members)
         self._summaries[group] = [self._summary(level, members[0].first, members[-1].last, text, before)]
 
@@ -305,7 +299,7 @@ class _Squeeze:
         """Halve the only summary: the pinned messages and the newest leave it too little room."""
         only = self._summaries[0]
         limit = min(only.tokens // 2, max(self._budget - self._fixed, 0))
-        text = self._compressor.shorten(passages_of(only.text), limit)
+        text = extract(passages_of(only.text), limit, self._counter)
         self._summaries = [self._summary(only.level + 1, only.first, only.last, text, only.tokens_before)]
 
     def _summary(self, level: int, first: int, last: int, text: str, before: int) -> Summary:
