@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from engine.adapters.embedding import load_embedder
@@ -22,8 +23,11 @@ from engine.asking.proposing import Proposing
 from engine.asking.suggestions import Suggestions
 from engine.errors import ModelUnavailable, StorageError, UserError
 from engine.knowledge.service import KnowledgeBase
+from engine.memory.door import MemoryDoor
 from engine.memory.episodes.memory import EpisodicMemory
+from engine.memory.episodes.recalling import Recalling, Usual
 from engine.memory.facts.memory import SemanticMemory
+from engine.memory.facts.statements import Statements
 from engine.memory.service import Memory
 from engine.memory.working.memory import WorkingMemory
 from engine.orchestrator import Orchestrator
@@ -156,7 +160,7 @@ def _connect(settings: Settings, workspace: Workspace) -> Parts:
         embeddings=embeddings,
         clock=clock,
         graph=knowledge.view,
-        usage=lambda: UsageHistory.from_episodes(memory.episode_store.episodes()),
+        usage=lambda: UsageHistory.from_episodes(memory.episodic.store.episodes()),
         candidates=settings.search_candidates,
     )
     memory.when_episodes_change = finder.forget_usage
@@ -182,7 +186,8 @@ def _connect(settings: Settings, workspace: Workspace) -> Parts:
     planner = Planner(registry, embeddings.embedder.embed if embeddings else None)
     locks = RunLocks()
     corrections = Corrections(DuckCorrections(database), profiler)
-    remembering = Remembering(settings=settings, memory=memory, titles={spec.name: spec.title for spec in registry})
+    titles = {spec.name: spec.title for spec in registry}
+    remembering = Remembering(settings=settings, memory=memory, knowledge=knowledge, titles=titles)
     maker = PlanMaker(planner, memory, finder, registry, store)
     orchestrator = Orchestrator(
         records=records,
@@ -195,7 +200,7 @@ def _connect(settings: Settings, workspace: Workspace) -> Parts:
     )
     if not read_only:
         mark_interrupted(records, workspace.runs)
-    companions = [finder.warm, planner.warm, memory.episodic.warm, knowledge.view, knowledge.linker]
+    companions = [finder.warm, planner.warm, memory.recalling.warm, knowledge.view, knowledge.linker]
     return Parts(
         settings=settings,
         workspace=workspace,
@@ -227,7 +232,7 @@ def make_embeddings(settings: Settings, vectors: LanceVectors) -> CachedEmbeddin
     if embedder is None:
         return None
     # The program's own texts are the same in every workspace, so the account's cache keeps their vectors.
-    return CachedEmbeddings(embedder, vectors, ShippedVectors(compiled_cache() / "vectors"))
+    return CachedEmbeddings(embedder, vectors, ShippedVectors(compiled_cache() / "vectors"), owner=settings.user)
 
 
 def embedding_state(settings: Settings) -> str:
@@ -251,21 +256,16 @@ def make_memory(
     ids: IdSource,
 ) -> Memory:
     """Connect the three tiers of memory."""
-    episodes, facts, talks = DuckEpisodes(database), DuckFacts(database), DuckConversations(database)
+    episodes, facts = EpisodicMemory(DuckEpisodes(database), clock), SemanticMemory(DuckFacts(database), clock, ids)
+    usual = Usual(settings.recall_top, settings.recall_min_relevance, settings.recall_tokens)
+    made, asked = (embeddings.vectors_of, embeddings.embedder.embed) if embeddings else (None, None)
     return Memory(
-        settings=settings,
-        episodic=EpisodicMemory(
-            episodes,
-            embed=embeddings.vectors_of if embeddings else None,
-            embed_query=embeddings.embedder.embed if embeddings else None,
-            clock=clock,
-        ),
-        semantic=SemanticMemory(facts, clock, ids),
-        working=WorkingMemory(talks, budget=settings.working_memory_tokens, clock=clock),
-        episode_store=episodes,
-        fact_store=facts,
-        conversation_store=talks,
-        knowledge=knowledge,
+        episodic=episodes,
+        recalling=Recalling(episodes, made, asked, clock, usual),
+        semantic=facts,
+        statements=Statements(facts, partial(embeddings.nearest, kind="fact") if embeddings else None),
+        working=WorkingMemory(DuckConversations(database), budget=settings.working_memory_tokens, clock=clock),
+        door=MemoryDoor(facts, knowledge),
     )
 
 

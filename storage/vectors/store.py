@@ -166,7 +166,7 @@ class LanceVectors:
         if self.folder.exists() and not self.folder.is_dir():
             self.folder.unlink()
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._index(self._connect(anew=True).create_table(name, rows, mode="overwrite"))
+        self._index(self._connect(anew=True).create_table(name, rows))
 
     def _join_parts(self, table: Any) -> None:
         if table.stats()["fragment_stats"]["num_fragments"] > _MAX_PARTS:

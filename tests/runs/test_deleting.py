@@ -51,7 +51,7 @@ def test_deleting_all_runs_leaves_no_file_of_them(engine, upload):
     assert files(engine) == set()
     assert not upload.exists()
     assert engine.runs() == []
-    assert engine._parts.memory.episode_store.episodes() == []
+    assert engine._parts.memory.episodic.store.episodes() == []
     with pytest.raises(NotFoundError):
         engine.record(first)
 

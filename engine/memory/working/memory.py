@@ -16,7 +16,7 @@ from weakref import WeakValueDictionary
 from engine.domain.memory import Message, Summary, WorkingView
 from engine.errors import NotFoundError
 from engine.memory.working.compress import Passage, extract, passages_of
-from engine.memory.working.tokens import TokenCounter, cut_middle, resolve_budget
+from engine.memory.working.tokens import TokenCounter, cut_middle, describe_budget, resolve_budget
 from engine.ports.conversations import ConversationStore
 from engine.ports.system import Clock
 from engine.text.prose import quoted
@@ -74,7 +74,8 @@ class WorkingMemory:
         """
         self.budget = resolve_budget(budget)
         self.counter = counter or TokenCounter()
-        self._store = store
+        self.store = store
+        self._setting = budget
         self._clock = clock
         # A lock lives as long as somebody holds or awaits it, so thousands of conversations leave nothing behind.
         self._locks: WeakValueDictionary[str, threading.RLock] = WeakValueDictionary()
@@ -88,7 +89,7 @@ class WorkingMemory:
             number=0, role=role, text=text, at=self._clock.now(), run_id=run_id, tokens=self.counter.count(text)
         )
         with self._turn(conversation):
-            stored = self._store.append(conversation, message)
+            stored = self.store.append(conversation, message)
             self._compressed(conversation)
         return stored
 
@@ -118,6 +119,10 @@ class WorkingMemory:
             compressed_messages=through - len(pinned),
         )
 
+    def budget_in_words(self) -> str:
+        """Return how large the budget of a conversation is and where that comes from."""
+        return describe_budget(self._setting)
+
     def pin(self, conversation: str, number: int) -> Message:
         """Keep a message word for word however old it gets; returns it.
 
@@ -137,19 +142,19 @@ class WorkingMemory:
     def forget(self, conversation: str) -> bool:
         """Remove a conversation for good; False when it was not there."""
         with self._turn(conversation):
-            return self._store.forget(conversation)
+            return self.store.forget(conversation)
 
     def forget_run(self, run_id: str) -> dict[str, int]:
         """Remove for good what was said in a run; returns how many messages went from which conversation."""
         gone: dict[str, int] = {}
-        for conversation in self._store.conversations_of(run_id) if run_id else []:
+        for conversation in self.store.conversations_of(run_id) if run_id else []:
             with self._turn(conversation):
-                gone[conversation] = self._store.forget_run(conversation, run_id)
+                gone[conversation] = self.store.forget_run(conversation, run_id)
         return {conversation: count for conversation, count in gone.items() if count}
 
     def _set_pinned(self, conversation: str, number: int, *, pinned: bool) -> Message:
         with self._turn(conversation):
-            messages = self._store.messages(conversation)
+            messages = self.store.messages(conversation)
             if not 1 <= number <= len(messages):
                 known = f"it has 1 to {len(messages)}" if messages else "it has none"
                 raise NotFoundError(
@@ -160,12 +165,12 @@ class WorkingMemory:
             if message.pinned == pinned:
                 return message
             changed = message.model_copy(update={"pinned": pinned})
-            self._store.update(conversation, changed)
-            summaries = self._store.summaries(conversation)
+            self.store.update(conversation, changed)
+            summaries = self.store.summaries(conversation)
             kept = [s for s in summaries if s.last < number]
             if len(kept) < len(summaries):
                 # Its words move into a summary, or out of one: everything from there on is summed up again.
-                self._store.save_summaries(conversation, kept)
+                self.store.save_summaries(conversation, kept)
             self._compressed(conversation)
             return changed
 
@@ -186,15 +191,15 @@ class WorkingMemory:
         messages = [
             # The stored count may be another tokenizer's.
             m.model_copy(update={"tokens": self.counter.count(m.text)})
-            for m in self._store.messages(conversation)
+            for m in self.store.messages(conversation)
         ]
-        stored = self._store.summaries(conversation)
+        stored = self.store.summaries(conversation)
         summaries = _sound(stored, len(messages))
         if sum(m.tokens for m in messages) <= int(_REFILL * self.budget):
             summaries = []  # a larger budget than before: nothing needs to be short
         summaries = _Squeeze(messages, summaries, self.budget, self.counter).run()
         if summaries != stored:
-            self._store.save_summaries(conversation, summaries)
+            self.store.save_summaries(conversation, summaries)
         return messages, summaries
 
 
