@@ -39,7 +39,7 @@ class ConversationCalls(RunCalls):
         store = self._parts.records.store
         record = store.run(conversation)
         key = (record.conversation or record.run_id) if record else conversation
-        turns = store.turns(key) or ([record] if record else [])
+        turns = store.archive.turns(key) or ([record] if record else [])
         if not turns:
             message = f"There is no conversation {conversation[:100]!r}."
             raise NotFoundError(message, advice="`biodesk conversations` lists them.")

@@ -14,7 +14,7 @@ from engine.domain.run_view import RunView
 from engine.errors import DataError
 from engine.orchestrator import Orchestrator
 from engine.ports.artifacts import ArtifactStore
-from engine.ports.runs import RunStore
+from engine.ports.runs import RunArchive, RunStore
 from engine.reporting.forms.contents import image_bytes
 from engine.runs.deleting import Deleting
 from engine.runs.queue import RunQueue
@@ -36,7 +36,7 @@ class RunCalls(Calls):
     rerun = passed_on(Orchestrator.rerun, "orchestrator")
     active = passed_on(RunQueue.active, "queue")
     runs = passed_on(RunStore.runs, "records.store")
-    damaged_runs = passed_on(RunStore.damaged_runs, "records.store")
+    damaged_runs = passed_on(RunArchive.damaged_runs, "records.store.archive")
     record = passed_on(RunRecords.newest, "records")
     artifact = passed_on(ArtifactStore.path, "records.artifacts")
     space = passed_on(Deleting.space, "deleting")
