@@ -98,7 +98,7 @@ def test_a_path_that_only_seems_to_be_an_upload_is_left_alone(engine, upload, tm
 @pytest.mark.slow
 def test_nothing_is_deleted_while_a_run_is_at_work(engine, upload, monkeypatch):
     run_id = finished(engine, upload)
-    monkeypatch.setattr(engine._parts.queue, "active", lambda: ["run_other"])
+    monkeypatch.setattr(engine._parts.beside.queue, "active", lambda: ["run_other"])
     with pytest.raises(PlanError, match="run_other"):
         engine.delete_runs([run_id])
     assert engine.has_run(run_id)
