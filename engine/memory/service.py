@@ -8,7 +8,7 @@ from pathlib import Path
 
 from engine.domain.memory import Episode, Fact, Forgotten, MemoryImport
 from engine.errors import NotFoundError
-from engine.memory import merging, transfer
+from engine.memory import merging, reading, transfer
 from engine.memory.door import MemoryDoor
 from engine.memory.episodes.memory import EpisodicMemory
 from engine.memory.episodes.recalling import Recalling
@@ -84,7 +84,7 @@ class Memory:
         Raises:
             DataError: for a line that cannot be read; nothing is imported then.
         """
-        records = transfer.read_memory(path)
+        records = reading.read_memory(path)
         with self.door.moving:
             sent = [fact for fact in self.semantic.facts() if fact.in_graph]
             done = self._merge(records)
@@ -111,7 +111,7 @@ class Memory:
             sources=[run_id] if taught else [],
         )
 
-    def _merge(self, records: transfer.MemoryRecords) -> MemoryImport:
+    def _merge(self, records: reading.MemoryRecords) -> MemoryImport:
         # Whoever pins or retracts meanwhile waits, or one of the two changes would be lost.
         with self.episodic.changing(), self.semantic.changing():
             try:
