@@ -119,8 +119,8 @@ def speed(size: int, rounds: int) -> tuple[list[dict[str, Any]], list[dict[str, 
     built = time.perf_counter() - started
     index.put_vectors(episodes, vectors)
     draw = np.random.default_rng(11)
-    words = len(index.words_lacking_vectors(10_000_000))
-    index.put_word_vectors(draw.standard_normal((words, vectors.shape[1]), dtype=np.float32))
+    words = len(index.vocabulary.lacking_vectors(10_000_000))
+    index.vocabulary.put_vectors(draw.standard_normal((words, vectors.shape[1]), dtype=np.float32))
     times = []
     for turn in range(rounds + 20):
         query = _query(episodes[int(draw.integers(size))])

@@ -54,7 +54,11 @@ class EpisodeVectors:
         if not self._ready(notes):
             return None
         with self._indexed() as index:
-            new = [word for word in asked.words.values() if not word.is_identifier and not index.has_vector(word.form)]
+            new = [
+                word
+                for word in asked.words.values()
+                if not word.is_identifier and not index.vocabulary.has_vector(word.form)
+            ]
         assert self._embed_query is not None
         try:
             made = _checked(self._embed_query, [query, *(word.text for word in new)])
@@ -118,7 +122,7 @@ class EpisodeVectors:
         import numpy as np
 
         with self._indexed() as index:
-            batch = index.words_lacking_vectors(EMBED_BATCH)
+            batch = index.vocabulary.lacking_vectors(EMBED_BATCH)
         if not batch:
             return False
         assert self._embed is not None
@@ -127,8 +131,8 @@ class EpisodeVectors:
         vectors = np.zeros((len(batch), index.dimensions or made.shape[1]), np.float32)
         vectors[[not word.is_identifier for word in batch]] = made
         with self._indexed() as now:
-            if index is now and index.words_lacking_vectors(EMBED_BATCH)[: len(batch)] == batch:
-                index.put_word_vectors(vectors)
+            if index is now and index.vocabulary.lacking_vectors(EMBED_BATCH)[: len(batch)] == batch:
+                index.vocabulary.put_vectors(vectors)
         return True
 
 
