@@ -198,3 +198,21 @@ def test_a_budget_that_is_too_small_is_said_and_not_taken_for_an_empty_memory(en
     assert not page.exception
     assert "has room for 0 of the 1 past" in shown(page)
     assert "Nothing relevant" not in shown(page)
+
+
+def test_where_no_fact_mentions_it_the_nearest_are_shown_as_such(engine, monkeypatch):
+    def near(question: str, texts: list[str], *, top: int) -> list[tuple[str, float]]:
+        return [(text, 0.5) for text in texts if "statin" in text][:top]
+
+    monkeypatch.setattr(engine._parts.memory.statements, "_nearest", near)
+    engine._parts.memory.semantic.state("simvastatin", "lowers", "cholesterol", "ada")
+    engine._parts.memory.semantic.state("sample S1", "is", "a control", "ada")
+    page = at("Facts")
+    page.text_input(key="fact_entity").set_value("blood lipids").run()
+    assert "No fact is remembered about that. These are the nearest in meaning" in shown(page)
+    assert page.dataframe[0].value["Subject"].tolist() == ["simvastatin"]
+    monkeypatch.setattr(engine._parts.memory.statements, "_nearest", None)
+    page.text_input(key="fact_entity").set_value("blood fats").run()
+    assert not page.exception
+    assert "No fact is remembered about that." in shown(page)
+    assert not page.dataframe
